@@ -1,0 +1,41 @@
+// Names and numbers of element types.
+#include "base/dtype.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dl4 {
+namespace {
+constexpr std::array<std::pair<DType, std::string_view>, 6> names{{{DType::f32, "float32"},
+                                                                   {DType::f64, "float64"},
+                                                                   {DType::i32, "int32"},
+                                                                   {DType::i64, "int64"},
+                                                                   {DType::u8, "uint8"},
+                                                                   {DType::boolean, "bool"}}};
+}
+
+std::string to_string(DType t) {
+  for (auto [dtype, name] : names)
+    if (dtype == t) return std::string(name);
+  return "dtype " + std::to_string(static_cast<int32_t>(t));
+}
+
+DType dtype_from(std::string_view name) {
+  std::vector<std::string> known;
+  for (auto [dtype, word] : names) {
+    if (word == name) return dtype;
+    known.emplace_back(word);
+  }
+  std::string near = nearest(std::string(name), known);
+  fail(Code::invalid_argument, "unknown dtype \"", name, "\"", near.empty() ? "" : "; did you mean \"" + near + "\"?");
+}
+
+DType dtype_from(int32_t number) {
+  for (auto [dtype, name] : names)
+    if (static_cast<int32_t>(dtype) == number) return dtype;
+  fail(Code::invalid_argument, "unknown dtype ", number, ", expected 1 (float32) to 6 (bool)");
+}
+
+}  // namespace dl4

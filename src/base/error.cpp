@@ -1,0 +1,42 @@
+// The word a user probably meant.
+#include "base/error.hpp"
+
+#include <algorithm>
+
+namespace dl4 {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Levenshtein's distance, without regard to case.
+size_t distance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest(const std::string &given, const std::vector<std::string> &words) {
+  if (given.size() > 64) return {};
+  std::string best;
+  size_t least = std::max<size_t>(2, given.size() / 3) + 1;
+  for (const auto &w : words) {
+    if (size_t d = distance(given, w); d < least) {
+      least = d;
+      best = w;
+    }
+  }
+  return best;
+}
+
+}  // namespace dl4

@@ -1,0 +1,63 @@
+// Dims of a tensor: up to eight, each known or free.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/checked.hpp"
+
+namespace dl4 {
+
+inline constexpr int64_t free_dim = -1;
+inline constexpr int max_rank = 8;
+inline constexpr int64_t max_dim = INT32_MAX;         // BLAS counts in 32 bits
+inline constexpr int64_t max_elements = int64_t{1} << 40;
+
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> d) : Shape(std::span(d.begin(), d.size())) {}
+  // Refuses a rank past 8, a dim below -1 or past 2^31 - 1, and more than 2^40 elements.
+  explicit Shape(std::span<const int64_t> d);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int i) const { return dims_[static_cast<size_t>(axis(i))]; }  // from the end when negative
+  int64_t last() const { return (*this)[-1]; }
+  const int64_t *begin() const { return dims_.data(); }
+  const int64_t *end() const { return dims_.data() + rank_; }
+  std::span<const int64_t> dims() const { return {begin(), end()}; }
+
+  bool known() const;           // no free dim
+  int64_t elements() const;     // of a known shape
+  int64_t elements(int first, int last) const;  // of axes [first, last)
+
+  // The non-negative number of axis i; refuses one that is out of range.
+  int axis(int64_t i) const;
+
+  Shape with(int i, int64_t dim) const;
+  Shape without(int i) const;
+  Shape inserted(int i, int64_t dim) const;
+  Shape first(int n) const { return Shape(dims().first(static_cast<size_t>(n))); }
+  Shape last(int n) const { return Shape(dims().last(static_cast<size_t>(n))); }
+  Shape joined(const Shape &tail) const;
+
+  bool operator==(const Shape &o) const;
+
+ private:
+  std::array<int64_t, max_rank> dims_{};
+  int rank_ = 0;
+};
+
+// "(?, 28, 28)".
+std::string to_string(const Shape &s);
+
+// Can the two be the same when a free dim takes any value?
+bool compatible(const Shape &a, const Shape &b);
+// NumPy's rule; a free dim meets a known one other than 1 as that one. Refuses what does not fit.
+Shape broadcast(const Shape &a, const Shape &b);
+
+}  // namespace dl4

@@ -1,0 +1,33 @@
+// Memory with a shape: owned or the caller's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/dtype.hpp"
+#include "base/shape.hpp"
+
+namespace dl4 {
+
+// Bytes aligned to 64, shared by count.
+using Bytes = std::shared_ptr<std::byte>;
+// Refuses with OUT_OF_MEMORY; the contents are undefined. 0 bytes give a pointer that must not be read.
+Bytes allocate(int64_t bytes);
+
+// Contiguous, row-major, in memory that it keeps alive.
+struct Tensor {
+  DType dtype = DType::f32;
+  Shape shape;
+  Bytes data;
+
+  int64_t elements() const { return shape.elements(); }
+  int64_t bytes() const { return checked_mul(elements(), size_of(dtype)); }
+  template <class T>
+  T *as() const { return reinterpret_cast<T *>(data.get()); }
+};
+
+Tensor make_tensor(DType dtype, const Shape &shape);  // contents undefined
+Tensor make_zeros(DType dtype, const Shape &shape);
+Tensor clone(const Tensor &t);
+
+}  // namespace dl4

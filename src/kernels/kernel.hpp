@@ -1,0 +1,75 @@
+// What a step runs: a kernel made once for known shapes, cut into slices that any thread may run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace dl4::kernels {
+
+// What one run in flight owns for a kernel beside its buffers, such as oneDNN memory objects.
+struct Bound {
+  virtual ~Bound() = default;
+};
+
+enum class Fault : int32_t { none, index_out_of_range, not_finite, library };
+
+// The first fault of a run. Slices may report at once: the first one stays.
+struct Report {
+  std::atomic<Fault> fault{Fault::none};
+  std::atomic<int64_t> value{0};
+
+  void raise(Fault f, int64_t v) noexcept {
+    Fault none = Fault::none;
+    if (fault.compare_exchange_strong(none, f, std::memory_order_relaxed)) value.store(v, std::memory_order_relaxed);
+  }
+};
+
+// args: the step's sources in order, then its destinations; nullptr for one that is absent or that no one reads.
+struct Run {
+  void *const *args;
+  void *scratch;  // Kernel::scratch bytes, 64-byte aligned, contents undefined
+  Bound *bound;   // what bind() made for this frame
+  Report *report;
+
+  template <class T>
+  const T *src(int i) const noexcept { return static_cast<const T *>(args[i]); }
+  template <class T>
+  T *dst(int i) const noexcept { return static_cast<T *>(args[i]); }  // i counts sources too
+};
+
+// Immutable once made, shared by every frame of a plan.
+class Kernel {
+ public:
+  Kernel(std::string name, int64_t slices, int64_t scratch = 0)
+      : name(std::move(name)), slices(slices), scratch(scratch) {}
+  virtual ~Kernel() = default;
+  virtual std::unique_ptr<Bound> bind() const { return nullptr; }
+  virtual void run(int64_t slice, const Run &r) const noexcept = 0;
+
+  const std::string name;
+  const int64_t slices;   // 0 = nothing to do
+  const int64_t scratch;  // bytes for all slices together
+};
+
+// A kernel from a function (int64_t slice, const Run &).
+template <class F>
+std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0) {
+  struct Function final : Kernel {
+    Function(std::string n, int64_t s, int64_t bytes, F g) : Kernel(std::move(n), s, bytes), f(std::move(g)) {}
+    void run(int64_t slice, const Run &r) const noexcept override { f(slice, r); }
+    F f;
+  };
+  return std::make_unique<Function>(std::move(name), slices, scratch, std::move(f));
+}
+
+// The part [first, second) of n items that slice i of count takes: whole blocks of `block`, as even as can be.
+inline std::pair<int64_t, int64_t> part(int64_t n, int64_t count, int64_t i, int64_t block = 1) {
+  int64_t blocks = (n + block - 1) / block;
+  int64_t begin = blocks * i / count * block, end = blocks * (i + 1) / count * block;
+  return {begin < n ? begin : n, end < n ? end : n};
+}
+
+}  // namespace dl4::kernels

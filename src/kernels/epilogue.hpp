@@ -1,0 +1,12 @@
+// What is done to freshly written output while it is still in cache, such as an activation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace dl4::kernels {
+
+// Changes n floats in place, element by element: it must not depend on where the range begins. Must not throw. Empty = none.
+using Epilogue = std::function<void(float *values, int64_t n)>;
+
+}  // namespace dl4::kernels

@@ -1,0 +1,39 @@
+// Constant weights in the layouts that kernels like best, packed once and shared by every plan that uses them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace dl4::kernels {
+
+// Immutable. Only the kernel that made it knows what is inside.
+struct Packed {
+  virtual ~Packed() = default;
+  int64_t bytes = 0;
+};
+
+// The packed forms of one weight that are in use. Forgets a form with the last kernel that holds it.
+class PackedForms {
+ public:
+  using Make = std::function<std::shared_ptr<const Packed>()>;
+  // The form called `format`; made by `make` when nobody has it. Any number of threads.
+  std::shared_ptr<const Packed> get(const std::string &format, const Make &make);
+  int64_t bytes() const;  // of the forms alive
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const Packed>> forms_;
+};
+
+// A weight whose values never change as long as the kernel lives. Kernels read `data` only while they are made, and keep what
+// they need. Its place in Run::args stays, unread.
+struct Constant {
+  const float *data;
+  PackedForms *forms = nullptr;  // nullptr: packed for this kernel alone
+};
+
+}  // namespace dl4::kernels

@@ -1,0 +1,684 @@
+/* dl4.h: deep-learning layers for any language. The whole interface of libdl4; there is nothing else to include.
+ *
+ * Copyright the libdl4 authors. SPDX-License-Identifier: Apache-2.0
+ *
+ * libdl4 builds, trains, runs and saves neural networks whose names, defaults and meaning are those of Keras 3
+ * (channels last, float32, LSTM gates i f c o, epsilon 1e-7). A layer, loss, optimizer or metric is not a function but
+ * a registered kind, named as in Keras ("Dense", "Conv2D", "Adam"), with Keras's configuration keys as attributes.
+ * dl4_registry_json() describes every kind; this header never changes when one is added.
+ *
+ * ---- Simple use -----------------------------------------------------------------------------------------------
+ *
+ *   static int bad(dl4_error *e) {                        // every call that can fail returns an error, or NULL
+ *     if (!e) return 0;
+ *     fprintf(stderr, "%s\n", dl4_error_message(e));
+ *     dl4_release(e);
+ *     return 1;
+ *   }
+ *
+ *   int64_t dims[2] = {-1, 4};                            // any batch size, 4 features
+ *   dl4_graph_create(NULL, &g);                           // NULL: the default context; each call inside if (bad(...))
+ *   dl4_graph_input(g, "x", DL4_FLOAT32, 2, dims, &x);
+ *   dl4_attrs_create(&a);
+ *   dl4_attrs_merge_json(a, "{\"units\": 3, \"activation\": \"softmax\"}");
+ *   dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &y, 1);
+ *   dl4_graph_build(g, &x, 1, &y, 1, &model);
+ *
+ *   dl4_attrs_create(&how);
+ *   dl4_attrs_merge_json(how, "{\"optimizer\": \"Adam\", \"loss\": \"SparseCategoricalCrossentropy\"}");
+ *   dl4_trainer_create(model, how, &trainer);
+ *   dl4_dataset_from_tensors(NULL, &images, 1, &labels, 1, NULL, 0, NULL, &data);
+ *   dl4_trainer_fit(trainer, data, NULL, NULL, NULL, NULL, NULL, NULL);
+ *
+ *   dl4_session_create(model, NULL, &session);            // immutable; run it from as many threads as you like
+ *   dl4_session_run(session, &input, 1, &output, 1, NULL);
+ *   dl4_model_save(model, "model.safetensors", NULL);
+ *   dl4_release(session);                                 // and all the others, in any order
+ *
+ * ---- Letters of shapes ----------------------------------------------------------------------------------------
+ *
+ *   B batch (samples)      T time steps (Tq of a query, Tv of a value)      F features of a step or of a sample
+ *   H W C height, width and channels of an image      U units of a layer      N any other count
+ *
+ *   Every dimension is an int64_t; -1 in a symbolic shape means free, decided by the data of each run. Tensors are
+ *   row-major: a batch of images is [B, H, W, C], a batch of sequences [B, T, F].
+ *
+ * ---- Rules that hold everywhere -------------------------------------------------------------------------------
+ *
+ * Types      Only int32_t (codes, flags, types of data), int64_t (sizes, counts), double, UTF-8 strings ended by NUL,
+ *            pointers to data, opaque objects and callbacks cross this border. No macro is needed to make a call.
+ * Errors     A function that can fail returns dl4_error *: NULL is success, anything else is an object of the
+ *            caller's, to be read and released. Any of them can give DL4_INVALID_ARGUMENT (NULL, wrong or unusable
+ *            handle, value out of range), DL4_OUT_OF_MEMORY or DL4_INTERNAL; other codes stand after "Errors:".
+ *            On failure every out pointer is NULL, every out id -1, every out count 0, and no object has changed.
+ *            Functions that cannot report an error answer 0 or NULL for a NULL or wrong handle.
+ * Ownership  Out pointers are new references, freed with dl4_release(). Objects keep what they need alive: release in
+ *            any order, also from a finalizer. Strings and dims that are returned live as long as their object.
+ *            Arrays and strings passed in are read during the call only; what is kept longer stands after "Keeps:",
+ *            what passes into the library's hands after "Takes:".
+ * NULL       Pointers must not be NULL unless named after "May be NULL:". A dl4_context * may be NULL everywhere: the
+ *            default context of the process, made at first use. An array may be NULL when its count is 0.
+ * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
+ *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call.
+ * Since      Everything is here since 1.0 unless it says otherwise.
+ *
+ * ---- Promises -------------------------------------------------------------------------------------------------
+ *
+ *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
+ *      other file and no connection, and starts nothing.
+ *  S2  Limits: header of a file 100 MB, nesting 64, names 1,024 bytes, 100,000 layers, 1,000,000 tensors, rank 8,
+ *      a dimension 2^31 - 1, 2^40 elements in a tensor; memory of a model or plan within the context's memory_limit,
+ *      checked before it is allocated.
+ *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
+ *      arguments, dangling pointers and wrong lengths excepted.
+ *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
+ *      oneDNN a failed allocation may end the process; memory_limit is met first.)
+ *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine. With
+ *      reproducible = "strict" for any number of threads. Not across types of CPU, versions or batch sizes.
+ *  S6  Training N steps, saving a checkpoint, loading it in a new process and training M more equals N + M steps, bit
+ *      for bit: weights, optimizer, shuffle and dropout.
+ *  S7  A file being saved is at any instant the complete old or the complete new one; success means it is on the disk.
+ *      A failed save leaves the old file and no temporary one.
+ *  S8  One session may run on any number of threads. A forked child may use the library, with one thread.
+ *  S9  A program linked against 1.0 runs unchanged with every 1.x.
+ *  S10 stdout, stderr, locale, signal handlers, floating-point state, environment, umask, current directory, OpenMP
+ *      and BLAS settings of the host are as before after every call.
+ */
+#ifndef DL4_DL4_H
+#define DL4_DL4_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define DL4_API __attribute__((visibility("default")))
+#define DL4_CHECKED __attribute__((warn_unused_result))
+#else
+#define DL4_API
+#define DL4_CHECKED
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header; dl4_version() is that of the library at run time. */
+#define DL4_VERSION_MAJOR 1
+#define DL4_VERSION_MINOR 0
+#define DL4_VERSION_PATCH 0
+
+/* ---- Constants ------------------------------------------------------------------------------------------------
+ * Names for the numbers below, as a convenience of C: parameters are int32_t. Numbers are never changed or reused, new
+ * ones are appended. */
+
+/* Codes of errors. Treat a code you do not know as DL4_INTERNAL. */
+enum {
+  DL4_OK = 0,
+  DL4_INTERNAL = 1,         /* a bug in the library: please report */
+  DL4_OUT_OF_MEMORY = 2,    /* an allocation failed, or memory_limit would be passed */
+  DL4_INVALID_ARGUMENT = 3, /* a handle, value, attribute or call that cannot be right */
+  DL4_UNKNOWN_KIND = 4,     /* no layer, loss, ... of that name; the message says which is nearest */
+  DL4_NOT_FOUND = 5,        /* no weight, file, key, ... of that name */
+  DL4_CANCELLED = 6,        /* by dl4_cancel_trigger() or a progress callback */
+  DL4_SHAPE_MISMATCH = 7,   /* shapes or types of data that do not fit; the message has both */
+  DL4_UNSUPPORTED = 8,      /* valid, but not in this version or build */
+  DL4_IO = 9,               /* the system refused to read or write */
+  DL4_CORRUPT_FILE = 10,    /* not a model, truncated or damaged */
+  DL4_VERSION = 11,         /* made by, or for, a newer library */
+  DL4_BUSY = 12,            /* in use by another thread, or by the caller of this callback */
+  DL4_CALLBACK_FAILED = 13, /* a callback of yours reported failure */
+  DL4_NUMERIC = 14          /* NaN or infinity met by the nan_guard */
+};
+
+/* Types of data. Values in a graph are float32, int32, int64, uint8 or bool; float64 is for tensors only. */
+enum {
+  DL4_FLOAT32 = 1,
+  DL4_FLOAT64 = 2,
+  DL4_INT32 = 3,
+  DL4_INT64 = 4,
+  DL4_UINT8 = 5,
+  DL4_BOOL = 6,    /* one byte, 0 or 1 */
+  DL4_FLOAT16 = 7, /* reserved: refused with DL4_UNSUPPORTED */
+  DL4_BFLOAT16 = 8 /* reserved: refused with DL4_UNSUPPORTED */
+};
+
+/* Levels of log messages. */
+enum { DL4_LOG_TRACE = 0, DL4_LOG_DEBUG = 1, DL4_LOG_INFO = 2, DL4_LOG_WARNING = 3, DL4_LOG_ERROR = 4 };
+
+/* Events of dl4_progress_fn. */
+enum {
+  DL4_TRAIN_BEGIN = 0, /* step: first epoch, counted from 0    total: epochs */
+  DL4_EPOCH_BEGIN = 1, /* step: epoch, counted from 0          total: epochs */
+  DL4_BATCH_END = 2,   /* step: batches done in this epoch     total: batches of an epoch, -1 if unknown */
+  DL4_EPOCH_END = 3,   /* step: epoch, counted from 0          total: epochs */
+  DL4_TRAIN_END = 4    /* step: epochs done                    total: epochs */
+};
+
+/* Formats of dl4_describe(). */
+enum { DL4_FORMAT_JSON = 0, DL4_FORMAT_TEXT = 1, DL4_FORMAT_DOT = 2 };
+
+/* Directions of dl4_model_io_*(). */
+enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1 };
+
+/* ---- Types ---------------------------------------------------------------------------------------------------- */
+
+/* Objects: opaque, reference counted, freed by dl4_release(). */
+typedef struct dl4_error dl4_error;     /* what went wrong */
+typedef struct dl4_blob dl4_blob;       /* bytes or text that come out */
+typedef struct dl4_context dl4_context; /* threads, seed, memory, logger */
+typedef struct dl4_attrs dl4_attrs;     /* a bag of named values: attributes and options */
+typedef struct dl4_tensor dl4_tensor;   /* numbers with a shape */
+typedef struct dl4_graph dl4_graph;     /* layers being called on symbolic values */
+typedef struct dl4_model dl4_model;     /* a finished architecture and its weights */
+typedef struct dl4_session dl4_session; /* a model made ready to run */
+typedef struct dl4_dataset dl4_dataset; /* batches to train on */
+typedef struct dl4_trainer dl4_trainer; /* a model being trained */
+typedef struct dl4_cancel dl4_cancel;   /* a flag that stops long work */
+
+typedef int32_t dl4_node;  /* a symbolic value inside one graph: nothing to free */
+typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
+
+/* A log message, UTF-8 and valid during the call. Messages of the library's own threads are queued and delivered on
+ * the caller's thread before its call returns. */
+typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
+
+/* Progress of dl4_trainer_fit(). metrics [N] holds the means over the epoch so far, in the order of the trainer's
+ * metric_names; at DL4_EPOCH_END those of validation follow, if there is one. Return non-zero to cancel. Inside, only
+ * reading calls, dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
+typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
+                                   int64_t n_metrics);
+
+/* Asks for batch `index`, counted from 0 in each epoch. Put new references into x [nx], y [ny] and w [nw], which
+ * arrive as NULL and pass to the library; leave w NULL where there are no sample weights. Return 0: here is a batch,
+ * 1: the epoch is over, anything else: failed, the work ends with DL4_CALLBACK_FAILED. */
+typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny,
+                                dl4_tensor **w, int64_t nw);
+
+/* The library no longer needs what it kept for you. Called once, on the thread that dropped the last reference. */
+typedef void (*dl4_release_fn)(void *user);
+
+/* Memory of your own: `align` is a power of two. NULL means there is none left. Called on any thread of yours. */
+typedef void *(*dl4_alloc_fn)(void *user, int64_t bytes, int64_t align);
+typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
+
+/* ---- Library ----------------------------------------------------------------------------------------------------
+ * Threads: any, at once. */
+
+/* The version of the library as one number: 1002003 is 1.2.3. */
+DL4_API int32_t dl4_version(void);
+
+/* The version of the library as text, "1.2.3". */
+DL4_API const char *dl4_version_string(void);
+
+/* How the library was built and what it found: JSON with compiler, OpenBLAS variant, oneDNN version, CPU features. */
+DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
+
+/* This very interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks. */
+DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
+
+/* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights.
+ * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
+ * and a NULL name all kinds of the category.
+ * May be NULL: category, name.
+ * Errors: DL4_NOT_FOUND, DL4_UNKNOWN_KIND. */
+DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
+
+/* The number of kinds in a category; of categories if it is NULL; 0 if there is no such category.
+ * May be NULL: category. */
+DL4_API int64_t dl4_registry_count(const char *category);
+
+/* The name of kind `i` of a category, or of category `i` if it is NULL; NULL past the end. Lives for ever.
+ * May be NULL: category. */
+DL4_API const char *dl4_registry_name(const char *category, int64_t i);
+
+/* ---- Every object -----------------------------------------------------------------------------------------------
+ * Threads: any, at once. */
+
+/* Adds a reference to an object of any type.
+ * May be NULL: object. */
+DL4_API void dl4_retain(void *object);
+
+/* Drops a reference to an object of any type; the last one frees it. NULL is a no-op. Legal in a finalizer.
+ * May be NULL: object.
+ * Takes: object. */
+DL4_API void dl4_release(void *object);
+
+/* Describes an object: format 0 JSON, 1 text for people, 2 a DOT drawing (graph and model).
+ * Text of a graph or model is a summary in Keras's style; of a session or trainer the Program and the Plan, with times
+ * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names".
+ * Threads: as for reading that object.
+ * Errors: DL4_UNSUPPORTED (that format of that object). */
+DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
+
+/* ---- Errors and blobs -------------------------------------------------------------------------------------------
+ * Immutable once they exist.
+ * Threads: any, at once. */
+
+/* The code of an error, one of the constants above; 0 for NULL.
+ * May be NULL: e. */
+DL4_API int32_t dl4_error_code(const dl4_error *e);
+
+/* One line for people: who, what was expected, what came, and "did you mean" where it helps. "" for NULL.
+ * May be NULL: e. */
+DL4_API const char *dl4_error_message(const dl4_error *e);
+
+/* The same for programs: a JSON object with such keys as layer, attribute, expected, got, did_you_mean. "{}" for NULL.
+ * May be NULL: e. */
+DL4_API const char *dl4_error_detail(const dl4_error *e);
+
+/* The bytes of a blob. A NUL follows the last one, so text can be used as it is. */
+DL4_API const char *dl4_blob_data(const dl4_blob *b);
+
+/* The number of bytes in a blob, without the NUL. */
+DL4_API int64_t dl4_blob_size(const dl4_blob *b);
+
+/* ---- Context ----------------------------------------------------------------------------------------------------
+ * Threads, seed, memory and logger of everything made in it. Most programs never make one: NULL is the default.
+ * Threads: any, at once. */
+
+/* Makes a context.
+ * Options:
+ *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
+ *   seed           int     start of all random numbers; default 0
+ *   seed_scheme    string  "dl4" (default), or "tensorflow": the initial weights tf.random.set_seed(seed) would give
+ *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
+ *   memory_limit   int     bytes for one model or plan; default: half of the machine's memory
+ *   passes_off     strings passes of the planner to leave out, for experiments
+ *   kernels_off    strings kernels never to choose, for experiments
+ *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
+ * May be NULL: options. */
+DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out);
+
+/* Sets the logger of a context: messages from `min_level` up go to `fn`; NULL, the default, means silence.
+ * May be NULL: c, fn, user.
+ * Keeps: fn, user (until another logger is set or the context is freed). */
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user);
+
+/* Sets the source of memory for tensors and working memory of a context; both NULL: the system's, as by default.
+ * What was allocated before goes back to where it came from.
+ * May be NULL: c, alloc, release, user.
+ * Keeps: alloc, release, user (until all objects of the context are freed). */
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
+                                                         void *user);
+
+/* Gives memory back that is only kept for speed: idle frames, plans not in use.
+ * May be NULL: c. */
+DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
+
+/* ---- Attributes -------------------------------------------------------------------------------------------------
+ * Named values, for the attributes of a layer and the options of a call alike. What takes a bag copies it; an unknown
+ * key, a wrong type or a value out of range is refused there, by the name of the layer and the key. An int is accepted
+ * where a float is asked, never the other way. Setting a key again replaces its value.
+ * Kinds inside attributes (initializer, activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or a
+ * bag/JSON object {"class_name": ..., "config": {...}}, as in Keras.
+ * Threads: one at a time per bag. */
+
+/* Makes an empty bag. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_create(dl4_attrs **out);
+
+/* Sets an integer. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_i64(dl4_attrs *a, const char *key, int64_t v);
+
+/* Sets a float. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64(dl4_attrs *a, const char *key, double v);
+
+/* Sets a truth value: 0 false, anything else true. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_bool(dl4_attrs *a, const char *key, int32_t v);
+
+/* Sets a string. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_str(dl4_attrs *a, const char *key, const char *v);
+
+/* Sets a list of n integers. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_i64s(dl4_attrs *a, const char *key, const int64_t *v, int64_t n);
+
+/* Sets a list of n floats. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key, const double *v, int64_t n);
+
+/* Sets a list of n strings. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n);
+
+/* Sets a tensor.
+ * Keeps: v (a reference). */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v);
+
+/* Sets a copy of another bag: a kind inside a kind.
+ * Errors: DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v);
+
+/* Sets n symbolic values: a call argument such as mask or initial_state. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
+
+/* Sets a model: the inner model or cell of a layer.
+ * Keeps: v (a reference). */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v);
+
+/* Sets every key of a JSON object; a Keras layer's config is valid text here. */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json);
+
+/* ---- Tensors ----------------------------------------------------------------------------------------------------
+ * Numbers with a type and a shape [dims]. Type and shape never change; the bytes are yours.
+ * Threads: any, at once; whoever writes the bytes while another uses them is on his own. */
+
+/* Makes a tensor filled with zeros.
+ * May be NULL: c, dims (when rank is 0).
+ * Errors: DL4_UNSUPPORTED. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
+                                                 dl4_tensor **out);
+
+/* Makes a tensor of memory of yours, without a copy. Nothing outside data [bytes] is ever touched.
+ * strides [rank] counts elements, not bytes; NULL means dense row-major.
+ * May be NULL: c, dims (when rank is 0), strides, data (when bytes is 0), release, user.
+ * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure
+ * it is not called).
+ * Errors: DL4_SHAPE_MISMATCH (the shape does not fit into bytes), DL4_UNSUPPORTED. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
+                                               const int64_t *strides, void *data, int64_t bytes,
+                                               dl4_release_fn release, void *user, dl4_tensor **out);
+
+/* Makes a tensor of a DLPack tensor on the CPU, without a copy.
+ * versioned: 0 if `managed` is a DLManagedTensor *, 1 if it is a DLManagedTensorVersioned *.
+ * May be NULL: c.
+ * Takes: managed (on success; its deleter is called with the last reference).
+ * Errors: DL4_UNSUPPORTED (device, type of data or version). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t versioned, void *managed,
+                                                      dl4_tensor **out);
+
+/* Makes a DLPack tensor that shares the memory of t; free it by its own deleter, on any thread.
+ * versioned: 0 gives a DLManagedTensor *, 1 a DLManagedTensorVersioned *. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out);
+
+/* Makes a dense copy with memory of its own. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor **out);
+
+/* Copies dense row-major data into a tensor; bytes must be dl4_tensor_bytes().
+ * May be NULL: src (when bytes is 0).
+ * Errors: DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes);
+
+/* Copies a tensor out as dense row-major data; bytes must be dl4_tensor_bytes().
+ * May be NULL: dst (when bytes is 0).
+ * Errors: DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
+
+/* The type of data, one of the constants above. */
+DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *t);
+
+/* The number of dimensions. */
+DL4_API int32_t dl4_tensor_rank(const dl4_tensor *t);
+
+/* The dimensions [rank]. */
+DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *t);
+
+/* The strides [rank], in elements. */
+DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *t);
+
+/* The first element, to read and write; NULL if there is none. */
+DL4_API void *dl4_tensor_data(const dl4_tensor *t);
+
+/* The number of bytes of all elements laid out densely. */
+DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
+
+/* ---- Graphs -----------------------------------------------------------------------------------------------------
+ * The functional style of Keras: inputs, then layers called on symbolic values. Shapes are checked at the call, and the
+ * error names the layer. A name may be NULL: Keras's automatic one ("dense", "dense_1", ...).
+ * Nodes and layers are ids that are valid in their own graph only.
+ * Threads: one at a time per graph. */
+
+/* Makes an empty graph.
+ * May be NULL: c. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out);
+
+/* Adds an input. dims [rank] includes the batch axis; -1 is free: {-1, 28, 28} is a batch of 28 steps of 28 features.
+ * May be NULL: name, dims (when rank is 0).
+ * Errors: DL4_UNSUPPORTED (float64 and the reserved types). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank,
+                                               const int64_t *dims, dl4_node *out);
+
+/* Adds a value that never changes.
+ * May be NULL: name.
+ * Errors: DL4_UNSUPPORTED. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
+
+/* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
+ * May be NULL: name, a.
+ * Errors: DL4_UNKNOWN_KIND. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
+                                               dl4_layer *out);
+
+/* Calls a layer on in [n_in] and gives its first n_out outputs.
+ * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
+ * call: the call arguments of Keras, such as mask, initial_state (dl4_attrs_set_nodes), use_causal_mask, training.
+ * May be NULL: call.
+ * Errors: DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
+                                              const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out);
+
+/* Adds a layer and calls it once: dl4_graph_layer() and dl4_graph_call() in one.
+ * May be NULL: name, a, call.
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
+                                             const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
+                                             int64_t n_out);
+
+/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives.
+ * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_VERSION. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);
+
+/* The shape of a node: its rank, and its first dimensions up to `cap` into dims; -1 is free.
+ * May be NULL: dims (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
+                                               int32_t *rank);
+
+/* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
+ * The graph may go on to be extended, built again or released; models built from one graph share the weights of the
+ * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_merge_json().
+ * May be NULL: in (when n_in is 0), out (when n_out is 0).
+ * Errors: DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out,
+                                               int64_t n_out, dl4_model **model);
+
+/* ---- Models -----------------------------------------------------------------------------------------------------
+ * An architecture and its weights. A file is one safetensors file: any safetensors reader can open it, and it cannot
+ * carry code. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel, embedding/embeddings.
+ * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. */
+
+/* Loads a model from a file.
+ * Options: verify (bool, default true): check sums and sizes of every tensor.
+ * May be NULL: c, options.
+ * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
+                                              dl4_model **out);
+
+/* Loads a model from the bytes of such a file; options as for dl4_model_load().
+ * May be NULL: c, options.
+ * Errors: DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
+                                                     const dl4_attrs *options, dl4_model **out);
+
+/* Saves a model to a file, atomically. There are no options yet.
+ * May be NULL: options.
+ * Errors: DL4_IO. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options);
+
+/* Saves a model to memory: the bytes that dl4_model_save() would write.
+ * May be NULL: options. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, dl4_blob **out);
+
+/* Makes a copy with weights of its own. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out);
+
+/* The number of inputs (direction 0) or outputs (1). */
+DL4_API int64_t dl4_model_io_count(const dl4_model *m, int32_t direction);
+
+/* The name of an input or output; NULL past the end. */
+DL4_API const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int64_t i);
+
+/* The shape of an input or output, as dl4_graph_shape() gives it.
+ * May be NULL: dims (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims,
+                                                  int32_t cap, int32_t *rank);
+
+/* The number of weight tensors. */
+DL4_API int64_t dl4_model_weight_count(const dl4_model *m);
+
+/* The name of a weight, in the order of Keras's model.weights; NULL past the end. */
+DL4_API const char *dl4_model_weight_name(const dl4_model *m, int64_t i);
+
+/* Makes a copy of a weight.
+ * Errors: DL4_NOT_FOUND. */
+DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
+
+/* Sets a weight to a copy of v. Sessions that exist keep the weights they were made with.
+ * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY (a trainer of this model exists). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------
+ * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
+ * it, the others only compute.
+ * Threads: any, at once; the threads of the context are shared out between them. */
+
+/* Makes a session.
+ * Options: profile (bool, default false): keep times per step for dl4_describe().
+ * May be NULL: options. */
+DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out);
+
+/* Runs a model: in [n_in] and out [n_out] in the order of the model's inputs and outputs, all of them.
+ * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place, and must
+ * have the right shape and type. On failure slots that were NULL are NULL, and tensors of yours may be half written.
+ * May be NULL: cancel (looked at between the steps).
+ * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED. */
+DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
+                                               int64_t n_out, dl4_cancel *cancel);
+
+/* Runs a model over a whole dataset, in order, and joins the outputs [B, ...] along their first axis.
+ * Labels and sample weights of the dataset are not looked at. out [n_out] as in dl4_session_run().
+ * May be NULL: cancel.
+ * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY (the dataset is in use). */
+DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel,
+                                                   dl4_tensor **out, int64_t n_out);
+
+/* ---- Datasets ---------------------------------------------------------------------------------------------------
+ * Batches of inputs x, targets y and sample weights w, one tensor for each input or output of the model.
+ * Threads: one at a time. */
+
+/* Makes a dataset of whole tensors, each [B, ...] with the same B.
+ * w has one tensor [B] or [B, T] for each output, or none at all (nw = 0).
+ * Options:
+ *   batch_size      int   default 32; the last batch may be shorter
+ *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
+ *   seed            int   of the shuffle; default: drawn from the context's
+ *   drop_remainder  bool  leave a short last batch out; default false
+ * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
+ * Keeps: x, y, w (references to the tensors, not the arrays).
+ * Errors: DL4_SHAPE_MISMATCH. */
+DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx,
+                                                        dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
+                                                        int64_t nw, const dl4_attrs *options, dl4_dataset **out);
+
+/* Makes a dataset of batches that a callback gives, one after the other.
+ * Options: steps (int): batches of an epoch, if you know; else the callback tells the end.
+ * May be NULL: c, user, release, options.
+ * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it
+ * is not called). */
+DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user,
+                                                         dl4_release_fn release, const dl4_attrs *options,
+                                                         dl4_dataset **out);
+
+/* ---- Training ---------------------------------------------------------------------------------------------------
+ * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric everywhere; the names of all
+ * are the "metric_names" of dl4_describe(trainer, 0).
+ * Threads: one at a time per trainer. */
+
+/* Makes a trainer of a model, which it changes.
+ * Options:
+ *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
+ *   loss          kind or list     one for each output; null: no loss on that output
+ *   loss_weights  floats           one for each output; default 1
+ *   metrics       list             of kinds, or one list of kinds for each output: ["accuracy"]
+ *   nan_guard     string           "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
+ *                                  DL4_NUMERIC and leaves the weights of the last good step
+ *   profile       bool             keep times per step for dl4_describe(); default false
+ * Keeps: m (a reference).
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_BUSY (the model has a trainer). */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
+
+/* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none).
+ * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
+ * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
+ * Errors: DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
+                                                dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw,
+                                                double *metrics, int64_t cap, int64_t *n);
+
+/* Adds the gradients of one batch to those kept, and changes no weight; parameters as in dl4_trainer_step().
+ * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
+ * Errors: DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
+                                                      dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
+                                                      int64_t nw, double *metrics, int64_t cap, int64_t *n);
+
+/* Updates the weights by the mean of the gradients accumulated since the last update, then forgets them.
+ * Errors: DL4_INVALID_ARGUMENT (nothing accumulated), DL4_NUMERIC, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
+
+/* The gradients accumulated since the last update, summed, before any clipping: of one weight, or of all with "*".
+ * "*" gives one flat block [N] of all dense gradients, in the order of the weights: one buffer to sum over machines.
+ * The tensor shares the memory of the trainer: what is written to it is what dl4_trainer_apply() uses.
+ * Errors: DL4_NOT_FOUND (no such weight, or nothing accumulated), DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
+
+/* Trains for some epochs, and validates after each if there is something to validate on.
+ * history is JSON: {"epoch": [0, 1], "history": {"loss": [...], "accuracy": [...], "val_loss": [...], ...}}.
+ * Options:
+ *   epochs            int    the last epoch, counted from 1; default 1
+ *   initial_epoch     int    epochs already done; default 0. After dl4_trainer_load() of a checkpoint taken in an
+ *                            epoch, training goes on in mid-epoch by itself
+ *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
+ *   validation_freq   int    validate after every n-th epoch; default 1
+ * May be NULL: valid, options, fn, user, cancel, history.
+ * Errors: DL4_CANCELLED (all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_CALLBACK_FAILED,
+ * DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
+                                               const dl4_attrs *options, dl4_progress_fn fn, void *user,
+                                               dl4_cancel *cancel, dl4_blob **history);
+
+/* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], n as in dl4_trainer_step().
+ * May be NULL: cancel, metrics (when cap is 0), n.
+ * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel,
+                                                    double *metrics, int64_t cap, int64_t *n);
+
+/* Reads a number of the trainer: "learning_rate", "iterations" (updates done), "epoch" (epochs done).
+ * Errors: DL4_NOT_FOUND. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out);
+
+/* Sets a number of the trainer: "learning_rate". Allowed in a progress callback.
+ * Errors: DL4_NOT_FOUND, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
+
+/* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch.
+ * Errors: DL4_IO, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
+
+/* Loads a checkpoint into a trainer of the same model and options; what follows is bit for bit what would have
+ * followed the save.
+ * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
+
+/* ---- Cancel -----------------------------------------------------------------------------------------------------
+ * Threads: any, at once. */
+
+/* Makes a cancel flag, for any number of calls. Once triggered it stays so. */
+DL4_API DL4_CHECKED dl4_error *dl4_cancel_create(dl4_cancel **out);
+
+/* Asks everything that was given this flag to stop soon. Legal in a signal handler. */
+DL4_API void dl4_cancel_trigger(dl4_cancel *c);
+
+/* 1 if the flag was triggered, else 0. */
+DL4_API int32_t dl4_cancel_triggered(const dl4_cancel *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DL4_DL4_H */

@@ -1,0 +1,87 @@
+// Adding values and steps, and choosing kernels.
+#include "ops/emit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dl4::ops {
+namespace {
+
+Id add_value(Program &p, Value v) {
+  p.values.push_back(std::move(v));
+  return static_cast<Id>(p.values.size()) - 1;
+}
+
+}  // namespace
+
+Id Emit::input(std::string name, DType dtype, const Shape &shape) {
+  Id v = add_value(program, {dtype, shape, Role::input, std::move(name), {}});
+  program.inputs.push_back(v);
+  return v;
+}
+
+Id Emit::state(std::string name, DType dtype, const Shape &shape) {
+  Id v = add_value(program, {dtype, shape, Role::state, std::move(name), {}});
+  program.states.push_back(v);
+  return v;
+}
+
+Id Emit::constant(Tensor data) {
+  DType dtype = data.dtype;
+  Shape shape = data.shape;
+  return add_value(program, {dtype, shape, Role::constant, {}, std::move(data)});
+}
+
+Id Emit::scalar(float v) {
+  Tensor t = make_tensor(DType::f32, {});
+  *t.as<float>() = v;
+  return constant(std::move(t));
+}
+
+void Emit::write(Id state, Id value) {
+  for (Write &w : program.writes) {
+    if (w.state == state) {
+      w.value = value;
+      return;
+    }
+  }
+  program.writes.push_back({state, value});
+}
+
+std::vector<Id> Emit::step(std::shared_ptr<const Op> op, std::vector<Id> src) {
+  std::vector<Operand> operands;
+  for (Id v : src) operands.push_back(v == none ? Operand{.present = false} : Operand{dtype(v), shape(v)});
+  std::vector<Id> dst;
+  for (const Operand &o : op->infer(operands)) dst.push_back(add_value(program, {o.dtype, o.shape, Role::temp, {}, {}}));
+  program.steps.push_back({std::move(op), std::move(src), dst, scope});
+  return dst;
+}
+
+std::shared_ptr<const void> Packs::get(const std::string &key, const std::function<std::shared_ptr<const void>()> &make) {
+  std::lock_guard lock(mutex_);
+  auto &slot = packs_[key];
+  if (!slot) slot = make();
+  return slot;
+}
+
+int64_t Cutting::slices(int64_t parts, double microseconds) const {
+  // Below this a slice costs more to hand over than to run (design: about 20 us of work a slice).
+  constexpr double least = 20;
+  int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
+  int64_t most = strict ? std::max<int64_t>(1, std::min<int64_t>(parts / 32 > 0 ? parts / 32 : parts, 8)) : threads;
+  return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
+}
+
+bool Site::allows(std::string_view kernel) const { return std::find(off.begin(), off.end(), kernel) == off.end(); }
+
+std::unique_ptr<kernels::Kernel> choose(const Site &site, std::initializer_list<Candidate> best_first) {
+  size_t left = best_first.size();
+  for (const Candidate &c : best_first) {
+    bool last = --left == 0;
+    if (!last && !site.allows(c.name)) continue;
+    if (auto k = c.make()) return k;
+  }
+  fail(Code::unsupported, "no kernel for these shapes");
+}
+
+}  // namespace dl4::ops

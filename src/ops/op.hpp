@@ -1,0 +1,95 @@
+// What every op says of itself: shape rule, gradient rule, kernels.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "ops/program.hpp"
+
+namespace dl4::ops {
+
+class Emit;
+class Gradient;
+
+// What a rule knows of a value.
+struct Operand {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool present = true;  // false: an optional source that was left out, or a destination that no one reads
+};
+using Operands = std::span<const Operand>;
+
+// Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
+class Packs {
+ public:
+  // The pack under `key`, made by `make` at the first call.
+  std::shared_ptr<const void> get(const std::string &key, const std::function<std::shared_ptr<const void>()> &make);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const void>> packs_;
+};
+
+// How work is cut into slices.
+struct Cutting {
+  int threads = 1;
+  bool strict = false;  // by the shapes alone
+
+  // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
+  int64_t slices(int64_t parts, double microseconds) const;
+};
+
+// The place a kernel is made for: one step at known shapes.
+struct Site {
+  std::vector<Operand> src, dst;
+  std::vector<const Tensor *> constant;  // by source: its contents when they never change under this plan, else null
+  std::vector<std::string> constant_key;  // by source: names those contents among all plans that share `packs`
+  Cutting cutting;
+  std::span<const std::string> off;  // kernels switched off by name
+  Packs *packs = nullptr;
+
+  bool allows(std::string_view kernel) const;
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+  virtual std::string_view name() const = 0;
+  // Every attribute, for listings; equal ops print equal.
+  virtual std::string attributes() const { return {}; }
+  // Dtypes and shapes of all destinations. Refuses what does not fit, in the user's words.
+  virtual std::vector<Operand> infer(Operands src) const = 0;
+  // Emits diff_src from diff_dst; an op without a rule lets no gradient through.
+  virtual void gradient(Gradient &) const {}
+  // The best kernel for the site.
+  virtual std::unique_ptr<kernels::Kernel> kernel(const Site &site) const = 0;
+
+  // The destination is the source's memory, seen with another shape.
+  virtual bool is_view() const { return false; }
+  virtual int64_t view_offset() const { return 0; }  // bytes
+  // The source whose memory destination i may take over, or -1.
+  virtual int overwrites(int /*dst*/) const { return -1; }
+  // False: only dtype and shape of source i matter.
+  virtual bool reads(int /*src*/) const { return true; }
+  // Where source i may be made in place inside destination 0, in bytes, or -1.
+  virtual int64_t part_offset(int /*src*/) const { return -1; }
+  // The same inputs may give other outputs, or the step is there for its fault: never folded, merged or dropped.
+  virtual bool is_volatile() const { return false; }
+};
+
+// One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.
+struct Candidate {
+  const char *name;
+  std::function<std::unique_ptr<kernels::Kernel>()> make;
+};
+// The first candidate that is not switched off and applies; the last one always applies.
+std::unique_ptr<kernels::Kernel> choose(const Site &site, std::initializer_list<Candidate> best_first);
+
+}  // namespace dl4::ops

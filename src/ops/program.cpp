@@ -1,0 +1,75 @@
+// Listing and checking of Programs.
+#include "ops/program.hpp"
+
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+std::vector<int32_t> producers(const Program &p) {
+  std::vector<int32_t> by(p.values.size(), -1);
+  for (size_t s = 0; s < p.steps.size(); ++s)
+    for (Id v : p.steps[s].dst) by[static_cast<size_t>(v)] = static_cast<int32_t>(s);
+  return by;
+}
+
+std::vector<int32_t> uses(const Program &p) {
+  std::vector<int32_t> n(p.values.size(), 0);
+  for (const Step &s : p.steps)
+    for (Id v : s.src)
+      if (v != none) ++n[static_cast<size_t>(v)];
+  for (Id v : p.outputs) ++n[static_cast<size_t>(v)];
+  for (const Write &w : p.writes) ++n[static_cast<size_t>(w.value)];
+  return n;
+}
+
+std::string to_string(const Program &p) {
+  auto word = [&](Id v) {
+    if (v == none) return std::string("-");
+    const std::string &name = p[v].name;
+    return text('%', v, name.empty() ? "" : ":", name);
+  };
+  auto full = [&](Id v) { return text(word(v), ' ', to_string(p[v].dtype), to_string(p[v].shape)); };
+  std::string s;
+  for (Id v : p.inputs) s += text("input  ", full(v), '\n');
+  for (Id v : p.states) s += text("state  ", full(v), '\n');
+  for (const Step &step : p.steps) {
+    std::string line = "  ";
+    for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", full(step.dst[i]));
+    line += text(" = ", step.op->name());
+    if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
+    for (Id v : step.src) line += text(' ', word(v));
+    s += line + (step.scope.empty() ? "" : "  # " + step.scope) + '\n';
+  }
+  for (const Write &w : p.writes) s += text("write  ", word(w.state), " <- ", word(w.value), '\n');
+  for (Id v : p.outputs) s += text("output ", full(v), '\n');
+  return s;
+}
+
+void verify(const Program &p) {
+  std::vector<bool> made(p.values.size(), false);
+  for (size_t v = 0; v < p.values.size(); ++v) made[v] = p.values[v].role != Role::temp;
+  auto need = [&](Id v, const char *where) {
+    if (v < 0 || static_cast<size_t>(v) >= made.size() || !made[static_cast<size_t>(v)])
+      fail(Code::internal, "program: ", where, " reads %", v, ", which is not made yet\n", to_string(p));
+  };
+  for (const Step &s : p.steps) {
+    std::vector<Operand> src;
+    for (Id v : s.src) {
+      if (v != none) need(v, s.op->name().data());
+      src.push_back(v == none ? Operand{.present = false} : Operand{p[v].dtype, p[v].shape});
+    }
+    auto dst = s.op->infer(src);
+    if (dst.size() != s.dst.size()) fail(Code::internal, "program: ", s.op->name(), " makes ", dst.size(), " values");
+    for (size_t i = 0; i < dst.size(); ++i) {
+      const Value &v = p[s.dst[i]];
+      if (made[static_cast<size_t>(s.dst[i])]) fail(Code::internal, "program: %", s.dst[i], " is made twice");
+      if (v.dtype != dst[i].dtype || !compatible(v.shape, dst[i].shape))
+        fail(Code::internal, "program: ", s.op->name(), " makes ", dst[i].shape, " where ", v.shape, " is written");
+      made[static_cast<size_t>(s.dst[i])] = true;
+    }
+  }
+  for (Id v : p.outputs) need(v, "output");
+  for (const Write &w : p.writes) need(w.value, "write");
+}
+
+}  // namespace dl4::ops

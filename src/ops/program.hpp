@@ -1,0 +1,65 @@
+// The Program: what is to be computed, as values and steps in an order that works. Dims may be free.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/tensor.hpp"
+
+namespace dl4::ops {
+
+class Op;
+
+// A value of a Program by number.
+using Id = int32_t;
+inline constexpr Id none = -1;
+
+enum class Role {
+  temp,      // made by a step
+  input,     // brought by every run
+  state,     // read from a buffer that outlives the run: weights, optimizer slots, counters
+  constant,  // part of the Program
+};
+
+struct Value {
+  DType dtype = DType::f32;
+  Shape shape;
+  Role role = Role::temp;
+  std::string name;  // of an input or a state; may be empty for others
+  Tensor data;       // of a constant
+};
+
+struct Step {
+  std::shared_ptr<const Op> op;
+  std::vector<Id> src;  // none = left out
+  std::vector<Id> dst;
+  std::string scope;    // the layer that asked for it, for messages and listings
+};
+
+// After a run the state holds the value.
+struct Write {
+  Id state, value;
+};
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Step> steps;
+  std::vector<Id> inputs, states, outputs;
+  std::vector<Write> writes;
+
+  const Value &operator[](Id v) const { return values[static_cast<size_t>(v)]; }
+  Value &operator[](Id v) { return values[static_cast<size_t>(v)]; }
+};
+
+// The step that makes each value, or -1.
+std::vector<int32_t> producers(const Program &p);
+// How often each value is read by steps, outputs and writes.
+std::vector<int32_t> uses(const Program &p);
+// A listing, one line a step.
+std::string to_string(const Program &p);
+// Refuses with INTERNAL a Program whose steps read what is not yet made, make a value twice, or whose shapes and dtypes
+// are not what the ops' rules say.
+void verify(const Program &p);
+
+}  // namespace dl4::ops

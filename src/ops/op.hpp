@@ -25,6 +25,7 @@ struct Operand {
   bool present = true;  // false: an optional source that was left out, or a destination that no one reads
 };
 using Operands = std::span<const Operand>;
+inline const Operand absent{DType::f32, {}, false};
 
 // Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
 class Packs {

@@ -56,7 +56,7 @@ void verify(const Program &p) {
     std::vector<Operand> src;
     for (Id v : s.src) {
       if (v != none) need(v, s.op->name().data());
-      src.push_back(v == none ? Operand{.present = false} : Operand{p[v].dtype, p[v].shape});
+      src.push_back(v == none ? absent : Operand{p[v].dtype, p[v].shape});
     }
     auto dst = s.op->infer(src);
     if (dst.size() != s.dst.size()) fail(Code::internal, "program: ", s.op->name(), " makes ", dst.size(), " values");

@@ -1,0 +1,126 @@
+// The ops by name: one emitter each, its file is ops/<op>.cpp. Letters: B batch, T time, H W C image, N any axes.
+//
+// An axis may be negative. Every emitter refuses shapes and dtypes that do not fit; only float32 carries gradients.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/elementwise.hpp"
+#include "kernels/reduce.hpp"
+#include "ops/emit.hpp"
+
+namespace dl4::ops {
+
+// ---- elementwise -------------------------------------------------------------------------------------------------
+using kernels::Binary;
+using kernels::Unary;
+// f(x), float32; param: what the function's table entry says.
+Id unary(Emit &e, Unary f, Id x, std::array<float, 3> param = {});
+// NumPy broadcasting; comparisons and logic give bool.
+Id binary(Emit &e, Binary f, Id a, Id b);
+inline Id add(Emit &e, Id a, Id b) { return binary(e, Binary::add, a, b); }
+inline Id sub(Emit &e, Id a, Id b) { return binary(e, Binary::sub, a, b); }
+inline Id mul(Emit &e, Id a, Id b) { return binary(e, Binary::mul, a, b); }
+inline Id div(Emit &e, Id a, Id b) { return binary(e, Binary::div, a, b); }
+inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
+// where(mask, a, b) with broadcasting of all three; the side not taken never leaks, NaN included.
+Id select(Emit &e, Id mask, Id a, Id b);
+Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are cut towards zero
+Id logical_not(Emit &e, Id x);
+// The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
+Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
+Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
+Id sum_like(Emit &e, Id x, Id like);        // the gradient of that: sums x down to the shape of like
+
+// ---- shape -------------------------------------------------------------------------------------------------------
+// The first `keep` axes of x, then `tail`, in which one dim may be -1: what is left. No copy.
+Id reshape(Emit &e, Id x, int keep, const Shape &tail);
+Id reshape_like(Emit &e, Id x, Id like);  // as many elements, the shape of like
+Id expand_dims(Emit &e, Id x, int axis);
+Id squeeze(Emit &e, Id x, int axis);
+Id transpose(Emit &e, Id x, std::vector<int> perm);  // dst axis i is src axis perm[i]
+Id concat(Emit &e, std::vector<Id> xs, int axis);
+Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size);  // size -1: to the end
+// `shape` elements of the 1-D x from element `offset` on; no copy.
+Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
+// One 1-D value of `total` elements with part i from element offsets[i] on, zeros between.
+Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total);
+
+// ---- reductions --------------------------------------------------------------------------------------------------
+using kernels::Reduce;  // sum mean max min any all (bool) prod
+// Over the axes given; all of them when empty.
+Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims = false);
+Id argmax(Emit &e, Id x, int axis);       // int32, first of equals
+Id square_sum(Emit &e, Id x);             // scalar, summed in double
+Id softmax(Emit &e, Id x, int axis = -1);
+Id log_softmax(Emit &e, Id x, int axis = -1);
+Id sparsemax(Emit &e, Id x, int axis = -1);
+
+// ---- indexing ----------------------------------------------------------------------------------------------------
+// table (V, N), ids (M) of any integer dtype or float32 -> (M, N). An id outside [0, V) is a fault of the run.
+Id gather(Emit &e, Id table, Id ids);
+// x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
+// counts as 0.
+Id pick(Emit &e, Id x, Id labels, Id valid = none);
+Id one_hot(Emit &e, Id labels, int64_t depth);  // float32
+Id causal_mask(Emit &e, Id scores);             // scores (N, T, S) -> bool (T, S): key s <= query t
+
+// ---- products ----------------------------------------------------------------------------------------------------
+struct MatMul {
+  bool transpose_a = false, transpose_b = false;
+};
+// a (N, M, K) x b (N, K, L) or (K, L) [+ bias (L)] -> (N, M, L); leading axes broadcast.
+Id matmul(Emit &e, Id a, Id b, MatMul how = {}, Id bias = none);
+
+enum class Padding { valid, same, causal };
+struct Conv {
+  std::array<int64_t, 2> strides{1, 1}, dilation{1, 1};
+  Padding padding = Padding::valid;
+  int64_t groups = 1;
+};
+// x (B, H, W, C), weights (KH, KW, C / groups, F) [+ bias (F)] -> (B, OH, OW, F). Causal pads the W axis only.
+Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how);
+struct Pool {
+  bool average = false;
+  std::array<int64_t, 2> size{2, 2}, strides{2, 2};
+  Padding padding = Padding::valid;
+};
+Id pool(Emit &e, Id x, const Pool &how);  // x (B, H, W, C)
+
+// ---- recurrence --------------------------------------------------------------------------------------------------
+struct LstmValues {
+  Id y, h, c;  // (B, T, U) in the order of the steps taken; (B, U) after the last step
+};
+// x (B, T, I), kernel (I, 4U), recurrent_kernel (U, 4U), bias (4U) or none, h0 c0 (B, U) or none = zeros,
+// mask (B, T) bool or none. Gates i f c o; go_backwards takes the steps from the last to the first.
+LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards);
+
+// ---- chance, checks, updates -------------------------------------------------------------------------------------
+// 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like and then `tail`;
+// `draw` (int64 scalar) counts the draws.
+Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
+// A fault of the run where x holds a NaN or an infinity.
+void check_finite(Emit &e, Id x);
+
+// One-pass updates of flat float32 blocks; lr is a float32 scalar, t an int64 scalar counted from 1.
+struct Sgd {
+  float momentum = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+struct SgdValues {
+  Id w, m;
+};
+SgdValues sgd(Emit &e, Id w, Id g, Id m, Id lr, const Sgd &how);  // m: none without momentum
+struct Adam {
+  float beta_1 = 0.9f, beta_2 = 0.999f, epsilon = 1e-7f, weight_decay = 0;
+};
+struct AdamValues {
+  Id w, m, v, vhat;
+};
+AdamValues adam(Emit &e, Id w, Id g, Id m, Id v, Id vhat, Id lr, Id t, const Adam &how);  // vhat: none without amsgrad
+
+}  // namespace dl4::ops

@@ -1,0 +1,24 @@
+// Products where a library's overhead would dominate: few rows, or small all over. Plain calls, no state, any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace dl4::kernels {
+
+// C = A B + D, row-major: A [m, k], B [k, n], C [m, n], leading dimensions in elements. D is [m, n] with leading dimension ldd;
+// ldd 0: one row (a bias) for all; nullptr: nothing. C may be D (accumulate), no other overlap. k == 0: C = D.
+void small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
+                int64_t ldd, float *c, int64_t ldc) noexcept;
+// B stored [n, k].
+void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+                   const float *d, int64_t ldd, float *c, int64_t ldc) noexcept;
+
+// B in panels of 32 columns, the last one padded with zeros: floats the packed form takes.
+constexpr int64_t packed_floats(int64_t k, int64_t n) { return (n + 31) / 32 * 32 * k; }
+// B [k, n], or stored [n, k] when transposed. `packed` is best aligned to 64 bytes.
+void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept;
+// As small_gemm with a packed B.
+void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,
+                 int64_t ldd, float *c, int64_t ldc) noexcept;
+
+}  // namespace dl4::kernels

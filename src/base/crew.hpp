@@ -10,24 +10,25 @@ class Crew {
  public:
   using Slice = void (*)(void *user, int64_t i) noexcept;
 
-  // Starts threads - 1 helpers, or as many as the system allows. Each calls `on_start` first, with flush-to-zero set and
-  // all signals blocked.
+  // Starts threads - 1 helpers, or as many as the system allows. Each blocks all signals, sets flush-to-zero and calls
+  // `on_start` before anything else.
   explicit Crew(int threads, void (*on_start)() noexcept = nullptr);
-  ~Crew();
+  ~Crew();  // no run may be under way
   Crew(const Crew &) = delete;
   Crew &operator=(const Crew &) = delete;
 
-  // Callers and helpers of one run: 1 + the helpers that could be started.
+  // A caller and the helpers that could be started.
   int threads() const { return 1 + helpers_; }
 
   // Runs slice(user, i) once for each i in [0, slices) and returns when all are done. The caller claims slices until none
-  // is left, so it waits only for slices that a helper is in the middle of. Any number of threads may call at once. In a
-  // forked child the caller runs them all. A slice may call run() itself.
+  // is left, so it waits only for those that a helper is in the middle of. Any number of threads may call at once, and a
+  // slice may call run() itself. In a forked child the caller runs them all. The caller's float mode is the caller's affair.
   void run(int64_t slices, Slice slice, void *user) noexcept;
 
-  // run() with any callable that is noexcept.
+  // The same for a callable.
   template <class F>
   void run(int64_t slices, F &f) noexcept {
+    static_assert(noexcept(f(int64_t{})), "a slice must be noexcept");
     run(slices, [](void *user, int64_t i) noexcept { (*static_cast<F *>(user))(i); }, &f);
   }
 

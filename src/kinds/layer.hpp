@@ -1,0 +1,98 @@
+// What a kind of layer is: from symbols to symbols, in ops.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kinds/field.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::kinds {
+
+class Initializer;
+class Regularizer;
+class Constraint;
+
+// A value with its companion mask: bool, the leading axes of the value; ops::none = no mask.
+struct Symbol {
+  ops::Id value = ops::none;
+  ops::Id mask = ops::none;
+};
+
+// One weight as a layer asks for it.
+struct WeightSpec {
+  std::string name;
+  Shape shape;
+  Of<Initializer> initializer;
+  Of<Regularizer> regularizer;
+  Of<Constraint> constraint;
+};
+
+// What a layer may ask of the graph it stands in.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual ops::Id weight(const WeightSpec &spec) = 0;
+  virtual uint64_t random_seed() = 0;             // the layer's own, drawn when it is built
+  virtual ops::Id draws() = 0;                    // int64 scalar: counts the training runs
+  virtual void add_loss(ops::Id scalar) = 0;      // activity penalties
+};
+
+// Call arguments as given: plain ones as JSON, symbolic ones by name.
+struct Arguments {
+  Json plain = Json::object();
+  std::map<std::string, std::vector<Symbol>> symbols;
+};
+
+// One call of a layer.
+class Call {
+ public:
+  Call(ops::Emit &e, Host &host, std::vector<Symbol> in, const Arguments &arguments, bool training)
+      : e(e), in(std::move(in)), host(host), arguments_(arguments), training_(training) {}
+
+  ops::Emit &e;
+  const std::vector<Symbol> in;
+  Host &host;
+
+  ops::Id x(int i = 0) const { return in[static_cast<size_t>(i)].value; }
+  const Shape &shape(int i = 0) const { return e.shape(x(i)); }
+  // The mask of input i: from the `mask` argument (for input 0, or one each), else the one it carries.
+  ops::Id mask(int i = 0) const;
+  // Training mode, unless the call says otherwise.
+  bool training() const;
+  bool flag(const std::string &key, bool fallback) const;
+  std::span<const Symbol> symbols(const std::string &key) const;
+
+  ops::Id weight(const char *name, const Shape &shape, const Of<Initializer> &initializer,
+                 const Of<Regularizer> &regularizer = nullptr, const Of<Constraint> &constraint = nullptr) {
+    return host.weight({name, shape, initializer, regularizer, constraint});
+  }
+  // The last dim of input i; refuses a free one.
+  int64_t last_dim(int i = 0) const;
+  void need_rank(int i, int rank) const;       // exactly
+  void need_rank_from(int i, int rank) const;  // at least
+  void need_float(int i) const;
+
+ private:
+  const Arguments &arguments_;
+  bool training_;
+};
+
+// How many inputs a layer takes.
+struct Arity {
+  int least = 1, most = 1;
+};
+
+class Layer : public Kind {
+ public:
+  static constexpr const char *category = "layer";
+  virtual Arity arity() const { return {}; }
+  // Names of the call arguments it takes beside `training`, which every layer takes.
+  virtual std::vector<std::string> arguments() const { return {}; }
+  virtual std::vector<Symbol> call(Call &c) const = 0;
+};
+
+}  // namespace dl4::kinds

@@ -1,0 +1,35 @@
+// Optimizers: the update of one flat block of weights, in ops.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "kinds/field.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::kinds {
+
+// What an optimizer's update reads and may keep.
+struct Update {
+  ops::Emit &e;
+  ops::Id w, g;                 // flat float32 blocks, g after clipping
+  ops::Id learning_rate;        // float32 scalar
+  ops::Id t;                    // int64 scalar, counts updates from 1
+  // A slot as large as w that starts at `start`; write() keeps its new value.
+  std::function<ops::Id(const std::string &name, float start)> slot;
+};
+
+class Optimizer : public Kind {
+ public:
+  static constexpr const char *category = "optimizer";
+  double learning_rate = 0;
+  std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
+  // The new w.
+  virtual ops::Id update(Update &u) const = 0;
+  void check() const;  // at most one way of clipping
+};
+
+// One gradient per weight, clipped as the optimizer says.
+std::vector<ops::Id> clip(ops::Emit &e, const Optimizer &o, std::vector<ops::Id> gradients);
+
+}  // namespace dl4::kinds

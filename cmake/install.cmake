@@ -1,0 +1,52 @@
+# Installation: library, header, CMake package, pkg-config file, JSON descriptions, Debian packages.
+include(CMakePackageConfigHelpers)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dl4)
+
+install(TARGETS dl4 EXPORT dl4-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(FILES include/dl4/dl4.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
+install(FILES capi/dl4-api.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+install(EXPORT dl4-targets NAMESPACE dl4:: DESTINATION ${config_dir} COMPONENT dev)
+export(EXPORT dl4-targets NAMESPACE dl4:: FILE ${CMAKE_CURRENT_BINARY_DIR}/dl4-targets.cmake)
+configure_package_config_file(cmake/dl4-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/dl4-config.cmake
+                              INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/dl4-config-version.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/dl4-config-version.cmake
+        DESTINATION ${config_dir} COMPONENT dev)
+
+# The prefix is found from the place of the file itself, so the tree can be moved.
+file(RELATIVE_PATH DL4_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" DL4_PC_PREFIX "${DL4_PC_PREFIX}")
+configure_file(cmake/dl4.pc.in ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+# The registry as a file: written by a program that asks the library itself.
+if(capi_sources AND NOT CMAKE_CROSSCOMPILING)
+  add_executable(dl4_write_registry cmake/write_registry.c)
+  target_link_libraries(dl4_write_registry PRIVATE dl4)
+  add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/registry.json
+                     COMMAND dl4_write_registry ${CMAKE_CURRENT_BINARY_DIR}/registry.json DEPENDS dl4 dl4_write_registry)
+  add_custom_target(dl4_registry ALL DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/registry.json)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/registry.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_CONTACT "libdl4 maintainers <maintainers@dl4.invalid>")
+  set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_COMPONENTS_ALL runtime dev)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdl4-1)
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+  set(CPACK_DEBIAN_DEV_PACKAGE_NAME libdl4-dev)
+  set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libdl4-1 (= ${PROJECT_VERSION})")
+  include(CPack)
+endif()

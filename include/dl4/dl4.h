@@ -196,8 +196,10 @@ typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64
 /* The library no longer needs what it kept for you. Called once, on the thread that dropped the last reference. */
 typedef void (*dl4_release_fn)(void *user);
 
-/* Memory of your own: `align` is a power of two. NULL means there is none left. Called on any thread of yours. */
+/* Gives memory of your own; align is a power of two. NULL means there is none left. Called on any thread of yours. */
 typedef void *(*dl4_alloc_fn)(void *user, int64_t bytes, int64_t align);
+
+/* Takes back memory that a dl4_alloc_fn gave. Called on any thread of yours. */
 typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
 
 /* ---- Library ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // What every op says of itself: shape rule, gradient rule, kernels.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,10 @@
 
 #include "kernels/kernel.hpp"
 #include "ops/program.hpp"
+
+namespace dl4::kernels {
+enum class Unary : int32_t;  // kernels/elementwise.hpp
+}
 
 namespace dl4::ops {
 
@@ -83,6 +88,12 @@ class Op {
   virtual int64_t part_offset(int /*src*/) const { return -1; }
   // The same inputs may give other outputs, or the step is there for its fault: never folded, merged or dropped.
   virtual bool is_volatile() const { return false; }
+
+  // What a neighbour's step may be merged into, bit for bit the same except where a library adds the bias in its own order: the
+  // op that also adds a row, its source 2, to the last axis of the result; the op that also applies f to the result. nullptr:
+  // not with this op.
+  virtual std::shared_ptr<const Op> with_bias() const { return nullptr; }
+  virtual std::shared_ptr<const Op> with_activation(kernels::Unary, const std::array<float, 3> &) const { return nullptr; }
 };
 
 // One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.

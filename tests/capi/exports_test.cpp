@@ -1,0 +1,62 @@
+// What the shared object shows to the dynamic linker: the functions of the header under one version, and nothing else.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+namespace {
+
+// The lines a command prints; none if it is not there.
+std::vector<std::string> lines_of(const std::string &command) {
+  std::vector<std::string> lines;
+  FILE *pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (!pipe) return lines;
+  std::string text;
+  for (int c; (c = std::fgetc(pipe)) != EOF;) text += char(c);
+  pclose(pipe);
+  std::stringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool any_has(const std::vector<std::string> &lines, const std::string &word) {
+  for (const std::string &line : lines) {
+    if (line.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Exports, AreTheFunctionsOfTheDescription) {
+  std::ifstream file(DL4_SOURCE_DIR "/capi/dl4-api.json");
+  const auto description = nlohmann::json::parse(file);
+  std::set<std::string> described = {"A DL4_1.0"}, exported;
+  for (const auto &f : description["functions"]) described.insert("T " + f["name"].get<std::string>() + "@@DL4_1.0");
+  for (const std::string &line : lines_of("nm -D --defined-only --with-symbol-versions " DL4_LIBRARY)) {
+    const auto kind = line.find(' ');
+    std::string symbol = line.substr(kind + 1);
+    if (symbol == "A DL4_1.0@@DL4_1.0") symbol = "A DL4_1.0";
+    exported.insert(symbol);
+  }
+  if (exported.empty()) GTEST_SKIP() << "nm is not there";
+  EXPECT_EQ(exported, described);
+}
+
+TEST(Exports, TheObjectStaysLoadedAndIsFullyBound) {
+  const auto dynamic = lines_of("readelf -dW " DL4_LIBRARY);
+  if (dynamic.empty()) GTEST_SKIP() << "readelf is not there";
+  EXPECT_TRUE(any_has(dynamic, "[libdl4.so.1]"));
+  EXPECT_TRUE(any_has(dynamic, "NODELETE")) << "unloading a user of OpenMP ends in a segmentation fault";
+  EXPECT_TRUE(any_has(dynamic, "BIND_NOW"));
+}
+
+TEST(Exports, TheObjectHasNoThreadLocalStorage) {
+  const auto segments = lines_of("readelf -lW " DL4_LIBRARY);
+  if (segments.empty()) GTEST_SKIP() << "readelf is not there";
+  EXPECT_TRUE(any_has(segments, "GNU_RELRO"));
+  EXPECT_FALSE(any_has(segments, "  TLS  "));
+}
+
+}  // namespace

@@ -22,7 +22,7 @@ struct Gemm {
   Epilogue epilogue;
 };
 
-// The same with dense leading dimensions filled in.
+// The same product with dense leading dimensions filled in, and as one taller product where the batch is only that.
 Gemm dense(const Gemm &g);
 
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not apply.

@@ -1,0 +1,71 @@
+# Sourced by demo.sh and test.sh: installs the Debian packages that are missing, and builds.
+#   need PACKAGE...    all present afterwards, or the script ends with their names
+#   build ARGUMENT...  configures (with these CMake arguments) and builds build/release
+
+say() { printf '==> %s\n' "$*"; }
+
+build_packages="g++ cmake ninja-build pkg-config libdnnl-dev libhwy-dev nlohmann-json3-dev libspdlog-dev zlib1g-dev"
+
+present() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -q '^installed$'; }
+
+# Any variant of OpenBLAS will do; libdl4 likes the OpenMP one best, for it is safe to call from many threads.
+blas_present() {
+  local variant
+  for variant in libopenblas-openmp-dev libopenblas-pthread-dev libopenblas-serial-dev; do
+    if present "$variant"; then return 0; fi
+  done
+  return 1
+}
+
+need() {
+  local package missing=()
+  if ! command -v dpkg-query >/dev/null; then
+    without_apt
+    return
+  fi
+  for package in "$@"; do present "$package" || missing+=("$package"); done
+  blas_present || missing+=(libopenblas-openmp-dev)
+  if [ ${#missing[@]} = 0 ]; then
+    say "all packages are there"
+    return
+  fi
+  if ! command -v apt-get >/dev/null; then
+    say "missing, and there is no apt to install it: ${missing[*]}"
+    exit 1
+  fi
+  local root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { say "run me as root, or install: ${missing[*]}"; exit 1; }
+    root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+  "${apt[@]}" update
+  "${apt[@]}" install --no-install-recommends -y "${missing[@]}" >/dev/null
+}
+
+# No Debian: look for the things themselves, name the packages they are in on Debian, go on if all are there.
+without_apt() {
+  local missing=() name
+  for name in c++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config; do
+    command -v "${name%%:*}" >/dev/null || missing+=("${name##*:}")
+  done
+  for name in openblas:libopenblas-openmp-dev libhwy:libhwy-dev spdlog:libspdlog-dev zlib:zlib1g-dev \
+      nlohmann_json:nlohmann-json3-dev; do
+    pkg-config --exists "${name%%:*}" 2>/dev/null || missing+=("${name##*:}")
+  done
+  printf '#include <oneapi/dnnl/dnnl.hpp>\n' | c++ -x c++ -std=c++20 -fsyntax-only - 2>/dev/null || missing+=(libdnnl-dev)
+  if [ ${#missing[@]} != 0 ]; then
+    say "this is no Debian, and these are missing (Debian's names): ${missing[*]}"
+    exit 1
+  fi
+}
+
+build() {
+  say "building Release in build/release (the first time takes some minutes)"
+  mkdir -p build
+  cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DDL4_WERROR="${DL4_WERROR:-OFF}" "$@" \
+    >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+  grep '^-- oneDNN' build/configure.log | sed 's/^-- /    /'
+  cmake --build build/release
+}

@@ -1,0 +1,81 @@
+// Per instruction set: vectors of floats, and loads and stores of fewer than a vector that touch nothing beyond.
+#if defined(DL4_KERNELS_SIMD_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef DL4_KERNELS_SIMD_INL
+#undef DL4_KERNELS_SIMD_INL
+#else
+#define DL4_KERNELS_SIMD_INL
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+using DI = hn::RebindToSigned<D>;
+using VI = hn::Vec<DI>;
+inline constexpr int64_t lanes = hn::MaxLanes(D());
+
+HWY_INLINE V set(float v) { return hn::Set(D(), v); }
+HWY_INLINE V load(const float *p) { return hn::LoadU(D(), p); }
+HWY_INLINE void store(V v, float *p) { hn::StoreU(v, D(), p); }
+
+// The first n < lanes floats, zeros behind.
+HWY_INLINE V load_n(const float *p, int64_t n) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return hn::MaskedLoad(hn::FirstN(D(), static_cast<size_t>(n)), D(), p);
+#else
+  HWY_ALIGN float buffer[lanes] = {};
+  std::memcpy(buffer, p, static_cast<size_t>(n) * sizeof(float));
+  return hn::Load(D(), buffer);
+#endif
+}
+
+HWY_INLINE void store_n(V v, float *p, int64_t n) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  hn::BlendedStore(v, hn::FirstN(D(), static_cast<size_t>(n)), D(), p);
+#else
+  HWY_ALIGN float buffer[lanes];
+  hn::Store(v, D(), buffer);
+  std::memcpy(p, buffer, static_cast<size_t>(n) * sizeof(float));
+#endif
+}
+
+// y[i] = f(x[i]).
+template <class F>
+HWY_INLINE void map(const float *x, float *y, int64_t n, const F &f) {
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) store(f(load(x + i)), y + i);
+  if (i < n) store_n(f(load_n(x + i, n - i)), y + i, n - i);
+}
+
+// z[i] = f(x[i], y[i]).
+template <class F>
+HWY_INLINE void map(const float *x, const float *y, float *z, int64_t n, const F &f) {
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) store(f(load(x + i), load(y + i)), z + i);
+  if (i < n) store_n(f(load_n(x + i, n - i), load_n(y + i, n - i)), z + i, n - i);
+}
+
+// The larger or smaller one; NaN if either is.
+HWY_INLINE V max_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::Ne(a, a)), a, b); }
+HWY_INLINE V min_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(a, a)), a, b); }
+
+// In a fixed tree, so that the order does not depend on the library's.
+HWY_INLINE float sum_lanes(V v) {
+  HWY_ALIGN float b[lanes];
+  hn::Store(v, D(), b);
+  for (int64_t half = lanes / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half; ++i) b[i] += b[i + half];
+  return b[0];
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

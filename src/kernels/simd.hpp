@@ -1,0 +1,12 @@
+// What every file built with Highway says before it includes Highway: which instruction sets are worth their compile time.
+#pragma once
+
+// In bits, as not every version of Highway knows every name: SSSE3, the sub-variants of AVX-512 and AVX10, SVE.
+#define HWY_DISABLED_TARGETS ((1LL << 12) | 0xFFLL | (0x3FFLL << 18))
+
+// The next loop may be vectorised: what it writes is what it reads at the same place, or nothing it reads.
+#if defined(__clang__)
+#define DL4_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DL4_IVDEP _Pragma("GCC ivdep")
+#endif

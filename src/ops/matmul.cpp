@@ -1,0 +1,205 @@
+// Matrix products with NumPy's broadcasting of leading axes, a bias row and an activation.
+#include <algorithm>
+
+#include "kernels/blas.hpp"
+#include "ops/activation.hpp"
+#include "ops/ops.hpp"
+#include "ops/products.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Gemm;
+using kernels::Kernel;
+using kernels::Run;
+
+// The axes before the last two.
+Shape batch_of(const Shape &s) { return s.first(s.rank() - 2); }
+
+// An axis of the batch: its length, and how far each side moves along it (0 = broadcast).
+struct BatchAxis {
+  int64_t size, step_a, step_b;
+};
+
+// The batch axes of a product, neighbours joined where both sides move evenly.
+std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &out) {
+  std::vector<BatchAxis> axes;
+  int64_t step_a = a[-1] * a[-2], step_b = b[-1] * b[-2];
+  for (int i = 3; i <= out.rank(); ++i) {  // from the last one on
+    int64_t da = i <= a.rank() ? a[-i] : 1, db = i <= b.rank() ? b[-i] : 1;
+    if (out[-i] != 1) {
+      BatchAxis axis{out[-i], da == 1 ? 0 : step_a, db == 1 ? 0 : step_b};
+      if (!axes.empty() && axes.back().step_a * axes.back().size == axis.step_a &&
+          axes.back().step_b * axes.back().size == axis.step_b)
+        axes.back().size *= axis.size;
+      else
+        axes.push_back(axis);
+    }
+    step_a *= da;
+    step_b *= db;
+  }
+  return axes;
+}
+
+// A batch whose two sides move in different ways: one item at a time.
+std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vector<BatchAxis> &axes, int64_t slices) {
+  auto make = [&](const char *name, auto multiply) {
+    int64_t items = 1;
+    for (const BatchAxis &axis : axes) items *= axis.size;
+    return kernels::make_kernel(name, std::min(slices, items), [=](int64_t slice, const Run &r) noexcept {
+      auto [begin, end] = kernels::part(items, std::min(slices, items), slice);
+      for (int64_t item = begin; item < end; ++item) {
+        const float *a = r.src<float>(0), *b = r.src<float>(1), *bias = g.bias ? r.src<float>(2) : nullptr;
+        float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.m * g.n;
+        int64_t left = item;
+        for (const BatchAxis &axis : axes) {
+          a += left % axis.size * axis.step_a;
+          b += left % axis.size * axis.step_b;
+          left /= axis.size;
+        }
+        multiply(a, b, c);
+        for (int64_t i = 0; bias && i < g.m; ++i)
+          for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
+        if (g.epilogue) g.epilogue(c, g.m * g.n);
+      }
+    });
+  };
+  auto openblas = [&]() -> std::unique_ptr<Kernel> {
+    if (!kernels::blas::usable()) return nullptr;
+    return make("openblas_by_item", [g](const float *a, const float *b, float *c) noexcept {
+      kernels::blas::sgemm(g.trans_a, g.trans_b, g.m, g.n, g.k, 1, a, g.lda, b, g.ldb, 0, c, g.n);
+    });
+  };
+  auto reference = [&] {
+    return make("reference_by_item", [g](const float *a, const float *b, float *c) noexcept {
+      for (int64_t i = 0; i < g.m; ++i) {
+        for (int64_t j = 0; j < g.n; ++j) {
+          double s = 0;
+          for (int64_t l = 0; l < g.k; ++l)
+            s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
+                 b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
+          c[i * g.n + j] = static_cast<float>(s);
+        }
+      }
+    });
+  };
+  return choose(site, {{"openblas_by_item", openblas}, {"reference_by_item", reference}});
+}
+
+class MatMulOp final : public Op {
+ public:
+  explicit MatMulOp(MatMul how, Activation activation = {}) : how_(how), activation_(activation) {}
+
+  std::string_view name() const override { return "matmul"; }
+  std::string attributes() const override {
+    std::string s = text(how_.transpose_a ? ", transpose_a" : "", how_.transpose_b ? ", transpose_b" : "",
+                         activation_.attributes());
+    return s.empty() ? s : s.substr(2);
+  }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &a = src[0].shape, &b = src[1].shape;
+    for (const Operand &o : src) want_float("matmul", o);
+    if (a.rank() < 2 || b.rank() < 2)
+      fail(Code::shape_mismatch, "matmul: both inputs need at least 2 axes, got ", a, " and ", b);
+    int64_t m = a[how_.transpose_a ? -1 : -2], ka = a[how_.transpose_a ? -2 : -1];
+    int64_t n = b[how_.transpose_b ? -2 : -1], kb = b[how_.transpose_b ? -1 : -2];
+    if (ka != kb && ka != free_dim && kb != free_dim)
+      fail(Code::shape_mismatch, "matmul: inner dimensions must be equal, got ", ka, " and ", kb, " from shapes ", a,
+           " and ", b);
+    if (src.size() > 2) {
+      if (!compatible(src[2].shape, Shape{n}))
+        fail(Code::shape_mismatch, "matmul: expected a bias of shape ", Shape{n}, ", got ", src[2].shape);
+      if (n == free_dim) n = src[2].shape[0];
+    }
+    return {{DType::f32, broadcast(batch_of(a), batch_of(b)).joined({m, n})}};
+  }
+
+  void gradient(Gradient &g) const override {
+    if (activation_.f) fail(Code::internal, "matmul: a fused step has no gradient");
+    Emit &e = g.e;
+    Id a = g.src(0), b = g.src(1), dc = g.diff_dst();
+    if (dc == none) return;
+    bool ta = how_.transpose_a, tb = how_.transpose_b;
+    if (g.wants(0)) g.set(0, like(e, ta ? matmul(e, b, dc, {tb, true}) : matmul(e, dc, b, {false, !tb}), a, b));
+    if (g.wants(1)) {
+      if (flat(e, a, b)) g.set(1, flat_weights(e, a, b, dc));
+      else g.set(1, like(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
+    }
+    if (g.wants(2)) {
+      std::vector<int> rows;
+      for (int i = 0; i + 1 < e.rank(dc); ++i) rows.push_back(i);
+      g.set(2, reduce(e, Reduce::sum, dc, rows));
+    }
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    const Shape &a = site.src[0].shape, &b = site.src[1].shape, &out = site.dst[0].shape;
+    Gemm g;
+    g.m = out[-2];
+    g.n = out[-1];
+    g.k = a[how_.transpose_a ? -2 : -1];
+    g.trans_a = how_.transpose_a;
+    g.trans_b = how_.transpose_b;
+    g.lda = a[-1];
+    g.ldb = b[-1];
+    g.ldc = g.n;
+    g.bias = site.src.size() > 2;
+    g.epilogue = activation_.epilogue();
+    auto b_constant = constant_source(site, 1);
+    if (out.elements() == 0) return product(site, g, 0);  // its leading dimensions may be 0
+    auto axes = batch_axes(a, b, out);
+    if (axes.size() == 1 && axes[0].step_b == 0 && axes[0].step_a == g.m * g.k && !g.trans_a) {
+      g.m *= axes[0].size;  // the rows of all items are one product
+      axes.clear();
+    }
+    g.stride_c = g.m * g.n;
+    if (axes.size() > 1) {
+      g.batch = out.elements() / g.stride_c;
+      return by_item(site, g, axes, product_slices(site, g));
+    }
+    if (!axes.empty()) {
+      g.batch = axes[0].size;
+      g.stride_a = axes[0].step_a;
+      g.stride_b = axes[0].step_b;
+    }
+    return product(site, g, product_slices(site, g), b_constant ? &*b_constant : nullptr);
+  }
+
+  std::shared_ptr<const Op> with_bias() const override {
+    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_);
+  }
+  std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
+    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, Activation{f, param});
+  }
+
+ private:
+  // Is dB one product over all rows of all items?
+  bool flat(Emit &e, Id a, Id b) const {
+    return e.rank(b) == 2 && e.rank(a) > 2 && !how_.transpose_a && e.shape(b).known();
+  }
+  Id flat_weights(Emit &e, Id a, Id b, Id dc) const {
+    const Shape &w = e.shape(b);
+    int64_t k = w[how_.transpose_b ? 1 : 0], n = w[how_.transpose_b ? 0 : 1];
+    Id rows = reshape(e, a, 0, {free_dim, k}), diff = reshape(e, dc, 0, {free_dim, n});
+    return how_.transpose_b ? matmul(e, diff, rows, {true, false}) : matmul(e, rows, diff, {true, false});
+  }
+  // The gradient of v, summed over the batch axes along which v was broadcast to meet `other`.
+  static Id like(Emit &e, Id diff, Id v, Id other) {
+    bool same = e.rank(other) == 2 || e.shape(diff).rank() == e.rank(v);
+    for (int i = 0; e.rank(other) > 2 && same && i + 2 < e.rank(v); ++i)
+      same = e.shape(v)[i] != free_dim && e.shape(v)[i] == e.shape(diff)[i];
+    return same ? diff : sum_like(e, diff, v);
+  }
+
+  MatMul how_;
+  Activation activation_;
+};
+
+}  // namespace
+
+Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {
+  return e.value(std::make_shared<MatMulOp>(how), bias == none ? std::vector<Id>{a, b} : std::vector<Id>{a, b, bias});
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,135 @@
+// Convolutions over NHWC with a bias and an activation.
+#include "ops/conv.hpp"
+
+#include <algorithm>
+
+#include "ops/activation.hpp"
+#include "ops/products.hpp"
+#include "ops/windows.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Kernel;
+
+class ConvOp final : public Op {
+ public:
+  explicit ConvOp(const Conv &how, Activation activation = {}) : how_(how), activation_(activation) {}
+
+  std::string_view name() const override { return "conv"; }
+  std::string attributes() const override { return ops::attributes(how_) + activation_.attributes(); }
+
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &o : src) want_float("conv", o);
+    Shape y = conv_shape("conv", how_, src[0].shape, src[1].shape);
+    if (src.size() > 2 && !compatible(src[2].shape, Shape{y[3]}))
+      fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y[3]}, ", got ", src[2].shape);
+    return {{DType::f32, y}};
+  }
+
+  void gradient(Gradient &g) const override {
+    if (activation_.f) fail(Code::internal, "conv: a fused step has no gradient");
+    Emit &e = g.e;
+    Id dy = g.diff_dst();
+    if (dy == none) return;
+    if (g.wants(0)) g.set(0, conv_data(e, dy, g.src(1), g.src(0), how_));
+    if (g.wants(1)) {
+      auto [weights, bias] = conv_weights(e, g.src(0), dy, g.src(1), g.wants(2), how_);
+      g.set(1, weights);
+      if (g.wants(2)) g.set(2, bias);
+    } else if (g.wants(2)) {
+      g.set(2, reduce(e, Reduce::sum, dy, {0, 1, 2}));
+    }
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    kernels::Conv c = conv_at(how_, site.src[0].shape, site.src[1].shape);
+    c.bias = site.src.size() > 2;
+    c.epilogue = activation_.epilogue();
+    if (site.dst[0].shape.elements() == 0) return nothing();
+    int64_t slices = conv_slices(site, c);
+    auto weights = constant_source(site, 1);
+    bool empty = c.h == 0 || c.w == 0 || c.c == 0;  // the bias alone
+    auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv(c, slices, weights ? &*weights : nullptr); };
+    return choose(site, {{"dnnl_conv", dnnl}, {"reference_conv", [&] { return kernels::reference_conv(c, slices); }}});
+  }
+
+  std::shared_ptr<const Op> with_bias() const override {
+    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_);
+  }
+  std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
+    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_, Activation{f, param});
+  }
+
+ private:
+  Conv how_;
+  Activation activation_;
+};
+
+}  // namespace
+
+std::string attributes(const Conv &how) {
+  auto [sh, sw] = how.strides;
+  auto [dh, dw] = how.dilation;
+  return text("strides ", sh, 'x', sw, ", dilation ", dh, 'x', dw, ", ", how.padding, ", groups ", how.groups);
+}
+
+void check(const char *op, const Conv &how) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (how.strides[i] < 1) fail(Code::invalid_argument, op, ": strides must be at least 1, got ", how.strides[i]);
+    if (how.dilation[i] < 1)
+      fail(Code::invalid_argument, op, ": dilation_rate must be at least 1, got ", how.dilation[i]);
+  }
+  if (how.groups < 1) fail(Code::invalid_argument, op, ": groups must be at least 1, got ", how.groups);
+}
+
+Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w) {
+  if (x.rank() != 4)
+    fail(Code::shape_mismatch, op, ": expected an input of 4 axes (batch, height, width, channels), got ", x);
+  if (w.rank() != 4 || !w.known()) fail(Code::shape_mismatch, op, ": expected a kernel of 4 known axes, got ", w);
+  if (w[3] % how.groups != 0)
+    fail(Code::invalid_argument, op, ": the number of filters must be divisible by the number of groups, got groups=",
+         how.groups, ", filters=", w[3]);
+  if (x[3] != free_dim && x[3] % how.groups != 0)
+    fail(Code::shape_mismatch, op, ": the number of input channels must be divisible by the number of groups, got ",
+         "groups=", how.groups, ", input channels=", x[3]);
+  if (x[3] != free_dim && x[3] / how.groups != w[2])
+    fail(Code::shape_mismatch, op, ": expected ", checked_mul(w[2], how.groups), " input channels, got ", x[3],
+         " in shape ", x);
+  Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
+  auto h = windows(op, "kernel_size", x[1], w[0], how.strides[0], how.dilation[0], rows);
+  auto v = windows(op, "kernel_size", x[2], w[1], how.strides[1], how.dilation[1], how.padding);
+  return {x[0], h.out, v.out, w[3]};
+}
+
+kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &w) {
+  Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
+  auto h = windows("conv", "kernel_size", x[1], w[0], how.strides[0], how.dilation[0], rows);
+  auto v = windows("conv", "kernel_size", x[2], w[1], how.strides[1], how.dilation[1], how.padding);
+  kernels::Conv c;
+  c.n = x[0], c.h = x[1], c.w = x[2], c.c = x[3];
+  c.kh = w[0], c.kw = w[1], c.oc = w[3], c.oh = h.out, c.ow = v.out;
+  c.stride_h = how.strides[0], c.stride_w = how.strides[1];
+  c.dil_h = how.dilation[0], c.dil_w = how.dilation[1];
+  // What the last window leaves over is a negative pad.
+  c.pad_top = h.pad_before, c.pad_left = v.pad_before;
+  c.pad_bottom = (c.oh - 1) * c.stride_h + (c.kh - 1) * c.dil_h + 1 - c.h - c.pad_top;
+  c.pad_right = (c.ow - 1) * c.stride_w + (c.kw - 1) * c.dil_w + 1 - c.w - c.pad_left;
+  c.groups = how.groups;
+  return c;
+}
+
+int64_t conv_slices(const Site &site, const kernels::Conv &c) {
+  double positions = static_cast<double>(c.n) * static_cast<double>(c.oh) * static_cast<double>(c.ow);
+  double each = 2 * static_cast<double>(c.kh * c.kw) * static_cast<double>(c.c / c.groups) * static_cast<double>(c.oc);
+  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), positions * each / 60e3));
+}
+
+Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {
+  check("conv", how);
+  std::vector<Id> src{x, weights};
+  if (bias != none) src.push_back(bias);
+  return e.value(std::make_shared<ConvOp>(how), src);
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,28 @@
+// What a convolution and its gradients have in common: sizes and paddings.
+#pragma once
+
+#include <string>
+
+#include "kernels/conv.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::ops {
+
+std::string attributes(const Conv &how);
+// Refuses what no convolution can have.
+void check(const char *op, const Conv &how);
+// The shape of the result. Refuses what does not fit.
+Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &weights);
+// The kernels' description of a convolution at known shapes.
+kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &weights);
+// Into how many slices the site cuts it.
+int64_t conv_slices(const Site &site, const kernels::Conv &c);
+
+// The gradients by x and by the weights (and bias, or none).
+Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);
+struct ConvWeights {
+  Id weights, bias;
+};
+ConvWeights conv_weights(Emit &e, Id x, Id dy, Id weights, bool bias, const Conv &how);
+
+}  // namespace dl4::ops

@@ -1,0 +1,136 @@
+// The gradients of a convolution by its input and by its weights.
+#include <cstring>
+
+#include "ops/conv.hpp"
+#include "ops/products.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Kernel;
+using kernels::Run;
+
+void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, const Shape &weights, const Shape &dy) {
+  for (const Operand &o : src) want_float(op, o);
+  Shape y = conv_shape(op, how, x, weights);
+  if (!compatible(y, dy)) fail(Code::shape_mismatch, op, ": expected a gradient of shape ", y, ", got ", dy);
+}
+
+std::unique_ptr<Kernel> zeros(const Site &site) {
+  std::vector<size_t> bytes;
+  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(o.shape.elements()) * 4);
+  return kernels::make_kernel("zeros", 1, [bytes, first = site.src.size()](int64_t, const Run &r) noexcept {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (void *p = r.args[first + i]; p && bytes[i]) std::memset(p, 0, bytes[i]);
+  });
+}
+
+// dy, weights, x (its shape alone) -> dx.
+class ConvData final : public Op {
+ public:
+  explicit ConvData(const Conv &how) : how_(how) {}
+  std::string_view name() const override { return "conv_data"; }
+  std::string attributes() const override { return ops::attributes(how_); }
+  bool reads(int src) const override { return src != 2; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    check_diff("conv_data", how_, src, src[2].shape, src[1].shape, src[0].shape);
+    return {{DType::f32, src[2].shape}};
+  }
+
+  // dx is linear in dy and in the weights, so its gradients are convolutions again.
+  void gradient(Gradient &g) const override {
+    Id ddx = g.diff_dst();
+    if (ddx == none) return;
+    if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how_));
+    if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how_).weights);
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    kernels::Conv c = conv_at(how_, site.src[2].shape, site.src[1].shape);
+    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return zeros(site);
+    int64_t slices = conv_slices(site, c);
+    auto weights = constant_source(site, 1);
+    auto dnnl = [&] { return kernels::dnnl_conv_data(c, slices, weights ? &*weights : nullptr); };
+    auto reference = [&] { return kernels::reference_conv_data(c, slices); };
+    // The kernel's arguments know no x.
+    return skipping(choose(site, {{"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}));
+  }
+
+ private:
+  static std::unique_ptr<Kernel> skipping(std::unique_ptr<Kernel> inner) {
+    struct Skipping final : Kernel {
+      explicit Skipping(std::unique_ptr<Kernel> k) : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)) {}
+      std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
+      void run(int64_t slice, const Run &r) const noexcept override {
+        void *args[] = {r.args[0], r.args[1], r.args[3]};
+        inner->run(slice, {args, r.scratch, r.bound, r.report});
+      }
+      std::unique_ptr<Kernel> inner;
+    };
+    return std::make_unique<Skipping>(std::move(inner));
+  }
+
+  Conv how_;
+};
+
+// x, dy, weights (their shape alone) -> dweights, and the gradient of the bias if asked for.
+class ConvWeightsOp final : public Op {
+ public:
+  ConvWeightsOp(const Conv &how, bool bias) : how_(how), bias_(bias) {}
+  std::string_view name() const override { return "conv_weights"; }
+  std::string attributes() const override { return ops::attributes(how_) + (bias_ ? ", bias" : ""); }
+  bool reads(int src) const override { return src != 2; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &w = src[2].shape;
+    check_diff("conv_weights", how_, src, src[0].shape, w, src[1].shape);
+    std::vector<Operand> dst{{DType::f32, w}};
+    if (bias_) dst.push_back({DType::f32, {w[3]}});
+    return dst;
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    kernels::Conv c = conv_at(how_, site.src[0].shape, site.src[2].shape);
+    c.bias = bias_ && site.dst[1].present;
+    if (site.src[1].shape.elements() == 0) return zeros(site);
+    int64_t slices = conv_slices(site, c);
+    bool empty = site.src[0].shape.elements() == 0;
+    auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv_weights(c, slices); };
+    auto reference = [&] { return kernels::reference_conv_weights(c, slices); };
+    return skipping(choose(site, {{"dnnl_conv_weights", dnnl}, {"reference_conv_weights", reference}}), c.bias);
+  }
+
+ private:
+  static std::unique_ptr<Kernel> skipping(std::unique_ptr<Kernel> inner, bool bias) {
+    struct Skipping final : Kernel {
+      Skipping(std::unique_ptr<Kernel> k, bool with_bias)
+          : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)), bias(with_bias) {}
+      std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
+      void run(int64_t slice, const Run &r) const noexcept override {
+        void *args[] = {r.args[0], r.args[1], r.args[3], bias ? r.args[4] : nullptr};
+        inner->run(slice, {args, r.scratch, r.bound, r.report});
+      }
+      std::unique_ptr<Kernel> inner;
+      bool bias;
+    };
+    return std::make_unique<Skipping>(std::move(inner), bias);
+  }
+
+  Conv how_;
+  bool bias_;
+};
+
+}  // namespace
+
+Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
+  return e.value(std::make_shared<ConvData>(how), {dy, weights, x});
+}
+
+ConvWeights conv_weights(Emit &e, Id x, Id dy, Id weights, bool bias, const Conv &how) {
+  auto dst = e.step(std::make_shared<ConvWeightsOp>(how, bias), {x, dy, weights});
+  return {dst[0], bias ? dst[1] : none};
+}
+
+}  // namespace dl4::ops

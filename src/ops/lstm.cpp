@@ -1,0 +1,249 @@
+// LSTM over whole sequences: the product with the inputs, then the steps.
+#include "ops/lstm.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/dnnl_lstm.hpp"
+#include "kernels/small_gemm.hpp"
+#include "ops/products.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Bound;
+using kernels::Kernel;
+using kernels::Run;
+
+enum Source { src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0, src_mask, src_count };
+
+float *dst(const Run &r, int i) noexcept { return r.dst<float>(src_count + i); }
+
+struct Sizes {
+  int64_t batch, time, inputs, units;
+};
+
+// Where a run of our own loop finds its scratch, in floats, and what it multiplies with.
+struct Layout {
+  Sizes s;
+  kernels::LstmLoop loop;
+  int64_t slices = 0;
+  bool bias = false;
+  std::vector<std::shared_ptr<const Kernel>> products;  // x kernel (+ bias) for each slice's sequences
+  std::shared_ptr<const void> recurrent;                // packed, when it is constant
+  int64_t x_gates = 0;      // of all slices, when no one reads the gates; the slices' parts come after
+  int64_t each = 0;         // of one slice: packed recurrent kernel, loop, product
+  int64_t packed = 0, steps = 0;
+};
+
+// R in the form of our own loop, for as long as someone uses the packs.
+std::shared_ptr<const void> packed_recurrent(const Site &site, int64_t units) {
+  if (site.constant.size() <= src_recurrent_kernel || !site.constant[src_recurrent_kernel]) return nullptr;
+  const Tensor *r = site.constant[src_recurrent_kernel];
+  auto make = [&]() -> std::shared_ptr<const void> {
+    Tensor t = make_tensor(DType::f32, {kernels::packed_floats(units, 4 * units)});
+    kernels::pack_b(units, 4 * units, r->as<float>(), 4 * units, false, t.as<float>());
+    return t.data;
+  };
+  if (!site.packs || site.constant_key[src_recurrent_kernel].empty()) return make();
+  return site.packs->get(site.constant_key[src_recurrent_kernel] + " lstm panels", make);
+}
+
+Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+  Layout l;
+  l.s = s;
+  l.loop = {s.time, s.units, backwards, false};
+  l.slices = slices;
+  l.bias = site.src[src_bias].present;
+  l.recurrent = packed_recurrent(site, s.units);
+  if (!l.recurrent) l.packed = round_up(kernels::packed_floats(s.units, 4 * s.units), 16);
+  if (!site.dst[lstm_dst::gates].present) l.x_gates = round_up(checked_mul(s.batch * s.time, 4 * s.units), 16);
+  auto weights = constant_source(site, src_kernel);
+  std::map<int64_t, std::shared_ptr<const Kernel>> by_rows;
+  int64_t most = 0, product_bytes = 0;
+  for (int64_t i = 0; i < slices; ++i) {
+    auto [begin, end] = kernels::part(s.batch, slices, i);
+    auto &p = by_rows[end - begin];
+    if (!p) {
+      kernels::Gemm g;
+      g.m = (end - begin) * s.time;
+      g.n = 4 * s.units;
+      g.k = s.inputs;
+      g.bias = l.bias;
+      p = product(site, g, 1, weights ? &*weights : nullptr);
+    }
+    l.products.push_back(p);
+    most = std::max(most, end - begin);
+    product_bytes = std::max(product_bytes, p->scratch);
+  }
+  l.steps = round_up(kernels::lstm_forward_scratch(l.loop, most), 16);
+  l.each = checked_add(l.packed + l.steps, round_up(product_bytes, 64) / 4);
+  return l;
+}
+
+// Each slice does its sequences, from the input product to the last step.
+class OwnLstm final : public Kernel {
+ public:
+  explicit OwnLstm(Layout layout)
+      : Kernel("own_lstm", layout.slices, checked_mul(layout.x_gates + checked_mul(layout.slices, layout.each), 4)),
+        l_(std::move(layout)) {}
+
+  std::unique_ptr<Bound> bind() const override {
+    auto b = std::make_unique<Products>();
+    for (const auto &p : l_.products) b->parts.push_back(p->bind());
+    return b;
+  }
+
+  void run(int64_t slice, const Run &r) const noexcept override {
+    auto [begin, end] = kernels::part(l_.s.batch, l_.slices, slice);
+    float *scratch = static_cast<float *>(r.scratch), *mine = scratch + l_.x_gates + slice * l_.each;
+    float *gates = l_.x_gates ? scratch : dst(r, lstm_dst::gates);
+    multiply(slice, r, begin, gates, mine + l_.packed + l_.steps);
+    if (!l_.recurrent)
+      kernels::pack_b(l_.s.units, 4 * l_.s.units, r.src<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
+    kernels::LstmForward f;
+    f.x_gates = gates;
+    f.recurrent = l_.recurrent ? static_cast<const float *>(l_.recurrent.get()) : mine;
+    f.h0 = r.src<float>(src_h0);
+    f.c0 = r.src<float>(src_c0);
+    f.mask = r.src<uint8_t>(src_mask);
+    f.y = dst(r, lstm_dst::y);
+    f.h_last = dst(r, lstm_dst::h);
+    f.c_last = dst(r, lstm_dst::c);
+    f.gates = l_.x_gates ? nullptr : gates;
+    f.c = dst(r, lstm_dst::cells);
+    f.h_prev = dst(r, lstm_dst::h_before);
+    kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.packed);
+  }
+
+ private:
+  struct Products final : Bound {
+    std::vector<std::unique_ptr<Bound>> parts;
+  };
+
+  void multiply(int64_t slice, const Run &r, int64_t begin, float *gates, float *scratch) const noexcept {
+    auto at = static_cast<size_t>(slice);
+    if (l_.products[at]->slices == 0) return;
+    const float *x = r.src<float>(src_x) + begin * l_.s.time * l_.s.inputs;
+    float *out = gates + begin * l_.s.time * 4 * l_.s.units;
+    void *args[4] = {const_cast<float *>(x), r.args[src_kernel], out, nullptr};
+    if (l_.bias) args[2] = r.args[src_bias], args[3] = out;
+    l_.products[at]->run(0, {args, scratch, static_cast<Products *>(r.bound)->parts[at].get(), r.report});
+  }
+
+  Layout l_;
+};
+
+// oneDNN's, for runs that keep nothing for a gradient and have no mask.
+std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+  auto asked = [&](int dst) { return site.dst[static_cast<size_t>(dst)].present; };
+  if (site.src[src_mask].present || site.src[src_h0].present != site.src[src_c0].present) return nullptr;
+  if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
+  if (backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
+  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards, false, site.src[src_h0].present};
+  auto w = constant_source(site, src_kernel), r = constant_source(site, src_recurrent_kernel);
+  auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
+  if (!inner) return nullptr;
+  struct WithoutMask final : Kernel {
+    explicit WithoutMask(std::unique_ptr<Kernel> k) : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)) {}
+    std::unique_ptr<Bound> bind() const override { return inner->bind(); }
+    void run(int64_t slice, const Run &run) const noexcept override {
+      void *args[9];
+      std::copy_n(run.args, src_mask, args);
+      std::copy_n(run.args + src_count, 3, args + src_mask);
+      inner->run(slice, {args, run.scratch, run.bound, run.report});
+    }
+    std::unique_ptr<Kernel> inner;
+  };
+  return std::make_unique<WithoutMask>(std::move(inner));
+}
+
+class LstmOp final : public Op {
+ public:
+  explicit LstmOp(bool go_backwards) : backwards_(go_backwards) {}
+  std::string_view name() const override { return "lstm"; }
+  std::string attributes() const override { return backwards_ ? "go_backwards" : ""; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &x = src[src_x].shape, &w = src[src_kernel].shape, &r = src[src_recurrent_kernel].shape;
+    for (int i = 0; i < src_mask; ++i)
+      if (src[static_cast<size_t>(i)].present) want_float("lstm", src[static_cast<size_t>(i)]);
+    if (x.rank() != 3) fail(Code::shape_mismatch, "lstm: expected an input of 3 axes (batch, time, features), got ", x);
+    if (r.rank() != 2 || !r.known() || r[1] != checked_mul(4, r[0]))
+      fail(Code::shape_mismatch, "lstm: expected a recurrent kernel of shape (units, 4 * units), got ", r);
+    int64_t units = r[0], batch = x[0], time = x[1];
+    want_shape(src, src_kernel, "kernel", {x[2], 4 * units});
+    if (!w.known()) fail(Code::shape_mismatch, "lstm: the number of input features must be known, got ", x);
+    want_shape(src, src_bias, "bias", {4 * units});
+    want_shape(src, src_h0, "initial state h", {batch, units});
+    want_shape(src, src_c0, "initial state c", {batch, units});
+    want_shape(src, src_mask, "mask", {batch, time});
+    if (src[src_mask].present) {
+      want_type("lstm mask", src[src_mask], DType::boolean);
+      if (time == free_dim) time = src[src_mask].shape[1];
+    }
+    for (int i : {src_h0, src_c0, src_mask})
+      if (batch == free_dim && src[static_cast<size_t>(i)].present) batch = src[static_cast<size_t>(i)].shape[0];
+    Shape steps{batch, time, units}, state{batch, units};
+    return {{DType::f32, steps}, {DType::f32, state}, {DType::f32, state}, {DType::f32, {batch, time, 4 * units}},
+            {DType::f32, steps}, {DType::f32, steps}};
+  }
+
+  void gradient(Gradient &g) const override {
+    Emit &e = g.e;
+    Id dy = g.diff_dst(lstm_dst::y), dh = g.diff_dst(lstm_dst::h), dc = g.diff_dst(lstm_dst::c);
+    if (dy == none && dh == none && dc == none) return;
+    std::array<Id, lstm_grad_src::count> src{g.dst(lstm_dst::gates), g.dst(lstm_dst::cells),
+                                             g.src(src_recurrent_kernel),
+                                             g.src(src_c0), g.src(src_mask), dy, dh, dc};
+    LstmDiffs d = lstm_grad(e, src, backwards_);
+    const Shape &w = e.shape(g.src(src_kernel));
+    int64_t inputs = w[0], units = w[1] / 4;
+    Id flat = reshape(e, d.gates, 0, {free_dim, 4 * units});
+    if (g.wants(src_x)) g.set(src_x, matmul(e, d.gates, g.src(src_kernel), {false, true}));
+    if (g.wants(src_kernel)) {
+      Id x = g.src(src_x);
+      // A step that is masked away may hold anything, and 0 * NaN is NaN.
+      if (g.has(src_mask)) x = select(e, expand_dims(e, g.src(src_mask), 2), x, e.scalar(0));
+      g.set(src_kernel, matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
+    }
+    if (g.wants(src_recurrent_kernel)) {
+      Id before = reshape(e, g.dst(lstm_dst::h_before), 0, {free_dim, units});
+      g.set(src_recurrent_kernel, matmul(e, before, flat, {true, false}));
+    }
+    if (g.wants(src_bias)) g.set(src_bias, reduce(e, Reduce::sum, flat, {0}));
+    if (g.wants(src_h0)) g.set(src_h0, d.h0);
+    if (g.wants(src_c0)) g.set(src_c0, d.c0);
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    const Shape &x = site.src[src_x].shape;
+    Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
+    if (s.batch == 0 || s.units == 0) return nothing();
+    double work = static_cast<double>(s.batch * s.time) * static_cast<double>(s.units);
+    double us = work * (8 * static_cast<double>(s.inputs + s.units) / 60e3 + 4e-3);
+    int64_t slices = std::max<int64_t>(1, site.cutting.slices(s.batch, us));
+    auto own = [&] { return std::make_unique<OwnLstm>(lay_out(site, s, backwards_, slices)); };
+    auto dnnl = [&] { return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, backwards_, slices); };
+    return choose(site, {{"own_lstm", own}, {"dnnl_lstm", dnnl}, {"own_lstm", own}});
+  }
+
+ private:
+  static void want_shape(Operands src, int i, const char *what, const Shape &shape) {
+    const Operand &o = src[static_cast<size_t>(i)];
+    if (o.present && !compatible(o.shape, shape))
+      fail(Code::shape_mismatch, "lstm: expected ", what, " of shape ", shape, ", got ", o.shape);
+  }
+
+  bool backwards_;
+};
+
+}  // namespace
+
+LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards) {
+  auto dst = e.step(std::make_shared<LstmOp>(go_backwards), {x, kernel, recurrent_kernel, bias, h0, c0, mask});
+  return {dst[lstm_dst::y], dst[lstm_dst::h], dst[lstm_dst::c]};
+}
+
+}  // namespace dl4::ops

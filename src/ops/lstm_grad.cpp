@@ -1,0 +1,71 @@
+// Backward through the steps of an LSTM: the gradients of the gates, from which products give those of the weights.
+#include <algorithm>
+
+#include "kernels/small_gemm.hpp"
+#include "ops/lstm.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Kernel;
+using kernels::Run;
+
+class LstmGrad final : public Op {
+ public:
+  explicit LstmGrad(bool go_backwards) : backwards_(go_backwards) {}
+  std::string_view name() const override { return "lstm_grad"; }
+  std::string attributes() const override { return backwards_ ? "go_backwards" : ""; }
+  int overwrites(int dst) const override { return dst == 0 ? lstm_grad_src::gates : -1; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &gates = src[lstm_grad_src::gates].shape;
+    Shape state{gates[0], src[lstm_grad_src::recurrent_kernel].shape[0]};
+    return {{DType::f32, gates}, {DType::f32, state}, {DType::f32, state}};
+  }
+
+  std::unique_ptr<Kernel> kernel(const Site &site) const override {
+    const Shape &cells = site.src[lstm_grad_src::cells].shape;
+    int64_t batch = cells[0], time = cells[1], units = cells[2];
+    kernels::LstmLoop loop{time, units, backwards_, false};
+    double work = static_cast<double>(batch * time) * static_cast<double>(units);
+    int64_t slices = units == 0 ? 0 : site.cutting.slices(batch, work * (8 * static_cast<double>(units) / 60e3 + 4e-3));
+    int64_t packed = round_up(kernels::packed_floats(4 * units, units), 16);
+    int64_t rows = slices ? batch / slices + 1 : 0;
+    int64_t each = packed + round_up(kernels::lstm_backward_scratch(loop, rows), 16);
+    int64_t all = checked_mul(slices, each);
+    int64_t unread = site.dst[0].present ? 0 : checked_mul(batch * time, 4 * units);
+    auto run = [=](int64_t slice, const Run &r) noexcept {
+      auto [begin, end] = kernels::part(batch, slices, slice);
+      float *scratch = static_cast<float *>(r.scratch) + slice * each;
+      kernels::pack_b(4 * units, units, r.src<float>(lstm_grad_src::recurrent_kernel), 4 * units, true, scratch);
+      kernels::LstmBackward b;
+      b.gates = r.src<float>(lstm_grad_src::gates);
+      b.c = r.src<float>(lstm_grad_src::cells);
+      b.recurrent_t = scratch;
+      b.c0 = r.src<float>(lstm_grad_src::c0);
+      b.mask = r.src<uint8_t>(lstm_grad_src::mask);
+      b.dy = r.src<float>(lstm_grad_src::dy);
+      b.dh_last = r.src<float>(lstm_grad_src::dh);
+      b.dc_last = r.src<float>(lstm_grad_src::dc);
+      b.dgates = r.dst<float>(lstm_grad_src::count);
+      if (!b.dgates) b.dgates = static_cast<float *>(r.scratch) + all;
+      b.dh0 = r.dst<float>(lstm_grad_src::count + 1);
+      b.dc0 = r.dst<float>(lstm_grad_src::count + 2);
+      kernels::lstm_backward(loop, b, begin, end, scratch + packed);
+    };
+    return kernels::make_kernel("own_lstm_grad", slices, run, checked_mul(all + unread, 4));
+  }
+
+ private:
+  bool backwards_;
+};
+
+}  // namespace
+
+LstmDiffs lstm_grad(Emit &e, const std::array<Id, lstm_grad_src::count> &src, bool go_backwards) {
+  auto dst = e.step(std::make_shared<LstmGrad>(go_backwards), {src.begin(), src.end()});
+  return {dst[0], dst[1], dst[2]};
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,58 @@
+# Builds and runs the users' programs against libdl4.   cmake -DMODE=... -DBUILD=... -DSOURCE=... -DWORK=... -P run.cmake
+#   install    installs, moves the tree elsewhere, builds by find_package and by pkg-config from there
+#   build      builds by find_package from the build tree
+#   source     takes the source tree in by add_subdirectory, which compiles all of it
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "failed: ${ARGV}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(consume language) # ARGN: CMake arguments
+  set(binary ${WORK}/${MODE}-${language})
+  run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumers/${language} -B ${binary} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+      -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${ARGN})
+  run(${CMAKE_COMMAND} --build ${binary})
+  run(${binary}/consumer)
+  message("${MODE} ${language}: ${output}")
+endfunction()
+
+file(REMOVE_RECURSE ${WORK}/${MODE}-c ${WORK}/${MODE}-cpp)
+if(MODE STREQUAL install)
+  set(prefix ${WORK}/moved)
+  file(REMOVE_RECURSE ${WORK}/prefix ${prefix})
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+  file(RENAME ${WORK}/prefix ${prefix}) # no path of the installation may be in the files
+  file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc)
+  foreach(text IN LISTS texts)
+    file(READ ${text} content)
+    foreach(path ${WORK}/prefix ${SOURCE} ${BUILD})
+      string(FIND "${content}" ${path} position)
+      if(position GREATER -1)
+        message(FATAL_ERROR "${text} has the path ${path} in it")
+      endif()
+    endforeach()
+  endforeach()
+  consume(c -DCMAKE_PREFIX_PATH=${prefix})
+  consume(cpp -DCMAKE_PREFIX_PATH=${prefix})
+
+  file(GLOB_RECURSE pc ${prefix}/dl4.pc)
+  get_filename_component(pc_dir ${pc} DIRECTORY)
+  get_filename_component(lib_dir ${pc_dir} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${pc_dir})
+  run(pkg-config --cflags --libs dl4)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${C_COMPILER} -std=c99 ${SOURCE}/tests/consumers/c/main.c -o ${WORK}/pc-c ${flags} -Wl,-rpath,${lib_dir})
+  run(${WORK}/pc-c)
+  message("pkg-config c: ${output}")
+  run(${CXX_COMPILER} ${SOURCE}/tests/consumers/cpp/main.cpp -o ${WORK}/pc-cpp ${flags} -Wl,-rpath,${lib_dir})
+  run(${WORK}/pc-cpp)
+  message("pkg-config cpp: ${output}")
+elseif(MODE STREQUAL build)
+  consume(c -Ddl4_DIR=${BUILD})
+  consume(cpp -Ddl4_DIR=${BUILD})
+else()
+  consume(cpp -DDL4_SOURCE=${SOURCE} -DCMAKE_CXX_STANDARD=20)
+endif()

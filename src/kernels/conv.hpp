@@ -22,7 +22,7 @@ struct Conv {
   int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   int64_t groups = 1;
   bool bias = false;
-  Epilogue epilogue;  // forward only
+  Epilogue epilogue = {};  // forward only
 };
 
 // Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply always.

@@ -19,7 +19,7 @@ struct Gemm {
   int64_t lda = 0, ldb = 0, ldc = 0;  // 0 = dense
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   bool bias = false;
-  Epilogue epilogue;
+  Epilogue epilogue = {};
 };
 
 // The same product with dense leading dimensions filled in, and as one taller product where the batch is only that.

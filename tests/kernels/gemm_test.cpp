@@ -1,0 +1,239 @@
+// Matrix products by OpenBLAS and oneDNN against sums in double.
+#include "kernels/gemm.hpp"
+
+#include <string>
+
+#include "kernels/blas.hpp"
+#include "tests/kernels/run_kernel.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+using namespace testing;
+
+struct Case {
+  Gemm g;
+  Guarded a, b, bias;
+  std::vector<double> want;
+  int64_t c_size;
+
+  Case(const Gemm &given, std::mt19937 &random, bool nan = false)
+      : g(given),
+        a(given.batch > 1 && !g.stride_a ? elements(0, g.m, g.k, g.trans_a, g.lda)
+                                         : elements(g.stride_a, g.m, g.k, g.trans_a, g.lda),
+          random),
+        b(elements(g.stride_b, g.k, g.n, g.trans_b, g.ldb), random),
+        bias(g.n, random),
+        c_size(elements(g.stride_c, g.m, g.n, false, g.ldc)) {
+    if (nan && a.size()) a[a.size() / 2] = std::nanf("");
+    reference();
+  }
+
+  static int64_t ld(int64_t given, int64_t rows, int64_t cols, bool trans) {
+    return given ? given : std::max<int64_t>(1, trans ? rows : cols);
+  }
+  int64_t elements(int64_t stride, int64_t rows, int64_t cols, bool trans, int64_t given) const {
+    int64_t stored = trans ? cols : rows;
+    return (g.batch - 1) * stride + stored * ld(given, rows, cols, trans);
+  }
+
+  void reference() {
+    want.assign(static_cast<size_t>(c_size), std::nan(""));  // what no one writes stays NaN
+    int64_t lda = ld(g.lda, g.m, g.k, g.trans_a), ldb = ld(g.ldb, g.k, g.n, g.trans_b), ldc = ld(g.ldc, g.m, g.n, false);
+    for (int64_t t = 0; t < g.batch; t++)
+      for (int64_t i = 0; i < g.m; i++)
+        for (int64_t j = 0; j < g.n; j++) {
+          double sum = g.bias ? bias[j] : 0;
+          for (int64_t x = 0; x < g.k; x++)
+            sum += double{a[t * g.stride_a + (g.trans_a ? x * lda + i : i * lda + x)]} *
+                   b[t * g.stride_b + (g.trans_b ? j * ldb + x : x * ldb + j)];
+          want[static_cast<size_t>(t * g.stride_c + i * ldc + j)] = g.epilogue ? 2 * sum + 1 : sum;
+        }
+  }
+
+  void check(const Kernel *kernel, const std::string &what) {
+    ASSERT_NE(kernel, nullptr) << what;
+    Guarded c(c_size);
+    std::vector<void *> args{a.begin(), b.begin()};
+    if (g.bias) args.push_back(bias.begin());
+    args.push_back(c.begin());
+    EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+    EXPECT_TRUE(near(c, want, 1e-5)) << kernel->name << ": " << what;
+    expect_same_bits(*kernel, args, args.size() - 1, c);
+  }
+};
+
+std::string text(const Gemm &g, int64_t slices) {
+  std::string s;
+  for (int64_t x : {g.batch, g.m, g.n, g.k, int64_t{g.trans_a}, int64_t{g.trans_b}, int64_t{g.bias}, slices})
+    s += std::to_string(x) + " ";
+  return s;
+}
+
+void check_all(const Gemm &g, std::mt19937 &random, bool nan = false) {
+  Case c(g, random, nan);
+  for (int64_t slices : {1, 2, 3, 7}) {
+    if (blas::usable()) c.check(openblas_gemm(g, slices).get(), text(g, slices));
+    c.check(dnnl_gemm(g, slices).get(), text(g, slices));
+    Constant b{c.b.begin()};
+    if (g.batch == 1) c.check(dnnl_gemm(g, slices, &b).get(), "constant " + text(g, slices));
+  }
+}
+
+void doubled_plus_one(float *v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = 2 * v[i] + 1;
+}
+
+TEST(Gemm, OddSizes) {
+  std::mt19937 random(1);
+  int variant = 0;
+  for (int64_t m : {1, 2, 5, 33, 131})
+    for (int64_t n : {1, 3, 64, 129, 200})
+      for (int64_t k : {1, 7, 65}) {
+        Gemm g{.m = m, .n = n, .k = k};
+        g.trans_a = variant & 1;
+        g.trans_b = variant & 2;
+        g.bias = variant & 4;
+        if (variant & 8) g.epilogue = doubled_plus_one;
+        variant += 3;
+        check_all(g, random);
+      }
+}
+
+TEST(Gemm, LeadingDimensions) {
+  std::mt19937 random(2);
+  for (int t = 0; t < 4; t++) {
+    Gemm g{.m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140, .ldc = 135};
+    g.bias = true;
+    g.epilogue = doubled_plus_one;
+    check_all(g, random);
+  }
+}
+
+TEST(Gemm, Batches) {
+  std::mt19937 random(3);
+  for (int64_t batch : {2, 3, 8}) {
+    Gemm g{.batch = batch, .m = 9, .n = 70, .k = 11, .stride_a = 99, .stride_b = 770, .stride_c = 630};
+    check_all(g, random);
+    g.bias = true;
+    g.epilogue = doubled_plus_one;
+    check_all(g, random);
+    g.trans_a = g.trans_b = true;
+    check_all(g, random);
+    g.stride_b = 0;  // shared
+    check_all(g, random);
+    g.trans_a = false;  // one taller product
+    check_all(g, random);
+  }
+  // Heads of an attention: rows of one item lie between those of the others.
+  Gemm heads{.batch = 4, .m = 6, .n = 5, .k = 8, .trans_b = true, .lda = 32, .ldb = 32, .ldc = 5};
+  heads.stride_a = heads.stride_b = 8;
+  heads.stride_c = 30;
+  std::mt19937 again(4);
+  check_all(heads, again);
+}
+
+TEST(Gemm, NothingToMultiplyGivesTheBias) {
+  std::mt19937 random(5);
+  for (int64_t batch : {1, 3})
+    for (bool bias : {false, true}) {
+      Gemm g{.batch = batch, .m = 40, .n = 130, .k = 0, .bias = bias};
+      g.stride_c = batch > 1 ? 40 * 130 : 0;
+      g.epilogue = doubled_plus_one;
+      check_all(g, random);
+    }
+}
+
+TEST(Gemm, NothingToWriteIsNoSlice) {
+  for (Gemm g : {Gemm{.m = 0, .n = 3, .k = 4}, Gemm{.m = 3, .n = 0, .k = 4}, Gemm{.batch = 0, .m = 3, .n = 3, .k = 4}}) {
+    EXPECT_EQ(dnnl_gemm(g, 3)->slices, 0);
+    if (auto kernel = openblas_gemm(g, 3)) {
+      EXPECT_EQ(kernel->slices, 0);
+    }
+  }
+}
+
+TEST(Gemm, NanPassesThrough) {
+  std::mt19937 random(6);
+  check_all({.m = 40, .n = 130, .k = 33, .bias = true}, random, true);
+}
+
+TEST(Gemm, PackedWeightsAreShared) {
+  std::mt19937 random(7);
+  Guarded b(256 * 256, random);
+  PackedForms forms;
+  Constant constant{b.begin(), &forms};
+  Gemm g{.m = 8, .n = 256, .k = 256};
+  auto one = dnnl_gemm(g, 1, &constant);
+  int64_t bytes = forms.bytes();
+  auto two = dnnl_gemm(g, 2, &constant);
+  g.m = 100;
+  auto rows = dnnl_gemm(g, 3, &constant);
+  EXPECT_EQ(two->slices, 2);
+  EXPECT_EQ(rows->slices, 3);
+  EXPECT_LE(bytes, 256 * 256 * 4);
+  EXPECT_EQ(forms.bytes(), bytes) << one->name;
+  one.reset();
+  two.reset();
+  rows.reset();
+  EXPECT_EQ(forms.bytes(), 0);
+}
+
+TEST(Gemm, NoThreadAppears) {
+  std::mt19937 random(8);
+  int64_t before = os_threads();
+  {
+    Gemm g{.m = 300, .n = 300, .k = 300};
+    Guarded a(90000, random), b(90000, random), c(90000);
+    Constant constant{b.begin()};
+    for (auto *with : {static_cast<Constant *>(nullptr), &constant}) {
+      auto kernel = dnnl_gemm(g, 1, with);
+      run_kernel(*kernel, {a.begin(), b.begin(), c.begin()});
+    }
+    if (blas::usable()) run_kernel(*openblas_gemm(g, 1), {a.begin(), b.begin(), c.begin()});
+  }
+  EXPECT_EQ(os_threads(), before);
+}
+
+TEST(Blas, BetaAndZeroSizes) {
+  if (!blas::usable()) GTEST_SKIP() << blas::description();
+  float a[]{1, 2, 3, 4}, b[]{5, 6, 7, 8};
+  float c[]{NAN, NAN, NAN, NAN};
+  blas::sgemm(false, false, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+  EXPECT_EQ(c[0], 19);
+  EXPECT_EQ(c[3], 50);
+  blas::sgemm(false, false, 2, 2, 0, 1, a, 2, b, 2, 2, c, 2);
+  EXPECT_EQ(c[0], 38);
+  blas::sgemm(false, false, 0, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+  EXPECT_EQ(c[0], 38);
+  c[0] = NAN;
+  blas::sgemm(false, false, 1, 2, 0, 1, a, 2, b, 2, 0, c, 2);
+  EXPECT_EQ(c[0], 0);
+}
+
+TEST(Blas, ManyCallersGetRightProducts) {
+  if (!blas::usable()) GTEST_SKIP() << blas::description();
+  std::mt19937 random(9);
+  Guarded a(100 * 100, random), b(100 * 100, random);
+  std::vector<float> want(100 * 100);
+  SingleThreaded one;
+  blas::sgemm(false, true, 100, 100, 100, 1, a.begin(), 100, b.begin(), 100, 0, want.data(), 100);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 200; t++)
+    threads.emplace_back([&] {
+      stay_single_threaded();
+      std::vector<float> c(100 * 100, NAN);
+      for (int i = 0; i < 5; i++) {
+        blas::sgemm(false, true, 100, 100, 100, 1, a.begin(), 100, b.begin(), 100, 0, c.data(), 100);
+        wrong += c != want;
+      }
+    });
+  for (auto &t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Blas, SaysWhatItIs) { EXPECT_NE(blas::description().find("OpenBLAS"), std::string::npos) << blas::description(); }
+
+}  // namespace
+}  // namespace dl4::kernels

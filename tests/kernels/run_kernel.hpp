@@ -1,0 +1,112 @@
+// Runs a kernel the ways a plan may: guarded and unaligned buffers, slices in any order, on any threads.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <dirent.h>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "kernels/single_threaded.hpp"
+
+namespace dl4::kernels::testing {
+
+// Floats between two rows of guard words, 4 bytes off every alignment. Fresh ones are NaN.
+class Guarded {
+ public:
+  explicit Guarded(int64_t n) : n_(n), all_(static_cast<size_t>(n) + 2 * guard + 1, std::nanf("")) {
+    for (int64_t i = 0; i < guard; i++) begin()[-1 - i] = begin()[n + i] = word;
+  }
+  Guarded(int64_t n, std::mt19937 &random) : Guarded(n) {
+    std::uniform_real_distribution<float> any(-1, 1);
+    for (int64_t i = 0; i < n; i++) begin()[i] = any(random);
+  }
+
+  float *begin() { return all_.data() + guard + (reinterpret_cast<uintptr_t>(all_.data()) % 8 ? 0 : 1); }
+  const float *begin() const { return const_cast<Guarded *>(this)->begin(); }
+  int64_t size() const { return n_; }
+  float &operator[](int64_t i) { return begin()[i]; }
+  float operator[](int64_t i) const { return begin()[i]; }
+  bool whole() const {
+    for (int64_t i = 0; i < guard; i++)
+      if (begin()[-1 - i] != word || begin()[n_ + i] != word) return false;
+    return true;
+  }
+
+ private:
+  static constexpr int64_t guard = 37;
+  static constexpr float word = 12345.5f;
+  int64_t n_;
+  std::vector<float> all_;
+};
+
+inline int64_t os_threads() {
+  int64_t n = 0;
+  DIR *d = opendir("/proc/self/task");
+  while (d && readdir(d)) n++;
+  if (d) closedir(d);
+  return n - 2;
+}
+
+enum class Who { caller, backwards, another_thread, all_at_once };
+
+// One run in a frame of its own. Each argument may be null.
+inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, Who who = Who::caller) {
+  std::vector<char> scratch(static_cast<size_t>(kernel.scratch) + 192, char(0x7f));
+  char *at = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64);
+  auto bound = kernel.bind();
+  Report report;
+  Run r{args.data(), at, bound.get(), &report};
+  SingleThreaded one;
+  auto slice = [&](int64_t s) {
+    stay_single_threaded();
+    kernel.run(s, r);
+  };
+  if (who == Who::caller)
+    for (int64_t s = 0; s < kernel.slices; s++) kernel.run(s, r);
+  if (who == Who::backwards)
+    for (int64_t s = kernel.slices; s--;) kernel.run(s, r);
+  if (who == Who::another_thread)
+    for (int64_t s = 0; s < kernel.slices; s++) std::thread(slice, s).join();
+  if (who == Who::all_at_once) {
+    std::vector<std::thread> threads;
+    for (int64_t s = 0; s < kernel.slices; s++) threads.emplace_back(slice, s);
+    for (auto &t : threads) t.join();
+  }
+  for (int64_t i = 0; i < 64; i++) EXPECT_EQ(at[kernel.scratch + i], char(0x7f)) << "scratch overrun";
+  return report.fault;
+}
+
+inline float *ptr(Guarded &g) { return g.begin(); }
+
+// |got - want| <= tolerance * (1 + |want|) everywhere, and both NaN at the same places.
+inline ::testing::AssertionResult near(const Guarded &got, const std::vector<double> &want, double tolerance) {
+  if (!got.whole()) return ::testing::AssertionFailure() << "a guard word was overwritten";
+  for (int64_t i = 0; i < got.size(); i++) {
+    double w = want[static_cast<size_t>(i)], g = got[i];
+    if (std::isnan(w) && std::isnan(g)) continue;
+    if (!(std::abs(g - w) <= tolerance * (1 + std::abs(w))))
+      return ::testing::AssertionFailure() << "element " << i << " is " << g << ", not " << w;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// The output argument `output` has the same bits whoever runs the slices.
+inline void expect_same_bits(const Kernel &kernel, std::vector<void *> args, size_t output, Guarded &buffer) {
+  auto bytes = static_cast<size_t>(buffer.size()) * sizeof(float);
+  std::vector<float> first(buffer.begin(), buffer.begin() + buffer.size());
+  for (Who who : {Who::backwards, Who::another_thread, Who::all_at_once}) {
+    Guarded again(buffer.size());
+    args[output] = again.begin();
+    EXPECT_EQ(run_kernel(kernel, args, who), Fault::none);
+    EXPECT_TRUE(again.whole());
+    EXPECT_EQ(std::memcmp(first.data(), again.begin(), bytes), 0) << kernel.name << ", way " << static_cast<int>(who);
+  }
+}
+
+}  // namespace dl4::kernels::testing

@@ -69,7 +69,7 @@ struct Convert<Activation> {
   static constexpr const char *type = "str";
   static constexpr const char *category = "activation";
   static Activation from(const Json &j) { return Activation::parse(j); }
-  static Json to(const Activation &v) { return v.name(); }
+  static Json to(const Activation &v) { return v.to_json(); }
 };
 
 template <class M>
@@ -210,10 +210,11 @@ Field<T, M> field(const char *key, M T::*member) {
   return {member, std::move(info)};
 }
 
-// Reads every field of T from `config`; `name` and keys in `ignored` may stand there too.
+// `name`, and `dtype` when it says float32, may stand in any config.
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys);
 [[noreturn]] void refuse_missing(const std::string &key);
 
+// Reads every field of T from `config`.
 template <class T>
 void read_fields(T &object, const Json &config) {
   std::apply(
@@ -239,7 +240,7 @@ Json write_fields(const T &object) {
   Json config = Json::object();
   std::apply(
       [&](const auto &...f) {
-        auto write = [&]<class M>(const Field<T, M> &one) {
+        auto write = [&]<class Base, class M>(const Field<Base, M> &one) {
           config[one.info.key] = Convert<M>::to(object.*(one.member));
         };
         (write(f), ...);

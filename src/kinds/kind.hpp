@@ -29,7 +29,7 @@ struct Entry {
   std::vector<std::string> aliases;
   std::vector<FieldInfo> fields;
   Json more;  // what the category adds for readers: inputs, outputs, weights, call arguments
-  // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key.
+  // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key. Empty for activations.
   std::function<std::shared_ptr<const Kind>(const Json &config)> make;
   // A config of an older version, brought up to this one.
   std::function<Json(Json config, int from)> upgrade;
@@ -46,9 +46,10 @@ class Kind {
 // Built-in kinds of a category in the order of the list; refuses an unknown category.
 const std::vector<const Entry *> &entries(const std::string &category);
 const std::vector<std::string> &categories();
-// By class name, alias or snake_case name; refuses with UNKNOWN_KIND and the nearest name.
+// By class name or alias, without regard to case and underscores; refuses with UNKNOWN_KIND and the nearest name.
 const Entry &find(const std::string &category, const std::string &name);
-// "units" of "Dense" etc. as JSON; empty strings mean all.
+// {category: {name: {"doc", "version", "attributes", ...}}}; empty strings mean all. Beside the layers stands
+// "every_layer": what each of them takes beside its own.
 Json describe(const std::string &category, const std::string &name);
 
 // A nested kind as Keras writes it: null, a name, or {"class_name", "config"}.

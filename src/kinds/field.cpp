@@ -1,0 +1,51 @@
+// What reading a list of fields refuses, in the user's words.
+#include "kinds/field.hpp"
+
+#include <algorithm>
+
+namespace dl4::kinds {
+namespace {
+
+std::string shown(const Json &j) {
+  std::string s = j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return s.size() > 80 ? s.substr(0, 77) + "..." : s;
+}
+
+// Keras writes a dtype as its name or as a policy of that name.
+bool is_float32(const Json &j) {
+  if (j.is_null() || j == "float32") return true;
+  if (!j.is_object() || !j.contains("config")) return false;
+  const Json &config = j["config"];
+  return config.is_object() && config.contains("name") && config["name"] == "float32";
+}
+
+}  // namespace
+
+void expected(const std::string &what, const Json &got) {
+  fail(Code::invalid_argument, "expected ", what, ", got ", shown(got));
+}
+
+void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys) {
+  if (config.is_null()) return;
+  if (!config.is_object()) expected("an object of attributes", config);
+  for (const auto &[key, value] : config.items()) {
+    if (key == "name" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    if (key == "dtype") {
+      if (is_float32(value)) continue;
+      throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", shown(value)))
+          .with("attribute", key);
+    }
+    // Keras writes them for every Dense and Embedding; null means that they are not used.
+    if (value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha")) continue;
+    std::string near = nearest(key, keys);
+    throw Error(Code::invalid_argument,
+                text("unknown attribute \"", key, near.empty() ? "\"" : "\"; did you mean \"" + near + "\"?"))
+        .with("attribute", key);
+  }
+}
+
+void refuse_missing(const std::string &key) {
+  throw Error(Code::invalid_argument, text("attribute \"", key, "\" is missing")).with("attribute", key);
+}
+
+}  // namespace dl4::kinds

@@ -1,0 +1,69 @@
+// What a call of a layer refuses, in Keras's words, and what its arguments say.
+#include "kinds/layer.hpp"
+
+#include <algorithm>
+
+namespace dl4::kinds {
+namespace {
+
+[[noreturn]] void incompatible(int i, const std::string &what, const Shape &got) {
+  fail(Code::shape_mismatch, "input ", i, " is incompatible with the layer: ", what, ". Full shape received: ", got);
+}
+
+}  // namespace
+
+ops::Id Call::mask(int i) const {
+  auto given = symbols("mask");
+  if (given.empty()) return in[static_cast<size_t>(i)].mask;
+  if (static_cast<size_t>(i) >= given.size()) return ops::none;
+  ops::Id m = given[static_cast<size_t>(i)].value;
+  if (m == ops::none) return m;
+  const Shape &s = e.shape(m), &value = shape(i);
+  if (s.rank() > value.rank() || !compatible(s, value.first(s.rank())))
+    fail(Code::shape_mismatch, "\"mask\": expected the first axes of input ", i, " with shape ", value, ", got ", s);
+  return ops::cast(e, m, DType::boolean);
+}
+
+bool Call::training() const { return flag("training", training_); }
+
+bool Call::flag(const std::string &key, bool fallback) const {
+  auto it = arguments_.plain.find(key);
+  if (it == arguments_.plain.end() || it->is_null()) return fallback;
+  try {
+    return Convert<bool>::from(*it);
+  } catch (Error &error) {
+    throw error.with("argument", key).in("\"" + key + "\"");
+  }
+}
+
+std::span<const Symbol> Call::symbols(const std::string &key) const {
+  auto it = arguments_.symbols.find(key);
+  if (it == arguments_.symbols.end()) return {};
+  return it->second;
+}
+
+int64_t Call::last_dim(int i) const {
+  need_rank_from(i, 1);
+  if (shape(i).last() == free_dim)
+    fail(Code::shape_mismatch, "the last dimension of input ", i,
+         " should be known. Full shape received: ", shape(i));
+  return shape(i).last();
+}
+
+void Call::need_rank(int i, int rank) const {
+  if (shape(i).rank() != rank)
+    incompatible(i, text("expected ndim=", rank, ", found ndim=", shape(i).rank()), shape(i));
+}
+
+void Call::need_rank_from(int i, int rank) const {
+  if (shape(i).rank() < rank)
+    incompatible(i, text("expected min_ndim=", rank, ", found ndim=", shape(i).rank()), shape(i));
+}
+
+void Call::need_float(int i) const {
+  if (e.dtype(x(i)) != DType::f32)
+    fail(Code::invalid_argument, "input ", i, " is incompatible with the layer: expected dtype=float32, found dtype=",
+         e.dtype(x(i)));
+}
+
+}  // namespace dl4::kinds

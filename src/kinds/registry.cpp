@@ -1,0 +1,176 @@
+// The registry: the entries of every category, found by name, described as JSON.
+#include <map>
+
+#include "kinds/activation.hpp"
+#include "kinds/field.hpp"
+#include "kinds/list.hpp"
+
+namespace dl4::kinds {
+
+#define DL4_DECLARE(T) const Entry &entry_of_##T();
+DL4_KINDS(DL4_DECLARE)
+#undef DL4_DECLARE
+
+namespace {
+
+// "HardSigmoid", "hard_sigmoid" and "hardSigmoid" have the same letters.
+std::string letters(const std::string &name) {
+  std::string s;
+  for (char c : name)
+    if (c != '_') s += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return s;
+}
+
+struct Category {
+  std::vector<const Entry *> entries;
+  std::map<std::string, const Entry *> by_letters;
+};
+
+struct Registry {
+  std::vector<std::string> names{"layer",  "activation", "initializer", "regularizer", "constraint",
+                                 "loss",   "metric",     "optimizer"};
+  std::map<std::string, Category> categories;
+
+  Registry() {
+    for (const std::string &name : names) categories[name];
+    for (const Entry *e : activation_entries()) add(*e);
+#define DL4_ADD(T) add(entry_of_##T());
+    DL4_KINDS(DL4_ADD)
+#undef DL4_ADD
+    // A name of its own goes before another kind's alias.
+    for (auto &[name, category] : categories)
+      for (const Entry *e : category.entries)
+        for (const std::string &alias : e->aliases) category.by_letters.try_emplace(letters(alias), e);
+  }
+
+  void add(const Entry &e) {
+    Category &category = categories.at(e.category);
+    category.entries.push_back(&e);
+    if (!category.by_letters.emplace(letters(e.name), &e).second)
+      fail(Code::internal, e.category, ' ', e.name, " is listed twice");
+  }
+};
+
+const Registry &registry() {
+  static const Registry r;
+  return r;
+}
+
+[[noreturn]] void refuse_unknown(const std::string &what, const std::string &name,
+                                 const std::vector<std::string> &known) {
+  std::string near = nearest(name, known);
+  throw Error(Code::unknown_kind,
+              text("unknown ", what, " \"", name, near.empty() ? "\"" : "\"; did you mean \"" + near + "\"?"))
+      .with("category", what)
+      .with("kind", name);
+}
+
+const Category &category_of(const std::string &name) {
+  auto it = registry().categories.find(name);
+  if (it == registry().categories.end()) refuse_unknown("category", name, registry().names);
+  return it->second;
+}
+
+Json describe_field(const FieldInfo &f) {
+  Json j{{"name", f.key}, {"type", f.type}, {"required", f.required}};
+  if (!f.required) j["default"] = f.fallback;
+  if (!f.minimum.is_null()) j["min"] = f.minimum;
+  if (!f.maximum.is_null()) j["max"] = f.maximum;
+  if (!f.choices.empty()) j["enum"] = f.choices;
+  if (!f.category.empty()) j["category"] = f.category;
+  j["doc"] = f.doc;
+  return j;
+}
+
+Json describe_entry(const Entry &e) {
+  Json j{{"doc", e.doc}, {"version", e.version}};
+  if (!e.aliases.empty()) j["aliases"] = e.aliases;
+  j["attributes"] = Json::array();
+  for (const FieldInfo &f : e.fields) j["attributes"].push_back(describe_field(f));
+  if (e.more.is_object()) j.update(e.more);
+  return j;
+}
+
+// What every layer takes beside its own fields; the graph reads these.
+Json layer_wide() {
+  return {
+      {"attributes",
+       {{{"name", "name"}, {"type", "str"}, {"required", false}, {"default", nullptr},
+         {"doc", "name in the graph; by default the kind's in snake_case, with a number when it is taken"}},
+        {{"name", "trainable"}, {"type", "bool"}, {"required", false}, {"default", true},
+         {"doc", "false: training leaves the weights as they are"}},
+        {{"name", "dtype"}, {"type", "str"}, {"required", false}, {"default", "float32"}, {"enum", {"float32"}},
+         {"doc", "type of the weights and the arithmetic"}}}},
+      {"arguments",
+       {{{"name", "training"}, {"type", "bool"}, {"default", nullptr},
+         {"doc", "this call's mode; by default that of the run"}}}}};
+}
+
+}  // namespace
+
+const std::vector<std::string> &categories() { return registry().names; }
+
+const std::vector<const Entry *> &entries(const std::string &category) { return category_of(category).entries; }
+
+const Entry &find(const std::string &category, const std::string &name) {
+  const Category &c = category_of(category);
+  auto it = c.by_letters.find(letters(name));
+  if (it != c.by_letters.end()) return *it->second;
+  std::vector<std::string> known;
+  for (const Entry *e : c.entries) known.push_back(e->name);
+  for (const Entry *e : c.entries) known.insert(known.end(), e->aliases.begin(), e->aliases.end());
+  refuse_unknown(category, name, known);
+}
+
+Json describe(const std::string &category, const std::string &name) {
+  Json j = Json::object();
+  auto add = [&](const Entry &e) { j[e.category][e.name] = describe_entry(e); };
+  if (!name.empty() && category.empty()) expected("a category with the name", Json(name));
+  if (!name.empty()) {
+    add(find(category, name));
+    return j;
+  }
+  for (const std::string &c : registry().names) {
+    if (!category.empty() && c != category) continue;
+    j[c] = Json::object();
+    for (const Entry *e : entries(c)) add(*e);
+  }
+  if (!category.empty()) category_of(category);
+  if (category.empty() || category == "layer") j["every_layer"] = layer_wide();
+  return j;
+}
+
+std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
+  if (j.is_null()) return nullptr;
+  if (j.is_string()) return parse(category, Json{{"class_name", j}});
+  if (!j.is_object()) expected("a name or {\"class_name\", \"config\"}", j);
+  auto it = j.find("class_name");
+  if (it == j.end() || !it->is_string()) expected("\"class_name\" with the name of the " + category, j);
+  const Entry &e = find(category, it->get<std::string>());
+  if (!e.make) fail(Code::internal, category, ' ', e.name, " is a function, not an object");
+  Json config = Json::object();
+  int64_t version = e.version;
+  for (const auto &[key, value] : j.items()) {
+    if (key == "config") config = value;
+    else if (key == "version") version = Convert<int64_t>::from(value);
+    else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
+      fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
+  }
+  if (version > e.version)
+    fail(Code::version, category, ' ', e.name, " has version ", version, ", this library knows up to ", e.version);
+  try {
+    if (version < e.version && e.upgrade) config = e.upgrade(std::move(config), static_cast<int>(version));
+    return e.make(config);
+  } catch (Error &error) {
+    throw error.in(e.name);
+  }
+}
+
+Json to_json(const Kind *k) {
+  if (!k) return nullptr;
+  Json j{{"class_name", k->entry().name}, {"config", k->config()}};
+  if (k->entry().version > 1) j["version"] = k->entry().version;
+  return j;
+}
+
+}  // namespace dl4::kinds

@@ -47,6 +47,7 @@ class Packs {
 struct Cutting {
   int threads = 1;
   bool strict = false;  // by the shapes alone
+  double least = 20;    // microseconds of work: below this a slice costs more to hand over than to run
 
   // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;
@@ -56,7 +57,7 @@ struct Cutting {
 struct Site {
   std::vector<Operand> src, dst;
   std::vector<const Tensor *> constant;  // by source: its contents when they never change under this plan, else null
-  std::vector<std::string> constant_key;  // by source: names those contents among all plans that share `packs`
+  std::vector<std::string> constant_key;  // by source: names those contents among all plans that share `packs`; may be ""
   Cutting cutting;
   std::span<const std::string> off;  // kernels switched off by name
   Packs *packs = nullptr;
@@ -94,6 +95,9 @@ class Op {
   // not with this op.
   virtual std::shared_ptr<const Op> with_bias() const { return nullptr; }
   virtual std::shared_ptr<const Op> with_activation(kernels::Unary, const std::array<float, 3> &) const { return nullptr; }
+  // What this op is, for such merging: an elementwise function, or a sum of two values.
+  virtual bool is_unary(kernels::Unary * /*f*/, std::array<float, 3> * /*param*/) const { return false; }
+  virtual bool is_add() const { return false; }
 };
 
 // One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.

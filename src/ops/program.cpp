@@ -54,8 +54,9 @@ void verify(const Program &p) {
   };
   for (const Step &s : p.steps) {
     std::vector<Operand> src;
-    for (Id v : s.src) {
-      if (v != none) need(v, s.op->name().data());
+    for (size_t i = 0; i < s.src.size(); ++i) {
+      Id v = s.src[i];
+      if (v != none && s.op->reads(static_cast<int>(i))) need(v, s.op->name().data());
       src.push_back(v == none ? absent : Operand{p[v].dtype, p[v].shape});
     }
     auto dst = s.op->infer(src);

@@ -1,0 +1,262 @@
+// Building a graph: names, seeds, and calls whose shapes the ops themselves check.
+#include "graph/graph.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace dl4::graph {
+
+using kinds::Symbol;
+
+void Weight::initialise() {
+  value = make_tensor(DType::f32, spec.shape);
+  spec.initializer->fill(value, seed);
+}
+
+// The host of a call while the graph is built: makes weights at a layer's first call and finds them at later ones.
+class Graph::Builder final : public kinds::Host {
+ public:
+  Builder(Graph &g, ops::Emit &e, Layer &layer) : g_(g), e_(e), layer_(layer), first_(layer.calls == 0) {}
+
+  ops::Id weight(const kinds::WeightSpec &spec) override {
+    if (!spec.shape.known())
+      fail(Code::shape_mismatch, "weight \"", spec.name, "\" needs a known shape, got ", spec.shape);
+    auto &weights = layer_.weights;
+    auto it = std::find_if(weights.begin(), weights.end(), [&](const auto &w) { return w->spec.name == spec.name; });
+    if (it != weights.end()) {
+      if ((*it)->spec.shape != spec.shape)
+        fail(Code::shape_mismatch, "was built with weight \"", spec.name, "\" of shape ", (*it)->spec.shape,
+             ", this call needs ", spec.shape);
+    } else if (!first_) {
+      fail(Code::shape_mismatch, "was built without weight \"", spec.name, "\", this call needs it");
+    } else {
+      auto w = std::make_shared<Weight>();
+      w->spec = spec;
+      w->name = layer_.name + "/" + spec.name;
+      w->trainable = layer_.trainable;
+      w->seed = {g_.settings_.scheme, g_.settings_.seed,
+                 spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
+      weights.push_back(std::move(w));
+    }
+    return e_.state(spec.name, DType::f32, spec.shape);
+  }
+  uint64_t random_seed() override {
+    if (!layer_.random_seed) layer_.random_seed = static_cast<uint64_t>(g_.op_seeds_.next());
+    return *layer_.random_seed;
+  }
+  ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
+  void add_loss(ops::Id) override {}
+
+ private:
+  Graph &g_;
+  ops::Emit &e_;
+  Layer &layer_;
+  bool first_;
+};
+
+namespace {
+
+// Keras's to_snake_case.
+std::string snake_case(const std::string &name) {
+  auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string s;
+  for (size_t i = 0; i < name.size(); ++i) {
+    bool word = i > 0 && upper(name[i]) && ((i + 1 < name.size() && lower(name[i + 1])) || lower(name[i - 1]));
+    if (word) s += '_';
+    s += upper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
+  }
+  return s;
+}
+
+constexpr size_t max_layers = 100000, max_name = 1024;
+
+}  // namespace
+
+Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
+
+std::string Graph::unique_name(const std::string &wanted, const std::string &kind) const {
+  if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
+  auto taken = [&](const std::string &n) {
+    return std::any_of(layers_.begin(), layers_.end(), [&](const Layer &l) { return l.name == n; });
+  };
+  if (!wanted.empty()) {
+    if (wanted.size() > max_name) fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
+    if (taken(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
+    return wanted;
+  }
+  std::string base = snake_case(kind), name = base;
+  for (int i = 1; taken(name); ++i) name = text(base, '_', i);
+  return name;
+}
+
+Node Graph::check(Node n) const {
+  if (n < 0 || n >= nodes()) fail(Code::invalid_argument, "node ", n, " is not in this graph, which has ", nodes());
+  return n;
+}
+
+const Shape &Graph::shape(Node n) const {
+  return scratch_[symbols_[static_cast<size_t>(check(n))].value].shape;
+}
+
+DType Graph::dtype(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].dtype; }
+
+Node Graph::add_source(Layer layer, ops::Id value) {
+  layer.calls = 1;
+  layers_.push_back(std::move(layer));
+  Node n = nodes();
+  calls_.push_back({static_cast<int32_t>(layers_.size()) - 1, 0, {}, {}, {n}});
+  origins_.push_back({static_cast<int32_t>(calls_.size()) - 1, 0});
+  symbols_.push_back({value, ops::none});
+  return n;
+}
+
+Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
+  if (dtype == DType::f64) fail(Code::unsupported, "an input of dtype float64; the graph computes in float32");
+  Layer l;
+  l.name = unique_name(name, "Input");
+  l.is_input = true;
+  l.input_shape = shape;
+  l.input_dtype = dtype;
+  ops::Emit e(scratch_);
+  ops::Id v = e.input(l.name, dtype, shape);
+  return add_source(std::move(l), v);
+}
+
+Node Graph::constant(const std::string &name, Tensor value) {
+  if (value.dtype == DType::f64) fail(Code::unsupported, "a constant of dtype float64; the graph computes in float32");
+  Layer l;
+  l.name = unique_name(name, "Constant");
+  l.constant = clone(value);
+  ops::Emit e(scratch_);
+  ops::Id v = e.constant(l.constant);
+  return add_source(std::move(l), v);
+}
+
+int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes) {
+  const kinds::Entry &entry = kinds::find("layer", kind);
+  if (attributes.is_null()) attributes = Json::object();
+  if (!attributes.is_object()) fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.dump());
+  Layer l;
+  std::string given = name;
+  if (auto it = attributes.find("name"); it != attributes.end()) {
+    if (given.empty() && it->is_string()) given = it->get<std::string>();
+    attributes.erase(it);
+  }
+  l.name = unique_name(given, entry.name);
+  try {
+    if (auto it = attributes.find("trainable"); it != attributes.end()) {
+      if (!it->is_boolean()) kinds::expected("true or false for \"trainable\"", *it);
+      l.trainable = it->get<bool>();
+      attributes.erase(it);
+    }
+    if (auto it = attributes.find("dtype"); it != attributes.end()) {
+      if (!it->is_null() && *it != "float32") fail(Code::unsupported, "dtype ", it->dump(), "; layers compute in float32");
+      attributes.erase(it);
+    }
+    l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
+  } catch (Error &error) {
+    error.in("layer \"" + l.name + "\"").with("layer", l.name);
+    throw;
+  }
+  layers_.push_back(std::move(l));
+  return static_cast<int32_t>(layers_.size()) - 1;
+}
+
+std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vector<Node> &in) {
+  if (layer < 0 || layer >= static_cast<int32_t>(layers_.size()))
+    fail(Code::invalid_argument, "layer ", layer, " is not in this graph, which has ", layers_.size());
+  Layer &l = layers_[static_cast<size_t>(layer)];
+  if (!l.kind) fail(Code::invalid_argument, "\"", l.name, "\" is an input or a constant and can't be called");
+  for (Node n : in) check(n);
+
+  // All or nothing: a refused call leaves no weight, no seed and no step behind.
+  size_t values = scratch_.values.size(), steps = scratch_.steps.size(), weights = l.weights.size();
+  size_t inputs = scratch_.inputs.size(), states = scratch_.states.size();
+  OpSeeds seeds = op_seeds_;
+  auto random_seed = l.random_seed;
+  auto undo = [&] {
+    scratch_.values.resize(values);
+    scratch_.steps.resize(steps);
+    scratch_.inputs.resize(inputs);
+    scratch_.states.resize(states);
+    l.weights.resize(weights);
+    op_seeds_ = seeds;
+    l.random_seed = random_seed;
+  };
+  try {
+    auto [least, most] = l.kind->arity();
+    if (static_cast<int>(in.size()) < least || static_cast<int>(in.size()) > most)
+      fail(Code::invalid_argument, "expected ", least,
+           least == most ? "" : most == INT32_MAX ? " or more" : text(" to ", most), least == 1 && most == 1 ? " input" : " inputs",
+           ", got ", in.size());
+    std::vector<std::string> allowed = l.kind->arguments();
+    allowed.emplace_back("training");
+    auto refuse = [&](const std::string &key) {
+      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
+      std::string near = nearest(key, allowed);
+      Error error(Code::invalid_argument, text("unknown call argument \"", key, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      throw error.with("attribute", key).with("did_you_mean", near);
+    };
+    kinds::Arguments given{arguments.plain, {}};
+    for (const auto &[key, value] : arguments.plain.items()) refuse(key);
+    for (const auto &[key, list] : arguments.nodes) {
+      refuse(key);
+      for (Node n : list) given.symbols[key].push_back(symbols_[static_cast<size_t>(check(n))]);
+    }
+    std::vector<Symbol> symbols;
+    for (Node n : in) symbols.push_back(symbols_[static_cast<size_t>(n)]);
+
+    ops::Emit e(scratch_);
+    e.scope = l.name;
+    Builder host(*this, e, l);
+    kinds::Call c(e, host, symbols, given, true);
+    std::vector<Symbol> out = l.kind->call(c);
+
+    Call record{layer, l.calls, in, std::move(arguments), {}};
+    for (size_t i = 0; i < out.size(); ++i) {
+      record.out.push_back(nodes());
+      origins_.push_back({static_cast<int32_t>(calls_.size()), static_cast<int32_t>(i)});
+      symbols_.push_back(out[i]);
+    }
+    calls_.push_back(std::move(record));
+    ++l.calls;
+  } catch (Error &error) {
+    undo();
+    error.in("layer \"" + l.name + "\"").with("layer", l.name);
+    throw;
+  } catch (...) {
+    undo();
+    throw;
+  }
+  return calls_.back().out;
+}
+
+std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
+  std::set<int32_t> needed, given;
+  for (Node n : in) {
+    int32_t call = g.origin(n).call;
+    if (!g.layers()[static_cast<size_t>(g.calls()[static_cast<size_t>(call)].layer)].is_input)
+      fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
+    if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " stands twice among the inputs");
+  }
+  std::vector<int32_t> open;
+  auto need = [&](Node n) {
+    if (needed.insert(g.origin(n).call).second) open.push_back(g.origin(n).call);
+  };
+  for (Node n : out) need(g.check(n));
+  while (!open.empty()) {
+    const Call &c = g.calls()[static_cast<size_t>(open.back())];
+    const Layer &l = g.layers()[static_cast<size_t>(c.layer)];
+    if (l.is_input && !given.count(open.back()))
+      fail(Code::invalid_argument, "the outputs need input \"", l.name, "\", which is not among the model's inputs");
+    open.pop_back();
+    for (Node n : c.in) need(n);
+    for (const auto &[key, list] : c.arguments.nodes)
+      for (Node n : list) need(n);
+  }
+  needed.insert(given.begin(), given.end());
+  return {needed.begin(), needed.end()};
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,110 @@
+// What was said: layers, their calls and the symbolic values between them, as in Keras's functional API.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/rng.hpp"
+#include "kinds/initializer.hpp"
+#include "kinds/layer.hpp"
+
+namespace dl4::graph {
+
+using Node = int32_t;  // a symbolic value by number
+
+// One weight of a layer; shared by every model over the graph.
+struct Weight {
+  kinds::WeightSpec spec;
+  std::string name;  // "<layer>/<weight>"
+  bool trainable = true;
+  kinds::Seed seed;
+  Tensor value;      // no data until a model is built
+
+  void initialise();
+};
+
+struct Layer {
+  std::string name;
+  std::shared_ptr<const kinds::Layer> kind;  // null for inputs and constants
+  Tensor constant;                           // of a constant
+  Shape input_shape;                         // of an input
+  DType input_dtype = DType::f32;
+  bool is_input = false, trainable = true;
+  std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
+  std::optional<uint64_t> random_seed;           // drawn by the first call that asks for it
+  int32_t calls = 0;
+};
+
+// Call arguments: plain ones as JSON, symbolic ones by node.
+struct Arguments {
+  Json plain = Json::object();
+  std::map<std::string, std::vector<Node>> nodes;
+};
+
+struct Call {
+  int32_t layer = 0, number = 0;  // the layer's number-th call
+  std::vector<Node> in;
+  Arguments arguments;
+  std::vector<Node> out;
+};
+
+// Where a node comes from, as Keras's keras_history.
+struct Origin {
+  int32_t call = 0, output = 0;
+};
+
+// What a context gives its graphs.
+struct Settings {
+  uint64_t seed = 0;
+  kinds::SeedScheme scheme = kinds::SeedScheme::dl4;
+};
+
+class Graph {
+ public:
+  explicit Graph(const Settings &settings);
+
+  Node input(const std::string &name, DType dtype, const Shape &shape);  // shape with the batch axis
+  Node constant(const std::string &name, Tensor value);
+  // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
+  int32_t layer(const std::string &kind, const std::string &name, Json attributes);
+  // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
+  std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in);
+
+  const Shape &shape(Node n) const;
+  DType dtype(Node n) const;
+  const std::vector<Layer> &layers() const { return layers_; }
+  const std::vector<Call> &calls() const { return calls_; }
+  Origin origin(Node n) const { return origins_[static_cast<size_t>(check(n))]; }
+  int32_t nodes() const { return static_cast<int32_t>(origins_.size()); }
+  const Settings &settings() const { return settings_; }
+
+  // The architecture as JSON (the native file's form), with the given inputs and outputs; only the layers that these
+  // outputs need, or all when there are none.
+  Json to_json(const std::vector<Node> &in, const std::vector<Node> &out) const;
+  // Adds the layers of such a JSON; its inputs and outputs become nodes of this graph.
+  void merge_json(const Json &j, std::vector<Node> *in = nullptr, std::vector<Node> *out = nullptr);
+  // Refuses a number that is no node.
+  Node check(Node n) const;
+
+ private:
+  std::string unique_name(const std::string &wanted, const std::string &kind) const;
+  Node add_source(Layer layer, ops::Id value);
+  class Builder;
+
+  Settings settings_;
+  OpSeeds op_seeds_;
+  std::vector<Layer> layers_;
+  std::vector<Call> calls_;
+  std::vector<Origin> origins_;    // by node
+  ops::Program scratch_;           // every call's ops, for their shape rules alone
+  std::vector<kinds::Symbol> symbols_;  // by node, in scratch_
+};
+
+// The calls that `out` needs, in order. Refuses outputs that need an input not in `in`.
+std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
+
+}  // namespace dl4::graph

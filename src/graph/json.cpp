@@ -1,0 +1,233 @@
+// The architecture as JSON and back: the form of the native file.
+#include <algorithm>
+#include <set>
+
+#include "graph/graph.hpp"
+
+namespace dl4::graph {
+namespace {
+
+constexpr int format = 1;
+
+std::string to_hex(const Tensor &t) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string s;
+  for (int64_t i = 0; i < t.bytes(); ++i) {
+    auto b = static_cast<unsigned char>(t.data.get()[i]);
+    s += digits[b >> 4];
+    s += digits[b & 15];
+  }
+  return s;
+}
+
+void from_hex(const std::string &s, Tensor &t) {
+  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  if (static_cast<int64_t>(s.size()) != 2 * t.bytes()) fail(Code::corrupt_file, "\"data\" has ", s.size(), " hex digits for ", t.bytes(), " bytes");
+  for (size_t i = 0; i < s.size(); i += 2) {
+    int hi = digit(s[i]), lo = digit(s[i + 1]);
+    if (hi < 0 || lo < 0) fail(Code::corrupt_file, "\"data\" is not hexadecimal");
+    t.data.get()[i / 2] = static_cast<std::byte>(hi * 16 + lo);
+  }
+}
+
+Json shape_json(const Shape &shape) {
+  Json j = Json::array();
+  for (int64_t d : shape) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
+  return j;
+}
+
+Shape shape_from(const Json &j) {
+  if (!j.is_array() || j.size() > max_rank) fail(Code::corrupt_file, "\"shape\" must be a list of at most ", max_rank, " dims");
+  std::vector<int64_t> d;
+  for (const Json &dim : j) {
+    if (!dim.is_null() && !dim.is_number_integer()) fail(Code::corrupt_file, "\"shape\" holds ", dim.dump());
+    d.push_back(dim.is_null() ? free_dim : dim.get<int64_t>());
+  }
+  return Shape(d);
+}
+
+const Json &member(const Json &j, const char *key) {
+  if (!j.is_object() || !j.contains(key)) fail(Code::corrupt_file, "architecture: \"", key, "\" is missing");
+  return j.at(key);
+}
+
+std::string string_member(const Json &j, const char *key) {
+  const Json &v = member(j, key);
+  if (!v.is_string()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a string, got ", v.dump());
+  return v.get<std::string>();
+}
+
+bool is_reference(const Json &j) {
+  return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_number_integer() && j[2].is_number_integer();
+}
+
+bool is_reference_list(const Json &j) {
+  return j.is_array() && !j.empty() && std::all_of(j.begin(), j.end(), is_reference);
+}
+
+}  // namespace
+
+Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) const {
+  std::set<int32_t> kept;
+  if (out.empty())
+    for (size_t c = 0; c < calls_.size(); ++c) kept.insert(static_cast<int32_t>(c));
+  else
+    for (int32_t c : needed_calls(*this, in, out)) kept.insert(c);
+
+  // Calls are numbered anew among those kept.
+  std::vector<int32_t> number(calls_.size(), 0), count(layers_.size(), 0);
+  for (int32_t c : kept) number[static_cast<size_t>(c)] = count[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)]++;
+  auto reference = [&](Node n) {
+    Origin o = origin(n);
+    const Call &c = calls_[static_cast<size_t>(o.call)];
+    return Json::array({layers_[static_cast<size_t>(c.layer)].name, number[static_cast<size_t>(o.call)], o.output});
+  };
+  auto references = [&](const std::vector<Node> &list) {
+    Json j = Json::array();
+    for (Node n : list) j.push_back(reference(n));
+    return j;
+  };
+
+  Json layers = Json::array();
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer &l = layers_[i];
+    if (!count[i] && !out.empty()) continue;
+    Json j = Json::object();
+    if (l.is_input) {
+      j = {{"kind", "Input"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};
+    } else if (!l.kind) {
+      j = {{"kind", "Constant"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.constant.shape)}, {"dtype", to_string(l.constant.dtype)}, {"data", to_hex(l.constant)}}}};
+    } else {
+      Json attributes = l.kind->config();
+      attributes["trainable"] = l.trainable;
+      j = {{"kind", l.kind->entry().name}, {"name", l.name}, {"version", l.kind->entry().version}, {"attributes", attributes}};
+      if (l.random_seed) j["random_seed"] = *l.random_seed;
+      j["calls"] = Json::array();
+      for (int32_t c : kept) {
+        const Call &call = calls_[static_cast<size_t>(c)];
+        if (call.layer != static_cast<int32_t>(i)) continue;
+        Json arguments = call.arguments.plain;
+        for (const auto &[key, list] : call.arguments.nodes) arguments[key] = references(list);
+        j["calls"].push_back({{"inputs", references(call.in)}, {"arguments", arguments}});
+      }
+    }
+    layers.push_back(std::move(j));
+  }
+  return {{"format", format}, {"name", "model"}, {"layers", layers}, {"inputs", references(in)}, {"outputs", references(out)}};
+}
+
+void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *out) {
+  const Json &version = member(j, "format");
+  if (!version.is_number_integer()) fail(Code::corrupt_file, "architecture: \"format\" must be an integer");
+  if (version.get<int64_t>() > format)
+    fail(Code::version, "the architecture has format ", version.get<int64_t>(), ", this library reads up to ", format);
+  const Json &list = member(j, "layers");
+  if (!list.is_array()) fail(Code::corrupt_file, "architecture: \"layers\" must be a list");
+
+  Graph g = *this;  // all or nothing
+  std::map<std::pair<std::string, int64_t>, int32_t> calls;  // by layer name and call number
+  struct Pending {
+    int32_t layer;
+    std::string name;
+    int64_t number;
+    const Json *call;
+  };
+  std::vector<Pending> pending;
+  for (const Json &item : list) {
+    std::string kind = string_member(item, "kind"), name = string_member(item, "name");
+    Json attributes = item.value("attributes", Json::object());
+    try {
+      if (kind == "Input" || kind == "Constant") {
+        DType dtype = dtype_from(string_member(attributes, "dtype"));
+        Shape shape = shape_from(member(attributes, "shape"));
+        if (kind == "Input") {
+          g.input(name, dtype, shape);
+        } else {
+          if (!shape.known()) fail(Code::corrupt_file, "a constant of shape ", shape);
+          std::string data = string_member(attributes, "data");
+          if (checked_mul(shape.elements(), 2 * size_of(dtype)) != static_cast<int64_t>(data.size()))
+            fail(Code::corrupt_file, "\"data\" has ", data.size(), " hex digits for shape ", shape);
+          Tensor t = make_tensor(dtype, shape);
+          from_hex(data, t);
+          g.constant(name, std::move(t));
+        }
+        calls[{name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
+        continue;
+      }
+      const kinds::Entry &entry = kinds::find("layer", kind);
+      const Json stored = item.value("version", Json(entry.version));
+      if (!stored.is_number_integer()) fail(Code::corrupt_file, "\"version\" must be an integer");
+      if (stored.get<int64_t>() > entry.version)
+        fail(Code::version, kind, " has version ", stored.get<int64_t>(), ", this library knows up to ", entry.version);
+      if (stored.get<int64_t>() < entry.version && entry.upgrade) attributes = entry.upgrade(std::move(attributes), static_cast<int>(stored.get<int64_t>()));
+      int32_t layer = g.layer(kind, name, std::move(attributes));
+      if (auto seed = item.find("random_seed"); seed != item.end() && seed->is_number_unsigned())
+        g.layers_[static_cast<size_t>(layer)].random_seed = seed->get<uint64_t>();
+      const Json &item_calls = member(item, "calls");
+      if (!item_calls.is_array()) fail(Code::corrupt_file, "\"calls\" must be a list");
+      for (size_t k = 0; k < item_calls.size(); ++k) pending.push_back({layer, name, static_cast<int64_t>(k), &item_calls[k]});
+    } catch (Error &error) {
+      error.with("layer", name);
+      if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
+      throw;
+    }
+  }
+
+  auto node = [&](const Json &ref) -> std::optional<Node> {
+    if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.dump());
+    auto it = calls.find({ref[0].get<std::string>(), ref[1].get<int64_t>()});
+    if (it == calls.end()) return std::nullopt;
+    const auto &outputs = g.calls_[static_cast<size_t>(it->second)].out;
+    int64_t i = ref[2].get<int64_t>();
+    if (i < 0 || i >= static_cast<int64_t>(outputs.size())) fail(Code::corrupt_file, "no output ", ref.dump());
+    return outputs[static_cast<size_t>(i)];
+  };
+  auto nodes_of = [&](const Json &refs) -> std::optional<std::vector<Node>> {
+    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.dump());
+    std::vector<Node> result;
+    for (const Json &ref : refs) {
+      auto n = node(ref);
+      if (!n) return std::nullopt;
+      result.push_back(*n);
+    }
+    return result;
+  };
+
+  // A call is made once all it reads is there; each round makes at least one.
+  while (!pending.empty()) {
+    std::vector<Pending> later;
+    for (const Pending &item : pending) {
+      auto inputs = nodes_of(member(*item.call, "inputs"));
+      Arguments arguments;
+      bool ready = inputs.has_value() && (item.number == 0 || calls.count({item.name, item.number - 1}));
+      for (const auto &[key, value] : item.call->value("arguments", Json::object()).items()) {
+        if (!is_reference_list(value)) {
+          arguments.plain[key] = value;
+        } else if (auto list_nodes = nodes_of(value)) {
+          arguments.nodes[key] = *list_nodes;
+        } else {
+          ready = false;
+        }
+      }
+      if (!ready) {
+        later.push_back(item);
+        continue;
+      }
+      g.call(item.layer, std::move(arguments), *inputs);
+      calls[{item.name, item.number}] = static_cast<int32_t>(g.calls_.size()) - 1;
+    }
+    if (later.size() == pending.size()) fail(Code::corrupt_file, "layer \"", later[0].name, "\": call ", later[0].number, " reads what no layer makes");
+    pending = std::move(later);
+  }
+  auto endpoints = [&](const char *key, std::vector<Node> *to) {
+    if (!to) return;
+    auto found = nodes_of(member(j, key));
+    if (!found) fail(Code::corrupt_file, "architecture: \"", key, "\" names what no layer makes");
+    *to = *found;
+  };
+  endpoints("inputs", in);
+  endpoints("outputs", out);
+  *this = std::move(g);
+}
+
+}  // namespace dl4::graph

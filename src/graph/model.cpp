@@ -1,0 +1,80 @@
+// Weights of a model: which they are, where they lie.
+#include "graph/model.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace dl4::graph {
+
+Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out)
+    : graph_(std::move(graph)), in_(std::move(in)), out_(std::move(out)) {
+  if (out_.empty()) fail(Code::invalid_argument, "a model needs at least one output");
+  std::set<int32_t> layers;
+  for (int32_t c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[static_cast<size_t>(c)].layer);
+  for (int32_t l : layers)
+    for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) weights_.push_back(w);
+  for (const auto &w : weights_)
+    if (!w->value.data) w->initialise();
+}
+
+const std::string &Model::input_name(size_t i) const {
+  return graph_->layers()[static_cast<size_t>(graph_->calls()[static_cast<size_t>(graph_->origin(in_[i]).call)].layer)].name;
+}
+
+std::string Model::output_name(size_t i) const {
+  auto origin = graph_->origin(out_[i]);
+  const Call &c = graph_->calls()[static_cast<size_t>(origin.call)];
+  std::string name = graph_->layers()[static_cast<size_t>(c.layer)].name;
+  // A second output of one layer needs a name of its own.
+  for (size_t j = 0; j < i; ++j)
+    if (output_name(j) == name) return text(name, '_', i);
+  return name;
+}
+
+const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
+  std::vector<std::string> names;
+  for (const auto &w : weights_) {
+    if (w->name == name) return w;
+    names.push_back(w->name);
+  }
+  std::string near = nearest(name, names);
+  Error error(Code::not_found, text("the model has no weight \"", name, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  throw error.with("weight", name).with("did_you_mean", near);
+}
+
+int64_t Model::parameters(bool trainable) const {
+  int64_t n = 0;
+  for (const auto &w : weights_)
+    if (w->trainable == trainable) n += w->spec.shape.elements();
+  return n;
+}
+
+std::shared_ptr<Model> Model::clone() const {
+  auto graph = std::make_shared<Graph>(graph_->settings());
+  std::vector<Node> in, out;
+  graph->merge_json(to_json(), &in, &out);
+  auto copy = std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
+  for (const auto &w : weights_) copy->weight(w->name)->value = dl4::clone(w->value);
+  return copy;
+}
+
+Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets) {
+  constexpr int64_t line = 16;  // floats in a cache line: every weight starts on one
+  offsets.clear();
+  int64_t total = 0;
+  for (const auto &w : weights) {
+    offsets.push_back(w->trainable ? total : -1);
+    if (w->trainable) total = round_up(checked_add(total, w->spec.shape.elements()), line);
+  }
+  Tensor block = make_zeros(DType::f32, Shape{total});
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (offsets[i] < 0) continue;
+    Bytes place(block.data, block.data.get() + offsets[i] * size_of(DType::f32));
+    if (int64_t n = weights[i]->value.bytes()) std::memcpy(place.get(), weights[i]->value.data.get(), static_cast<size_t>(n));
+    weights[i]->value.data = std::move(place);
+  }
+  return block;
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,47 @@
+// A model: inputs and outputs of a graph, with the weights between them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace dl4::graph {
+
+class Model {
+ public:
+  // Initialises the weights that no other model of the graph has initialised.
+  Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out);
+
+  const Graph &graph() const { return *graph_; }
+  const std::vector<Node> &inputs() const { return in_; }
+  const std::vector<Node> &outputs() const { return out_; }
+  const std::vector<std::shared_ptr<Weight>> &weights() const { return weights_; }
+  const std::string &input_name(size_t i) const;
+  std::string output_name(size_t i) const;  // the layer's, as in Keras
+  // Refuses with NOT_FOUND and the nearest name.
+  const std::shared_ptr<Weight> &weight(const std::string &name) const;
+  int64_t parameters(bool trainable) const;
+
+  Json to_json() const { return graph_->to_json(in_, out_); }
+  std::string summary() const;  // Keras's table
+  std::string dot() const;      // a drawing for Graphviz
+  // A model of its own graph, with copies of the weights.
+  std::shared_ptr<Model> clone() const;
+
+  // True while a trainer owns the weights.
+  bool in_training = false;
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  std::vector<Node> in_, out_;
+  std::vector<std::shared_ptr<Weight>> weights_;
+};
+
+// The weights' values in one block each for trainable and other ones, unless they lie so already; values that someone
+// else still holds are copied first and stay as they were. Gives the trainable block; offsets in elements by weight, -1
+// for those that are not in it.
+Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets);
+
+}  // namespace dl4::graph

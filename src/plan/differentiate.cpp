@@ -1,0 +1,67 @@
+// Which values lie between `wrt` and the loss, then the steps backwards, each by its own rule.
+#include "plan/differentiate.hpp"
+
+#include "ops/ops.hpp"
+
+namespace dl4::plan {
+
+using namespace ops;
+
+std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
+  Program &p = e.program;
+  size_t n_steps = p.steps.size();
+
+  // Forward: what depends on wrt.
+  std::vector<bool> depends(p.values.size(), false);
+  for (Id v : wrt) depends[static_cast<size_t>(v)] = true;
+  for (size_t s = 0; s < n_steps; ++s) {
+    bool any = false;
+    for (size_t i = 0; i < p.steps[s].src.size(); ++i) {
+      Id v = p.steps[s].src[i];
+      any |= v != none && p.steps[s].op->reads(static_cast<int>(i)) && depends[static_cast<size_t>(v)];
+    }
+    if (!any) continue;
+    for (Id v : p.steps[s].dst)
+      if (p[v].dtype == DType::f32) depends[static_cast<size_t>(v)] = true;
+  }
+
+  std::vector<Id> diff(p.values.size(), none);
+  if (static_cast<size_t>(loss) < depends.size() && depends[static_cast<size_t>(loss)])
+    diff[static_cast<size_t>(loss)] = e.scalar(1.0f);
+
+  std::string scope = e.scope;
+  for (size_t s = n_steps; s-- > 0;) {
+    Step step = p.steps[s];  // by value: emitting moves the list
+    std::vector<Id> diff_dst;
+    bool arrives = false;
+    for (Id v : step.dst) {
+      diff_dst.push_back(diff[static_cast<size_t>(v)]);
+      arrives |= diff_dst.back() != none;
+    }
+    if (!arrives) continue;
+    std::vector<bool> wanted;
+    bool any = false;
+    for (size_t i = 0; i < step.src.size(); ++i) {
+      Id v = step.src[i];
+      wanted.push_back(v != none && depends[static_cast<size_t>(v)] && p[v].dtype == DType::f32 &&
+                       step.op->reads(static_cast<int>(i)));
+      any |= wanted.back();
+    }
+    if (!any) continue;
+    e.scope = step.scope;
+    Gradient g(e, step, std::move(diff_dst), std::move(wanted));
+    step.op->gradient(g);
+    for (size_t i = 0; i < step.src.size(); ++i) {
+      if (g.diff_src[i] == none || !g.wants(static_cast<int>(i))) continue;
+      Id &sum = diff[static_cast<size_t>(step.src[i])];
+      sum = sum == none ? g.diff_src[i] : add(e, sum, g.diff_src[i]);
+    }
+  }
+  e.scope = scope;
+
+  std::vector<Id> result;
+  for (Id v : wrt) result.push_back(diff[static_cast<size_t>(v)]);
+  return result;
+}
+
+}  // namespace dl4::plan

@@ -1,0 +1,63 @@
+// Pass: a step that reads constants alone is run now; its results become constants.
+#include "ops/op.hpp"
+#include "plan/passes.hpp"
+
+namespace dl4::plan {
+namespace {
+
+// Larger results would cost more memory than their step costs time.
+constexpr int64_t most_bytes = 1 << 16;
+
+bool fold(ops::Program &p, const ops::Step &step) {
+  if (step.op->is_volatile() || step.dst.empty()) return false;
+  ops::Site site;
+  std::vector<void *> args;
+  for (size_t i = 0; i < step.src.size(); ++i) {
+    ops::Id v = step.src[i];
+    if (v == ops::none) {
+      site.src.push_back(ops::absent);
+      args.push_back(nullptr);
+    } else {
+      bool constant = p[v].role == ops::Role::constant;
+      if (!constant && step.op->reads(static_cast<int>(i))) return false;
+      site.src.push_back({p[v].dtype, p[v].shape});
+      args.push_back(constant ? p[v].data.data.get() : nullptr);
+    }
+  }
+  std::vector<Tensor> results;
+  for (ops::Id v : step.dst) {
+    site.dst.push_back({p[v].dtype, p[v].shape});
+    if (checked_mul(p[v].shape.elements(), size_of(p[v].dtype)) > most_bytes) return false;
+    results.push_back(make_tensor(p[v].dtype, p[v].shape));
+  }
+  if (step.op->is_view()) {
+    auto *from = static_cast<std::byte *>(args[0]) + step.op->view_offset();
+    std::copy_n(from, results[0].bytes(), results[0].data.get());
+  } else {
+    site.constant.resize(step.src.size());
+    site.constant_key.resize(step.src.size());
+    for (Tensor &t : results) args.push_back(t.data.get());
+    auto kernel = step.op->kernel(site);
+    auto bound = kernel->bind();
+    Bytes scratch = allocate(kernel->scratch);
+    kernels::Report report;
+    for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args.data(), scratch.get(), bound.get(), &report});
+    if (report.fault != kernels::Fault::none) return false;  // the run will say so
+  }
+  for (size_t i = 0; i < step.dst.size(); ++i) {
+    p[step.dst[i]].role = ops::Role::constant;
+    p[step.dst[i]].data = std::move(results[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+void fold_constants(ops::Program &p) {
+  std::vector<ops::Step> kept;
+  for (ops::Step &step : p.steps)
+    if (!fold(p, step)) kept.push_back(std::move(step));
+  p.steps = std::move(kept);
+}
+
+}  // namespace dl4::plan

@@ -1,0 +1,29 @@
+// Rewrites of a Program at known shapes. Each keeps its meaning, has a name and can be switched off by it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/program.hpp"
+
+namespace dl4::plan {
+
+void drop_dead(ops::Program &p);       // steps that no output, write or check needs
+void merge_equal(ops::Program &p);     // equal steps become one
+void fold_constants(ops::Program &p);  // steps that read constants alone become constants
+void fuse_epilogues(ops::Program &p);  // bias and activation go into the product or convolution before them
+
+struct Pass {
+  const char *name;
+  void (*run)(ops::Program &);
+};
+// In the order they run.
+std::span<const Pass> passes();
+// Names of all passes, those of the placement ("in_place", "join_parts") included.
+std::vector<std::string> pass_names();
+
+// Runs all passes but those named in `off`; with `check`, verifies the Program after each.
+void run_passes(ops::Program &p, std::span<const std::string> off, bool check);
+
+}  // namespace dl4::plan

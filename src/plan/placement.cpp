@@ -1,0 +1,210 @@
+// Sharing of memory, one rule after the other.
+#include "plan/placement.hpp"
+
+#include <algorithm>
+
+#include "ops/ops.hpp"
+#include "plan/memory.hpp"
+
+namespace dl4::plan {
+
+using namespace ops;
+using Region = Place::Region;
+
+Placement::Placement(Program &program, std::span<const std::string> off) : p_(program) {
+  auto on = [&](const char *pass) { return std::find(off.begin(), off.end(), pass) == off.end(); };
+  follow_views();
+  claim_outputs();
+  claim_writes();
+  if (on("join_parts")) join_parts();
+  if (on("in_place")) overwrite();
+
+  auto used = uses(p_);
+  wanted_.assign(p_.values.size(), true);
+  for (const Step &s : p_.steps)
+    for (Id v : s.dst)
+      if (s.dst.size() > 1 && used[static_cast<size_t>(v)] == 0) wanted_[static_cast<size_t>(v)] = false;
+}
+
+int64_t Placement::bytes(Id v) const { return checked_mul(p_[v].shape.elements(), size_of(p_[v].dtype)); }
+
+void Placement::follow_views() {
+  for (size_t v = home_.size(); v < p_.values.size(); ++v) home_.push_back({static_cast<Id>(v), 0});
+  for (const Step &s : p_.steps)
+    if (s.op->is_view()) home(s.dst[0]) = {home(s.src[0]).root, home(s.src[0]).offset + s.op->view_offset()};
+  claimed_.resize(p_.values.size());
+  joined_.resize(p_.values.size());
+}
+
+bool Placement::is_whole_temp(Id v) {
+  Id root = home(v).root;
+  return p_[root].role == Role::temp && home(v).offset == 0 && bytes(root) == bytes(v) &&
+         claimed_[static_cast<size_t>(root)].region == Region::nowhere && !joined_[static_cast<size_t>(root)];
+}
+
+int32_t Placement::last_read(Id root) {
+  for (size_t s = p_.steps.size(); s-- > 0;)
+    for (size_t i = 0; i < p_.steps[s].src.size(); ++i) {
+      Id v = p_.steps[s].src[i];
+      if (v != none && home(v).root == root && p_.steps[s].op->reads(static_cast<int>(i)) && !p_.steps[s].op->is_view())
+        return static_cast<int32_t>(s);
+    }
+  return -1;
+}
+
+void Placement::move(Id root, Id to, int64_t offset) {
+  for (Home &h : home_)
+    if (h.root == root) h = {to, offset + h.offset};
+}
+
+void Placement::claim_outputs() {
+  for (size_t j = 0; j < p_.outputs.size(); ++j) {
+    if (!is_whole_temp(p_.outputs[j])) {
+      Emit e(p_);
+      p_.outputs[j] = copy(e, p_.outputs[j]);
+      follow_views();
+    }
+    claimed_[static_cast<size_t>(home(p_.outputs[j]).root)] = {Region::output, static_cast<int32_t>(j), 0};
+  }
+}
+
+// A value may be made in the state's own memory when the old contents are not read after its making, nor by its maker
+// unless that reads and writes element by element.
+bool Placement::claim_write(Write w) {
+  if (!is_whole_temp(w.value)) return false;
+  Id root = home(w.value).root;
+  auto made = static_cast<int32_t>(producers(p_)[static_cast<size_t>(root)]);
+  int32_t last = last_read(w.state);
+  if (last > made) return false;
+  if (last == made) {
+    const Step &s = p_.steps[static_cast<size_t>(made)];
+    auto dst = std::find(s.dst.begin(), s.dst.end(), root) - s.dst.begin();
+    int over = s.op->overwrites(static_cast<int>(dst));
+    for (size_t i = 0; i < s.src.size(); ++i)
+      if (s.src[i] != none && home(s.src[i]).root == w.state &&
+          (static_cast<int>(i) != over || home(s.src[i]).offset != 0))
+        return false;
+  }
+  auto index = std::find(p_.states.begin(), p_.states.end(), w.state) - p_.states.begin();
+  claimed_[static_cast<size_t>(root)] = {Region::state, static_cast<int32_t>(index), 0};
+  return true;
+}
+
+void Placement::claim_writes() {
+  std::erase_if(p_.writes, [&](const Write &w) { return home(w.value).root == w.state && home(w.value).offset == 0; });
+  Emit e(p_);
+  // A write from another state first saves what that state held.
+  for (Write &w : p_.writes)
+    if (p_[home(w.value).root].role == Role::state) w.value = copy(e, w.value);
+  follow_views();
+  for (Write &w : p_.writes) {
+    if (claim_write(w)) continue;
+    w.value = copy(e, w.value);
+    follow_views();
+    if (!claim_write(w)) fail(Code::internal, "the write of state \"", p_[w.state].name, "\" finds no place");
+  }
+}
+
+void Placement::join_parts() {
+  for (const Step &s : p_.steps) {
+    if (s.src.empty() || s.op->part_offset(0) < 0) continue;
+    Id pack = s.dst[0];
+    if (home(pack).root != pack || claimed_[static_cast<size_t>(pack)].region == Region::state) continue;
+    for (size_t i = 0; i < s.src.size(); ++i) {
+      Id part = s.src[i];
+      if (!is_whole_temp(part) || std::count(s.src.begin(), s.src.end(), part) != 1) continue;
+      Id root = home(part).root;
+      move(root, pack, s.op->part_offset(static_cast<int>(i)));
+      joined_[static_cast<size_t>(root)] = true;
+    }
+    joined_[static_cast<size_t>(pack)] = true;
+  }
+}
+
+void Placement::overwrite() {
+  for (size_t at = 0; at < p_.steps.size(); ++at) {
+    const Step &s = p_.steps[at];
+    for (size_t d = 0; d < s.dst.size(); ++d) {
+      int over = s.op->overwrites(static_cast<int>(d));
+      Id dst = s.dst[d];
+      if (over < 0 || s.src[static_cast<size_t>(over)] == none || home(dst).root != dst || !is_whole_temp(dst)) continue;
+      Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
+      if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read(root) != static_cast<int32_t>(at)) continue;
+      bool alone = true;
+      for (Id other : s.src) alone &= other == none || other == src || home(other).root != root;
+      if (alone) move(dst, root, 0);
+    }
+  }
+}
+
+void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants) {
+  std::vector<Life> lives(p_.values.size() + p_.steps.size());
+  std::vector<bool> in_arena(p_.values.size(), false);
+  auto touch = [&](Id v, size_t step) {
+    Id root = home(v).root;
+    if (p_[root].role != Role::temp || claimed_[static_cast<size_t>(root)].region != Region::nowhere) return;
+    Life &life = lives[static_cast<size_t>(root)];
+    auto s = static_cast<int32_t>(step);
+    if (!in_arena[static_cast<size_t>(root)]) {
+      in_arena[static_cast<size_t>(root)] = true;
+      life.bytes = bytes(root);
+      life.first = life.last = s;
+    }
+    life.first = std::min(life.first, s);
+    life.last = std::max(life.last, s);
+  };
+  for (size_t s = 0; s < p_.steps.size(); ++s) {
+    const Step &step = p_.steps[s];
+    for (size_t i = 0; i < step.src.size(); ++i)
+      if (step.src[i] != none && step.op->reads(static_cast<int>(i))) touch(step.src[i], s);
+    for (Id v : step.dst)
+      if (is_wanted(v)) touch(v, s);
+    Life &life = lives[p_.values.size() + s];
+    life.bytes = scratch[s];
+    life.first = life.last = static_cast<int32_t>(s);
+  }
+  for (Life &life : lives)
+    if (life.bytes > 0) life.bytes = checked_add(life.bytes, guard_bytes);
+
+  std::vector<Life> needed;
+  for (const Life &life : lives)
+    if (life.bytes > 0) needed.push_back(life);
+  arena_bytes = dl4::plan::place(needed);
+  auto next = needed.begin();
+  for (Life &life : lives) {
+    if (life.bytes == 0) continue;
+    life = *next++;
+    if (guard_bytes) guards.emplace_back(life.offset + life.bytes - guard_bytes, guard_bytes);
+  }
+
+  std::vector<int32_t> number(p_.values.size(), 0);  // of a constant
+  for (size_t v = 0; v < p_.values.size(); ++v) {
+    if (p_.values[v].role != Role::constant) continue;
+    number[v] = static_cast<int32_t>(constants.size());
+    constants.push_back(p_.values[v].data);
+  }
+  auto index = [](const std::vector<Id> &list, Id v) {
+    return static_cast<int32_t>(std::find(list.begin(), list.end(), v) - list.begin());
+  };
+  of.assign(p_.values.size(), {});
+  for (size_t v = 0; v < p_.values.size(); ++v) {
+    auto [root, offset] = home_[v];
+    Place place = claimed_[static_cast<size_t>(root)];
+    switch (p_[root].role) {
+      case Role::temp:
+        if (place.region == Region::nowhere && in_arena[static_cast<size_t>(root)])
+          place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
+        break;
+      case Role::input: place = {Region::input, index(p_.inputs, root), 0}; break;
+      case Role::state: place = {Region::state, index(p_.states, root), 0}; break;
+      case Role::constant: place = {Region::constant, number[static_cast<size_t>(root)], 0}; break;
+    }
+    place.offset += offset;
+    of[v] = place;
+  }
+
+  for (size_t s = 0; s < p_.steps.size(); ++s)
+    scratch_of.push_back(scratch[s] ? Place{Region::arena, 0, lives[p_.values.size() + s].offset} : Place{});
+}
+
+}  // namespace dl4::plan

@@ -1,0 +1,53 @@
+// Which memory each value of a Program takes: its own, another value's, a state's or an output's.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace dl4::plan {
+
+class Placement {
+ public:
+  // Adds to `program` the copies that outputs and writes need, then decides who shares memory: views always, "in_place"
+  // and "join_parts" unless they are in `off`.
+  Placement(ops::Program &program, std::span<const std::string> off);
+
+  // False for a destination that no one reads and that its step can leave out.
+  bool is_wanted(ops::Id v) const { return wanted_[static_cast<size_t>(v)]; }
+
+  // Lays out the arena; scratch: bytes by step. Afterwards the members below hold.
+  void lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants);
+  std::vector<Place> of;          // by value
+  std::vector<Place> scratch_of;  // by step
+  std::vector<std::pair<int64_t, int64_t>> guards;
+  int64_t arena_bytes = 0;
+
+ private:
+  struct Home {
+    ops::Id root;    // the value whose buffer this value lies in
+    int64_t offset;  // bytes from its start
+  };
+  Home &home(ops::Id v) { return home_[static_cast<size_t>(v)]; }
+  int64_t bytes(ops::Id v) const;
+  bool is_whole_temp(ops::Id v);  // made by a step, alone in a buffer of its own size, not yet claimed
+  int32_t last_read(ops::Id root);
+  void move(ops::Id root, ops::Id to, int64_t offset);
+
+  void follow_views();
+  void claim_outputs();
+  void claim_writes();
+  bool claim_write(ops::Write w);
+  void join_parts();
+  void overwrite();
+
+  ops::Program &p_;
+  std::vector<Home> home_;
+  std::vector<Place> claimed_;  // by root
+  std::vector<bool> joined_, wanted_;
+};
+
+}  // namespace dl4::plan

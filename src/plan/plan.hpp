@@ -1,0 +1,60 @@
+// The Plan: a Program at known shapes with every kernel made and every buffer placed. Immutable, owns no buffer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "ops/op.hpp"
+#include "ops/program.hpp"
+
+namespace dl4::plan {
+
+struct Options {
+  ops::Cutting cutting;
+  std::vector<std::string> passes_off, kernels_off;
+  bool check = false;       // verify the Program after each pass
+  int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
+  int64_t memory_limit = INT64_MAX;
+};
+
+// Where an argument of a kernel lies.
+struct Place {
+  enum class Region : int32_t { nowhere, arena, input, output, state, constant };
+  Region region = Region::nowhere;
+  int32_t index = 0;   // of the input, output, state or constant
+  int64_t offset = 0;  // bytes
+};
+
+struct PlanStep {
+  std::unique_ptr<kernels::Kernel> kernel;
+  std::vector<Place> args;  // sources, then destinations
+  Place scratch;
+  std::string scope, text;  // the layer; the step as the Program prints it
+};
+
+class Plan {
+ public:
+  std::vector<PlanStep> steps;
+  std::vector<ops::Operand> inputs, outputs;
+  std::vector<Tensor> constants;
+  std::vector<std::pair<int64_t, int64_t>> guards;  // offset and size, when asked for
+  int64_t arena_bytes = 0;
+  ops::Program program;  // as it was after all passes
+
+  // One line a step: kernel, slices, arguments' places.
+  std::string to_string() const;
+};
+
+// The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
+// Refuses shapes that do not fit, and a plan past the memory limit before anything is allocated.
+std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
+                                       std::span<const Tensor *const> states, const Options &options, ops::Packs *packs);
+
+// The Program with all dims known: the ops' shape rules again, from these inputs.
+ops::Program resolve(const ops::Program &program, std::span<const Shape> inputs);
+
+}  // namespace dl4::plan

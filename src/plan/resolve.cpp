@@ -1,0 +1,32 @@
+// Free dims take their values.
+#include "plan/plan.hpp"
+
+namespace dl4::plan {
+
+using namespace ops;
+
+Program resolve(const Program &program, std::span<const Shape> inputs) {
+  Program p = program;
+  if (inputs.size() != p.inputs.size())
+    fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value &v = p[p.inputs[i]];
+    if (!compatible(v.shape, inputs[i]) || !inputs[i].known())
+      fail(Code::shape_mismatch, "input \"", v.name, "\": expected shape ", v.shape, ", got ", inputs[i]);
+    v.shape = inputs[i];
+  }
+  for (Step &step : p.steps) {
+    std::vector<Operand> src;
+    for (Id v : step.src) src.push_back(v == none ? absent : Operand{p[v].dtype, p[v].shape});
+    try {
+      auto dst = step.op->infer(src);
+      for (size_t i = 0; i < dst.size(); ++i) p[step.dst[i]].shape = dst[i].shape;
+    } catch (Error &error) {
+      if (!step.scope.empty()) error.in("layer \"" + step.scope + "\"").with("layer", step.scope);
+      throw;
+    }
+  }
+  return p;
+}
+
+}  // namespace dl4::plan

@@ -1,0 +1,135 @@
+// From a Program to a Plan: shapes, passes, memory, kernels.
+#include <algorithm>
+
+#include "kernels/single_threaded.hpp"
+#include "plan/passes.hpp"
+#include "plan/placement.hpp"
+#include "plan/plan.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+
+// What is known of a value's contents for as long as the plan lives, by the name its packed forms are shared under.
+struct Known {
+  Tensor data;
+  std::string key;
+};
+
+// Constants, states that never change, and views of them.
+std::vector<Known> known_values(const Program &p, std::span<const Tensor *const> states) {
+  std::vector<Known> known(p.values.size());
+  for (size_t v = 0; v < p.values.size(); ++v)
+    if (p.values[v].role == Role::constant) known[v].data = p.values[v].data;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i]) known[static_cast<size_t>(p.states[i])] = {*states[i], text("state ", i)};
+  for (const Step &step : p.steps) {
+    if (!step.op->is_view()) continue;
+    const Known &from = known[static_cast<size_t>(step.src[0])];
+    if (!from.data.data) continue;
+    const Value &to = p[step.dst[0]];
+    Bytes data(from.data.data, from.data.data.get() + step.op->view_offset());
+    std::string key = from.key.empty() ? "" : text(from.key, '+', step.op->view_offset(), to.shape);
+    known[static_cast<size_t>(step.dst[0])] = {{to.dtype, to.shape, std::move(data)}, std::move(key)};
+  }
+  return known;
+}
+
+Site site_of(const Program &p, const Step &step, const Placement &placement, const std::vector<Known> &known,
+             const Options &options, Packs *packs) {
+  Site site;
+  for (Id v : step.src) {
+    site.constant.push_back(nullptr);
+    site.constant_key.emplace_back();
+    if (v == none) {
+      site.src.push_back(absent);
+      continue;
+    }
+    site.src.push_back({p[v].dtype, p[v].shape});
+    const Known &k = known[static_cast<size_t>(v)];
+    if (k.data.data) site.constant.back() = &k.data;
+    site.constant_key.back() = k.key;
+  }
+  for (Id v : step.dst) site.dst.push_back({p[v].dtype, p[v].shape, placement.is_wanted(v)});
+  site.cutting = options.cutting;
+  site.off = options.kernels_off;
+  site.packs = packs;
+  return site;
+}
+
+std::string step_text(const Program &p, const Step &step) {
+  std::string line;
+  for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", '%', step.dst[i], to_string(p[step.dst[i]].shape));
+  line += text(" = ", step.op->name());
+  if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
+  for (Id v : step.src) line += v == none ? std::string(" -") : text(" %", v);
+  return line;
+}
+
+}  // namespace
+
+std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
+                                       std::span<const Tensor *const> states, const Options &options, Packs *packs) {
+  kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
+  auto plan = std::make_unique<Plan>();
+  plan->program = resolve(program, inputs);
+  Program &p = plan->program;
+  run_passes(p, options.passes_off, options.check);
+
+  Placement placement(p, options.passes_off);
+  std::vector<Known> known = known_values(p, states);
+  std::vector<int64_t> scratch;
+  for (const Step &step : p.steps) {
+    PlanStep s;
+    s.scope = step.scope;
+    s.text = step_text(p, step);
+    if (!step.op->is_view()) {
+      try {
+        s.kernel = step.op->kernel(site_of(p, step, placement, known, options, packs));
+      } catch (Error &error) {
+        if (!step.scope.empty()) error.in("layer \"" + step.scope + "\"").with("layer", step.scope);
+        throw;
+      }
+    }
+    scratch.push_back(s.kernel && s.kernel->slices > 0 ? s.kernel->scratch : 0);
+    plan->steps.push_back(std::move(s));
+  }
+  placement.lay_out(scratch, options.guard_bytes, plan->constants);
+  plan->arena_bytes = placement.arena_bytes;
+  plan->guards = std::move(placement.guards);
+  if (plan->arena_bytes > options.memory_limit)
+    fail(Code::out_of_memory, "this run needs an arena of ", plan->arena_bytes, " bytes, the memory limit is ",
+         options.memory_limit);
+
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    PlanStep &s = plan->steps[i];
+    auto place = [&](Id v) { return v == none ? Place{} : placement.of[static_cast<size_t>(v)]; };
+    for (Id v : p.steps[i].src) s.args.push_back(place(v));
+    for (Id v : p.steps[i].dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
+    s.scratch = placement.scratch_of[i];
+  }
+  std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
+  for (Id v : p.inputs) plan->inputs.push_back({p[v].dtype, p[v].shape});
+  for (Id v : p.outputs) plan->outputs.push_back({p[v].dtype, p[v].shape});
+  return plan;
+}
+
+std::string Plan::to_string() const {
+  auto word = [](const Place &place) {
+    constexpr const char *names[] = {"-", "arena", "input", "output", "state", "constant"};
+    std::string s = names[static_cast<int>(place.region)];
+    if (place.region > Place::Region::arena) s += std::to_string(place.index);
+    if (place.region != Place::Region::nowhere) s += text('+', place.offset);
+    return s;
+  };
+  std::string s = text("arena ", arena_bytes, " bytes, ", steps.size(), " steps\n");
+  for (const PlanStep &step : steps) {
+    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices", " [");
+    for (size_t i = 0; i < step.args.size(); ++i) s += text(i ? " " : "", word(step.args[i]));
+    s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n');
+  }
+  return s;
+}
+
+}  // namespace dl4::plan

@@ -1,0 +1,339 @@
+// Plan cache, frames, and the loop over the steps.
+#include "runtime/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "base/float_mode.hpp"
+#include "kernels/single_threaded.hpp"
+
+namespace dl4::runtime {
+namespace {
+
+constexpr size_t max_plans = 64, max_idle_frames = 16;
+constexpr unsigned char guard_byte = 0xA5;
+constexpr int64_t changing = INT64_MIN / 2;  // added to an entry's users while its plan is replaced
+
+using Region = plan::Place::Region;
+
+// Copies a strided view to contiguous memory.
+void make_contiguous(const View &v, std::byte *to) {
+  int64_t size = size_of(v.dtype), inner = v.shape.rank() ? v.shape.last() : 1;
+  int64_t outer = inner ? v.shape.elements() / inner : 0;
+  auto *from = static_cast<const std::byte *>(v.data);
+  for (int64_t o = 0; o < outer; ++o) {
+    int64_t rest = o, offset = 0;
+    for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
+      offset += rest % v.shape[axis] * v.strides[axis];
+      rest /= v.shape[axis];
+    }
+    int64_t step = v.strides[v.shape.rank() - 1];
+    for (int64_t i = 0; i < inner; ++i, to += size)
+      std::memcpy(to, from + (offset + i * step) * size, static_cast<size_t>(size));
+  }
+}
+
+bool is_contiguous(const View &v) {
+  if (!v.strides) return true;
+  int64_t expected = 1;
+  for (int i = v.shape.rank() - 1; i >= 0; --i) {
+    if (v.shape[i] != 1 && v.strides[i] != expected) return false;
+    expected *= v.shape[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+// One run in flight: arena, bound arguments, kernels' own objects.
+struct Session::Frame {
+  Bytes arena;
+  std::vector<void *> args;                                    // of all steps, one after the other
+  std::vector<std::unique_ptr<kernels::Bound>> bound;          // by step
+  std::vector<Bytes> staging;                                  // by input: where a strided one is made contiguous
+  kernels::Report report;
+};
+
+struct Session::Cached {
+  // Runs that look at or hold this entry; below zero while it is being changed, and then it is no one's.
+  std::atomic<int64_t> users{0};
+  std::unique_ptr<const plan::Plan> plan;
+  std::vector<Shape> key;
+  std::vector<size_t> first_arg;                               // by step
+  struct Outside {
+    size_t arg;
+    Region region;
+    int32_t index;
+    int64_t offset;
+  };
+  std::vector<Outside> outside;                                // arguments that lie in the caller's or the owner's memory
+  std::array<std::atomic<Frame *>, max_idle_frames> idle{};
+  std::unique_ptr<StepTime[]> times;
+  std::atomic<int64_t> last_used{0};
+  int64_t bytes = 0;                                           // of one frame
+
+  ~Cached() { drop_frames(); }
+  void drop_frames() {
+    for (auto &slot : idle) delete slot.exchange(nullptr);
+  }
+
+  std::unique_ptr<Frame> take() {
+    for (auto &slot : idle)
+      if (Frame *f = slot.load(std::memory_order_relaxed) ? slot.exchange(nullptr, std::memory_order_acquire) : nullptr)
+        return std::unique_ptr<Frame>(f);
+    auto frame = std::make_unique<Frame>();
+    frame->arena = allocate(plan->arena_bytes);
+    for (const auto &step : plan->steps) {
+      for (const auto &place : step.args) frame->args.push_back(address(*frame, place));
+      frame->args.push_back(address(*frame, step.scratch));
+      frame->bound.push_back(step.kernel->bind());
+    }
+    frame->staging.resize(key.size());
+    return frame;
+  }
+  void give_back(std::unique_ptr<Frame> frame) {
+    for (auto &slot : idle) {
+      Frame *none = nullptr;
+      if (slot.compare_exchange_strong(none, frame.get(), std::memory_order_release, std::memory_order_relaxed)) {
+        (void)frame.release();
+        return;
+      }
+    }
+  }
+  void *address(const Frame &frame, const plan::Place &place) const {
+    if (place.region == Region::arena) return frame.arena.get() + place.offset;
+    if (place.region == Region::constant)
+      return plan->constants[static_cast<size_t>(place.index)].data.get() + place.offset;
+    return nullptr;
+  }
+};
+
+// Keeps a cached plan from being changed.
+class Session::Use {
+ public:
+  explicit Use(Cached &c) : cached_(&c), held_(c.users.fetch_add(1, std::memory_order_acquire) >= 0) {}
+  Use(Use &&o) noexcept : cached_(o.cached_), held_(o.held_) { o.cached_ = nullptr; }
+  ~Use() {
+    if (cached_) cached_->users.fetch_sub(1, std::memory_order_release);
+  }
+  bool fits(std::span<const Shape> inputs) const {
+    return held_ && cached_->plan && std::equal(inputs.begin(), inputs.end(), cached_->key.begin(), cached_->key.end());
+  }
+  Cached *operator->() const { return cached_; }
+  Cached &operator*() const { return *cached_; }
+
+ private:
+  Cached *cached_;
+  bool held_;
+};
+
+Session::Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options)
+    : program_(std::move(program)),
+      states_(std::move(states)),
+      packs_(std::move(packs)),
+      options_(std::move(options)),
+      plans_(std::make_unique<Cached[]>(max_plans)) {
+  if (options_.fill_nan) options_.plan.guard_bytes = 64;
+}
+
+Session::~Session() = default;
+
+Session::Use Session::use(std::span<const Shape> inputs) {
+  auto find = [&]() -> std::optional<Use> {
+    for (size_t i = 0; i < max_plans; ++i) {
+      Use u(plans_[i]);
+      if (u.fits(inputs)) return u;
+      if (!u->last_used.load(std::memory_order_relaxed)) return std::nullopt;  // entries are filled in order
+    }
+    return std::nullopt;
+  };
+  std::optional<Use> found = find();
+  if (!found) {
+    std::lock_guard lock(specialise_);
+    found = find();
+    if (!found) {
+      std::vector<const Tensor *> known;
+      for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
+      auto plan = plan::specialise(program_, inputs, known, options_.plan, packs_.get());
+      std::vector<Shape> key(inputs.begin(), inputs.end());
+      std::vector<size_t> first_arg;
+      std::vector<Cached::Outside> outside;
+      size_t arg = 0;
+      for (const auto &step : plan->steps) {
+        first_arg.push_back(arg);
+        for (const auto &place : step.args) {
+          if (place.region == Region::input || place.region == Region::output || place.region == Region::state)
+            outside.push_back({arg, place.region, place.index, place.offset});
+          ++arg;
+        }
+        ++arg;  // scratch
+      }
+      auto times = std::make_unique<StepTime[]>(plan->steps.size());
+      Cached &c = make_room();  // from here on nothing throws
+      c.key = std::move(key);
+      c.first_arg = std::move(first_arg);
+      c.outside = std::move(outside);
+      c.times = std::move(times);
+      c.bytes = plan->arena_bytes;
+      c.plan = std::move(plan);
+      c.last_used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
+      c.users.fetch_add(1 - changing, std::memory_order_acq_rel);
+      found.emplace(c);
+      c.users.fetch_sub(1, std::memory_order_release);  // the one that kept it from being let go until here
+    }
+  }
+  (*found)->last_used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return std::move(*found);
+}
+
+// An entry that is free or was least recently used, marked as being changed. Waits for none: entries in use stay.
+Session::Cached &Session::make_room() {
+  auto seize = [](Cached &c) {
+    int64_t none = 0;
+    return c.users.compare_exchange_strong(none, changing, std::memory_order_acq_rel);
+  };
+  for (;;) {
+    int64_t total = 0;
+    Cached *oldest = nullptr, *empty = nullptr;
+    for (size_t i = 0; i < max_plans; ++i) {
+      Cached &c = plans_[i];
+      if (!c.plan) {
+        if (!empty) empty = &c;
+      } else {
+        total += c.bytes;
+        if (!oldest || c.last_used.load() < oldest->last_used.load()) oldest = &c;
+      }
+    }
+    if (empty && total <= options_.plan_bytes && seize(*empty)) return *empty;
+    if (oldest && seize(*oldest)) {
+      oldest->drop_frames();
+      oldest->plan.reset();
+      oldest->bytes = 0;
+      return *oldest;
+    }
+    if (empty && seize(*empty)) return *empty;
+  }
+}
+
+std::vector<ops::Operand> Session::outputs(std::span<const Shape> inputs) { return use(inputs)->plan->outputs; }
+
+void Session::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+  const auto &p = program_;
+  if (in.size() != p.inputs.size()) fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", in.size());
+  if (out.size() != p.outputs.size())
+    fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", out.size());
+  std::array<Shape, 16> few;
+  std::vector<Shape> many(in.size() > few.size() ? in.size() : 0);
+  std::span<Shape> shapes = in.size() > few.size() ? std::span(many) : std::span(few).first(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    const ops::Value &v = p[p.inputs[i]];
+    if (in[i].dtype != v.dtype)
+      fail(Code::invalid_argument, "input \"", v.name, "\": expected ", v.dtype, ", got ", in[i].dtype);
+    shapes[i] = in[i].shape;
+  }
+  Use cached = use(shapes);
+  for (size_t j = 0; j < out.size(); ++j) {
+    const ops::Operand &o = cached->plan->outputs[j];
+    if (out[j].dtype != o.dtype || out[j].shape != o.shape)
+      fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ', out[j].shape);
+    if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, " must be contiguous");
+  }
+
+  std::unique_ptr<Frame> frame = cached->take();
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (is_contiguous(in[i])) continue;
+    int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
+    if (!frame->staging[i]) frame->staging[i] = allocate(bytes);
+    make_contiguous(in[i], frame->staging[i].get());
+  }
+  for (const Cached::Outside &o : cached->outside) {
+    auto i = static_cast<size_t>(o.index);
+    std::byte *base = nullptr;
+    if (o.region == Region::state) base = states_[i].data.get();
+    else if (o.region == Region::output) base = static_cast<std::byte *>(out[i].data);
+    else base = is_contiguous(in[i]) ? static_cast<std::byte *>(in[i].data) : frame->staging[i].get();
+    frame->args[o.arg] = base + o.offset;
+  }
+  if (options_.fill_nan) {
+    std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
+    for (auto [offset, size] : cached->plan->guards) std::memset(frame->arena.get() + offset, guard_byte, static_cast<size_t>(size));
+  }
+  execute(*cached, *frame, cancel);
+  for (auto [offset, size] : cached->plan->guards)
+    for (int64_t i = 0; i < size; ++i)
+      if (static_cast<unsigned char>(frame->arena.get()[offset + i]) != guard_byte)
+        fail(Code::internal, "a kernel wrote past its buffer, at arena offset ", offset + i);
+  cached->give_back(std::move(frame));
+}
+
+void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
+  FlushToZero flush;
+  kernels::SingleThreaded single;
+  frame.report.fault.store(kernels::Fault::none, std::memory_order_relaxed);
+  const auto &steps = cached.plan->steps;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const kernels::Kernel &kernel = *steps[s].kernel;
+    void *const *args = frame.args.data() + cached.first_arg[s];
+    const kernels::Run run{args, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
+    std::chrono::steady_clock::time_point start;
+    if (options_.profile) start = std::chrono::steady_clock::now();
+    if (kernel.slices == 1) {
+      kernel.run(0, run);
+    } else {
+      auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };
+      options_.crew->run(kernel.slices, slice);
+    }
+    if (options_.profile) {
+      auto spent = std::chrono::steady_clock::now() - start;
+      cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+      ++cached.times[s].runs;
+    }
+    if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none) {
+      int64_t value = frame.report.value.load(std::memory_order_relaxed);
+      std::string who = steps[s].scope.empty() ? steps[s].kernel->name : "layer \"" + steps[s].scope + "\"";
+      switch (fault) {
+        case kernels::Fault::index_out_of_range: fail(Code::invalid_argument, who, ": index ", value, " is out of range");
+        case kernels::Fault::not_finite: fail(Code::numeric, who, " is NaN or infinite");
+        default: fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
+      }
+    }
+    if (cancel && cancel->load(std::memory_order_relaxed)) fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
+  }
+}
+
+std::string Session::describe() {
+  std::string s = text("program\n", program_);
+  std::lock_guard lock(specialise_);
+  for (size_t i = 0; i < max_plans; ++i) {
+    Use u(plans_[i]);
+    if (!u->plan) continue;
+    s += "plan for";
+    for (const Shape &shape : u->key) s += text(' ', shape);
+    s += text(": ", u->plan->to_string());
+    if (!options_.profile) continue;
+    for (size_t step = 0; step < u->plan->steps.size(); ++step) {
+      int64_t runs = u->times[step].runs, each = runs ? u->times[step].nanoseconds / runs : 0;
+      s += text("  ", each, " ns  ", u->plan->steps[step].text, '\n');
+    }
+  }
+  return s;
+}
+
+void Session::trim() {
+  std::lock_guard lock(specialise_);
+  for (size_t i = 0; i < max_plans; ++i) plans_[i].drop_frames();
+}
+
+int64_t Session::cached_bytes() {
+  std::lock_guard lock(specialise_);
+  int64_t total = 0;
+  for (size_t i = 0; i < max_plans; ++i) {
+    total += plans_[i].bytes;
+  }
+  return total;
+}
+
+}  // namespace dl4::runtime

@@ -1,0 +1,79 @@
+// Running a Program: a plan for each set of input shapes, frames for the runs in flight.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/crew.hpp"
+#include "plan/plan.hpp"
+
+namespace dl4::runtime {
+
+// A tensor of the caller's. strides in elements; null = contiguous, row-major.
+struct View {
+  DType dtype = DType::f32;
+  Shape shape;
+  void *data = nullptr;
+  const int64_t *strides = nullptr;
+};
+
+struct Options {
+  plan::Options plan;
+  std::shared_ptr<Crew> crew;
+  bool constant_states = false;      // no run changes them: kernels may pack them once
+  bool fill_nan = false;             // before every run, and guard words are checked after it
+  bool profile = false;
+  int64_t plan_bytes = 256 << 20;    // least recently used plans and frames past this are let go
+};
+
+// Time of a step, summed over runs.
+struct StepTime {
+  std::atomic<int64_t> nanoseconds{0}, runs{0};
+};
+
+// Immutable but for its caches: run() from any number of threads at once.
+class Session {
+ public:
+  // states: by state of the program. Packs are shared by sessions over the same states.
+  Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
+  ~Session();
+
+  // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet.
+  std::vector<ops::Operand> outputs(std::span<const Shape> inputs);
+  // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape, and says
+  // CANCELLED when *cancel becomes non-zero between two steps. A fault leaves states as they were unless a step before it wrote them.
+  void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
+
+  // The same buffers again, moved: no run may be under way.
+  void set_states(std::vector<Tensor> states) { states_ = std::move(states); }
+
+  const ops::Program &program() const { return program_; }
+  // The Program, every cached plan and, with profile, its times.
+  std::string describe();
+  // Lets idle frames and plans go.
+  void trim();
+  int64_t cached_bytes();
+
+ private:
+  struct Frame;
+  struct Cached;
+  class Use;
+  // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
+  Use use(std::span<const Shape> inputs);
+  Cached &make_room();
+  void execute(const Cached &cached, Frame &frame, const std::atomic<int32_t> *cancel);
+
+  ops::Program program_;
+  std::vector<Tensor> states_;
+  std::shared_ptr<ops::Packs> packs_;
+  Options options_;
+  std::mutex specialise_;
+  std::unique_ptr<Cached[]> plans_;
+  std::atomic<int64_t> clock_{0};
+};
+
+}  // namespace dl4::runtime

@@ -65,8 +65,6 @@ std::shared_ptr<const void> Packs::get(const std::string &key, const std::functi
 }
 
 int64_t Cutting::slices(int64_t parts, double microseconds) const {
-  // Below this a slice costs more to hand over than to run (design: about 20 us of work a slice).
-  constexpr double least = 20;
   int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
   int64_t most = strict ? std::max<int64_t>(1, std::min<int64_t>(parts / 32 > 0 ? parts / 32 : parts, 8)) : threads;
   return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));

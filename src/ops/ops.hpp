@@ -35,6 +35,8 @@ Id logical_not(Emit &e, Id x);
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
 Id sum_like(Emit &e, Id x, Id like);        // the gradient of that: sums x down to the shape of like
+Id spread_like(Emit &e, Id x, Id like);     // broadcast_like with each element divided by the number of its copies
+Id copy(Emit &e, Id x);                     // in other memory
 
 // ---- shape -------------------------------------------------------------------------------------------------------
 // The first `keep` axes of x, then `tail`, in which one dim may be -1: what is left. No copy.
@@ -44,15 +46,16 @@ Id expand_dims(Emit &e, Id x, int axis);
 Id squeeze(Emit &e, Id x, int axis);
 Id transpose(Emit &e, Id x, std::vector<int> perm);  // dst axis i is src axis perm[i]
 Id concat(Emit &e, std::vector<Id> xs, int axis);
-Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size);  // size -1: to the end
+// begin < 0: from the end; size -1: to the end.
+Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size);
 // `shape` elements of the 1-D x from element `offset` on; no copy.
 Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
 // One 1-D value of `total` elements with part i from element offsets[i] on, zeros between.
 Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total);
 
 // ---- reductions --------------------------------------------------------------------------------------------------
-using kernels::Reduce;  // sum mean max min any all (bool) prod
-// Over the axes given; all of them when empty.
+using kernels::Reduce;
+// Over the axes given; all of them when empty. Over bool, max is "any" and min is "all".
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims = false);
 Id argmax(Emit &e, Id x, int axis);       // int32, first of equals
 Id square_sum(Emit &e, Id x);             // scalar, summed in double
@@ -61,7 +64,8 @@ Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);
 
 // ---- indexing ----------------------------------------------------------------------------------------------------
-// table (V, N), ids (M) of any integer dtype or float32 -> (M, N). An id outside [0, V) is a fault of the run.
+// table (V, N), ids (M), also with other or more axes for M and N -> (M, N). ids of any integer dtype, or float32. An id
+// outside [0, V) is a fault of the run.
 Id gather(Emit &e, Id table, Id ids);
 // x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
 // counts as 0.

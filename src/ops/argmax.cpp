@@ -1,0 +1,38 @@
+// argmax: where the largest element of an axis is.
+#include "kernels/reduce.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+class ArgmaxOp final : public Op {
+ public:
+  explicit ArgmaxOp(int axis) : axis_(axis) {}
+  std::string_view name() const override { return "argmax"; }
+  std::string attributes() const override { return text("axis=", axis_); }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("argmax", src[0]);
+    const Shape &x = src[0].shape;
+    if (x[axis_] == 0) fail(Code::shape_mismatch, "argmax over the empty axis ", axis_, " of ", x);
+    return {{DType::i32, x.without(axis_)}};
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    Around a = around(site.src[0].shape, axis_);
+    int64_t row = a.axis * a.inner, outer = a.inner ? a.outer : 0;
+    double us = 4 * us_per_byte * static_cast<double>(outer * row * 4);
+    return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
+      kernels::argmax(r.src<float>(0) + begin * row, DType::i32, r.dst<int32_t>(1) + begin * a.inner, end - begin,
+                      a.axis, a.inner);
+    });
+  }
+
+ private:
+  int axis_;
+};
+
+}  // namespace
+
+Id argmax(Emit &e, Id x, int axis) { return e.value(std::make_shared<ArgmaxOp>(e.shape(x).axis(axis)), {x}); }
+
+}  // namespace dl4::ops

@@ -1,0 +1,59 @@
+// Copies of rectangles of bytes.
+#include "ops/blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// Bytes [begin, end) of the block, counted through its rows.
+void move(const Block &b, int64_t begin, int64_t end, const Run &r) {
+  auto *to = static_cast<std::byte *>(r.args[b.to]);
+  const auto *from = b.from < 0 ? nullptr : static_cast<const std::byte *>(r.args[b.from]);
+  if (!to || (!from && b.from >= 0)) return;
+  to += b.to_offset;
+  if (from) from += b.from_offset;
+  if (from == to && (b.rows == 1 || b.from_pitch == b.to_pitch)) return;
+  for (int64_t at = begin; at < end;) {
+    int64_t row = at / b.bytes, column = at % b.bytes, n = std::min(b.bytes - column, end - at);
+    std::byte *y = to + row * b.to_pitch + column;
+    if (from) std::memcpy(y, from + row * b.from_pitch + column, static_cast<size_t>(n));
+    else std::memset(y, 0, static_cast<size_t>(n));
+    at += n;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site, std::vector<Block> blocks) {
+  int64_t total = 0;
+  std::erase_if(blocks, [](const Block &b) { return b.rows == 0 || b.bytes == 0; });
+  for (Block &b : blocks) {
+    // Rows without gaps on both sides are one row.
+    if (b.to_pitch == b.bytes && (b.from < 0 || b.from_pitch == b.bytes)) {
+      b.bytes *= b.rows;
+      b.rows = 1;
+    }
+    total += b.rows * b.bytes;
+  }
+  constexpr int64_t page = 4096;
+  int64_t slices = site.cutting.slices((total + page - 1) / page, 2 * us_per_byte * static_cast<double>(total));
+  return kernels::make_kernel(std::move(name), slices, [slices, blocks](int64_t i, const Run &r) {
+    for (const Block &b : blocks) {
+      auto [begin, end] = kernels::part(b.rows * b.bytes, slices, i, 64);
+      if (begin < end) move(b, begin, end, r);
+    }
+  });
+}
+
+std::unique_ptr<kernels::Kernel> copy_kernel(const Site &site) {
+  const Operand &x = site.src[0];
+  return move_blocks("copy", site, {{.from = 0,
+                                     .to = static_cast<int>(site.src.size()),
+                                     .bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,106 @@
+// broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
+#include "ops/blocks.hpp"
+#include "ops/ops.hpp"
+#include "ops/reduce_axes.hpp"
+#include "ops/sliced.hpp"
+#include "ops/strided.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// Does `small` broadcast to exactly `large`?
+void want_broadcast(const char *op, const Shape &small, const Shape &large) {
+  bool fits = small.rank() <= large.rank();
+  for (int i = 1; fits && i <= small.rank(); ++i)
+    fits = small[-i] == 1 || small[-i] == large[-i] || small[-i] == free_dim || large[-i] == free_dim;
+  if (!fits) fail(Code::shape_mismatch, op, ": ", small, " does not broadcast to ", large);
+}
+
+bool surely_same(const Shape &a, const Shape &b) { return a == b && a.known(); }
+
+class BroadcastOp final : public Op {
+ public:
+  explicit BroadcastOp(bool spread) : spread_(spread) {}
+  std::string_view name() const override { return spread_ ? "spread_like" : "broadcast_like"; }
+  std::vector<Operand> infer(Operands src) const override {
+    if (spread_) want_float("spread_like", src[0]);
+    want_broadcast("broadcast", src[0].shape, src[1].shape);
+    return {{src[0].dtype, src[1].shape}};
+  }
+  void gradient(Gradient &g) const override {
+    if (!spread_ && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
+  }
+  bool reads(int src) const override { return src == 0; }
+  int overwrites(int) const override { return 0; }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Operand &x = site.src[0];
+    int64_t n = site.dst[0].shape.elements(), size = size_of(x.dtype);
+    if (x.shape.elements() == n) return copy_kernel(site);
+    double us = us_per_byte * static_cast<double>(n * size);
+    Strided s = strided(site.dst[0].shape, {x.shape});
+    if (!spread_) {
+      return sliced("broadcast", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
+        walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+          const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
+          std::byte *to = r.dst<std::byte>(2) + at * size;
+          if (s.step(0) == 0) kernels::fill(size, from, to, count);
+          else std::copy_n(from, count * size, to);
+        });
+      }, line_block);
+    }
+    float by = n ? static_cast<float>(static_cast<double>(x.shape.elements()) / static_cast<double>(n)) : 0;
+    return sliced("spread", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
+      walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+        kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
+                            r.dst<float>(2) + at, count);
+      });
+    }, line_block);
+  }
+
+ private:
+  bool spread_;  // each element is divided among its copies
+};
+
+class SumLikeOp final : public Op {
+ public:
+  std::string_view name() const override { return "sum_like"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("sum_like", src[0]);
+    want_broadcast("sum_like", src[1].shape, src[0].shape);
+    return {{DType::f32, src[1].shape}};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0) && g.diff_dst() != none) g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0)));
+  }
+  bool reads(int src) const override { return src == 0; }
+  int overwrites(int) const override { return 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Shape &x = site.src[0].shape, &y = site.dst[0].shape;
+    std::vector<bool> over;
+    for (int i = 0; i < x.rank(); ++i) {
+      int j = i - (x.rank() - y.rank());
+      over.push_back(j < 0 || (y[j] == 1 && x[i] != 1));
+    }
+    return reduce_axes(site, Reduce::sum, over);
+  }
+};
+
+}  // namespace
+
+Id broadcast_like(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<BroadcastOp>(false), {x, like});
+}
+
+Id spread_like(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<BroadcastOp>(true), {x, like});
+}
+
+Id sum_like(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<SumLikeOp>(), {x, like});
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,99 @@
+// concat: values one after the other along an axis.
+#include "ops/blocks.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// The rectangle that each part takes in the whole. part0 and whole are places in the step's arguments.
+std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, int part0, int whole, bool join) {
+  std::vector<Block> blocks;
+  int64_t offset = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Around p = around(parts[i].shape, axis);
+    int64_t bytes = p.axis * p.inner * size_of(parts[i].dtype);
+    int part = part0 + static_cast<int>(i);
+    if (join) blocks.push_back({part, whole, p.outer, bytes, 0, bytes, offset, row});
+    else blocks.push_back({whole, part, p.outer, bytes, offset, row, 0, bytes});
+    offset += bytes;
+  }
+  return blocks;
+}
+
+int64_t row_bytes(const Operand &whole, int axis) {
+  Around w = around(whole.shape, axis);
+  return w.axis * w.inner * size_of(whole.dtype);
+}
+
+// Cuts source 0 into parts shaped like sources 1, 2, ...
+class SplitLikeOp final : public Op {
+ public:
+  explicit SplitLikeOp(int axis) : axis_(axis) {}
+  std::string_view name() const override { return "split_like"; }
+  std::string attributes() const override { return text("axis=", axis_); }
+  std::vector<Operand> infer(Operands src) const override {
+    std::vector<Operand> dst;
+    for (const Operand &part : src.subspan(1)) dst.push_back({src[0].dtype, part.shape});
+    return dst;
+  }
+  bool reads(int src) const override { return src == 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int part0 = static_cast<int>(site.src.size());
+    std::span<const Operand> parts(site.src.begin() + 1, site.src.end());
+    return move_blocks("split", site, blocks_of(parts, axis_, row_bytes(site.src[0], axis_), part0, 0, false));
+  }
+
+ private:
+  int axis_;
+};
+
+class ConcatOp final : public Op {
+ public:
+  explicit ConcatOp(int axis) : axis_(axis) {}
+  std::string_view name() const override { return "concat"; }
+  std::string attributes() const override { return text("axis=", axis_); }
+
+  std::vector<Operand> infer(Operands src) const override {
+    Shape joined = src[0].shape;
+    for (const Operand &x : src.subspan(1)) {
+      if (x.dtype != src[0].dtype)
+        fail(Code::invalid_argument, "concat wants equal dtypes, got ", src[0].dtype, " and ", x.dtype);
+      int64_t length = free_dim;
+      if (x.shape.rank() == joined.rank() && joined[axis_] != free_dim && x.shape[axis_] != free_dim)
+        length = checked_add(joined[axis_], x.shape[axis_]);
+      if (x.shape.rank() != joined.rank() || !compatible(joined.with(axis_, 0), x.shape.with(axis_, 0)))
+        fail(Code::shape_mismatch, "concat: ", src[0].shape, " and ", x.shape, " differ outside axis ", axis_);
+      joined = same_shape("concat", joined.with(axis_, length), x.shape.with(axis_, length));
+    }
+    return {{src[0].dtype, joined}};
+  }
+
+  void gradient(Gradient &g) const override {
+    if (g.diff_dst() == none) return;
+    std::vector<Id> src{g.diff_dst()};
+    for (int i = 0; g.has(i); ++i) src.push_back(g.src(i));
+    auto parts = g.e.step(std::make_shared<SplitLikeOp>(axis_), src);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (g.wants(static_cast<int>(i))) g.set(static_cast<int>(i), parts[i]);
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int whole = static_cast<int>(site.src.size());
+    return move_blocks("concat", site, blocks_of(site.src, axis_, row_bytes(site.dst[0], axis_), 0, whole, true));
+  }
+
+ private:
+  int axis_;
+};
+
+}  // namespace
+
+Id concat(Emit &e, std::vector<Id> xs, int axis) {
+  if (xs.empty()) fail(Code::invalid_argument, "concat of nothing");
+  axis = e.shape(xs[0]).axis(axis);
+  if (xs.size() == 1) return xs[0];
+  return e.value(std::make_shared<ConcatOp>(axis), std::move(xs));
+}
+
+}  // namespace dl4::ops

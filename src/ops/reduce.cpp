@@ -1,0 +1,94 @@
+// reduce: sums, means, extremes and products over axes; over flags "any" and "all".
+#include "ops/ops.hpp"
+#include "ops/reduce_axes.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+constexpr std::array<const char *, 7> words{"sum", "mean", "max", "min", "prod", "sum_squares", "sum_abs"};
+
+const char *word(Reduce f) { return words[static_cast<size_t>(f)]; }
+
+class ReduceOp final : public Op {
+ public:
+  // axes: ascending, not negative.
+  ReduceOp(Reduce f, std::vector<int> axes, bool keepdims) : f_(f), axes_(std::move(axes)), keepdims_(keepdims) {}
+  std::string_view name() const override { return "reduce"; }
+  std::string attributes() const override {
+    return text(word(f_), " axes=", numbers(axes_), keepdims_ ? " keepdims" : "");
+  }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Operand &x = src[0];
+    bool flags = x.dtype == DType::boolean && (f_ == Reduce::max || f_ == Reduce::min);
+    if (!flags) want_float(word(f_), x);
+    Shape y = x.shape;
+    for (size_t i = axes_.size(); i-- > 0;) y = keepdims_ ? y.with(axes_[i], 1) : y.without(axes_[i]);
+    return {{x.dtype, y}};
+  }
+
+  void gradient(Gradient &g) const override {
+    if (!g.wants(0) || g.diff_dst() == none) return;
+    Emit &e = g.e;
+    Id x = g.src(0), d = spread_axes(e, g.diff_dst());
+    switch (f_) {
+      case Reduce::sum: g.set(0, broadcast_like(e, d, x)); break;
+      case Reduce::mean: g.set(0, spread_like(e, d, x)); break;
+      case Reduce::sum_squares: g.set(0, mul(e, scale(e, x, 2), d)); break;
+      case Reduce::sum_abs: g.set(0, mul(e, unary(e, Unary::sign, x), d)); break;
+      case Reduce::max:
+      case Reduce::min: {
+        // Shared equally among ties, as TensorFlow does.
+        Id tied = cast(e, binary(e, Binary::equal, x, spread_axes(e, g.dst())), DType::f32);
+        Id count = reduce(e, Reduce::sum, tied, axes_, true);
+        g.set(0, mul(e, tied, div(e, d, count)));
+        break;
+      }
+      case Reduce::prod: {
+        // The product of the others; where an element is 0, they are multiplied without it.
+        Id one = e.scalar(1), zero = e.scalar(0);
+        Id is_zero = binary(e, Binary::equal, x, zero);
+        Id zeros = reduce(e, Reduce::sum, cast(e, is_zero, DType::f32), axes_, true);
+        Id rest = reduce(e, Reduce::prod, select(e, is_zero, one, x), axes_, true);
+        Id if_zero = select(e, binary(e, Binary::equal, zeros, one), rest, zero);
+        Id if_not = select(e, binary(e, Binary::equal, zeros, zero), div(e, rest, select(e, is_zero, one, x)), zero);
+        g.set(0, mul(e, d, select(e, is_zero, if_zero, if_not)));
+        break;
+      }
+    }
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    std::vector<bool> over(static_cast<size_t>(site.src[0].shape.rank()), false);
+    for (int a : axes_) over[static_cast<size_t>(a)] = true;
+    return reduce_axes(site, f_, over);
+  }
+
+ private:
+  // The reduced axes put back, with one element each.
+  Id spread_axes(Emit &e, Id y) const {
+    if (!keepdims_)
+      for (int a : axes_) y = expand_dims(e, y, a);
+    return y;
+  }
+
+  Reduce f_;
+  std::vector<int> axes_;
+  bool keepdims_;
+};
+
+}  // namespace
+
+Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
+  const Shape &s = e.shape(x);
+  for (int &a : axes) a = s.axis(a);
+  if (axes.empty())
+    for (int i = 0; i < s.rank(); ++i) axes.push_back(i);
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    fail(Code::invalid_argument, word(f), ": an axis is given twice in ", numbers(axes));
+  return e.value(std::make_shared<ReduceOp>(f, std::move(axes), keepdims), {x});
+}
+
+}  // namespace dl4::ops

@@ -1,0 +1,110 @@
+// Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
+#include "ops/reduce_axes.hpp"
+
+#include "ops/blocks.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Reduce;
+
+// One pass: [outer, axis, inner] -> [outer, inner].
+struct Pass {
+  Reduce f;
+  int64_t outer, axis, inner;
+};
+
+void run_pass(const Pass &p, bool flags, const void *x, void *y) {
+  if (flags) {
+    auto of_flags = p.f == Reduce::max ? kernels::any : kernels::all;
+    of_flags(static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y), p.outer, p.axis, p.inner);
+  } else {
+    kernels::reduce(p.f, static_cast<const float *>(x), static_cast<float *>(y), p.outer, p.axis, p.inner);
+  }
+}
+
+// What finishes a reduction whose parts were reduced by f.
+Reduce again(Reduce f) { return f == Reduce::sum_squares || f == Reduce::sum_abs ? Reduce::sum : f; }
+
+std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us, int dst) {
+  return sliced("reduce_columns", site, p.inner, us, [p, dst](int64_t begin, int64_t end, const Run &r) {
+    kernels::reduce(p.f, r.src<float>(0) + begin, r.dst<float>(dst) + begin, 1, p.axis, end - begin, p.inner);
+  }, 16);
+}
+
+std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us, int dst) {
+  int64_t size = flags ? 1 : 4, inner = p.inner * size, row = p.axis * inner;
+  return sliced("reduce_rows", site, p.outer, us, [=](int64_t begin, int64_t end, const Run &r) {
+    run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.src<std::byte>(0) + begin * row,
+             r.dst<std::byte>(dst) + begin * inner);
+  });
+}
+
+// Several groups of axes: what is between the passes lies in the scratch.
+std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, bool flags,
+                                           double us, int dst) {
+  int64_t size = flags ? 1 : 4, scratch = 0;
+  for (size_t i = 0; i + 1 < passes.size(); ++i) scratch += passes[i].outer * passes[i].inner * size;
+  int64_t slices = site.cutting.slices(outer, us);
+  return kernels::make_kernel("reduce_passes", slices, [=](int64_t slice, const Run &r) {
+    auto [begin, end] = kernels::part(outer, slices, slice);
+    auto *between = static_cast<std::byte *>(r.scratch);
+    const std::byte *x = r.src<std::byte>(0);
+    for (size_t i = 0; i < passes.size(); ++i) {
+      Pass p = passes[i];
+      int64_t scale = p.outer / outer, row = scale * p.inner * size;
+      std::byte *y = i + 1 < passes.size() ? between : r.dst<std::byte>(dst);
+      between += outer * row;
+      p.outer = scale * (end - begin);
+      run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
+      x = y;
+    }
+  }, scratch);
+}
+
+}  // namespace
+
+std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const std::vector<bool> &over) {
+  const Operand &x = site.src[0];
+  bool flags = x.dtype == DType::boolean;
+  int dst = static_cast<int>(site.src.size());
+  if (site.dst[0].shape.elements() == 0) return kernels::make_kernel("empty", 0, [](int64_t, const Run &) {});
+
+  // Alternating groups of neighbouring axes; axes of one element belong to any, but an empty axis counts.
+  struct Group {
+    bool over;
+    int64_t n;
+  };
+  std::vector<Group> groups;
+  for (int i = 0; i < x.shape.rank(); ++i) {
+    bool o = over[static_cast<size_t>(i)];
+    if (x.shape[i] == 1) continue;
+    if (!groups.empty() && groups.back().over == o) groups.back().n *= x.shape[i];
+    else groups.push_back({o, x.shape[i]});
+  }
+  std::vector<Pass> passes;
+  int64_t inner = 1;
+  for (size_t i = groups.size(); i-- > 0;) {
+    if (!groups[i].over) {
+      inner *= groups[i].n;
+      continue;
+    }
+    int64_t outer = 1;
+    for (size_t j = 0; j < i; ++j) outer *= groups[j].n;
+    passes.push_back({passes.empty() ? f : again(f), outer, groups[i].n, inner});
+  }
+  double us = us_per_byte * static_cast<double>(x.shape.elements() * size_of(x.dtype));
+  if (passes.empty()) {
+    // Squares and absolute values of single elements still have to be taken.
+    if (f != Reduce::sum_squares && f != Reduce::sum_abs) return copy_kernel(site);
+    passes.push_back({f, x.shape.elements(), 1, 1});
+    groups.assign({{false, passes[0].outer}});
+  }
+  bool keeps_first = !groups[0].over;
+  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, flags, us, dst);
+  if (passes[0].outer == 1 && !flags) return by_columns(site, passes[0], us, dst);
+  return by_rows(site, passes[0], flags, us, dst);
+}
+
+}  // namespace dl4::ops

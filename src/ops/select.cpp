@@ -1,0 +1,51 @@
+// select: a where the mask is true, else b; the side not taken never leaks.
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+#include "ops/strided.hpp"
+
+namespace dl4::ops {
+namespace {
+
+class SelectOp final : public Op {
+ public:
+  std::string_view name() const override { return "select"; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("the mask of select", src[0], DType::boolean);
+    if (src[1].dtype != src[2].dtype)
+      fail(Code::invalid_argument, "select wants equal dtypes, got ", src[1].dtype, " and ", src[2].dtype);
+    try {
+      return {{src[1].dtype, broadcast(src[0].shape, broadcast(src[1].shape, src[2].shape))}};
+    } catch (Error &e) {
+      throw e.in("select");
+    }
+  }
+
+  void gradient(Gradient &g) const override {
+    Emit &e = g.e;
+    Id mask = g.src(0), d = g.diff_dst();
+    if (d == none) return;
+    Id zero = e.scalar(0);
+    if (g.wants(1)) g.set(1, sum_like(e, select(e, mask, d, zero), g.src(1)));
+    if (g.wants(2)) g.set(2, sum_like(e, select(e, mask, zero, d), g.src(2)));
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
+    Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape, site.src[2].shape});
+    double us = us_per_byte * static_cast<double>(n * (1 + 3 * size));
+    return sliced("select", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
+      walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+        kernels::select_run(size, r.src<uint8_t>(0) + offset[0], s.step(0), r.src<std::byte>(1) + offset[1] * size,
+                            s.step(1), r.src<std::byte>(2) + offset[2] * size, s.step(2),
+                            r.dst<std::byte>(3) + at * size, count);
+      });
+    }, line_block);
+  }
+};
+
+}  // namespace
+
+Id select(Emit &e, Id mask, Id a, Id b) { return e.value(std::make_shared<SelectOp>(), {mask, a, b}); }
+
+}  // namespace dl4::ops

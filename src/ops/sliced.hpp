@@ -1,0 +1,75 @@
+// What the files of this room share: kernels cut into even parts, operands checked, numbers printed exactly.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+using kernels::Run;
+
+// Microseconds that one thread takes to move a byte (from a shared cache, in or out), and to compute a transcendental.
+inline constexpr double us_per_byte = 5e-5;
+inline constexpr double us_per_function = 1e-3;
+
+// A kernel that does f(begin, end, run) for parts of [0, n); the parts begin at multiples of `block`.
+template <class F>
+std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int64_t n, double microseconds, F f,
+                                        int64_t block = 1) {
+  int64_t slices = site.cutting.slices((n + block - 1) / block, microseconds);
+  return kernels::make_kernel(std::move(name), slices, [=](int64_t i, const kernels::Run &r) {
+    auto [begin, end] = kernels::part(n, slices, i, block);
+    if (begin < end) f(begin, end, r);
+  });
+}
+
+// A block of elements that is a whole number of cache lines, so that no two slices write to one line.
+inline constexpr int64_t line_block = 64;
+
+// A shape around one axis.
+struct Around {
+  int64_t outer, axis, inner;
+};
+inline Around around(const Shape &s, int axis) {
+  int a = s.axis(axis);
+  return {s.elements(0, a), s[a], s.elements(a + 1, s.rank())};
+}
+
+// Enough digits to tell any two floats apart: op attributes must.
+inline std::string number(double v) {
+  char s[32];
+  std::snprintf(s, sizeof s, "%.9g", v);
+  return s;
+}
+
+template <class T>
+std::string numbers(const T &list) {
+  std::string s = "(";
+  for (const auto &v : list) s += text(s.size() > 1 ? ", " : "", v);
+  return s + ")";
+}
+
+inline void want_type(const char *op, const Operand &x, DType t) {
+  if (x.dtype != t) fail(Code::invalid_argument, op, " wants ", t, ", got ", x.dtype);
+}
+inline void want_float(const char *op, const Operand &x) { want_type(op, x, DType::f32); }
+inline void want_index(const char *op, const Operand &x) {
+  if (x.dtype == DType::boolean || x.dtype == DType::f64)
+    fail(Code::invalid_argument, op, " wants integers (or whole float32 numbers), got ", x.dtype);
+}
+
+// What two shapes that must be the same say together.
+inline Shape same_shape(const char *op, const Shape &a, const Shape &b) {
+  if (!compatible(a, b)) fail(Code::shape_mismatch, op, " wants equal shapes, got ", a, " and ", b);
+  Shape s = a;
+  for (int i = 0; i < a.rank(); ++i)
+    if (a[i] == free_dim && b[i] != free_dim) s = s.with(i, b[i]);
+  return s;
+}
+
+}  // namespace dl4::ops

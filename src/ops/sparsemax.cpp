@@ -1,0 +1,65 @@
+// sparsemax along one axis: the nearest point of the simplex, with zeros.
+#include "kernels/softmax.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+double cost(const Around &a) { return 10 * us_per_function * static_cast<double>(a.outer * a.axis * a.inner); }
+
+class SparsemaxGradOp final : public Op {
+ public:
+  explicit SparsemaxGradOp(int axis) : axis_(axis) {}
+  std::string_view name() const override { return "sparsemax_grad"; }
+  std::string attributes() const override { return text("axis=", axis_); }
+  std::vector<Operand> infer(Operands src) const override {
+    return {{DType::f32, same_shape("sparsemax_grad", src[0].shape, src[1].shape)}};
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    Around a = around(site.dst[0].shape, axis_);
+    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0;
+    return sliced("sparsemax_grad", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
+      kernels::sparsemax_grad(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row,
+                              r.dst<float>(2) + begin * row, end - begin, a.axis, a.inner);
+    });
+  }
+
+ private:
+  int axis_;
+};
+
+class SparsemaxOp final : public Op {
+ public:
+  explicit SparsemaxOp(int axis) : axis_(axis) {}
+  std::string_view name() const override { return "sparsemax"; }
+  std::string attributes() const override { return text("axis=", axis_); }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("sparsemax", src[0]);
+    return {src[0]};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0) && g.diff_dst() != none)
+      g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis_), {g.diff_dst(), g.dst()}));
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    Around a = around(site.dst[0].shape, axis_);
+    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0, sorted = round_up(a.axis * 4, 64);
+    int64_t slices = site.cutting.slices(outer, cost(a));
+    return kernels::make_kernel("sparsemax", slices, [=](int64_t slice, const Run &r) {
+      auto [begin, end] = kernels::part(outer, slices, slice);
+      auto *scratch = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + slice * sorted);
+      kernels::sparsemax(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner,
+                         scratch);
+    }, slices * sorted);
+  }
+
+ private:
+  int axis_;
+};
+
+}  // namespace
+
+Id sparsemax(Emit &e, Id x, int axis) { return e.value(std::make_shared<SparsemaxOp>(e.shape(x).axis(axis)), {x}); }
+
+}  // namespace dl4::ops

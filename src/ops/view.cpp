@@ -1,0 +1,67 @@
+// view: part of a flat block under a shape of its own. No copy.
+#include "ops/blocks.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// Zeros in the shape of source 1 with source 0 from element `offset` on.
+class PlaceLikeOp final : public Op {
+ public:
+  explicit PlaceLikeOp(int64_t offset) : offset_(offset) {}
+  std::string_view name() const override { return "place_like"; }
+  std::string attributes() const override { return text("offset=", offset_); }
+  std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
+  bool reads(int src) const override { return src == 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t size = size_of(site.dst[0].dtype), total = site.dst[0].shape.elements() * size;
+    int64_t begin = offset_ * size, bytes = site.src[0].shape.elements() * size;
+    return move_blocks("place", site,
+                       {{.from = -1, .to = 2, .bytes = begin},
+                        {.from = 0, .to = 2, .bytes = bytes, .to_offset = begin},
+                        {.from = -1, .to = 2, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
+  }
+
+ private:
+  int64_t offset_;
+};
+
+class ViewOp final : public Op {
+ public:
+  ViewOp(int64_t offset, const Shape &shape, int64_t size) : offset_(offset), shape_(shape), size_(size) {}
+  std::string_view name() const override { return "view"; }
+  std::string attributes() const override { return text("offset=", offset_, " shape=", shape_); }
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &x = src[0].shape;
+    if (x.rank() != 1) fail(Code::shape_mismatch, "view wants a flat block, got ", x);
+    int64_t end = checked_add(offset_, shape_.elements());
+    if (offset_ < 0 || (x[0] != free_dim && end > x[0]))
+      fail(Code::shape_mismatch, "view: ", shape_, " from element ", offset_, " is outside ", x);
+    return {{src[0].dtype, shape_}};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0) && g.diff_dst() != none)
+      g.set(0, g.e.value(std::make_shared<PlaceLikeOp>(offset_), {g.diff_dst(), g.src(0)}));
+  }
+  bool is_view() const override { return true; }
+  int64_t view_offset() const override { return offset_ * size_; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t bytes = shape_.elements() * size_;
+    return move_blocks("view", site, {{.from = 0, .to = 1, .bytes = bytes, .from_offset = view_offset()}});
+  }
+
+ private:
+  int64_t offset_;
+  Shape shape_;
+  int64_t size_;  // of an element
+};
+
+}  // namespace
+
+Id view(Emit &e, Id x, int64_t offset, const Shape &shape) {
+  if (!shape.known()) fail(Code::invalid_argument, "view: the shape ", shape, " must be known");
+  return e.value(std::make_shared<ViewOp>(offset, shape, size_of(e.dtype(x))), {x});
+}
+
+}  // namespace dl4::ops

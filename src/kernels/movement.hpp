@@ -44,7 +44,7 @@ bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const v
           const int64_t *ignore = nullptr) noexcept;
 bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, const void *labels, float *dx, Report *report,
                const int64_t *ignore = nullptr) noexcept;
-// A row of zeros where the id is out of range, as in Keras.
+// `on` at the id, `off` elsewhere: everywhere when the id is out of range, as in Keras.
 void one_hot(DType id_type, const void *ids, int64_t n, int64_t depth, float on, float off, float *y) noexcept;
 
 }  // namespace dl4::kernels

@@ -5,16 +5,17 @@
 
 namespace dl4::kernels {
 
-// Numbers known at the step. g is multiplied by grad_scale first (clipping by norm).
+// Numbers known at the step, in double as 1 - beta must not be rounded twice. g is multiplied by grad_scale first (clipping by
+// norm).
 struct Sgd {
-  float lr = 0.01f, momentum = 0, decay = 0, grad_scale = 1;
+  double lr = 0.01, momentum = 0, decay = 0, grad_scale = 1;
   bool nesterov = false;
 };
 // m: velocity, nullptr where momentum is 0.
 void sgd(const Sgd &o, float *w, const float *g, float *m, int64_t n) noexcept;
 
 struct Adam {
-  float lr = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-7f, decay = 0, grad_scale = 1;
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7, decay = 0, grad_scale = 1;
   int64_t t = 1;  // counts from 1
 };
 // vhat: nullptr without amsgrad.
@@ -25,7 +26,7 @@ void adamax(const Adam &o, float *w, const float *g, float *m, float *u, int64_t
 void lion(const Adam &o, float *w, const float *g, float *m, int64_t n) noexcept;
 
 struct RmsProp {
-  float lr = 1e-3f, rho = 0.9f, momentum = 0, epsilon = 1e-7f, decay = 0, grad_scale = 1;
+  double lr = 1e-3, rho = 0.9, momentum = 0, epsilon = 1e-7, decay = 0, grad_scale = 1;
 };
 // average: of g, nullptr unless centered; m: nullptr where momentum is 0.
 void rmsprop(const RmsProp &o, float *w, const float *g, float *v, float *average, float *m, int64_t n) noexcept;

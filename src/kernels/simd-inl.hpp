@@ -62,6 +62,25 @@ HWY_INLINE void map(const float *x, const float *y, float *z, int64_t n, const F
   if (i < n) store_n(f(load_n(x + i, n - i), load_n(y + i, n - i)), z + i, n - i);
 }
 
+// How a step over part of an array reads and writes: a vector, or its first m floats.
+struct Full {
+  HWY_INLINE V get(const float *p) const { return load(p); }
+  HWY_INLINE void put(V v, float *p) const { store(v, p); }
+};
+struct Part {
+  int64_t m;
+  HWY_INLINE V get(const float *p) const { return load_n(p, m); }
+  HWY_INLINE void put(V v, float *p) const { store_n(v, p, m); }
+};
+
+// f(i, Full or Part) for every vector of n floats.
+template <class F>
+HWY_INLINE void each(int64_t n, const F &f) {
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) f(i, Full());
+  if (i < n) f(i, Part{n - i});
+}
+
 // The larger or smaller one; NaN if either is.
 HWY_INLINE V max_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::Ne(a, a)), a, b); }
 HWY_INLINE V min_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(a, a)), a, b); }

@@ -12,7 +12,7 @@ static void check(dl4_error *e) {
   exit(1);
 }
 
-/* ---- np.random.seed(42); np.random.rand(n): the Mersenne twister, 53 bits a number -------------------------------- */
+/* ---- np.random.seed(42); np.random.rand(n): the Mersenne twister, 53 bits a number ---- */
 
 static uint32_t state[624];
 static int used;
@@ -56,7 +56,7 @@ static dl4_tensor *np_rand(int32_t rank, const int64_t *dims) {
   return t;
 }
 
-/* ---- tf.random.set_seed(42): a context ----------------------------------------------------------------------------- */
+/* ---- tf.random.set_seed(42): a context ---- */
 
 static dl4_graph *tf_graph(void) {
   dl4_attrs *options = NULL;

@@ -5,8 +5,11 @@
 #define HWY_DISABLED_TARGETS ((1LL << 12) | 0xFFLL | (0x3FFLL << 18))
 
 // The next loop may be vectorised: what it writes is what it reads at the same place, or nothing it reads.
+// DL4_UNROLL: the next loop has a small constant count and indexes vectors that must stay in registers.
 #if defined(__clang__)
+#define DL4_UNROLL _Pragma("clang loop unroll(full)")
 #define DL4_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else
+#define DL4_UNROLL _Pragma("GCC unroll 32")
 #define DL4_IVDEP _Pragma("GCC ivdep")
 #endif

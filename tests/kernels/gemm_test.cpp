@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/blas.hpp"
-#include "tests/kernels/run_kernel.hpp"
+#include "run_kernel.hpp"
 
 namespace dl4::kernels {
 namespace {

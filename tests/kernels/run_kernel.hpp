@@ -1,12 +1,12 @@
 // Runs a kernel the ways a plan may: guarded and unaligned buffers, slices in any order, on any threads.
 #pragma once
 
+#include <dirent.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <dirent.h>
 #include <random>
 #include <thread>
 #include <vector>
@@ -55,7 +55,7 @@ inline int64_t os_threads() {
 
 enum class Who { caller, backwards, another_thread, all_at_once };
 
-// One run in a frame of its own. Each argument may be null.
+// Two runs in a frame of its own. Each argument may be null.
 inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, Who who = Who::caller) {
   std::vector<char> scratch(static_cast<size_t>(kernel.scratch) + 192, char(0x7f));
   char *at = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64);
@@ -67,22 +67,22 @@ inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, W
     stay_single_threaded();
     kernel.run(s, r);
   };
-  if (who == Who::caller)
-    for (int64_t s = 0; s < kernel.slices; s++) kernel.run(s, r);
-  if (who == Who::backwards)
-    for (int64_t s = kernel.slices; s--;) kernel.run(s, r);
-  if (who == Who::another_thread)
-    for (int64_t s = 0; s < kernel.slices; s++) std::thread(slice, s).join();
-  if (who == Who::all_at_once) {
-    std::vector<std::thread> threads;
-    for (int64_t s = 0; s < kernel.slices; s++) threads.emplace_back(slice, s);
-    for (auto &t : threads) t.join();
+  for (int round = 0; round < 2; round++) {
+    if (who == Who::caller)
+      for (int64_t s = 0; s < kernel.slices; s++) kernel.run(s, r);
+    if (who == Who::backwards)
+      for (int64_t s = kernel.slices; s--;) kernel.run(s, r);
+    if (who == Who::another_thread)
+      for (int64_t s = 0; s < kernel.slices; s++) std::thread(slice, s).join();
+    if (who == Who::all_at_once) {
+      std::vector<std::thread> threads;
+      for (int64_t s = 0; s < kernel.slices; s++) threads.emplace_back(slice, s);
+      for (auto &t : threads) t.join();
+    }
   }
   for (int64_t i = 0; i < 64; i++) EXPECT_EQ(at[kernel.scratch + i], char(0x7f)) << "scratch overrun";
   return report.fault;
 }
-
-inline float *ptr(Guarded &g) { return g.begin(); }
 
 // |got - want| <= tolerance * (1 + |want|) everywhere, and both NaN at the same places.
 inline ::testing::AssertionResult near(const Guarded &got, const std::vector<double> &want, double tolerance) {

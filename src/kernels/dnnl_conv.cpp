@@ -1,0 +1,123 @@
+// Convolution and its gradient by the source, by oneDNN.
+#include "kernels/dnnl_conv.hpp"
+
+#include <cstring>
+
+#include "kernels/single_threaded.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+using namespace onednn;
+
+constexpr auto direct = dnnl::algorithm::convolution_direct;
+
+// Primitive descriptors by geometry: parts that differ only in their place share one.
+template <class PD, class F>
+const PD &once(std::vector<std::pair<ConvPart, PD>> &made, ConvPart p, F make) {
+  p = {0, p.images(), 0, p.src_rows(), 0, p.dst_rows(), p.pad_top, p.pad_bottom};
+  for (auto &[part, pd] : made)
+    if (part == p) return pd;
+  return made.emplace_back(p, make()).second;
+}
+
+auto describe_forward(const Conv &c, const ConvPart &p) {
+  constexpr auto inference = dnnl::prop_kind::forward_inference;
+  ConvDescs d(c, p);
+  if (c.bias)
+    return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.bias, d.dst,
+                                           d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.dst, d.strides,
+                                         d.dilations, d.pad_before, d.pad_after);
+}
+
+auto describe_data(const Conv &c, const ConvPart &p) {
+  ConvDescs d(c, p);
+  // With few channels blocks are mostly padding: plain weights are up to twice as fast.
+  bool few = c.groups == 1 && c.c < 8;
+  return make_backward<dnnl::convolution_backward_data>(engine(), forward_hint(d, false), attributes(), direct, d.src,
+                                                        few ? d.raw_weights : d.any_weights, d.dst, d.strides, d.dilations,
+                                                        d.pad_before, d.pad_after);
+}
+
+std::string cut_name(const ConvCut &cut) { return cut.slices < 2 ? "" : cut.pieces > 1 ? ", by rows" : ", by images"; }
+
+}  // namespace
+
+std::unique_ptr<Kernel> dnnl_conv(const Conv &c, int64_t slices, const Constant *weights) try {
+  SingleThreaded one;
+  if (is_empty(c)) return nullptr;
+  ConvCut cut(c, slices, c.oh);
+  std::vector<Calls> all(static_cast<size_t>(cut.slices));
+  std::vector<std::pair<ConvPart, dnnl::convolution_forward::primitive_desc>> made;
+  Scratch scratch;
+  PackedForms own;
+  const int dst = c.bias ? 3 : 2;
+  for (int64_t s = 0; s < cut.slices; s++) {
+    ConvPart p = cut.by_destination(c, s);
+    if (p.src_rows() <= 0) return nullptr;  // nothing but padding
+    const auto &pd = once(made, p, [&] { return describe_forward(c, p); });
+    if (is_reference(pd)) return nullptr;
+    Calls &calls = all[static_cast<size_t>(s)];
+    Operand w = weights_operand(ConvDescs(c, p).raw_weights, pd.weights_desc(), weights, own, calls, scratch);
+    Call call{dnnl::convolution_forward(pd), {{DNNL_ARG_SRC, pd.src_desc(), 0, src_offset(c, p)}, w}};
+    if (c.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2});
+    call.operands.push_back({DNNL_ARG_DST, pd.dst_desc(), dst, dst_offset(c, p)});
+    add_scratchpad(call.operands, pd, scratch);
+    calls.push_back(std::move(call));
+  }
+  Step after;
+  if (c.epilogue)
+    after = [c, cut, dst](int64_t slice, const Run &r) {
+      ConvPart p = cut.by_destination(c, slice);
+      int64_t row = c.ow * c.oc;
+      c.epilogue(r.dst<float>(dst) + (p.n0 * c.oh + p.dst0) * row, p.images() * p.dst_rows() * row);
+    };
+  std::string name = std::string("oneDNN conv ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
+  return std::make_unique<DnnlKernel>(name + cut_name(cut), std::move(all), scratch.bytes(), Step{}, after);
+} catch (const dnnl::error &) {
+  return nullptr;
+}
+
+std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Constant *weights) try {
+  SingleThreaded one;
+  if (is_empty(c)) return nullptr;
+  ConvCut cut(c, slices, c.h);
+  std::vector<Calls> all(static_cast<size_t>(cut.slices));
+  std::vector<std::pair<ConvPart, dnnl::convolution_backward_data::primitive_desc>> made;
+  Scratch scratch;
+  PackedForms own;
+  bool unread = false;  // rows that no window reads
+  for (int64_t s = 0; s < cut.slices; s++) {
+    ConvPart p = cut.by_source(c, s);
+    if (p.dst_rows() <= 0) {
+      unread = true;
+      continue;
+    }
+    const auto &pd = once(made, p, [&] { return describe_data(c, p); });
+    if (is_reference(pd)) return nullptr;
+    Calls &calls = all[static_cast<size_t>(s)];
+    Operand w = weights_operand(ConvDescs(c, p).raw_weights, pd.weights_desc(), weights, own, calls, scratch);
+    Call call{dnnl::convolution_backward_data(pd),
+              {{DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), 0, dst_offset(c, p)},
+               w,
+               {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), 2, src_offset(c, p)}}};
+    add_scratchpad(call.operands, pd, scratch);
+    calls.push_back(std::move(call));
+  }
+  Step before;
+  if (unread)
+    before = [c, cut](int64_t slice, const Run &r) {
+      ConvPart p = cut.by_source(c, slice);
+      if (p.dst_rows() > 0) return;
+      auto bytes = static_cast<size_t>(p.images() * p.src_rows() * c.w * c.c) * sizeof(float);
+      std::memset(r.dst<char>(2) + src_offset(c, p), 0, bytes);
+    };
+  if (made.empty()) return nullptr;
+  std::string name = std::string("oneDNN conv data ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
+  return std::make_unique<DnnlKernel>(name + cut_name(cut), std::move(all), scratch.bytes(), before);
+} catch (const dnnl::error &) {
+  return nullptr;
+}
+
+}  // namespace dl4::kernels

@@ -1,0 +1,227 @@
+// Convolutions and their gradients by oneDNN and by plain loops, against sums in double.
+#include "kernels/conv.hpp"
+
+#include <functional>
+#include <string>
+
+#include "run_kernel.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+using namespace testing;
+
+struct Sizes {
+  const char *name;
+  int64_t n, h, w, c, oc, kh, kw, stride_h = 1, stride_w = 1, dil_h = 1, dil_w = 1;
+  int64_t top = 0, left = 0, bottom = 0, right = 0, groups = 1;
+};
+
+Conv conv_of(const Sizes &s, bool bias) {
+  Conv c{.n = s.n, .h = s.h, .w = s.w, .c = s.c, .kh = s.kh, .kw = s.kw, .oc = s.oc};
+  c.stride_h = s.stride_h;
+  c.stride_w = s.stride_w;
+  c.dil_h = s.dil_h;
+  c.dil_w = s.dil_w;
+  c.pad_top = s.top;
+  c.pad_left = s.left;
+  c.pad_bottom = s.bottom;
+  c.pad_right = s.right;
+  c.groups = s.groups;
+  c.bias = bias;
+  c.oh = (s.h + s.top + s.bottom - (s.kh - 1) * s.dil_h - 1) / s.stride_h + 1;
+  c.ow = (s.w + s.left + s.right - (s.kw - 1) * s.dil_w - 1) / s.stride_w + 1;
+  return c;
+}
+
+const Sizes table[] = {
+    {"3x3 same", 3, 13, 11, 16, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {"one image", 1, 28, 28, 3, 20, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},
+    {"1x1", 2, 9, 7, 33, 17, 1, 1},
+    {"1x1 stride 2", 2, 9, 7, 16, 16, 1, 1, 2, 2},
+    {"stride 2 uneven pads", 4, 10, 12, 5, 7, 3, 2, 2, 3, 1, 1, 0, 1, 1, 0},
+    {"rows left over", 2, 12, 12, 8, 8, 3, 3, 4, 4},
+    {"stride 4", 2, 84, 84, 4, 32, 8, 8, 4, 4},
+    {"dilation", 2, 17, 15, 8, 16, 3, 3, 1, 1, 2, 3, 2, 3, 2, 3},
+    {"dilation past the edge", 1, 5, 5, 4, 4, 3, 3, 1, 1, 4, 4, 4, 4, 4, 4},
+    {"two groups", 2, 9, 9, 32, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2},
+    {"odd groups", 2, 9, 9, 6, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3},
+    {"depthwise", 3, 14, 14, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 32},
+    {"depthwise twice", 1, 8, 8, 5, 10, 3, 3, 2, 2, 1, 1, 0, 0, 1, 1, 5},
+    {"one channel", 7, 12, 12, 1, 1, 2, 3},
+    {"row vector", 2, 1, 50, 12, 24, 1, 5, 1, 1, 1, 1, 0, 2, 0, 2},
+    {"pads wider than the window", 1, 3, 3, 4, 4, 2, 2, 1, 1, 1, 1, 4, 4, 4, 4},
+    {"few channels", 8, 12, 12, 1, 6, 3, 3, 2, 2, 1, 1, 1, 1, 0, 0},
+};
+
+struct Data {
+  Conv c;
+  Guarded src, weights, bias, diff_dst;
+
+  Data(const Conv &conv, std::mt19937 &random)
+      : c(conv),
+        src(c.n * c.h * c.w * c.c, random),
+        weights(c.kh * c.kw * c.c / c.groups * c.oc, random),
+        bias(c.oc, random),
+        diff_dst(c.n * c.oh * c.ow * c.oc, random) {}
+
+  // f(src, weight, dst) for every product that is summed.
+  void each(const std::function<void(int64_t, int64_t, int64_t)> &f) const {
+    int64_t in = c.c / c.groups, out = c.oc / c.groups;
+    for (int64_t n = 0; n < c.n; n++)
+      for (int64_t y = 0; y < c.oh; y++)
+        for (int64_t x = 0; x < c.ow; x++)
+          for (int64_t ky = 0; ky < c.kh; ky++)
+            for (int64_t kx = 0; kx < c.kw; kx++) {
+              int64_t sy = y * c.stride_h - c.pad_top + ky * c.dil_h, sx = x * c.stride_w - c.pad_left + kx * c.dil_w;
+              if (sy < 0 || sx < 0 || sy >= c.h || sx >= c.w) continue;
+              for (int64_t o = 0; o < c.oc; o++)
+                for (int64_t i = 0; i < in; i++)
+                  f(((n * c.h + sy) * c.w + sx) * c.c + o / out * in + i, ((ky * c.kw + kx) * in + i) * c.oc + o,
+                    ((n * c.oh + y) * c.ow + x) * c.oc + o);
+            }
+  }
+  std::vector<double> forward() const {
+    std::vector<double> want(static_cast<size_t>(diff_dst.size()));
+    for (size_t i = 0; i < want.size(); i++) want[i] = c.bias ? bias[static_cast<int64_t>(i) % c.oc] : 0;
+    each([&](int64_t s, int64_t w, int64_t d) { want[static_cast<size_t>(d)] += double{src[s]} * weights[w]; });
+    if (c.epilogue)
+      for (double &v : want) v = 2 * v + 1;
+    return want;
+  }
+  std::vector<double> data() const {
+    std::vector<double> want(static_cast<size_t>(src.size()));
+    each([&](int64_t s, int64_t w, int64_t d) { want[static_cast<size_t>(s)] += double{diff_dst[d]} * weights[w]; });
+    return want;
+  }
+  std::vector<double> by_weights() const {
+    std::vector<double> want(static_cast<size_t>(weights.size()));
+    each([&](int64_t s, int64_t w, int64_t d) { want[static_cast<size_t>(w)] += double{diff_dst[d]} * src[s]; });
+    return want;
+  }
+  std::vector<double> by_bias() const {
+    std::vector<double> want(static_cast<size_t>(c.oc));
+    for (int64_t i = 0; i < diff_dst.size(); i++) want[static_cast<size_t>(i % c.oc)] += diff_dst[i];
+    return want;
+  }
+};
+
+void check(const Kernel *kernel, std::vector<void *> args, const std::vector<double> &want, const char *name) {
+  if (!kernel) return;
+  Guarded out(static_cast<int64_t>(want.size()));
+  args.push_back(out.begin());
+  EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+  EXPECT_TRUE(near(out, want, 2e-5)) << kernel->name << ": " << name << ", slices " << kernel->slices;
+  expect_same_bits(*kernel, args, args.size() - 1, out);
+}
+
+void doubled_plus_one(float *v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = 2 * v[i] + 1;
+}
+
+TEST(Conv, Forward) {
+  std::mt19937 random(1);
+  int applied = 0;
+  for (const Sizes &s : table)
+    for (bool bias : {false, true}) {
+      Data d(conv_of(s, bias), random);
+      if (bias) d.c.epilogue = doubled_plus_one;
+      auto want = d.forward();
+      std::vector<void *> args{d.src.begin(), d.weights.begin()};
+      if (bias) args.push_back(d.bias.begin());
+      Constant constant{d.weights.begin()};
+      for (int64_t slices : {1, 2, 3, 7}) {
+        auto kernel = dnnl_conv(d.c, slices);
+        applied += kernel != nullptr;
+        check(kernel.get(), args, want, s.name);
+        check(dnnl_conv(d.c, slices, &constant).get(), args, want, s.name);
+        check(reference_conv(d.c, slices).get(), args, want, s.name);
+      }
+    }
+  EXPECT_GE(applied, 100);
+}
+
+TEST(Conv, GradientByTheSource) {
+  std::mt19937 random(2);
+  int applied = 0;
+  for (const Sizes &s : table) {
+    Data d(conv_of(s, false), random);
+    auto want = d.data();
+    std::vector<void *> args{d.diff_dst.begin(), d.weights.begin()};
+    Constant constant{d.weights.begin()};
+    for (int64_t slices : {1, 2, 3, 7}) {
+      auto kernel = dnnl_conv_data(d.c, slices);
+      applied += kernel != nullptr;
+      check(kernel.get(), args, want, s.name);
+      check(dnnl_conv_data(d.c, slices, &constant).get(), args, want, s.name);
+      check(reference_conv_data(d.c, slices).get(), args, want, s.name);
+    }
+  }
+  EXPECT_GE(applied, 50);
+}
+
+TEST(Conv, GradientByTheWeights) {
+  std::mt19937 random(3);
+  int applied = 0;
+  for (const Sizes &s : table)
+    for (bool bias : {false, true}) {
+      Data d(conv_of(s, bias), random);
+      auto want = d.by_weights(), want_bias = d.by_bias();
+      for (int64_t slices : {1, 2, 3, 7})
+        for (bool ours : {false, true}) {
+          auto kernel = ours ? reference_conv_weights(d.c, slices) : dnnl_conv_weights(d.c, slices);
+          if (!kernel) continue;
+          applied += !ours;
+          Guarded out(d.weights.size()), out_bias(d.c.oc);
+          std::vector<void *> args{d.src.begin(), d.diff_dst.begin(), out.begin()};
+          if (bias) args.push_back(out_bias.begin());
+          EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+          EXPECT_TRUE(near(out, want, 1e-4)) << kernel->name << ": " << s.name << ", slices " << kernel->slices;
+          expect_same_bits(*kernel, args, 2, out);
+          if (!bias) continue;
+          EXPECT_TRUE(near(out_bias, want_bias, 1e-4)) << kernel->name << ": " << s.name;
+          Guarded alone(d.c.oc);
+          EXPECT_EQ(run_kernel(*kernel, {d.src.begin(), d.diff_dst.begin(), nullptr, alone.begin()}), Fault::none);
+          EXPECT_TRUE(near(alone, want_bias, 1e-4)) << kernel->name << ": " << s.name;
+        }
+    }
+  EXPECT_GE(applied, 100);
+}
+
+TEST(Conv, NothingToDo) {
+  Conv c = conv_of(table[0], true);
+  c.n = 0;
+  EXPECT_EQ(dnnl_conv(c, 2), nullptr);
+  EXPECT_EQ(dnnl_conv_data(c, 2), nullptr);
+  EXPECT_EQ(dnnl_conv_weights(c, 2), nullptr);
+  EXPECT_EQ(reference_conv(c, 2)->slices, 0);
+  EXPECT_EQ(reference_conv_data(c, 2)->slices, 0);
+  Guarded weights(3 * 3 * 16 * 32), bias(32);
+  run_kernel(*reference_conv_weights(c, 2), {nullptr, nullptr, weights.begin(), bias.begin()});
+  EXPECT_TRUE(near(weights, std::vector<double>(3 * 3 * 16 * 32, 0.0), 0));
+}
+
+TEST(Conv, NanPassesThrough) {
+  std::mt19937 random(4);
+  Data d(conv_of(table[0], false), random);
+  d.src[d.src.size() / 2] = std::nanf("");
+  Guarded out(d.diff_dst.size());
+  auto kernel = dnnl_conv(d.c, 2);
+  ASSERT_NE(kernel, nullptr);
+  run_kernel(*kernel, {d.src.begin(), d.weights.begin(), out.begin()});
+  EXPECT_TRUE(near(out, d.forward(), 2e-5));
+}
+
+TEST(Conv, NoThreadAppears) {
+  std::mt19937 random(5);
+  int64_t before = os_threads();
+  Data d(conv_of({"", 8, 30, 30, 32, 32, 3, 3}, false), random);
+  Guarded dst(d.diff_dst.size()), src(d.src.size()), weights(d.weights.size());
+  run_kernel(*dnnl_conv(d.c, 1), {d.src.begin(), d.weights.begin(), dst.begin()});
+  run_kernel(*dnnl_conv_data(d.c, 1), {d.diff_dst.begin(), d.weights.begin(), src.begin()});
+  run_kernel(*dnnl_conv_weights(d.c, 1), {d.src.begin(), d.diff_dst.begin(), weights.begin()});
+  EXPECT_EQ(os_threads(), before);
+}
+
+}  // namespace
+}  // namespace dl4::kernels

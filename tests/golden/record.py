@@ -1,0 +1,242 @@
+"""Builds Keras models from architecture JSON and records what they compute.
+
+The architecture a case stores is the one the Keras model is built from, so the two cannot drift apart.
+"""
+import json
+import zlib
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+from keras.src import backend
+from safetensors.numpy import save
+
+FORWARD = 1e-5
+GRADIENT = 1e-4
+LISTS = ("Add", "Multiply", "Concatenate", "Attention", "AdditiveAttention", "MatMul")
+
+
+class Ref(tuple):
+    """[layer, call, output] of the architecture format."""
+
+
+def kind(class_name, **config):
+    return {"class_name": class_name, "config": config}
+
+
+def matmul(inputs, transpose_a=False, transpose_b=False):
+    a, b = inputs
+    return ops.matmul(ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b)
+
+
+class Layer:
+    def __init__(self, net, class_name, name, attributes):
+        self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
+        self.entry = {"kind": class_name, "name": name, "version": 1, "attributes": attributes, "calls": []}
+        net.layers.append(self.entry)
+        if class_name == "MatMul":
+            self.keras = lambda x: matmul(x, **attributes)
+        elif class_name == "Transpose":
+            self.keras = lambda x: ops.transpose(x, attributes.get("perm"))
+        else:
+            self.keras = getattr(keras.layers, class_name)(name=name, **attributes)
+
+    def __call__(self, *inputs, **arguments):
+        tensors = self.net.tensors
+        call = {"inputs": [list(r) for r in inputs]}
+        given = {}
+        for key, value in arguments.items():
+            if isinstance(value, (list, tuple)) and not isinstance(value, Ref):
+                given[key] = [None if r is None else tensors[r] for r in value]
+                value = [None if r is None else list(r) for r in value]
+            elif isinstance(value, Ref):
+                given[key] = tensors[value]
+                value = [list(value)]
+            else:
+                given[key] = value
+            call.setdefault("arguments", {})[key] = value
+        x = [tensors[r] for r in inputs]
+        result = self.keras(x if self.kind in LISTS else x[0], **given)
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        index = len(self.entry["calls"])
+        self.entry["calls"].append(call)
+        refs = [Ref((self.name, index, i)) for i in range(len(result))]
+        tensors.update(zip(refs, result))
+        return refs[0] if len(refs) == 1 else refs
+
+
+class Net:
+    """An architecture under construction together with its Keras tensors."""
+
+    def __init__(self):
+        keras.backend.clear_session()
+        self.layers, self.tensors, self.inputs, self.counts = [], {}, [], {}
+
+    def input(self, name, shape, dtype="float32"):
+        ref = Ref((name, 0, 0))
+        self.layers.append({"kind": "Input", "name": name,
+                            "attributes": {"shape": [None, *shape], "dtype": dtype}})
+        self.tensors[ref] = keras.Input(shape, dtype=dtype, name=name)
+        self.inputs.append(ref)
+        return ref
+
+    def layer(self, class_name, name=None, **attributes):
+        if name is None:
+            base = keras.src.utils.naming.to_snake_case(class_name)
+            base = "joined" if base == "concatenate" else base  # Keras's mask of a Concatenate is an op of that name
+            number = self.counts.get(base, 0)
+            self.counts[base] = number + 1
+            name = f"{base}_{number}" if number else base
+        return Layer(self, class_name, name, attributes)
+
+    def add(self, class_name, *inputs, arguments=None, **attributes):
+        return self.layer(class_name, attributes.pop("name", None), **attributes)(*inputs, **(arguments or {}))
+
+    def build(self, outputs):
+        outputs = outputs if isinstance(outputs, list) else [outputs]
+        self.json = {"format": 1, "name": "model", "layers": self.layers, "inputs": [list(r) for r in self.inputs],
+                     "outputs": [list(r) for r in outputs]}
+        return keras.Model([self.tensors[r] for r in self.inputs], [self.tensors[r] for r in outputs], name="model")
+
+
+def weight_name(variable):
+    parts = variable.path.split("/")
+    return f"{parts[0]}/{parts[-1]}"
+
+
+def initial_weight(rng, variable):
+    name, shape = variable.path.rsplit("/", 1)[-1], variable.shape
+    if name == "bias":
+        value = rng.normal(0, 0.2, shape)
+    elif shape == () or name == "scale":
+        value = rng.uniform(0.6, 1.4, shape)
+    elif name == "embeddings":
+        value = rng.normal(0, 0.5, shape)
+    else:
+        value = rng.normal(0, 1, shape) / np.sqrt(np.prod(shape[:-1]))
+    return value.astype(np.float32)
+
+
+def as_list(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def dense_gradient(gradient):
+    return tf.convert_to_tensor(gradient).numpy()
+
+
+class Family:
+    """The cases of one golden file."""
+
+    def __init__(self, name):
+        self.name, self.cases, self.tensors = name, [], {}
+
+    def rng(self, key):
+        return np.random.default_rng(zlib.crc32(f"{self.name}/{key}".encode()))
+
+    def put(self, case, role, name, value):
+        key = f"{case}/{role}/{name}"
+        if key in self.tensors:
+            raise ValueError(f"{self.name}: {key} twice")
+        value = np.asarray(value)
+        self.tensors[key] = np.ascontiguousarray(value.astype(np.float32) if value.dtype == np.float64 else value)
+
+    def note(self, name, **fields):
+        """A case described by its fields alone (values are added with `put`)."""
+        if any(c["name"] == name for c in self.cases):
+            raise ValueError(f"{self.name}: case {name} twice")
+        defaults = {"rtol": FORWARD, "atol": 1e-6, "grad_rtol": GRADIENT, "grad_atol": 1e-6}
+        self.cases.append({"name": name, **defaults, **{k: v for k, v in fields.items() if v is not None}})
+
+    def model(self, name, net, outputs, inputs, *, weights=None, seed=None, loss=None, target=None,
+              sample_weight=None, loss_weights=None, metrics=None, optimizer=None, steps=0, forward=True,
+              input_grad=True, grads=True, **fields):
+        """Records one model: forward, and with `loss` its value, gradients and `steps` updates."""
+        model = outputs if isinstance(outputs, keras.Model) else net.build(outputs)
+        self.note(name, model=json.loads(json.dumps(net.json)), loss=loss, loss_weights=loss_weights,
+                  metrics=metrics, optimizer=optimizer, steps=steps or None, training=bool(loss), **fields)
+        rng = self.rng(seed or name)
+        for variable in model.weights:
+            value = initial_weight(rng, variable)
+            variable.assign((weights or {}).get(weight_name(variable), value))
+            self.put(name, "weight", weight_name(variable), variable.numpy())
+        x = [tf.constant(np.asarray(a)) for a in as_list(inputs)]
+        for ref, value in zip(net.inputs, x):
+            self.put(name, "input", ref[0], value.numpy())
+        if forward:
+            for i, value in enumerate(as_list(model(x, training=False))):
+                self.put(name, "output", i, value.numpy())
+                mask = backend.get_keras_mask(value)
+                if mask is not None:
+                    self.put(name, "output_mask", i, mask.numpy())
+        if loss:
+            self.train(name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
+                       input_grad, grads)
+        return model
+
+    def train(self, name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
+              input_grad, grads):
+        y = as_list(target)
+        w = None if sample_weight is None else as_list(sample_weight)
+        for i, value in enumerate(y):
+            if value is not None:
+                self.put(name, "target", i, value)
+        for i, value in enumerate(w or []):
+            if value is not None:
+                self.put(name, "sample_weight", i, value)
+        several = len(model.outputs) > 1
+        losses = [l and keras.losses.get(l) for l in loss] if isinstance(loss, list) else keras.losses.get(loss)
+        compile_and = {"loss": losses, "loss_weights": loss_weights, "run_eagerly": True, "jit_compile": False,
+                       "optimizer": keras.optimizers.get(optimizer or kind("SGD", learning_rate=0.01))}
+        if metrics:
+            model.compile(metrics=[[one_metric(m) for m in l] if isinstance(l, list) else one_metric(l)
+                                   for l in metrics], **compile_and)
+        else:
+            model.compile(**compile_and)
+        y = y if several else y[0]
+        w = (w if several else w[0]) if w else None
+        y = tf.nest.map_structure(lambda a: a if a is None else tf.constant(a), y)
+        w = tf.nest.map_structure(lambda a: a if a is None else tf.constant(a), w)
+        if metrics or several:
+            y_pred = model(x, training=False)
+            given = y_pred if several else as_list(y_pred)[0]
+            model._compute_loss(x=x, y=y, y_pred=given, sample_weight=w, training=False)
+            for key, value in model.compute_metrics(x, y, given, sample_weight=w).items():
+                if key != "loss":
+                    self.put(name, "metric", key, np.float32(value))
+        history = []
+        for step in range(max(steps, 1)):
+            with tf.GradientTape() as tape:
+                floats = [a for a in x if a.dtype.is_floating] if step == 0 and input_grad else []
+                tape.watch(floats)
+                y_pred = model(x, training=True)
+                value = model._compute_loss(x=x, y=y, y_pred=y_pred if several else as_list(y_pred)[0],
+                                            sample_weight=w, training=True)
+            variables = model.trainable_weights
+            found = tape.gradient(value, [v.value for v in variables] + floats)
+            history.append(value.numpy())
+            if step == 0 and grads:
+                for variable, gradient in zip(variables, found):
+                    if gradient is not None:
+                        self.put(name, "grad", weight_name(variable), dense_gradient(gradient))
+                names = [r[0] for r, a in zip(net.inputs, x) if a.dtype.is_floating]
+                for key, gradient in zip(names, found[len(variables):]):
+                    if gradient is not None:
+                        self.put(name, "input_grad", key, dense_gradient(gradient))
+            if steps:
+                pairs = [(g, v) for g, v in zip(found, variables) if g is not None]
+                model.optimizer.apply_gradients(pairs)
+        self.put(name, "loss", "total", np.array(history, np.float32))
+        if steps:
+            for variable in model.weights:
+                self.put(name, "after", weight_name(variable), variable.numpy())
+
+    def bytes(self):
+        return save(self.tensors, metadata={"cases": json.dumps(self.cases)})
+
+
+def one_metric(metric):
+    if not isinstance(metric, str) and metric["class_name"] == "Huber":  # Keras has the loss only
+        return keras.metrics.MeanMetricWrapper(keras.losses.huber, name="huber", **metric["config"])
+    return metric if isinstance(metric, str) else keras.metrics.get(metric)

@@ -1,0 +1,139 @@
+// Cutting tensors into batches, and asking a callback for them.
+#include "train/dataset.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/rng.hpp"
+#include "kinds/field.hpp"
+
+namespace dl4::train {
+namespace {
+
+struct Options : TensorsOptions {
+  static auto fields() {
+    using kinds::field;
+    using O = TensorsOptions;
+    return std::tuple{field("batch_size", &O::batch_size).otherwise(32).at_least(1).doc("rows of a batch; the last one may have fewer"),
+                      field("shuffle", &O::shuffle).otherwise(true).doc("new order for every epoch of fit"),
+                      field("drop_remainder", &O::drop_remainder).otherwise(false).doc("leave out a last batch that is short"),
+                      field("seed", &O::seed).otherwise(0).doc("of the orders")};
+  }
+};
+
+class Tensors final : public Dataset {
+ public:
+  Tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options, int64_t first, int64_t rows)
+      : x_(std::move(x)), y_(std::move(y)), w_(std::move(w)), options_(options), first_(first), rows_(rows) {}
+
+  void start(bool shuffle, int64_t epoch) override {
+    next_ = 0;
+    order_.clear();
+    if (!shuffle || !options_.shuffle) return;
+    order_.resize(static_cast<size_t>(rows_));
+    std::iota(order_.begin(), order_.end(), first_);
+    dl4::shuffle({static_cast<uint64_t>(options_.seed), static_cast<uint64_t>(epoch)}, order_);
+  }
+  void skip_to(int64_t index) override { next_ = index; }
+
+  bool next(Batch &b) override {
+    int64_t begin = next_ * options_.batch_size, n = std::min(options_.batch_size, rows_ - begin);
+    if (n <= 0 || (options_.drop_remainder && n < options_.batch_size)) return false;
+    ++next_;
+    size_t at = 0;
+    auto cut = [&](const std::vector<Source> &sources, std::vector<runtime::View> &views) {
+      views.clear();
+      for (const Source &s : sources) views.push_back(rows(s.view, begin, n, at++));
+    };
+    cut(x_, b.x);
+    cut(y_, b.y);
+    cut(w_, b.w);
+    return true;
+  }
+
+  std::optional<int64_t> batches() const override {
+    return options_.drop_remainder ? rows_ / options_.batch_size : (rows_ + options_.batch_size - 1) / options_.batch_size;
+  }
+
+  std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const override {
+    auto cut = static_cast<int64_t>(static_cast<double>(rows_) * (1 - fraction));
+    if (cut == 0 || cut == rows_)
+      fail(Code::invalid_argument, "\"validation_split\" ", fraction, " of ", rows_, " rows leaves ", cut == 0 ? "no training" : "no validation", " data");
+    return {std::make_unique<Tensors>(x_, y_, w_, options_, first_, cut),
+            std::make_unique<Tensors>(x_, y_, w_, options_, first_ + cut, rows_ - cut)};
+  }
+
+ private:
+  // Rows [begin, begin + n) of the pass: where they lie, or gathered into buffer `at`.
+  runtime::View rows(const runtime::View &v, int64_t begin, int64_t n, size_t at) {
+    int64_t row = v.shape.elements(1, v.shape.rank()) * size_of(v.dtype);
+    auto *from = static_cast<std::byte *>(v.data);
+    Shape shape = v.shape.with(0, n);
+    if (order_.empty()) return {v.dtype, shape, from + (first_ + begin) * row, nullptr};
+    if (buffers_.size() <= at) buffers_.resize(at + 1);
+    if (!buffers_[at]) buffers_[at] = allocate(checked_mul(row, options_.batch_size));
+    std::byte *to = buffers_[at].get();
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(to + i * row, from + order_[static_cast<size_t>(begin + i)] * row, static_cast<size_t>(row));
+    return {v.dtype, shape, to, nullptr};
+  }
+
+  std::vector<Source> x_, y_, w_;
+  TensorsOptions options_;
+  int64_t first_, rows_, next_ = 0;
+  std::vector<int64_t> order_;
+  std::vector<Bytes> buffers_;
+};
+
+class Callback final : public Dataset {
+ public:
+  Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps) : fill_(std::move(fill)), steps_(steps) {}
+  void start(bool, int64_t) override { next_ = 0; }
+  void skip_to(int64_t index) override { next_ = index; }
+  bool next(Batch &b) override {
+    if (steps_ && next_ >= *steps_) return false;
+    int32_t answer = fill_(next_, b);
+    if (answer == 1) return false;
+    if (answer != 0) fail(Code::callback_failed, "the batch callback gave ", answer, " at batch ", next_);
+    ++next_;
+    return true;
+  }
+  std::optional<int64_t> batches() const override { return steps_; }
+  std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double) const override {
+    fail(Code::unsupported, "\"validation_split\" needs a data set made from tensors");
+  }
+
+ private:
+  std::function<int32_t(int64_t, Batch &)> fill_;
+  std::optional<int64_t> steps_;
+  int64_t next_ = 0;
+};
+
+}  // namespace
+
+TensorsOptions TensorsOptions::parse(const Json &options) {
+  Options o;
+  kinds::read_fields(o, options.is_null() ? Json::object() : options);
+  return o;
+}
+
+std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options) {
+  if (x.empty()) fail(Code::invalid_argument, "a data set needs at least one input tensor");
+  int64_t rows = -1;
+  for (auto *list : {&x, &y, &w}) {
+    for (Source &s : *list) {
+      if (s.view.shape.rank() == 0) fail(Code::shape_mismatch, "a scalar has no rows");
+      if (rows < 0) rows = s.view.shape[0];
+      if (s.view.shape[0] != rows) fail(Code::shape_mismatch, "expected ", rows, " rows in every tensor, got shape ", s.view.shape);
+      if (s.view.strides) fail(Code::unsupported, "a data set needs contiguous tensors");
+    }
+  }
+  return std::make_unique<Tensors>(std::move(x), std::move(y), std::move(w), options, 0, rows);
+}
+
+std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps) {
+  return std::make_unique<Callback>(std::move(fill), steps);
+}
+
+}  // namespace dl4::train

@@ -1,0 +1,46 @@
+// Where batches come from: tensors cut into batches, or the user's callback.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "train/trainer.hpp"
+
+namespace dl4::train {
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  // Starts a pass. `shuffle`: in the order that belongs to epoch number `epoch`.
+  virtual void start(bool shuffle, int64_t epoch) = 0;
+  // Goes on to batch `index` of the pass without making those before it.
+  virtual void skip_to(int64_t index) = 0;
+  // False at the end. The batch stands until the next call.
+  virtual bool next(Batch &b) = 0;
+  virtual std::optional<int64_t> batches() const = 0;  // none when only the callback knows
+  // The first and the last part: `fraction` of the rows, as Keras's validation_split cuts them before shuffling.
+  virtual std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const = 0;
+};
+
+struct TensorsOptions {
+  int64_t batch_size;
+  bool shuffle, drop_remainder;
+  int64_t seed;
+  static TensorsOptions parse(const Json &options);
+};
+
+// A tensor of the user's, kept alive by `owner`.
+struct Source {
+  runtime::View view;
+  std::shared_ptr<const void> owner;
+};
+
+// Refuses tensors with different numbers of rows.
+std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options);
+
+// fill(index, batch): 0 = a batch, 1 = the end, anything else = failed.
+std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps);
+
+}  // namespace dl4::train

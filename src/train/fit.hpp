@@ -1,0 +1,32 @@
+// The training loop of Keras's fit, evaluate and predict.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "train/dataset.hpp"
+
+namespace dl4::train {
+
+enum class Event : int32_t { train_begin = 0, epoch_begin = 1, batch_end = 2, epoch_end = 3, train_end = 4 };
+
+// step of total (-1 = not known): batches at batch_end, else epochs. True cancels.
+using Progress = std::function<bool(Event event, int64_t step, int64_t total, const std::vector<double> &metrics)>;
+
+struct FitOptions {
+  int64_t epochs, initial_epoch, validation_freq;
+  double validation_split;
+  static FitOptions parse(const Json &options);
+};
+
+// The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit that a checkpoint was saved in goes on where it
+// stood. Refuses with CANCELLED; the model then is as the last complete step left it.
+Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress, const std::atomic<int32_t> *cancel);
+
+std::vector<double> evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
+
+// All outputs for all rows, one after the other.
+std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const std::atomic<int32_t> *cancel);
+
+}  // namespace dl4::train

@@ -1,0 +1,104 @@
+// Options to losses and metrics, and both to ops.
+#include "train/objective.hpp"
+
+namespace dl4::train {
+
+using kinds::Loss;
+using kinds::Metric;
+using kinds::Of;
+
+namespace {
+
+// One entry per output, from a list or, where there is one output, from the entry itself.
+std::vector<Json> per_output(const Json &j, const char *key, const graph::Model &model) {
+  size_t n = model.outputs().size();
+  if (j.is_null()) return std::vector<Json>(n, nullptr);
+  if (!j.is_array()) {
+    if (n != 1) fail(Code::invalid_argument, '"', key, "\": expected a list of ", n, ", one for each output");
+    return {j};
+  }
+  if (j.size() != n) fail(Code::invalid_argument, '"', key, "\": expected ", n, " entries, one for each output, got ", j.size());
+  return {j.begin(), j.end()};
+}
+
+template <class C>
+Of<C> parse_kind(const Json &j, const char *key) {
+  try {
+    return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
+  } catch (Error &error) {
+    error.with("attribute", key).in(text('"', key, '"'));
+    throw;
+  }
+}
+
+}  // namespace
+
+Objective Objective::parse(const Json &options, const graph::Model &model) {
+  Objective o;
+  o.outputs.resize(model.outputs().size());
+  auto losses = per_output(options.value("loss", Json()), "loss", model);
+  for (size_t i = 0; i < losses.size(); ++i) o.outputs[i].loss = parse_kind<Loss>(losses[i], "loss");
+  if (o.targets().empty()) fail(Code::invalid_argument, "\"loss\": expected a loss for at least one output");
+  if (auto weights = options.value("loss_weights", Json()); !weights.is_null()) {
+    auto list = per_output(weights, "loss_weights", model);
+    for (size_t i = 0; i < list.size(); ++i) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
+  }
+  Json metrics = options.value("metrics", Json());
+  if (metrics.is_null()) return o;
+  if (!metrics.is_array()) metrics = Json::array({metrics});
+  bool nested = !metrics.empty() && (metrics[0].is_array() || model.outputs().size() > 1);
+  auto lists = nested ? per_output(metrics, "metrics", model) : std::vector<Json>{metrics};
+  for (size_t i = 0; i < lists.size(); ++i) {
+    Json list = lists[i].is_array() ? lists[i] : lists[i].is_null() ? Json::array() : Json::array({lists[i]});
+    for (const Json &m : list) {
+      o.outputs[i].metrics.push_back(parse_kind<Metric>(m, "metrics"));
+      if (!o.outputs[i].loss) fail(Code::invalid_argument, "\"metrics\": output ", i, " has no loss and so no target");
+    }
+  }
+  return o;
+}
+
+std::vector<std::string> Objective::names(const graph::Model &model) const {
+  std::vector<std::string> names{"loss"};
+  bool several = outputs.size() > 1;
+  if (several)
+    for (size_t i : targets()) names.push_back(model.output_name(i) + "_loss");
+  for (size_t i : targets())
+    for (const auto &m : outputs[i].metrics) names.push_back((several ? model.output_name(i) + "_" : "") + m->log_name());
+  return names;
+}
+
+std::vector<size_t> Objective::targets() const {
+  std::vector<size_t> list;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].loss) list.push_back(i);
+  return list;
+}
+
+Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
+              const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
+              const std::vector<ops::Id> &penalties) {
+  Measures m;
+  auto add_to_loss = [&](ops::Id v) { m.loss = m.loss == ops::none ? v : ops::add(e, m.loss, v); };
+  std::vector<kinds::Mean> metrics;
+  auto targets = objective.targets();
+  for (size_t k = 0; k < targets.size(); ++k) {
+    const OutputObjective &o = objective.outputs[targets[k]];
+    auto [pred, mask] = outputs[targets[k]];
+    ops::Id weight = sample_weights.empty() ? ops::none : sample_weights[k];
+    e.scope = o.loss->entry().name;
+    ops::Id loss = o.loss->scalar(e, y[k], pred, weight, mask);
+    if (outputs.size() > 1) m.means.push_back({loss, ops::none});
+    add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));
+    for (const auto &metric : o.metrics) {
+      e.scope = metric->entry().name;
+      metrics.push_back(metric->mean(e, y[k], pred, ops::none, mask));
+    }
+  }
+  for (ops::Id penalty : penalties) add_to_loss(penalty);
+  e.scope.clear();
+  m.means.insert(m.means.end(), metrics.begin(), metrics.end());
+  return m;
+}
+
+}  // namespace dl4::train

@@ -1,0 +1,321 @@
+// The trainer's life: options, batches in, weights it owns while it lives, state out and in.
+#include "train/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace dl4::train {
+
+void Sums::add(const Sums &o) {
+  if (total.empty()) {
+    *this = o;
+    return;
+  }
+  for (size_t i = 0; i < total.size(); ++i) {
+    total[i] += o.total[i];
+    count[i] += o.count[i];
+  }
+}
+
+std::vector<double> Sums::means() const {
+  std::vector<double> m;
+  for (size_t i = 0; i < total.size(); ++i) m.push_back(count[i] == 0 ? 0 : total[i] / count[i]);
+  return m;
+}
+
+namespace {
+
+struct Fields {
+  std::string nan_guard;
+  kinds::Of<kinds::Optimizer> optimizer;
+  bool profile;
+  static auto fields() {
+    using kinds::field;
+    return std::tuple{field("optimizer", &Fields::optimizer).required().doc("a name or {\"class_name\", \"config\"}"),
+                      field("nan_guard", &Fields::nan_guard)
+                          .otherwise("loss")
+                          .one_of({"loss", "gradients", "off"})
+                          .doc("what must be finite for an update to be made"),
+                      field("profile", &Fields::profile).otherwise(false).doc("keep the time of every step")};
+  }
+};
+
+}  // namespace
+
+Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
+    : model_(std::move(model)), options_(options), run_(run) {
+  Json own = options_.is_null() ? Json::object() : options_;
+  kinds::refuse_unknown_keys(own, {"optimizer", "loss", "loss_weights", "metrics", "nan_guard", "profile"});
+  for (const char *key : {"loss", "loss_weights", "metrics"}) own.erase(key);
+  Fields f;
+  kinds::read_fields(f, own);
+  if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
+  optimizer_ = f.optimizer;
+  nan_guard_ = f.nan_guard;
+  run_.profile = f.profile;
+  objective_ = Objective::parse(options_, *model_);
+  if (model_->in_training) fail(Code::busy, "the model has a trainer already");
+  block_ = graph::gather_block(model_->weights(), offsets_);
+  slot("iterations", DType::i64, {}, 0);
+  slot("draws", DType::i64, {}, 0);
+  slot("learning_rate", DType::f32, {}, optimizer_->learning_rate);
+  // An update into a Program that is thrown away: what the optimizer can't do is refused here, and its slots are made.
+  ops::Program p;
+  ops::Emit e(p);
+  std::vector<std::string> states;
+  std::vector<ops::Id> gradients;
+  for (size_t i = 0; i < offsets_.size(); ++i)
+    if (offsets_[i] >= 0) gradients.push_back(e.input("gradient", DType::f32, model_->weights()[i]->spec.shape));
+  if (gradients.empty()) fail(Code::invalid_argument, "the model has no trainable weight");
+  emit_update(e, e.state("weights", DType::f32, block_.shape), gradients, states);
+  model_->in_training = true;
+}
+
+Trainer::~Trainer() { model_->in_training = false; }
+
+Tensor &Trainer::slot(const std::string &name, DType dtype, const Shape &shape, double start) {
+  auto [it, fresh] = slots_.try_emplace(name);
+  if (!fresh) return it->second;
+  it->second = make_tensor(dtype, shape);
+  int64_t n = it->second.elements();
+  if (dtype == DType::i64) std::fill_n(it->second.as<int64_t>(), n, static_cast<int64_t>(start));
+  else std::fill_n(it->second.as<float>(), n, static_cast<float>(start));
+  return it->second;
+}
+
+// A session that was made from these weights keeps them as they were: the trainer moves to a copy before it writes.
+void Trainer::own_weights() {
+  int64_t holders = 1;  // block_
+  for (int64_t offset : offsets_) holders += offset >= 0 ? 1 : 0;
+  for (const auto &[key, c] : compiled_) holders += std::count(c.states.begin(), c.states.end(), "weights");
+  if (block_.data.use_count() == holders) return;
+  block_ = graph::gather_block(model_->weights(), offsets_);
+  for (auto &[key, c] : compiled_) c.session->set_states(bind(c.states));
+}
+
+std::vector<Tensor> Trainer::bind(const std::vector<std::string> &states) const {
+  std::vector<Tensor> tensors;
+  for (const std::string &name : states) {
+    if (name == "weights") tensors.push_back(block_);
+    else if (auto it = slots_.find(name); it != slots_.end()) tensors.push_back(it->second);
+    else tensors.push_back(model_->weight(name)->value);
+  }
+  return tensors;
+}
+
+void Trainer::check(const Batch &b) const {
+  auto count = [](const char *what, size_t expected, size_t got) {
+    if (expected != got) fail(Code::invalid_argument, "expected ", expected, ' ', what, ", got ", got);
+  };
+  auto targets = objective_.targets();
+  count("inputs", model_->inputs().size(), b.x.size());
+  count("targets", targets.size(), b.y.size());
+  if (!b.w.empty()) count("sample weights", targets.size(), b.w.size());
+  int64_t size = b.size();
+  auto rows = [&](const char *what, size_t i, const runtime::View &v) {
+    if (v.shape.rank() == 0 || v.shape[0] != size)
+      fail(Code::shape_mismatch, what, ' ', i, ": expected ", size, " rows as in input 0, got shape ", v.shape);
+  };
+  for (size_t i = 0; i < b.x.size(); ++i) rows("input", i, b.x[i]);
+  if (size == 0) fail(Code::invalid_argument, "an empty batch");
+  for (size_t i = 0; i < b.w.size(); ++i) {
+    rows("sample weight", i, b.w[i]);
+    if (b.w[i].dtype != DType::f32) fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
+  }
+  for (size_t i = 0; i < b.y.size(); ++i) {
+    rows("target", i, b.y[i]);
+    const auto &o = objective_.outputs[targets[i]];
+    const Shape &prediction = model_->graph().shape(model_->outputs()[targets[i]]);
+    Shape expected = o.loss->target_shape(prediction), got = b.y[i].shape, bare = expected;
+    while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
+    while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
+    if (!compatible(bare, got))
+      fail(Code::shape_mismatch, "target of output \"", model_->output_name(targets[i]), "\": expected shape ", expected,
+           " for predictions of shape ", prediction, ", got ", b.y[i].shape);
+  }
+}
+
+runtime::Session &Trainer::session(Entry entry, const Batch &b) {
+  std::string key = std::to_string(static_cast<int>(entry));
+  if (entry != Entry::apply)
+    for (const auto *list : {&b.y, &b.w})
+      for (const auto &v : *list) key += text(' ', v.dtype, v.shape.rank());
+  Compiled &c = compiled_[key];
+  if (!c.session) {
+    std::vector<std::string> states;
+    ops::Program p = emit(entry, b, states);
+    auto tensors = bind(states);
+    c.session = std::make_unique<runtime::Session>(std::move(p), std::move(tensors), nullptr, run_);
+    c.states = std::move(states);
+  }
+  return *c.session;
+}
+
+Sums Trainer::run(Entry entry, const Batch &b) {
+  check(b);
+  if (entry == Entry::step) own_weights();
+  runtime::Session &s = session(entry, b);
+  if (entry == Entry::step) own_weights();
+  std::vector<runtime::View> in = b.x;
+  in.insert(in.end(), b.y.begin(), b.y.end());
+  in.insert(in.end(), b.w.begin(), b.w.end());
+
+  // Scalars: the loss, then total and perhaps count of each mean.
+  std::vector<float> values(s.program().outputs.size());
+  std::vector<runtime::View> out;
+  for (float &v : values) out.push_back({DType::f32, {}, &v, nullptr});
+  try {
+    s.run(in, out);
+  } catch (Error &error) {
+    if (error.code == Code::numeric) error.in(text("training step ", get("iterations") + 1)).with("iteration", std::to_string(static_cast<int64_t>(get("iterations"))));
+    throw;
+  }
+  Sums sums;
+  auto size = static_cast<double>(b.size());
+  sums.total.push_back(values[0] * size);
+  sums.count.push_back(size);
+  size_t names = metric_names().size(), losses = objective_.outputs.size() > 1 ? objective_.targets().size() : 0, at = 1;
+  for (size_t i = 1; i < names; ++i) {
+    bool is_loss = i <= losses;
+    sums.total.push_back(is_loss ? values[at] * size : values[at]);
+    sums.count.push_back(is_loss ? size : values[at + 1]);
+    at += is_loss ? 1 : 2;
+  }
+  return sums;
+}
+
+Sums Trainer::step(const Batch &b) { return run(Entry::step, b); }
+Sums Trainer::evaluate(const Batch &b) { return run(Entry::evaluate, b); }
+
+Sums Trainer::accumulate(const Batch &b) {
+  slot("gradients", DType::f32, block_.shape, 0);
+  slot("accumulated", DType::i64, {}, 0);
+  return run(Entry::accumulate, b);
+}
+
+void Trainer::apply() {
+  auto it = slots_.find("accumulated");
+  if (it == slots_.end() || *it->second.as<int64_t>() == 0) fail(Code::invalid_argument, "apply without accumulate before it");
+  own_weights();
+  runtime::Session &s = session(Entry::apply, {});
+  own_weights();
+  s.run({}, {});
+}
+
+Tensor Trainer::gradient(const std::string &weight) const {
+  auto it = slots_.find("gradients");
+  if (it == slots_.end() || *slots_.at("accumulated").as<int64_t>() == 0)
+    fail(Code::invalid_argument, "no gradients: call accumulate first");
+  auto n = static_cast<float>(*slots_.at("accumulated").as<int64_t>());
+  auto mean = [&](int64_t offset, const Shape &shape) {
+    Tensor t = make_tensor(DType::f32, shape);
+    const float *g = it->second.as<float>() + offset;
+    for (int64_t i = 0; i < t.elements(); ++i) t.as<float>()[i] = g[i] / n;
+    return t;
+  };
+  if (weight == "*") return mean(0, it->second.shape);
+  const auto &w = model_->weight(weight);
+  auto index = std::find(model_->weights().begin(), model_->weights().end(), w) - model_->weights().begin();
+  int64_t offset = offsets_[static_cast<size_t>(index)];
+  if (offset < 0) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
+  return mean(offset, w->spec.shape);
+}
+
+double Trainer::get(const std::string &key) const {
+  if (key == "learning_rate") return static_cast<double>(*slots_.at(key).as<float>());
+  if (key == "iterations") return static_cast<double>(*slots_.at(key).as<int64_t>());
+  if (key == "epoch") return static_cast<double>(position.epoch);
+  if (key == "batch") return static_cast<double>(position.batch);
+  std::string near = nearest(key, {"learning_rate", "iterations", "epoch", "batch"});
+  throw Error(Code::not_found, text("a trainer has no value \"", key, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"))
+      .with("did_you_mean", near);
+}
+
+void Trainer::set(const std::string &key, double v) {
+  get(key);
+  if (key != "learning_rate") fail(Code::invalid_argument, '"', key, "\" can be read but not set");
+  if (!std::isfinite(v) || v < 0) fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
+  *slots_.at(key).as<float>() = static_cast<float>(v);
+}
+
+std::string Trainer::describe() {
+  std::string s = text("optimizer ", kinds::to_json(optimizer_.get()).dump(), '\n');
+  constexpr const char *names[] = {"step", "accumulate", "apply", "evaluate"};
+  for (auto &[key, c] : compiled_) s += text("---- ", names[key[0] - '0'], '\n', c.session->describe());
+  return s;
+}
+
+std::map<std::string, Tensor> Trainer::state() const {
+  std::map<std::string, Tensor> all;
+  for (const auto &w : model_->weights()) all["weight:" + w->name] = w->value;
+  for (const auto &[name, t] : slots_) all["slot:" + name] = t;
+  return all;
+}
+
+Json Trainer::position_json() const {
+  return {{"in_fit", position.in_fit}, {"epoch", position.epoch}, {"batch", position.batch},
+          {"epochs_seen", position.epochs_seen}, {"total", position.sums.total}, {"count", position.sums.count},
+          {"history", position.history}};
+}
+
+void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j) {
+  // Slots that this trainer has not made yet are made now, as the saved run had them.
+  auto refuse = [](const std::string &name, const Tensor &expected, const Tensor &got) {
+    if (expected.dtype != got.dtype || expected.shape != got.shape)
+      fail(Code::shape_mismatch, '"', name, "\": expected ", expected.dtype, ' ', expected.shape, ", the checkpoint has ", got.dtype, ' ', got.shape);
+  };
+  std::map<std::string, Tensor> slots = slots_;
+  std::vector<const Tensor *> weights;
+  for (const auto &w : model_->weights()) {
+    auto it = state.find("weight:" + w->name);
+    if (it == state.end()) fail(Code::not_found, "the checkpoint has no weight \"", w->name, '"');
+    refuse(w->name, w->value, it->second);
+    weights.push_back(&it->second);
+  }
+  size_t known = weights.size();
+  for (const auto &[name, t] : state) {
+    if (name.rfind("slot:", 0) != 0) continue;
+    ++known;
+    std::string key = name.substr(5);
+    auto it = slots.find(key);
+    if (it != slots.end()) refuse(key, it->second, t);
+    else if (t.dtype != DType::i64 && (t.dtype != DType::f32 || t.shape != block_.shape))
+      fail(Code::shape_mismatch, "slot \"", key, "\": the checkpoint has ", t.dtype, ' ', t.shape, ", the weights' block has ", block_.shape);
+    slots[key] = clone(t);
+  }
+  if (known != state.size()) fail(Code::shape_mismatch, "the checkpoint holds ", state.size(), " tensors, this trainer knows ", known);
+  for (auto &[name, t] : slots) {
+    if (state.count("slot:" + name)) continue;
+    if (name != "gradients" && name != "accumulated") fail(Code::not_found, "the checkpoint has no slot \"", name, '"');
+    t = make_zeros(t.dtype, t.shape);  // nothing was accumulated when it was saved
+  }
+  Position p;
+  try {
+    p.in_fit = j.at("in_fit").get<bool>();
+    p.epoch = j.at("epoch").get<int64_t>();
+    p.batch = j.at("batch").get<int64_t>();
+    p.epochs_seen = j.at("epochs_seen").get<int64_t>();
+    p.sums.total = j.at("total").get<std::vector<double>>();
+    p.sums.count = j.at("count").get<std::vector<double>>();
+    p.history = j.at("history");
+  } catch (const Json::exception &error) {
+    fail(Code::corrupt_file, "the checkpoint's position: ", error.what());
+  }
+  size_t names = metric_names().size();
+  if (p.epoch < 0 || p.batch < 0 || p.epochs_seen < 0 || p.sums.total.size() != p.sums.count.size() ||
+      (!p.sums.total.empty() && p.sums.total.size() != names) || !p.history.is_object())
+    fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");
+
+  own_weights();
+  for (size_t i = 0; i < weights.size(); ++i) {
+    Tensor &to = model_->weights()[i]->value;
+    if (offsets_[i] < 0) to = clone(*weights[i]);
+    else if (int64_t n = to.bytes()) std::memcpy(to.data.get(), weights[i]->data.get(), static_cast<size_t>(n));
+  }
+  slots_ = std::move(slots);
+  position = std::move(p);
+  for (auto &[key, c] : compiled_) c.session->set_states(bind(c.states));
+}
+
+}  // namespace dl4::train

@@ -1,0 +1,96 @@
+// Training one model: three entries (step, accumulate, apply) over one emission, and evaluation.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "kinds/optimizer.hpp"
+#include "runtime/session.hpp"
+#include "train/objective.hpp"
+
+namespace dl4::train {
+
+// One batch as it comes in; w is empty or one per target.
+struct Batch {
+  std::vector<runtime::View> x, y, w;
+  int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }
+};
+
+// total / count for each name of the objective.
+struct Sums {
+  std::vector<double> total, count;
+
+  void add(const Sums &o);
+  std::vector<double> means() const;
+};
+
+// Where fit stands, kept by checkpoints so that it goes on in mid-epoch.
+struct Position {
+  bool in_fit = false;
+  int64_t epoch = 0;        // of the fit under way
+  int64_t batch = 0;        // batches of it that are done
+  int64_t epochs_seen = 0;  // over all fits: chooses the order of the next epoch
+  Sums sums;                // of the epoch under way
+  Json history = Json::object();
+};
+
+class Trainer {
+ public:
+  // options: the trainer's keys as JSON. The model is marked as in training until the trainer ends.
+  Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run);
+  ~Trainer();
+
+  // Forward, backward, update; gives the batch's measures. All or nothing: after a refusal nothing has changed.
+  Sums step(const Batch &b);
+  Sums accumulate(const Batch &b);
+  void apply();
+  Sums evaluate(const Batch &b);
+  // The mean gradient of what was accumulated since the last apply; "*" is the flat block.
+  Tensor gradient(const std::string &weight) const;
+
+  double get(const std::string &key) const;
+  void set(const std::string &key, double v);
+
+  const graph::Model &model() const { return *model_; }
+  std::vector<std::string> metric_names() const { return objective_.names(*model_); }
+  std::string describe();  // options, Programs and Plans
+  const Json &options() const { return options_; }
+
+  // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
+  std::map<std::string, Tensor> state() const;
+  Json position_json() const;
+  void restore(const std::map<std::string, Tensor> &state, const Json &position);
+  Position position;
+
+ private:
+  enum class Entry { step, accumulate, apply, evaluate };
+  runtime::Session &session(Entry entry, const Batch &b);
+  ops::Program emit(Entry entry, const Batch &b, std::vector<std::string> &states);
+  void emit_update(ops::Emit &e, ops::Id w, const std::vector<ops::Id> &gradients, std::vector<std::string> &states);
+  std::vector<Tensor> bind(const std::vector<std::string> &states) const;
+  Tensor &slot(const std::string &name, DType dtype, const Shape &shape, double start);
+  Sums run(Entry entry, const Batch &b);
+  void check(const Batch &b) const;
+  void own_weights();
+
+  std::shared_ptr<graph::Model> model_;
+  Json options_;
+  Objective objective_;
+  kinds::Of<kinds::Optimizer> optimizer_;
+  std::string nan_guard_;
+  runtime::Options run_;
+  Tensor block_;                        // all trainable weights
+  std::vector<int64_t> offsets_;        // by weight, in elements
+  std::map<std::string, Tensor> slots_;  // everything else that is kept between steps
+  struct Compiled {
+    std::unique_ptr<runtime::Session> session;
+    std::vector<std::string> states;    // names of what it is bound to
+  };
+  std::map<std::string, Compiled> compiled_;
+};
+
+}  // namespace dl4::train

@@ -231,8 +231,8 @@ static int32_t show(void *user, int32_t event, int64_t step, int64_t total, cons
   }
   if (event == DL4_EPOCH_END && n >= 4) {
     printf("%s  epoch %2d/%d  loss %.4f  accuracy %.4f  validation loss %.4f  accuracy %.4f  %.0f s left   \n",
-           w->terminal ? "\r" : "", (int)step + 1, (int)total, m[0], m[1], m[2], m[3],
-           used * (double)(total - step - 1) / (double)(step + 1));
+           w->terminal ? "\r" : "", (int)step, (int)total, m[0], m[1], m[2], m[3],
+           used * (double)(total - step) / (double)step);
     fflush(stdout);
   }
   return 0;

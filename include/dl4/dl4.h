@@ -149,7 +149,7 @@ enum {
   DL4_TRAIN_BEGIN = 0, /* step: first epoch, counted from 0    total: epochs */
   DL4_EPOCH_BEGIN = 1, /* step: epoch, counted from 0          total: epochs */
   DL4_BATCH_END = 2,   /* step: batches done in this epoch     total: batches of an epoch, -1 if unknown */
-  DL4_EPOCH_END = 3,   /* step: epoch, counted from 0          total: epochs */
+  DL4_EPOCH_END = 3,   /* step: epochs done                    total: epochs */
   DL4_TRAIN_END = 4    /* step: epochs done                    total: epochs */
 };
 
@@ -181,8 +181,8 @@ typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
  * the caller's thread before its call returns. */
 typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
 
-/* Progress of dl4_trainer_fit(). metrics [N] holds the means over the epoch so far, in the order of the trainer's
- * metric_names; at DL4_EPOCH_END those of validation follow, if there is one. Return non-zero to cancel. Inside, only
+/* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far, in
+ * the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return non-zero to cancel. Inside, only
  * reading calls, dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
@@ -568,7 +568,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  * Options:
  *   batch_size      int   default 32; the last batch may be shorter
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
- *   seed            int   of the shuffle; default: drawn from the context's
+ *   seed            int   of the orders; default 0
  *   drop_remainder  bool  leave a short last batch out; default false
  * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
  * Keeps: x, y, w (references to the tensors, not the arrays).
@@ -623,18 +623,18 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor
  * Errors: DL4_INVALID_ARGUMENT (nothing accumulated), DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
 
-/* The gradients accumulated since the last update, summed, before any clipping: of one weight, or of all with "*".
- * "*" gives one flat block [N] of all dense gradients, in the order of the weights: one buffer to sum over machines.
- * The tensor shares the memory of the trainer: what is written to it is what dl4_trainer_apply() uses.
- * Errors: DL4_NOT_FOUND (no such weight, or nothing accumulated), DL4_BUSY. */
+/* Makes a copy of the mean gradient since the last update, before any clipping: of one weight, or of all with "*".
+ * "*" gives one flat block [N] of all trainable weights, in their order: one buffer for those who work on several
+ * machines or on an optimizer of their own. Something must have been accumulated.
+ * Errors: DL4_NOT_FOUND, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
 
 /* Trains for some epochs, and validates after each if there is something to validate on.
- * history is JSON: {"epoch": [0, 1], "history": {"loss": [...], "accuracy": [...], "val_loss": [...], ...}}.
+ * history is JSON, a list per name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}.
+ * A fit that was cancelled, or that a loaded checkpoint was taken in, goes on where it stood, in mid-epoch too.
  * Options:
  *   epochs            int    the last epoch, counted from 1; default 1
- *   initial_epoch     int    epochs already done; default 0. After dl4_trainer_load() of a checkpoint taken in an
- *                            epoch, training goes on in mid-epoch by itself
+ *   initial_epoch     int    epochs already done; default 0
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after every n-th epoch; default 1
  * May be NULL: valid, options, fn, user, cancel, history.
@@ -650,7 +650,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *trai
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel,
                                                     double *metrics, int64_t cap, int64_t *n);
 
-/* Reads a number of the trainer: "learning_rate", "iterations" (updates done), "epoch" (epochs done).
+/* Reads a number of the trainer: "learning_rate", "iterations" (updates), "epoch" (of the fit), "batch" (of the epoch).
  * Errors: DL4_NOT_FOUND. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out);
 

@@ -220,7 +220,7 @@ void read_fields(T &object, const Json &config) {
   std::apply(
       [&](const auto &...f) {
         refuse_unknown_keys(config, {f.info.key...});
-        auto read = [&](const auto &one) {
+        [[maybe_unused]] auto read = [&](const auto &one) {
           auto it = config.find(one.info.key);
           if (it == config.end() && one.info.required) refuse_missing(one.info.key);
           try {
@@ -240,7 +240,7 @@ Json write_fields(const T &object) {
   Json config = Json::object();
   std::apply(
       [&](const auto &...f) {
-        auto write = [&]<class Base, class M>(const Field<Base, M> &one) {
+        [[maybe_unused]] auto write = [&]<class Base, class M>(const Field<Base, M> &one) {
           config[one.info.key] = Convert<M>::to(object.*(one.member));
         };
         (write(f), ...);

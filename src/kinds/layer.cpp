@@ -1,7 +1,7 @@
 // What a call of a layer refuses, in Keras's words, and what its arguments say.
 #include "kinds/layer.hpp"
 
-#include <algorithm>
+#include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -42,6 +42,17 @@ std::span<const Symbol> Call::symbols(const std::string &key) const {
   return it->second;
 }
 
+void Call::penalize(const Of<Regularizer> &regularizer, ops::Id output) {
+  if (!regularizer) return;
+  ops::Id penalty = regularizer->penalty(e, output);
+  if (e.rank(output) > 0) {
+    ops::Id batch = ops::reduce(e, ops::Reduce::sum, ops::fill(e, DType::f32, 1, output, 1, {}), {});
+    // An empty batch has no penalty, rather than 0 / 0.
+    penalty = ops::div(e, penalty, ops::binary(e, ops::Binary::max, batch, e.scalar(1)));
+  }
+  host.add_loss(penalty);
+}
+
 int64_t Call::last_dim(int i) const {
   need_rank_from(i, 1);
   if (shape(i).last() == free_dim)
@@ -64,6 +75,14 @@ void Call::need_float(int i) const {
   if (e.dtype(x(i)) != DType::f32)
     fail(Code::invalid_argument, "input ", i, " is incompatible with the layer: expected dtype=float32, found dtype=",
          e.dtype(x(i)));
+}
+
+std::vector<std::string> Layer::arguments() const {
+  std::vector<std::string> names;
+  const Json &more = entry().more;
+  if (more.contains("arguments"))
+    for (const Json &a : more["arguments"]) names.push_back(a["name"].get<std::string>());
+  return names;
 }
 
 }  // namespace dl4::kinds

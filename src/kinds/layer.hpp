@@ -70,6 +70,8 @@ class Call {
                  const Of<Regularizer> &regularizer = nullptr, const Of<Constraint> &constraint = nullptr) {
     return host.weight({name, shape, initializer, regularizer, constraint});
   }
+  // Adds the penalty on an output, divided by the batch size, to the loss; nothing without a regularizer.
+  void penalize(const Of<Regularizer> &regularizer, ops::Id output);
   // The last dim of input i; refuses a free one.
   int64_t last_dim(int i = 0) const;
   void need_rank(int i, int rank) const;       // exactly
@@ -85,13 +87,14 @@ class Call {
 struct Arity {
   int least = 1, most = 1;
 };
+inline constexpr int any_number = INT32_MAX;
 
 class Layer : public Kind {
  public:
   static constexpr const char *category = "layer";
   virtual Arity arity() const { return {}; }
-  // Names of the call arguments it takes beside `training`, which every layer takes.
-  virtual std::vector<std::string> arguments() const { return {}; }
+  // Names of the call arguments it takes beside `training`, which every layer takes: those its entry tells of.
+  std::vector<std::string> arguments() const;
   virtual std::vector<Symbol> call(Call &c) const = 0;
 };
 

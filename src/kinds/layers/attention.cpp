@@ -1,0 +1,44 @@
+// Attention: Luong's, by dot products.
+#include "kinds/initializer.hpp"
+#include "kinds/layers/scored_attention.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct Attention : ScoredAttention {
+  static constexpr const char *name = "Attention";
+  static constexpr const char *doc =
+      "Dot-product attention: softmax(query key^T) value, without 1 / sqrt(D). Inputs are query, value and, if it is not "
+      "the value, key.";
+  std::string score_mode;
+
+  static auto fields() {
+    return std::tuple_cat(scored_attention_fields<Attention>(false, "multiplies the scores by a learned number"),
+                          std::tuple{field("score_mode", &Attention::score_mode)
+                                         .otherwise("dot")
+                                         .one_of({"dot", "concat"})
+                                         .doc("\"dot\": query key^T; \"concat\": a learned number times the sum of "
+                                              "tanh(scale * (query + key))")});
+  }
+  static Json more() {
+    Facts f = facts();
+    f.weights = {{"scale", "()", "use_scale"}, {"concat_score_weight", "()", "score_mode=concat"}};
+    return f.json();
+  }
+
+  ops::Id scores(Call &c, ops::Id query, ops::Id key) const override {
+    Of<Initializer> ones = std::static_pointer_cast<const Initializer>(parse("initializer", "Ones"));
+    ops::Id scale = use_scale ? c.weight("scale", {}, ones) : ops::none;
+    if (score_mode == "dot") {
+      ops::Id s = ops::matmul(c.e, query, key, {.transpose_b = true});
+      return use_scale ? ops::mul(c.e, s, scale) : s;
+    }
+    ops::Id weight = c.weight("concat_score_weight", {}, ones), sum = all_pairs(c, query, key);
+    if (use_scale) sum = ops::mul(c.e, sum, scale);
+    return ops::mul(c.e, weight, ops::reduce(c.e, ops::Reduce::sum, ops::unary(c.e, ops::Unary::tanh, sum), {-1}));
+  }
+};
+
+}  // namespace
+DL4_KIND(Attention)
+}  // namespace dl4::kinds

@@ -1,0 +1,28 @@
+// ELU: exponential below zero.
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct ELU : Layer {
+  static constexpr const char *name = "ELU";
+  static constexpr const char *doc = "x where x > 0, else alpha * (exp(x) - 1).";
+  double alpha = 1;
+
+  static auto fields() {
+    return std::tuple{field("alpha", &ELU::alpha).otherwise(1.0).doc("the limit below 0, negated")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    return {{ops::unary(c.e, ops::Unary::elu, c.x(), {static_cast<float>(alpha)}), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(ELU)
+}  // namespace dl4::kinds

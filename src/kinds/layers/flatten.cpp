@@ -1,0 +1,27 @@
+// Flatten: all axes but the batch become one.
+#include "kinds/layer.hpp"
+#include "kinds/layers/data_format.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct Flatten : Layer {
+  static constexpr const char *name = "Flatten";
+  static constexpr const char *doc = "Joins all axes but the batch into one, in row-major order.";
+  std::string data_format;
+
+  static auto fields() { return std::tuple{data_format_field<Flatten>()}; }
+  static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, N)"}}}.json(); }
+  void check() const { need_channels_last(data_format); }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 1);
+    if (c.shape().rank() == 1) return {{ops::expand_dims(c.e, c.x(), -1)}};
+    return {{ops::reshape(c.e, c.x(), 1, {free_dim})}};
+  }
+};
+
+}  // namespace
+DL4_KIND(Flatten)
+}  // namespace dl4::kinds

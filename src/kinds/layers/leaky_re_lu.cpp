@@ -1,0 +1,29 @@
+// LeakyReLU: a slope below zero.
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct LeakyReLU : Layer {
+  static constexpr const char *name = "LeakyReLU";
+  static constexpr const char *doc = "x where x > 0, else negative_slope * x.";
+  double negative_slope = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("negative_slope", &LeakyReLU::negative_slope).otherwise(0.3).at_least(0).doc("slope below 0")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    return {{ops::unary(c.e, ops::Unary::leaky_relu, c.x(), {static_cast<float>(negative_slope)}), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(LeakyReLU)
+}  // namespace dl4::kinds

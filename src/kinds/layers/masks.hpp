@@ -1,0 +1,17 @@
+// Masks as layers use them: a mask covers the first axes of its value.
+#pragma once
+
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+
+// v as a constant of a dtype.
+ops::Id number(ops::Emit &e, DType dtype, double v);
+// The mask with axes of size 1 added up to `rank`, so that it broadcasts against its value.
+ops::Id spread(ops::Emit &e, ops::Id mask, int rank);
+// x where its mask holds, else v; x itself without a mask.
+ops::Id where_valid(ops::Emit &e, ops::Id mask, ops::Id x, double v);
+// Does the mask hold anywhere along an axis?
+ops::Id any(ops::Emit &e, ops::Id mask, int axis, bool keepdims);
+
+}  // namespace dl4::kinds

@@ -1,0 +1,35 @@
+// MatMul: the product of two inputs.
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct MatMul : Layer {
+  static constexpr const char *name = "MatMul";
+  static constexpr const char *doc =
+      "The matrix product of the last two axes of two inputs: keras.ops.matmul. Leading axes broadcast.";
+  bool transpose_a = false, transpose_b = false;
+
+  static auto fields() {
+    return std::tuple{
+        field("transpose_a", &MatMul::transpose_a).otherwise(false).doc("swaps the last two axes of a first"),
+        field("transpose_b", &MatMul::transpose_b).otherwise(false).doc("swaps the last two axes of b first")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}}, .outputs = {{"y", "(..., M, L)"}}}.json();
+  }
+  Arity arity() const override { return {2, 2}; }
+
+  std::vector<Symbol> call(Call &c) const override {
+    for (int i = 0; i < 2; ++i) {
+      c.need_rank_from(i, 2);
+      c.need_float(i);
+    }
+    return {{ops::matmul(c.e, c.x(0), c.x(1), {.transpose_a = transpose_a, .transpose_b = transpose_b})}};
+  }
+};
+
+}  // namespace
+DL4_KIND(MatMul)
+}  // namespace dl4::kinds

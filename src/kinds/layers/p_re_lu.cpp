@@ -1,0 +1,55 @@
+// PReLU: a slope below zero that is learned.
+#include "kinds/initializer.hpp"
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct PReLU : Layer {
+  static constexpr const char *name = "PReLU";
+  static constexpr const char *doc = "x where x > 0, else alpha * x, with a learned alpha for every feature.";
+  Of<Initializer> alpha_initializer;
+  Of<Regularizer> alpha_regularizer;
+  Of<Constraint> alpha_constraint;
+  std::optional<std::vector<int64_t>> shared_axes;
+
+  static auto fields() {
+    return std::tuple{
+        field("alpha_initializer", &PReLU::alpha_initializer).otherwise("Zeros").doc("fills alpha at the start"),
+        field("alpha_regularizer", &PReLU::alpha_regularizer)
+            .otherwise(nullptr)
+            .doc("penalty on alpha, added to the loss"),
+        field("alpha_constraint", &PReLU::alpha_constraint)
+            .otherwise(nullptr)
+            .doc("applied to alpha after every update"),
+        field("shared_axes", &PReLU::shared_axes)
+            .otherwise(nullptr)
+            .at_least(1)
+            .doc("axes, counted from 1, along which one alpha serves all")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"x", "(B, ...)"}},
+                 .outputs = {{"y", "(B, ...)"}},
+                 .weights = {{"alpha", "(...), 1 on shared axes"}},
+                 .mask = "passed on"}
+        .json();
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 2);
+    c.need_float(0);
+    Shape alpha_shape = c.shape().without(0);
+    if (shared_axes)
+      for (int64_t axis : *shared_axes) alpha_shape = alpha_shape.with(c.shape().axis(axis) - 1, 1);
+    if (!alpha_shape.known())
+      fail(Code::shape_mismatch, "every axis that is not shared should be known. Full shape received: ", c.shape());
+    ops::Id alpha = c.weight("alpha", alpha_shape, alpha_initializer, alpha_regularizer, alpha_constraint);
+    ops::Id below = ops::unary(c.e, ops::Unary::relu, ops::unary(c.e, ops::Unary::neg, c.x()));
+    return {{ops::sub(c.e, ops::unary(c.e, ops::Unary::relu, c.x()), ops::mul(c.e, alpha, below)), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(PReLU)
+}  // namespace dl4::kinds

@@ -1,0 +1,40 @@
+// ReLU: the rectifier with a slope, a ceiling and a threshold.
+#include <limits>
+
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct ReLU : Layer {
+  static constexpr const char *name = "ReLU";
+  static constexpr const char *doc =
+      "max_value where x >= max_value, x from the threshold up, else negative_slope * (x - threshold).";
+  std::optional<double> max_value;
+  double negative_slope = 0, threshold = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("max_value", &ReLU::max_value).otherwise(nullptr).at_least(0).doc("the largest output; null = none"),
+        field("negative_slope", &ReLU::negative_slope).otherwise(0.0).at_least(0).doc("slope below the threshold"),
+        field("threshold", &ReLU::threshold).otherwise(0.0).at_least(0).doc("where the rise begins")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    bool plain = !max_value && negative_slope == 0 && threshold == 0;
+    float most = max_value ? static_cast<float>(*max_value) : std::numeric_limits<float>::infinity();
+    ops::Id y = plain ? ops::unary(c.e, ops::Unary::relu, c.x())
+                      : ops::unary(c.e, ops::Unary::relu_general, c.x(),
+                                   {static_cast<float>(negative_slope), most, static_cast<float>(threshold)});
+    return {{y, c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(ReLU)
+}  // namespace dl4::kinds

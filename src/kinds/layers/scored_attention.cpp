@@ -1,0 +1,70 @@
+// Attention from scores: masks, softmax, dropout, the weighted sum.
+#include "kinds/layers/scored_attention.hpp"
+
+#include <limits>
+
+#include "kinds/layers/dropping.hpp"
+
+namespace dl4::kinds {
+
+using ops::Id;
+using ops::none;
+
+Facts ScoredAttention::facts() {
+  return {.inputs = {{"query", "(B, Tq, D)"}, {"value", "(B, Tv, V)"}, {"key", "(B, Tv, D), value by default"}},
+          .outputs = {{"y", "(B, Tq, V)"}, {"scores", "(B, Tq, Tv)", "return_attention_scores"}},
+          .arguments = {{"mask", "tensors",
+                         "of query (B, Tq) and value (B, Tv): masked values have no weight, masked queries give 0. A "
+                         "query for which every value is masked gives all of them the same weight"},
+                        {"use_causal_mask", "bool", "whether query t sees only values up to t"},
+                        {"return_attention_scores", "bool", "whether the weights, after dropout, are an output too"}},
+          .mask = "used; the query's is passed on"};
+}
+
+Id ScoredAttention::all_pairs(Call &c, Id query, Id key) {
+  return ops::add(c.e, ops::expand_dims(c.e, query, -2), ops::expand_dims(c.e, key, -3));
+}
+
+std::vector<Symbol> ScoredAttention::call(Call &c) const {
+  ops::Emit &e = c.e;
+  int inputs = static_cast<int>(c.in.size());
+  if (auto given = c.symbols("mask"); given.size() == 1 || given.size() > 3)
+    fail(Code::invalid_argument, "\"mask\": expected a list of 2 or 3, [query_mask, value_mask], got ", given.size());
+  for (int i = 0; i < inputs; ++i) {
+    c.need_rank(i, 3);
+    c.need_float(i);
+  }
+  if (inputs == 3 && !compatible(Shape{c.shape(1)[1]}, Shape{c.shape(2)[1]}))
+    fail(Code::shape_mismatch, "value and key must have as many steps. Received shapes ", c.shape(1), " and ",
+         c.shape(2));
+  Id query_mask = c.mask(0), value_mask = c.mask(1);
+  for (Id m : {query_mask, value_mask})
+    if (m != none && e.rank(m) != 2)
+      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", e.shape(m));
+  bool return_scores = c.flag("return_attention_scores", false);
+
+  // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too. Queries stay where their
+  // scores are asked for.
+  Id query = return_scores ? c.x(0) : where_valid(e, query_mask, c.x(0), 0);
+  Id value = where_valid(e, value_mask, c.x(1), 0);
+  Id key = inputs == 3 ? where_valid(e, value_mask, c.x(2), 0) : value;
+
+  Id score = scores(c, query, key);
+  Id keep = value_mask == none ? none : ops::expand_dims(e, value_mask, 1);
+  if (c.flag("use_causal_mask", false)) {
+    Id past = ops::causal_mask(e, score);
+    keep = keep == none ? past : ops::binary(e, ops::Binary::logical_and, keep, past);
+  }
+  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  if (keep != none) score = ops::select(e, keep, score, e.scalar(std::numeric_limits<float>::lowest()));
+  Id weights = dropped(c, ops::softmax(e, score), dropout, seed);
+  Id y = ops::matmul(e, weights, value);
+  if (value_mask != none)
+    y = ops::select(e, any(e, keep, -1, true), y, ops::reduce(e, ops::Reduce::mean, c.x(1), {1}, true));
+  y = where_valid(e, query_mask, y, 0);
+  std::vector<Symbol> outputs{{y, query_mask}};
+  if (return_scores) outputs.push_back({weights});
+  return outputs;
+}
+
+}  // namespace dl4::kinds

@@ -138,10 +138,10 @@ class OwnLstm final : public Kernel {
 // oneDNN's, for runs that keep nothing for a gradient and have no mask.
 std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   auto asked = [&](int dst) { return site.dst[static_cast<size_t>(dst)].present; };
-  if (site.src[src_mask].present || site.src[src_h0].present != site.src[src_c0].present) return nullptr;
+  if (site.src[src_mask].present) return nullptr;
   if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
   if (backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
-  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards, false, site.src[src_h0].present};
+  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards, false};
   auto w = constant_source(site, src_kernel), r = constant_source(site, src_recurrent_kernel);
   auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
   if (!inner) return nullptr;

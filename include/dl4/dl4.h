@@ -181,9 +181,10 @@ typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
  * the caller's thread before its call returns. */
 typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
 
-/* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far, in
- * the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return non-zero to cancel. Inside, only
- * reading calls, dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
+/* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far,
+ * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
+ * non-zero to cancel. Inside, only reading calls, dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that
+ * trainer are allowed. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
 

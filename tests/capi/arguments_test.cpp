@@ -1,0 +1,214 @@
+// Every exported function with NULL for every pointer, and with handles of the wrong type: an error, never a crash, and
+// nothing left unset.
+#include <dl4/dl4.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace {
+
+using std::string;
+
+const std::tuple all{
+#define F(name) std::pair{#name, &name}
+    F(dl4_version), F(dl4_version_string), F(dl4_build_info), F(dl4_api_description), F(dl4_registry_json),
+    F(dl4_registry_count), F(dl4_registry_name), F(dl4_retain), F(dl4_release), F(dl4_describe), F(dl4_error_code),
+    F(dl4_error_message), F(dl4_error_detail), F(dl4_blob_data), F(dl4_blob_size), F(dl4_context_create),
+    F(dl4_context_set_logger), F(dl4_context_set_allocator), F(dl4_context_trim), F(dl4_attrs_create),
+    F(dl4_attrs_set_i64), F(dl4_attrs_set_f64), F(dl4_attrs_set_bool), F(dl4_attrs_set_str), F(dl4_attrs_set_i64s),
+    F(dl4_attrs_set_f64s), F(dl4_attrs_set_strs), F(dl4_attrs_set_tensor), F(dl4_attrs_set_attrs),
+    F(dl4_attrs_set_nodes), F(dl4_attrs_set_model), F(dl4_attrs_merge_json), F(dl4_tensor_create), F(dl4_tensor_wrap),
+    F(dl4_tensor_from_dlpack), F(dl4_tensor_to_dlpack), F(dl4_tensor_clone), F(dl4_tensor_copy_in),
+    F(dl4_tensor_copy_out), F(dl4_tensor_dtype), F(dl4_tensor_rank), F(dl4_tensor_dims), F(dl4_tensor_strides),
+    F(dl4_tensor_data), F(dl4_tensor_bytes), F(dl4_graph_create), F(dl4_graph_input), F(dl4_graph_constant),
+    F(dl4_graph_layer), F(dl4_graph_call), F(dl4_graph_add), F(dl4_graph_merge_json), F(dl4_graph_shape),
+    F(dl4_graph_build), F(dl4_model_load), F(dl4_model_load_memory), F(dl4_model_save), F(dl4_model_save_memory),
+    F(dl4_model_clone), F(dl4_model_io_count), F(dl4_model_io_name), F(dl4_model_io_shape), F(dl4_model_weight_count),
+    F(dl4_model_weight_name), F(dl4_model_get_weight), F(dl4_model_set_weight), F(dl4_session_create),
+    F(dl4_session_run), F(dl4_session_predict), F(dl4_dataset_from_tensors), F(dl4_dataset_from_callback),
+    F(dl4_trainer_create), F(dl4_trainer_step), F(dl4_trainer_accumulate), F(dl4_trainer_apply),
+    F(dl4_trainer_gradient), F(dl4_trainer_fit), F(dl4_trainer_evaluate), F(dl4_trainer_get), F(dl4_trainer_set),
+    F(dl4_trainer_save), F(dl4_trainer_load), F(dl4_cancel_create), F(dl4_cancel_trigger), F(dl4_cancel_triggered)
+#undef F
+};
+
+// Calls visit(name, function) for each of them.
+template <class V>
+void for_all(V visit) {
+  std::apply([&](const auto &...entry) { (visit(string(entry.first), entry.second), ...); }, all);
+}
+
+// NULL is all these need: the default context.
+const std::set<string> fine_with_null = {"dl4_context_set_logger", "dl4_context_set_allocator", "dl4_context_trim"};
+
+template <class T>
+constexpr bool is_out_pointer = false; // T **, an object that comes out
+template <class T>
+constexpr bool is_out_pointer<T **> = !std::is_const_v<T>;
+
+template <class T>
+constexpr bool is_object = std::is_pointer_v<T> && !std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char> &&
+                           std::is_class_v<std::remove_cv_t<std::remove_pointer_t<T>>>;
+
+struct Out { // one slot per out parameter, filled with rubbish
+  void *slot[16];
+  int used = 0;
+  Out() { std::fill(std::begin(slot), std::end(slot), static_cast<void *>(this)); }
+};
+
+template <class R, class... A>
+R call(R (*function)(A...), const std::tuple<A...> &arguments) {
+  return std::apply(function, arguments);
+}
+
+template <class T>
+T null(Out *out) {
+  if constexpr (is_out_pointer<T>) {
+    if (out) return reinterpret_cast<T>(&out->slot[out->used++]);
+  }
+  return T{};
+}
+
+// An object of another type than the one asked for.
+template <class T>
+T wrong(dl4_attrs *attrs, dl4_cancel *cancel, Out *out) {
+  if constexpr (is_object<T>) {
+    using Object = std::remove_cv_t<std::remove_pointer_t<T>>;
+    if constexpr (std::is_same_v<Object, dl4_attrs>) return reinterpret_cast<T>(cancel);
+    return reinterpret_cast<T>(attrs);
+  } else if constexpr (std::is_same_v<T, const char *>) {
+    return "x";
+  } else {
+    return null<T>(out);
+  }
+}
+
+void expect_refused(const string &name, dl4_error *e, const Out &out) {
+  EXPECT_NE(e, nullptr) << name;
+  EXPECT_EQ(dl4_error_code(e), DL4_INVALID_ARGUMENT) << name << ": " << dl4_error_message(e);
+  EXPECT_STRNE(dl4_error_message(e), "") << name;
+  EXPECT_TRUE(nlohmann::json::accept(dl4_error_detail(e))) << name;
+  dl4_release(e);
+  for (int i = 0; i < out.used; ++i) EXPECT_EQ(out.slot[i], nullptr) << name << ": out parameter left unset";
+}
+
+TEST(Arguments, TheListIsComplete) {
+  std::ifstream file(DL4_SOURCE_DIR "/capi/dl4-api.json");
+  std::set<string> described, listed;
+  const auto description = nlohmann::json::parse(file);
+  for (const auto &f : description["functions"]) described.insert(f["name"].get<string>());
+  for_all([&](const string &name, auto) { listed.insert(name); });
+  EXPECT_EQ(listed, described);
+}
+
+TEST(Arguments, NullForEveryPointerIsAnErrorOrNothing) {
+  for_all([]<class R, class... A>(const string &name, R (*function)(A...)) {
+    if constexpr (std::is_same_v<R, dl4_error *>) {
+      dl4_error *e = call(function, std::tuple<A...>{});
+      if (fine_with_null.count(name)) {
+        EXPECT_EQ(e, nullptr) << name << ": " << dl4_error_message(e);
+      } else {
+        expect_refused(name, e, Out());
+      }
+    } else if constexpr (std::is_void_v<R>) {
+      call(function, std::tuple<A...>{});
+    } else if constexpr (sizeof...(A) > 0) {
+      const R result = call(function, std::tuple<A...>{});
+      if constexpr (std::is_same_v<R, const char *>) {
+        if (name == "dl4_error_message" || name == "dl4_error_detail") {
+          EXPECT_STREQ(result, name == "dl4_error_detail" ? "{}" : "");
+          return;
+        }
+      }
+      if (name.rfind("dl4_registry", 0) != 0) {
+        EXPECT_EQ(result, R{}) << name;
+      }
+    }
+  });
+}
+
+TEST(Arguments, OutParametersAreSetOnFailure) {
+  for_all([]<class R, class... A>(const string &name, R (*function)(A...)) {
+    if constexpr (std::is_same_v<R, dl4_error *> && (is_out_pointer<A> || ...)) {
+      if (name == "dl4_session_run" || name == "dl4_session_predict") return; // arrays, empty ones here
+      Out out;
+      dl4_error *e = call(function, std::tuple<A...>{null<A>(&out)...});
+      if (e) {
+        expect_refused(name, e, out);
+      } else { // it needs nothing else
+        EXPECT_NE(out.slot[0], nullptr) << name;
+        dl4_release(out.slot[0]);
+      }
+    }
+  });
+}
+
+TEST(Arguments, HandlesOfTheWrongTypeAreRefused) {
+  dl4_attrs *attrs = nullptr;
+  dl4_cancel *cancel = nullptr;
+  ASSERT_EQ(dl4_attrs_create(&attrs), nullptr);
+  ASSERT_EQ(dl4_cancel_create(&cancel), nullptr);
+  for_all([&]<class R, class... A>(const string &name, R (*function)(A...)) {
+    if constexpr ((is_object<A> || ...)) {
+      Out out;
+      const std::tuple<A...> arguments{wrong<A>(attrs, cancel, &out)...};
+      if constexpr (std::is_same_v<R, dl4_error *>) {
+        if (name == "dl4_session_run" || name == "dl4_session_predict") out.used = 0;
+        expect_refused(name, call(function, arguments), out);
+      } else if constexpr (std::is_void_v<R>) {
+        call(function, arguments);
+      } else {
+        const R result = call(function, arguments);
+        if constexpr (std::is_integral_v<R>) {
+          EXPECT_EQ(result, R{}) << name;
+        }
+      }
+    }
+  });
+  EXPECT_EQ(dl4_cancel_triggered(cancel), 0);
+  dl4_release(attrs);
+  dl4_release(cancel);
+}
+
+TEST(Arguments, ObjectsOutliveTheirParentsInEveryOrder) {
+  for (int order = 0; order < 6; ++order) {
+    dl4_context *context = nullptr;
+    dl4_graph *graph = nullptr;
+    dl4_attrs *attrs = nullptr;
+    dl4_model *model = nullptr;
+    const int64_t dims[2] = {-1, 3};
+    dl4_node x, y;
+    ASSERT_EQ(dl4_context_create(nullptr, &context), nullptr);
+    ASSERT_EQ(dl4_graph_create(context, &graph), nullptr);
+    ASSERT_EQ(dl4_attrs_create(&attrs), nullptr);
+    ASSERT_EQ(dl4_attrs_set_i64(attrs, "units", 2), nullptr);
+    ASSERT_EQ(dl4_graph_input(graph, "x", DL4_FLOAT32, 2, dims, &x), nullptr);
+    ASSERT_EQ(dl4_graph_add(graph, "Dense", nullptr, attrs, nullptr, &x, 1, &y, 1), nullptr);
+    ASSERT_EQ(dl4_graph_build(graph, &x, 1, &y, 1, &model), nullptr);
+    void *parents[3] = {context, graph, attrs};
+    for (int i = 0; i < 3; ++i) {
+      const int at = (order + (order < 3 ? i : 2 - i)) % 3;
+      dl4_release(std::exchange(parents[at], nullptr));
+    }
+    dl4_session *session = nullptr;
+    ASSERT_EQ(dl4_session_create(model, nullptr, &session), nullptr);
+    dl4_release(model);
+    const int64_t shape[2] = {4, 3};
+    dl4_tensor *in = nullptr, *out = nullptr;
+    ASSERT_EQ(dl4_tensor_create(nullptr, DL4_FLOAT32, 2, shape, &in), nullptr);
+    ASSERT_EQ(dl4_session_run(session, &in, 1, &out, 1, nullptr), nullptr);
+    EXPECT_EQ(dl4_tensor_bytes(out), 4 * 2 * 4);
+    dl4_release(session);
+    dl4_release(in);
+    dl4_release(out);
+  }
+}
+
+}  // namespace

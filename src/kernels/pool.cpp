@@ -93,7 +93,7 @@ void max_grad_image(const Pool &p, const float *x, const float *y, const float *
       for (int64_t i = w.w0; i < w.w1; ++i) {
         const int64_t cell = (h * p.w + i) * p.c + c;
         const V v = read(x + cell, m);
-        const auto hit = hn::And(open, hn::Or(hn::Eq(v, best), hn::Ne(v, v)));
+        const auto hit = hn::And(open, hn::Or(hn::Eq(v, best), hn::IsNaN(v)));
         if (hn::AllFalse(D(), hit)) continue;
         write(hn::Add(read(dx + cell, m), hn::IfThenElseZero(hit, left)), dx + cell, m);
         open = hn::AndNot(hit, open);

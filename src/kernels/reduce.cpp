@@ -18,9 +18,10 @@ HWY_INLINE V first_n(V v, int64_t n) { return hn::IfThenElseZero(hn::FirstN(D(),
 // Short blocks in float, their sums in double.
 template <class F>
 double row_sum(const float *x, int64_t n, const F &f) {
+  constexpr int64_t block = 128 * lanes;
   double total = 0;
-  for (int64_t begin = 0; begin < n; begin += 2048) {
-    const int64_t end = HWY_MIN(n, begin + 2048);
+  for (int64_t begin = 0; begin < n; begin += block) {
+    const int64_t end = HWY_MIN(n, begin + block);
     V a = hn::Zero(D()), b = a, c = a, d = a;
     int64_t i = begin;
     for (; i + 4 * lanes <= end; i += 4 * lanes) {

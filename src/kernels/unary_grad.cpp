@@ -15,7 +15,7 @@ namespace {
 
 // dy where the condition on a holds, else 0; NaN where a is.
 HWY_INLINE V where(hn::Mask<D> m, V dy, V a) {
-  return hn::IfThenElse(m, dy, hn::IfThenElse(hn::Ne(a, a), a, hn::Zero(D())));
+  return hn::IfThenElse(m, dy, hn::IfThenElse(hn::IsNaN(a), a, hn::Zero(D())));
 }
 
 HWY_INLINE V density(V x) {  // of the normal distribution
@@ -50,7 +50,7 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     auto inside = hn::And(hn::Gt(a, zero), hn::Lt(a, sigmoidal ? one : set(6)));
     return where(inside, sigmoidal ? hn::Div(dy, set(6)) : dy, a);
   } else if constexpr (F == Unary::leaky_relu)
-    return hn::IfThenElse(hn::Gt(a, zero), dy, hn::IfThenElse(hn::Ne(a, a), a, hn::Mul(dy, p0)));
+    return hn::IfThenElse(hn::Gt(a, zero), dy, hn::IfThenElse(hn::IsNaN(a), a, hn::Mul(dy, p0)));
   else if constexpr (F == Unary::relu_general) {
     // Keras clips with relu6 for the plain 6, whose gradient at 6 is 0, and with min and max otherwise, whose is not.
     auto six = hn::And(hn::Eq(p1, set(6)), hn::Eq(p2, zero));
@@ -61,7 +61,7 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     auto leaky = hn::And(unclipped, hn::And(hn::Eq(p2, zero), hn::Eq(a, zero)));
     V d = hn::IfThenElse(passes, dy, zero);
     d = hn::Add(d, hn::IfThenElseZero(hn::Or(hn::Lt(a, p2), leaky), hn::Mul(p0, dy)));
-    return hn::IfThenElse(hn::Ne(a, a), a, d);
+    return hn::IfThenElse(hn::IsNaN(a), a, d);
   } else if constexpr (F == Unary::elu) {
     V below = from_input ? hn::Mul(p0, exp(a)) : hn::Add(a, p0);
     return hn::IfThenElse(hn::Gt(a, zero), dy, hn::Mul(dy, below));

@@ -1,0 +1,80 @@
+// Our own products against double precision: every shape of tile and tail, strides, bias, accumulation, instruction set.
+#include "kernels/small_gemm.hpp"
+
+#include "targets.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+enum class Add { nothing, bias, matrix, itself };
+
+void check(int64_t m, int64_t n, int64_t k, Add add) {
+  SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " add " +
+               std::to_string(static_cast<int>(add)));
+  const int64_t lda = k + 1, ldb = n + 2, ldt = k + 3, ldc = n + 1;
+  auto matrix = [](int64_t rows, int64_t cols, int64_t ld) { return rows > 0 ? (rows - 1) * ld + cols : 0; };
+  Edge<float> a(random_floats(matrix(m, k, lda), -1, 1, 1)), b(random_floats(matrix(k, n, ldb), -1, 1, 2));
+  Edge<float> t(matrix(n, k, ldt)), packed(packed_floats(k, n)), packed_t(packed_floats(k, n));
+  for (int64_t i = 0; i < k; ++i)
+    for (int64_t j = 0; j < n; ++j) t[j * ldt + i] = b[i * ldb + j];
+  pack_b(k, n, b, ldb, false, packed);
+  pack_b(k, n, t, ldt, true, packed_t);
+  if (packed.size() > 0) {
+    ASSERT_EQ(0, std::memcmp(packed, packed_t, static_cast<size_t>(packed.size()) * sizeof(float)));
+  }
+  const auto old = random_floats(matrix(m, n, ldc), -1, 1, 3);
+  for (int which = 0; which < 3; ++which) {
+    Edge<float> c(old), other(old), bias(random_floats(n, -1, 1, 3));
+    const float *d = add == Add::nothing ? nullptr : add == Add::bias ? bias.data() : add == Add::matrix ? other.data() : c.data();
+    const int64_t ldd = add == Add::bias ? 0 : ldc;
+    if (which == 0) small_gemm(m, n, k, a, lda, b, ldb, d, ldd, c, ldc);
+    if (which == 1) small_gemm_bt(m, n, k, a, lda, t, ldt, d, ldd, c, ldc);
+    if (which == 2) packed_gemm(m, n, k, a, lda, packed, d, ldd, c, ldc);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double want = add == Add::nothing ? 0 : add == Add::bias ? static_cast<double>(bias[j])
+                                                                 : static_cast<double>(old[static_cast<size_t>(i * ldc + j)]);
+        for (int64_t q = 0; q < k; ++q) want += static_cast<double>(a[i * lda + q]) * static_cast<double>(b[q * ldb + j]);
+        ASSERT_TRUE(near(want, static_cast<double>(c[i * ldc + j]), 1e-5, 1e-6 * (1 + static_cast<double>(k) / 64)))
+            << which << " at " << i << ", " << j;
+      }
+    for (int64_t i = 0; i + 1 < m; ++i) ASSERT_EQ(old[static_cast<size_t>(i * ldc + n)], c[i * ldc + n]) << "between rows";
+  }
+}
+
+TEST(SmallGemm, EveryRowCount) {
+  on_every_target([] {
+    for (int64_t m = 1; m <= 20; ++m)
+      for (const int64_t n : {1, 5, 16, 33, 64, 70})
+        for (const int64_t k : {0, 1, 2, 7, 40}) check(m, n, k, static_cast<Add>((m + n + k) % 4));
+  });
+}
+
+TEST(SmallGemm, EveryWidth) {
+  on_every_target([] {
+    for (int64_t n = 1; n <= 140; ++n)
+      for (const int64_t m : {1, 2, 4, 7}) check(m, n, 9, static_cast<Add>((m + n) % 4));
+  });
+}
+
+TEST(SmallGemm, OneRowAgainstALargeMatrix) {
+  on_every_target([] {
+    for (const int64_t n : {64, 129, 2100})
+      for (const Add add : {Add::nothing, Add::bias, Add::itself}) check(1, n, 261, add);
+  });
+}
+
+TEST(SmallGemm, KeepsNan) {
+  on_every_target([] {
+    const std::vector<float> a = {0, nan}, b(2 * 40, 0.0f);
+    std::vector<float> c(40), p(static_cast<size_t>(packed_floats(2, 40)));
+    small_gemm(1, 40, 2, a.data(), 2, b.data(), 40, nullptr, 0, c.data(), 40);
+    for (float v : c) EXPECT_TRUE(std::isnan(v));
+    pack_b(2, 40, b.data(), 40, false, p.data());
+    packed_gemm(1, 40, 2, a.data(), 2, p.data(), nullptr, 0, c.data(), 40);
+    for (float v : c) EXPECT_TRUE(std::isnan(v));
+  });
+}
+
+}  // namespace
+}  // namespace dl4::kernels

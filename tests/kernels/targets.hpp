@@ -1,0 +1,88 @@
+// For tests of SIMD kernels: every instruction set in turn, and arrays that end where reading further is a crash.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "kernels/simd.hpp"
+
+#include "hwy/highway.h"
+
+namespace dl4::kernels {
+
+inline constexpr float inf = std::numeric_limits<float>::infinity();
+inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// f() once on each instruction set that this processor has and the kernels are built for.
+template <class F>
+void on_every_target(const F &f) {
+  const int64_t all = hwy::SupportedTargets() & HWY_TARGETS;
+  for (int64_t left = all; left != 0; left &= left - 1) {
+    const int64_t target = left & -left;
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    f();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// n elements right before a page that must not be touched, and a guard word in front.
+template <class T>
+class Edge {
+ public:
+  explicit Edge(int64_t n) : n_(static_cast<size_t>(n)) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), room = n_ * sizeof(T) + sizeof guard;
+    bytes_ = (room + page - 1) / page * page + page;
+    base_ = static_cast<char *>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (base_ == MAP_FAILED) throw std::bad_alloc();
+    mprotect(base_ + bytes_ - page, page, PROT_NONE);
+    data_ = reinterpret_cast<T *>(base_ + bytes_ - page) - n_;
+    std::memcpy(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard);
+  }
+  explicit Edge(const std::vector<T> &v) : Edge(static_cast<int64_t>(v.size())) { std::copy(v.begin(), v.end(), data_); }
+  ~Edge() {
+    EXPECT_EQ(0, std::memcmp(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard)) << "guard word";
+    munmap(base_, bytes_);
+  }
+  Edge(const Edge &) = delete;
+  Edge &operator=(const Edge &) = delete;
+  operator T *() { return data_; }
+  T *data() { return data_; }
+  int64_t size() const { return static_cast<int64_t>(n_); }
+  std::vector<T> vector() const { return {data_, data_ + n_}; }
+
+ private:
+  static constexpr uint64_t guard = 0x5afe5afe5afe5afe;
+  size_t n_, bytes_;
+  char *base_;
+  T *data_;
+};
+
+inline std::vector<float> random_floats(int64_t n, float low = -2, float high = 2, uint32_t seed = 1) {
+  std::mt19937 g(seed);
+  std::uniform_real_distribution<float> d(low, high);
+  std::vector<float> v(static_cast<size_t>(n));
+  for (float &x : v) x = d(g);
+  return v;
+}
+
+// Both NaN, or within `relative` of the larger plus `absolute`.
+inline ::testing::AssertionResult near(double expected, double got, double relative = 1e-5, double absolute = 1e-6) {
+  if (std::isnan(expected) && std::isnan(got)) return ::testing::AssertionSuccess();
+  if (expected == got) return ::testing::AssertionSuccess();
+  if (std::fabs(expected - got) <= relative * std::fabs(expected) + absolute) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "expected " << expected << ", got " << got;
+}
+
+}  // namespace dl4::kernels

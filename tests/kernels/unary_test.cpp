@@ -1,0 +1,250 @@
+// Functions of one value against double precision: accuracy, special values, gradients, every length and instruction set.
+#include <array>
+#include <functional>
+
+#include "kernels/elementwise.hpp"
+#include "targets.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+using Params = std::array<float, 3>;
+
+double clip(double x, double a, double b) { return std::isnan(x) ? x : x < a ? a : x > b ? b : x; }
+double positive(double x) { return std::isnan(x) || x > 0 ? x : 0; }
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double softplus(double x) { return std::log1p(std::exp(-std::fabs(x))) + positive(x); }
+
+double reference(Unary f, const Params &p, double x) {
+  const double a = p[0], b = p[1], c = p[2];
+  switch (f) {
+    case Unary::neg: return -x;
+    case Unary::abs: return std::fabs(x);
+    case Unary::sign: return std::isnan(x) ? x : (x > 0) - (x < 0);
+    case Unary::square: return x * x;
+    case Unary::sqrt: return std::sqrt(x);
+    case Unary::rsqrt: return 1 / std::sqrt(x);
+    case Unary::reciprocal: return 1 / x;
+    case Unary::exp: return std::exp(x);
+    case Unary::expm1: return std::expm1(x);
+    case Unary::log: return std::log(x);
+    case Unary::log1p: return std::log1p(x);
+    case Unary::sin: return std::sin(x);
+    case Unary::cos: return std::cos(x);
+    case Unary::floor: return std::floor(x);
+    case Unary::ceil: return std::ceil(x);
+    case Unary::round: return std::nearbyint(x);
+    case Unary::erf: return std::erf(x);
+    case Unary::relu: return positive(x);
+    case Unary::relu6: return clip(x, 0, 6);
+    case Unary::leaky_relu: return x > 0 ? x : a * x;
+    case Unary::relu_general: {
+      const double y = std::isnan(x) || x > c ? x : 0;
+      return (std::isinf(b) ? y : clip(y, 0, b)) - (a == 0 ? 0 : a * positive(c - x));
+    }
+    case Unary::elu: return x > 0 ? x : a * std::expm1(x);
+    case Unary::selu: return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x));
+    case Unary::celu: return x > 0 ? x : a * std::expm1(x / a);
+    case Unary::sigmoid: return sigmoid(x);
+    case Unary::log_sigmoid: return -softplus(-x);
+    case Unary::tanh: return std::tanh(x);
+    case Unary::softplus: return softplus(x);
+    case Unary::softsign: return std::isinf(x) ? std::copysign(1, x) : x / (1 + std::fabs(x));
+    case Unary::gelu: return x < -1e3 ? 0 : 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Unary::gelu_tanh: return x < -1e3 ? 0 : x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    case Unary::silu: return x < -1e3 ? 0 : x * sigmoid(x);
+    case Unary::mish: return x < -1e3 ? 0 : x * std::tanh(softplus(x));
+    case Unary::hard_sigmoid: return clip(x + 3, 0, 6) / 6;
+    case Unary::hard_sigmoid_v1: return clip(0.2 * x + 0.5, 0, 1);
+    case Unary::hard_silu: return x < -1e3 ? 0 : x * clip(x + 3, 0, 6) / 6;
+    case Unary::hard_tanh: return clip(x, -1, 1);
+    case Unary::tanh_shrink: return x - std::tanh(x);
+    case Unary::hard_shrink: return std::fabs(x) <= a ? 0 : x;
+    case Unary::soft_shrink: return x > a ? x - a : x < -a ? x + a : std::isnan(x) ? x : 0;
+    case Unary::threshold: return x <= a ? b : x;
+    case Unary::squareplus: return (x + std::sqrt(x * x + a)) / 2;
+    case Unary::sparse_plus: return x <= -1 ? 0 : x >= 1 ? x : (x + 1) * (x + 1) / 4;
+    case Unary::sparse_sigmoid: return clip(0.5 * (x + 1), 0, 1);
+    case Unary::clip: return clip(x, a, b);
+    case Unary::scale_shift: return a * x + b;
+    case Unary::count_: break;
+  }
+  return 0;
+}
+
+Params params_of(Unary f) {
+  switch (f) {
+    case Unary::leaky_relu: return {0.3f};
+    case Unary::relu_general: return {0.25f, 1.5f, 0.5f};
+    case Unary::elu: return {1.5f};
+    case Unary::celu: return {0.75f};
+    case Unary::hard_shrink:
+    case Unary::soft_shrink: return {0.5f};
+    case Unary::threshold: return {0.25f, -7};
+    case Unary::squareplus: return {4};
+    case Unary::clip: return {-0.5f, 1.25f};
+    case Unary::scale_shift: return {2.5f, -1};
+    default: return {};
+  }
+}
+
+template <class F>
+void for_every_unary(const F &f) {
+  for (int i = 0; i < static_cast<int>(Unary::count_); ++i) {
+    SCOPED_TRACE(std::string(unary_table[static_cast<size_t>(i)].name));
+    f(static_cast<Unary>(i));
+  }
+}
+
+// Formulas that Keras writes with a cancellation in float32 as well.
+bool cancels(Unary f) { return f == Unary::tanh_shrink || f == Unary::squareplus || f == Unary::scale_shift; }
+
+TEST(Unary, EveryLengthMatchesDouble) {
+  on_every_target([] {
+    for_every_unary([](Unary f) {
+      const Params p = params_of(f);
+      for (int64_t n = 0; n <= 70; ++n) {
+        Edge<float> x(random_floats(n, -5, 5, static_cast<uint32_t>(n))), y(n);
+        unary(f, p.data(), x, y, n);
+        for (int64_t i = 0; i < n; ++i)
+          ASSERT_TRUE(near(reference(f, p, static_cast<double>(x[i])), static_cast<double>(y[i]), 2e-6, 1e-6)) << x[i];
+        const auto apart = y.vector();
+        unary(f, p.data(), x, x, n);
+        if (n > 0) {
+          ASSERT_EQ(0, std::memcmp(apart.data(), x.data(), apart.size() * sizeof(float))) << "in place";
+        }
+      }
+    });
+  });
+}
+
+TEST(Unary, SpecialValues) {
+  const float values[] = {nan, -nan, inf, -inf, 0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, 1e-30f, -1e-30f, 88.5f, -88, 100, -100, 1e5f, -1e5f};
+  on_every_target([&] {
+    for_every_unary([&](Unary f) {
+      const Params p = params_of(f);
+      for (const float v : values) {
+        float y = 0;
+        unary(f, p.data(), &v, &y, 1);
+        const double want = reference(f, p, static_cast<double>(v));
+        const double rounded = static_cast<double>(static_cast<float>(want));
+        const bool overflows = f == Unary::gelu_tanh || f == Unary::squareplus;  // a power on the way does, in float
+        if (overflows && std::fabs(v) > 1e30f) continue;
+        ASSERT_TRUE(near(rounded, static_cast<double>(y), 4e-6, 1e-37 + (cancels(f) && std::isfinite(v) ? 1e-7 * std::fabs(static_cast<double>(v)) + 1e-6 : 0))) << v;
+        if (std::isnan(v)) {
+          ASSERT_TRUE(std::isnan(y));
+        }
+      }
+    });
+  });
+}
+
+// The largest error in units of the last place over [low, high].
+double worst_ulp(Unary f, float low, float high, bool logarithmic = false) {
+  const int64_t n = 200000;
+  auto x = random_floats(n, logarithmic ? std::log(low) : low, logarithmic ? std::log(high) : high);
+  if (logarithmic)
+    for (float &v : x) v = std::exp(v);
+  std::vector<float> y(x.size());
+  const Params p = params_of(f);
+  unary(f, p.data(), x.data(), y.data(), n);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double want = reference(f, p, static_cast<double>(x[i]));
+    const float nearest = static_cast<float>(want);
+    if (std::fabs(nearest) < 1.2e-38f) continue;
+    const double ulp = static_cast<double>(std::nextafter(std::fabs(nearest), inf) - std::fabs(nearest));
+    worst = std::max(worst, std::fabs(want - static_cast<double>(y[i])) / ulp);
+  }
+  return worst;
+}
+
+TEST(Unary, Accuracy) {
+  on_every_target([] {
+    EXPECT_LT(worst_ulp(Unary::exp, -87, 88.7f), 2);
+    EXPECT_LT(worst_ulp(Unary::expm1, -5, 5), 4);
+    EXPECT_LT(worst_ulp(Unary::expm1, 1e-30f, 1, true), 4);
+    EXPECT_LT(worst_ulp(Unary::log, 1e-37f, 1e38f, true), 2);
+    EXPECT_LT(worst_ulp(Unary::log, 0.5f, 2), 2);
+    EXPECT_LT(worst_ulp(Unary::log1p, 1e-30f, 1e30f, true), 3);
+    EXPECT_LT(worst_ulp(Unary::log1p, -0.999f, 1), 3);
+    EXPECT_LT(worst_ulp(Unary::tanh, -12, 12), 4);
+    EXPECT_LT(worst_ulp(Unary::tanh, 1e-30f, 1, true), 4);
+    EXPECT_LT(worst_ulp(Unary::sigmoid, -87, 20), 4);
+    EXPECT_LT(worst_ulp(Unary::softplus, -80, 80), 4);
+    EXPECT_LT(worst_ulp(Unary::log_sigmoid, -80, 80), 4);
+    EXPECT_LT(worst_ulp(Unary::erf, -5, 5), 4);
+    EXPECT_LT(worst_ulp(Unary::gelu, -4, 5), 32);
+    EXPECT_LT(worst_ulp(Unary::silu, -80, 80), 4);
+    EXPECT_LT(worst_ulp(Unary::mish, -80, 80), 8);
+  });
+}
+
+TEST(Unary, SineOfAnySize) {
+  on_every_target([] {
+    for (const Unary f : {Unary::sin, Unary::cos})
+      for (const float scale : {1.0f, 1e3f, 1e6f, 1e20f}) {
+        Edge<float> x(random_floats(37, -scale, scale)), y(37);
+        unary(f, nullptr, x, y, 37);
+        for (int i = 0; i < 37; ++i)
+          ASSERT_TRUE(near(reference(f, {}, static_cast<double>(x[i])), static_cast<double>(y[i]), 0, 2e-7)) << x[i];
+      }
+  });
+}
+
+TEST(UnaryGrad, MatchesTheSlopeInDouble) {
+  on_every_target([] {
+    for_every_unary([](Unary f) {
+      const Params p = params_of(f);
+      for (const int64_t n : {0, 1, 3, 7, 16, 33, 70}) {
+        const bool positive_only = f == Unary::log || f == Unary::sqrt || f == Unary::rsqrt || f == Unary::log1p;
+        Edge<float> x(random_floats(n, positive_only ? 0.2f : -4, 4, static_cast<uint32_t>(n) + 5)), y(n), dx(n);
+        Edge<float> dy(random_floats(n, 0.5f, 2, 9));
+        unary(f, p.data(), x, y, n);
+        float *from = grad_from(f, p.data()) == GradFrom::input ? x.data() : y.data();
+        unary_grad(f, p.data(), dy, from, dx, n);
+        for (int64_t i = 0; i < n; ++i) {
+          const double at = static_cast<double>(x[i]), e = 1e-4;
+          const double up = reference(f, p, at + e), down = reference(f, p, at - e), mid = reference(f, p, at);
+          if (std::fabs((up - mid) - (mid - down)) > 1e-5) continue;  // a kink
+          const double want = static_cast<double>(dy[i]) * (up - down) / (2 * e);
+          ASSERT_TRUE(near(want, static_cast<double>(dx[i]), 2e-5, 2e-6)) << "x " << x[i];
+        }
+        const auto apart = dx.vector();
+        unary_grad(f, p.data(), dy, from, from, n);
+        for (int64_t i = 0; i < n; ++i) ASSERT_EQ(apart[static_cast<size_t>(i)], from[i]) << "in place";
+      }
+    });
+  });
+}
+
+TEST(UnaryGrad, Kinks) {
+  auto at = [](Unary f, Params p, float v) {
+    float one = 1, d = 0;
+    unary_grad(f, p.data(), &one, &v, &d, 1);
+    return d;
+  };
+  on_every_target([&] {
+    EXPECT_EQ(0, at(Unary::relu, {}, 0));
+    EXPECT_EQ(0, at(Unary::relu6, {}, 6));
+    EXPECT_EQ(0.3f, at(Unary::leaky_relu, {0.3f}, 0));
+    EXPECT_EQ(0, at(Unary::relu_general, {0, inf, 0}, 0));
+    EXPECT_EQ(0.25f, at(Unary::relu_general, {0.25f, inf, 0}, 0));
+    EXPECT_EQ(0, at(Unary::relu_general, {0, 6, 0}, 6));
+    EXPECT_EQ(1, at(Unary::relu_general, {0, 5, 0}, 5));
+    EXPECT_EQ(1, at(Unary::hard_tanh, {}, 1));
+    EXPECT_EQ(0, at(Unary::abs, {}, 0));
+    EXPECT_TRUE(std::isnan(at(Unary::relu, {}, nan)));
+    EXPECT_TRUE(std::isnan(at(Unary::relu6, {}, nan)));
+    EXPECT_TRUE(std::isnan(at(Unary::sigmoid, {}, nan)));
+  });
+}
+
+TEST(UnaryGrad, ALeakWithoutSlopeLooksAtTheInput) {
+  const float flat[] = {0}, some[] = {0.1f};
+  EXPECT_EQ(GradFrom::input, grad_from(Unary::leaky_relu, flat));
+  EXPECT_EQ(GradFrom::output, grad_from(Unary::leaky_relu, some));
+}
+
+}  // namespace
+}  // namespace dl4::kernels

@@ -1,0 +1,165 @@
+// Convolution and its gradients: geometry, groups, dilation, candidates, refusals.
+#include "every_way.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using namespace every_way;
+
+// Padding from its definition: how many cells stand before the first one.
+int64_t before(int64_t n, int64_t k, int64_t s, int64_t d, Padding p) {
+  if (p == Padding::valid) return 0;
+  if (p == Padding::causal) return (k - 1) * d;
+  int64_t out = (n + s - 1) / s;
+  return std::max<int64_t>((out - 1) * s + (k - 1) * d + 1 - n, 0) / 2;
+}
+
+int64_t length(int64_t n, int64_t k, int64_t s, int64_t d, Padding p) {
+  return p == Padding::valid ? (n - (k - 1) * d - 1) / s + 1 : (n + s - 1) / s;
+}
+
+std::vector<Array> naive(const std::vector<Array> &in, const Conv &how) {
+  const Array &x = in[0], &w = in[1];
+  auto [sh, sw] = how.strides;
+  auto [dh, dw] = how.dilation;
+  Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
+  int64_t top = before(x.shape[1], w.shape[0], sh, dh, rows);
+  int64_t left = before(x.shape[2], w.shape[1], sw, dw, how.padding);
+  int64_t n = x.shape[0], oh = length(x.shape[1], w.shape[0], sh, dh, rows);
+  int64_t ow = length(x.shape[2], w.shape[1], sw, dw, how.padding);
+  int64_t c = x.shape[3], f = w.shape[3], each = w.shape[2], filters = f / how.groups;
+  Array y = zeros({n, oh, ow, f});
+  for (int64_t b = 0; b < n; ++b)
+    for (int64_t i = 0; i < oh; ++i)
+      for (int64_t j = 0; j < ow; ++j)
+        for (int64_t o = 0; o < f; ++o) {
+          double s = in.size() > 2 ? in[2][o] : 0;
+          for (int64_t k = 0; k < w.shape[0]; ++k)
+            for (int64_t l = 0; l < w.shape[1]; ++l) {
+              int64_t h = i * sh + k * dh - top, v = j * sw + l * dw - left;
+              if (h < 0 || h >= x.shape[1] || v < 0 || v >= x.shape[2]) continue;
+              for (int64_t q = 0; q < each; ++q)
+                s += x[((b * x.shape[1] + h) * x.shape[2] + v) * c + o / filters * each + q] *
+                     w[((k * w.shape[1] + l) * each + q) * f + o];
+            }
+          y[((b * oh + i) * ow + j) * f + o] = s;
+        }
+  return {y};
+}
+
+Case conv_case(std::string name, Shape x, Shape w, Conv how, bool bias = true) {
+  Case c;
+  c.name = std::move(name);
+  c.inputs = {{x}, {w, DType::f32, true}};
+  if (bias) c.inputs.push_back({{w[3]}, DType::f32, true});
+  c.emit = [=](Emit &e, const std::vector<Id> &in) {
+    return std::vector<Id>{conv(e, in[0], in[1], bias ? in[2] : none, how)};
+  };
+  c.reference = [=](const std::vector<Array> &in) { return naive(in, how); };
+  c.kernels = {"dnnl_conv", "reference_conv", "dnnl_conv_data", "reference_conv_data", "dnnl_conv_weights",
+               "reference_conv_weights"};
+  return c;
+}
+
+TEST(Conv, Paddings) {
+  for (Padding p : {Padding::valid, Padding::same, Padding::causal})
+    for (int64_t n : {5, 8}) check(conv_case(text("rows ", n), {2, n, n + 1, 3}, {3, 2, 3, 4}, {{1, 1}, {1, 1}, p}));
+}
+
+TEST(Conv, StridesAndDilation) {
+  for (Padding p : {Padding::valid, Padding::same, Padding::causal}) {
+    check(conv_case("stride", {2, 7, 8, 2}, {3, 3, 2, 3}, {{2, 3}, {1, 1}, p}));
+    check(conv_case("dilation", {2, 7, 8, 2}, {3, 3, 2, 3}, {{1, 1}, {2, 3}, p}));
+    check(conv_case("stride and dilation", {1, 9, 8, 2}, {3, 2, 2, 3}, {{2, 2}, {2, 3}, p}));
+  }
+  check(conv_case("pointwise with a stride", {2, 5, 6, 3}, {1, 1, 3, 4}, {{2, 2}, {1, 1}, Padding::same}));
+  check(conv_case("rows left over", {1, 8, 9, 2}, {2, 2, 2, 2}, {{3, 4}, {1, 1}, Padding::valid}, false));
+}
+
+TEST(Conv, Groups) {
+  check(conv_case("groups", {2, 5, 5, 6}, {3, 3, 2, 9}, {{1, 1}, {1, 1}, Padding::same, 3}));
+  check(conv_case("depthwise", {2, 5, 5, 4}, {3, 3, 1, 8}, {{1, 1}, {1, 1}, Padding::valid, 4}, false));
+}
+
+TEST(Conv, OneAxis) {
+  check(conv_case("one row", {3, 1, 9, 2}, {1, 3, 2, 5}, {{1, 1}, {1, 2}, Padding::causal}));
+}
+
+TEST(Conv, Large) {
+  Case c = conv_case("large", {3, 14, 14, 32}, {3, 3, 32, 48}, {{1, 1}, {1, 1}, Padding::same});
+  c.gradient = false;
+  c.tolerance = 1e-5;
+  check(c);
+}
+
+TEST(Conv, FreeSizes) {
+  Case c = conv_case("free", {2, 6, 7, 3}, {3, 3, 3, 4}, {{2, 1}, {1, 1}, Padding::same});
+  c.free_axes = {0, 1, 2};
+  check(c);
+}
+
+TEST(Conv, ZeroSizes) {
+  check(conv_case("no images", {0, 5, 5, 2}, {3, 3, 2, 3}, {}));
+  check(conv_case("no rows", {2, 0, 5, 2}, {3, 3, 2, 3}, {{1, 1}, {1, 1}, Padding::same}));
+  check(conv_case("no channels", {2, 4, 5, 0}, {3, 3, 0, 3}, {{1, 1}, {1, 1}, Padding::same}));
+}
+
+TEST(Conv, KeepsNaN) {
+  Case c = conv_case("NaN", {2, 5, 5, 2}, {3, 3, 2, 3}, {});
+  auto in = draw(c, 3);
+  in[0][7] = std::nan("");
+  check_forward(c, in);
+}
+
+TEST(Conv, FusedActivationHasTheSameBits) {
+  Case c = conv_case("fused", {3, 9, 9, 5}, {3, 3, 5, 7}, {{1, 1}, {1, 1}, Padding::same});
+  auto in = draw(c, 4);
+  for (Unary f : {Unary::relu, Unary::tanh, Unary::leaky_relu, Unary::gelu}) {
+    Program p;
+    Emit e(p);
+    auto ids = declare(e, c);
+    Id plain = c.emit(e, ids)[0];
+    Id apart = unary(e, f, plain, {0.3f});
+    auto op = p.steps[0].op->with_activation(f, {0.3f});
+    ASSERT_TRUE(op);
+    EXPECT_NE(op->attributes(), p.steps[0].op->attributes());
+    EXPECT_FALSE(op->with_activation(f, {}));
+    EXPECT_FALSE(op->with_bias());
+    Id fused = e.value(op, p.steps[0].src);
+    e.output(apart);
+    e.output(fused);
+    std::map<Id, Tensor> values;
+    for (size_t i = 0; i < ids.size(); ++i) values[ids[i]] = to_tensor(in[i], DType::f32);
+    for (const Way &way : ways(c)) {
+      auto got = evaluate(p, values, {ids[1], ids[2]}, way);
+      ASSERT_EQ(0, std::memcmp(got[apart].data.get(), got[fused].data.get(), static_cast<size_t>(got[fused].bytes())))
+          << to_string(way);
+    }
+  }
+}
+
+TEST(Conv, Refusals) {
+  auto refuse = [](Shape x, Shape w, Conv how, const std::string &words) {
+    auto emit = [&](Emit &e) { conv(e, e.input("x", DType::f32, x), e.input("w", DType::f32, w), none, how); };
+    expect_refusal(emit, words);
+  };
+  refuse({1, 3, 8, 2}, {5, 5, 2, 3}, {}, "kernel_size 5 does not fit in 3");
+  refuse({1, 8, 8, 2}, {5, 5, 2, 3}, {{1, 1}, {2, 2}},
+         "kernel_size 5 (9 cells with dilation_rate 2) does not fit in 8");
+  refuse({1, 8, 8, 3}, {3, 3, 2, 3}, {}, "expected 2 input channels, got 3");
+  refuse({1, 8, 8, 3}, {3, 3, 1, 4}, {{1, 1}, {1, 1}, Padding::same, 3},
+         "filters must be divisible by the number of groups");
+  refuse({1, 8, 8, 4}, {3, 3, 1, 3}, {{1, 1}, {1, 1}, Padding::same, 3},
+         "channels must be divisible by the number of groups");
+  refuse({1, 8, 2}, {3, 3, 2, 3}, {}, "expected an input of 4 axes");
+  refuse({1, 8, 8, 2}, {3, 3, 2, 3}, {{0, 1}}, "strides must be at least 1, got 0");
+  refuse({1, 8, 8, 2}, {3, 3, 2, 3}, {{1, 1}, {1, -2}}, "dilation_rate must be at least 1, got -2");
+  expect_refusal(
+      [](Emit &e) {
+        conv(e, e.input("x", DType::i32, {1, 4, 4, 1}), e.input("w", DType::f32, {1, 1, 1, 1}), none, {});
+      },
+      "wants float32, got int32");
+}
+
+}  // namespace
+}  // namespace dl4::ops

@@ -147,12 +147,8 @@ class MatMulOp final : public Op {
     g.bias = site.src.size() > 2;
     g.epilogue = activation_.epilogue();
     auto b_constant = constant_source(site, 1);
-    if (out.elements() == 0) return product(site, g, 0);  // its leading dimensions may be 0
+    if (out.elements() == 0) return nothing();
     auto axes = batch_axes(a, b, out);
-    if (axes.size() == 1 && axes[0].step_b == 0 && axes[0].step_a == g.m * g.k && !g.trans_a) {
-      g.m *= axes[0].size;  // the rows of all items are one product
-      axes.clear();
-    }
     g.stride_c = g.m * g.n;
     if (axes.size() > 1) {
       g.batch = out.elements() / g.stride_c;

@@ -2,10 +2,9 @@
 #include "ops/products.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/tensor.hpp"
-#include "kernels/blas.hpp"
+#include "kernels/gemm_cut.hpp"
 #include "kernels/small_gemm.hpp"
 
 namespace dl4::ops {
@@ -16,67 +15,36 @@ using kernels::Gemm;
 using kernels::Kernel;
 using kernels::Run;
 
-// A rectangle of one item of the batch.
-struct Piece {
-  int64_t item, row, rows, col, cols;
-};
+// How our own kernels cut: rows, or columns when there are few rows to share B among.
+kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, 32); }
 
-// How our own kernels cut: all rows of all items in a line, or the columns when there are few rows to share B among.
-struct Cut {
-  bool by_columns;
-  int64_t slices;
-
-  Cut(const Gemm &g, int64_t slices) {
-    int64_t rows = g.batch * g.m;
-    by_columns = g.batch == 1 && g.m <= 64 && g.n >= 64 * slices;
-    this->slices = std::max<int64_t>(1, std::min(slices, by_columns ? (g.n + 31) / 32 : rows));
-  }
-
-  template <class F>
-  void each(const Gemm &g, int64_t slice, F f) const noexcept {
-    if (by_columns) {
-      auto [begin, end] = kernels::part(g.n, slices, slice, 32);
-      if (begin < end) f(Piece{0, 0, g.m, begin, end - begin});
-      return;
-    }
-    auto [begin, end] = kernels::part(g.batch * g.m, slices, slice);
-    // An epilogue wants its rows still in cache.
-    int64_t most = g.epilogue ? std::max<int64_t>(8, 16384 / g.n / 8 * 8) : g.m;
-    while (begin < end) {
-      int64_t row = begin % g.m, rows = std::min({end - begin, g.m - row, most});
-      f(Piece{begin / g.m, row, rows, 0, g.n});
-      begin += rows;
-    }
-  }
-};
-
-void finish(const Gemm &g, const Piece &p, float *c) noexcept {
-  if (!g.epilogue) return;
-  if (p.cols == g.ldc) return g.epilogue(c, p.rows * p.cols);
-  for (int64_t i = 0; i < p.rows; ++i) g.epilogue(c + i * g.ldc, p.cols);
-}
-
-struct Pointers {
-  const float *a, *b, *bias;
-  float *c;
-};
-
-Pointers at(const Gemm &g, const Run &r, const Piece &p) noexcept {
+// Calls f(a, b, bias, c, rows, cols, first column) for the pieces of one slice, and the epilogue for each.
+template <class F>
+void each_piece(const Gemm &g, const kernels::GemmCut &cut, int64_t slice, const Run &r, F f) noexcept {
+  kernels::GemmPart p = cut.part_of(g, slice);
+  if (p.cols() == 0) return;
+  // An epilogue wants its rows still in cache.
+  int64_t most = g.epilogue ? std::max<int64_t>(8, 16384 / p.cols() / 8 * 8) : p.rows();
   const float *bias = g.bias ? r.src<float>(2) : nullptr;
-  return {r.src<float>(0) + p.item * g.stride_a + (g.trans_a ? p.row : p.row * g.lda),
-          r.src<float>(1) + p.item * g.stride_b + (g.trans_b ? p.col * g.ldb : p.col), bias ? bias + p.col : nullptr,
-          r.dst<float>(g.bias ? 3 : 2) + p.item * g.stride_c + p.row * g.ldc + p.col};
+  for (int64_t item = p.item0; item < p.item1; ++item) {
+    for (int64_t row = p.row0; row < p.row1; row += most) {
+      int64_t rows = std::min(most, p.row1 - row);
+      const float *a = r.src<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
+      const float *b = r.src<float>(1) + item * g.stride_b + (g.trans_b ? p.col0 * g.ldb : p.col0);
+      float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + row * g.ldc + p.col0;
+      f(a, b, bias ? bias + p.col0 : nullptr, c, rows, p.cols(), p.col0);
+      kernels::apply(g.epilogue, c, rows, p.cols(), g.ldc);
+    }
+  }
 }
 
 std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
   if (g.trans_a) return nullptr;
-  Cut cut(g, slices);
-  return kernels::make_kernel("small_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    cut.each(g, slice, [&](const Piece &p) {
-      Pointers at_ = at(g, r, p);
-      auto f = g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
-      f(p.rows, p.cols, g.k, at_.a, g.lda, at_.b, g.ldb, at_.bias, 0, at_.c, g.ldc);
-      finish(g, p, at_.c);
+  auto cut = cut_own(g, slices);
+  return kernels::make_kernel("own gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
+    auto multiply = g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
+    each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
+      multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
     });
   });
 }
@@ -97,32 +65,28 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
   };
   std::string format = text("panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
   auto form = b->forms ? b->forms->get(format, make) : make();
-  Cut cut(g, slices);
-  return kernels::make_kernel("packed_gemm", cut.slices, [g, cut, form](int64_t slice, const Run &r) noexcept {
+  auto cut = cut_own(g, slices);
+  return kernels::make_kernel("own gemm, packed", cut.slices, [g, cut, form](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const Panels &>(*form).data.as<float>();
-    cut.each(g, slice, [&](const Piece &p) {
-      Pointers at_ = at(g, r, p);
-      kernels::packed_gemm(p.rows, p.cols, g.k, at_.a, g.lda, panels + p.col * g.k, at_.bias, 0, at_.c, g.ldc);
-      finish(g, p, at_.c);
+    each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
+      kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
     });
   });
 }
 
 std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
-  Cut cut(g, slices);
-  return kernels::make_kernel("reference_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    cut.each(g, slice, [&](const Piece &p) {
-      Pointers at_ = at(g, r, p);
-      for (int64_t i = 0; i < p.rows; ++i) {
-        for (int64_t j = 0; j < p.cols; ++j) {
-          double s = at_.bias ? at_.bias[j] : 0;
+  auto cut = cut_own(g, slices);
+  return kernels::make_kernel("reference gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
+    each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+          double s = bias ? bias[j] : 0;
           for (int64_t l = 0; l < g.k; ++l)
-            s += static_cast<double>(at_.a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
-                 at_.b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
-          at_.c[i * g.ldc + j] = static_cast<float>(s);
+            s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
+                 b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
+          c[i * g.ldc + j] = static_cast<float>(s);
         }
       }
-      finish(g, p, at_.c);
     });
   });
 }
@@ -151,7 +115,8 @@ double product_microseconds(const Gemm &g) {
   return batch * std::max(flops / 60e3, bytes / 20e3);
 }
 
-int64_t product_slices(const Site &site, const Gemm &g) {
+int64_t product_slices(const Site &site, const Gemm &given) {
+  Gemm g = kernels::dense(given);
   int64_t parts = std::max(g.batch * g.m, (g.n + 31) / 32);
   return std::max<int64_t>(1, site.cutting.slices(parts, product_microseconds(g)));
 }

@@ -1,0 +1,33 @@
+// The safetensors format: named tensors and a string-to-string metadata map, and nothing that can run.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/tensor.hpp"
+
+namespace dl4::io {
+
+struct Archive {
+  std::map<std::string, std::string> metadata;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+
+  // Refuses with CORRUPT_FILE, naming the tensor.
+  const Tensor &at(const std::string &name) const;
+};
+
+// With a checksum per tensor in the metadata ("checksums").
+std::string write_archive(const Archive &a);
+// Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets; and, with `verify`,
+// checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes.
+Archive read_archive(std::span<const std::byte> bytes, bool verify);
+
+// JSON from an untrusted text: refuses with `code` what is not JSON, is nested deeper than 64, or is not an object.
+Json parse_object(std::string_view text, Code code, const char *what);
+
+}  // namespace dl4::io

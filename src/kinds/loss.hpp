@@ -6,6 +6,17 @@
 
 namespace dl4::kinds {
 
+// Keras's words for how loss values become one number; mean is sum_over_batch_size, none trains like sum.
+enum class Reduction { sum_over_batch_size, sum, none, mean, mean_with_sample_weight };
+
+template <>
+struct Convert<Reduction> {
+  static constexpr const char *type = "str";
+  static const std::vector<std::string> &words();
+  static Reduction from(const Json &j);  // null is none
+  static Json to(Reduction r) { return words()[static_cast<size_t>(r)]; }
+};
+
 // Per-item losses or metric values: any leading axes; `valid` (bool, same shape) leaves items out, or none.
 struct Items {
   ops::Id value = ops::none;
@@ -15,14 +26,25 @@ struct Items {
 class Loss : public Kind {
  public:
   static constexpr const char *category = "loss";
-  std::string reduction = "sum_over_batch_size";
+  Reduction reduction = Reduction::sum_over_batch_size;
   // Loss values, already averaged over the last axis where Keras does.
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
-  // The dtype and shape that targets must have for predictions of `shape`; free dims where any will do.
+  // The shape that targets must have for predictions of `shape`; free dims where any will do. Any dtype will do, and a
+  // last axis of 1 may be there or be left out.
   virtual Shape target_shape(const Shape &prediction) const { return prediction; }
   // Keras's reduction with sample weights (leading axes of the items) and the prediction's mask; either may be none.
   ops::Id scalar(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };
+
+inline auto loss_fields() {
+  return std::tuple{field("reduction", &Loss::reduction)
+                        .otherwise("sum_over_batch_size")
+                        .one_of(Convert<Reduction>::words())
+                        .doc("how the values of a batch become one number; null is another word for none")};
+}
+
+// Is `identifier` Keras's "crossentropy" or "ce", the loss is chosen by the shapes; else it is parsed. null gives null.
+Of<Loss> loss_for(const Json &identifier, const Shape &y_true, const Shape &y_pred);
 
 // total / count over all batches of an epoch is the metric.
 struct Mean {
@@ -32,9 +54,50 @@ struct Mean {
 class Metric : public Kind {
  public:
   static constexpr const char *category = "metric";
+  std::optional<std::string> given_name;
   // Keras's name of it in logs: "accuracy", "mean_squared_error".
-  virtual std::string log_name() const = 0;
-  virtual Mean mean(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const = 0;
+  std::string log_name() const { return given_name ? *given_name : usual_name(); }
+  virtual std::string usual_name() const = 0;
+  virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
+  Mean mean(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };
+
+inline auto metric_fields() {
+  return std::tuple{field("name", &Metric::given_name).otherwise(nullptr).doc("name in logs and history")};
+}
+
+// A metric as it is given to a trainer: a string is its name in logs too ("mse"), and "accuracy" and "acc" choose by
+// the shapes; else it is parsed.
+Of<Metric> metric_for(const Json &identifier);
+
+// ---- for the kinds -------------------------------------------------------------------------------------------------
+
+// Targets and predictions as float32 of one rank (a last axis of 1 is added to or taken from one of them).
+struct Pair {
+  ops::Id y_true, y_pred;
+};
+Pair aligned(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
+// The same, refusing shapes that differ.
+Pair matched(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
+// x with axes of 1 after its own up to `rank`; a last axis of 1 too many is taken away. `what` is for the refusal when
+// x is not the leading axes of `items`.
+ops::Id leading(ops::Emit &e, ops::Id x, ops::Id items, const char *what);
+// What y_pred was made from, if the last step is a softmax or a sigmoid; else none.
+ops::Id logits_behind(ops::Emit &e, ops::Id y_pred);
+
+ops::Id all_ones(ops::Emit &e, ops::Id like);
+ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other);  // logical and; either may be none
+
+// The metric that is the mean of a loss's items.
+Entry mean_of_loss(const Entry &loss, const char *name, const char *usual_name, const Entry &(*self)());
+
+// Ends the file of a loss: its entry and that of the metric of the same name.
+#define DL4_LOSS(T, usual_name)                                                                \
+  DL4_KIND(T)                                                                                  \
+  const ::dl4::kinds::Entry &entry_of_##T##Metric() {                                          \
+    static const ::dl4::kinds::Entry entry =                                                   \
+        ::dl4::kinds::mean_of_loss(entry_of_##T(), T::name, usual_name, entry_of_##T##Metric); \
+    return entry;                                                                              \
+  }
 
 }  // namespace dl4::kinds

@@ -53,7 +53,7 @@ class PickOp final : public Op {
     want_index("the labels of pick", src[1]);
     const Shape &x = src[0].shape;
     if (x.rank() != 2) fail(Code::shape_mismatch, "pick wants rows (N, C), got ", x);
-    if (x[1] == 0 && x[0] != 0) fail(Code::shape_mismatch, "pick: nothing to pick from in ", x);
+    if (x[1] == 0 && x[0] > 0) fail(Code::shape_mismatch, "pick: nothing to pick from in ", x);
     if (src[1].shape.rank() != 1 || !compatible(src[1].shape, x.first(1)))
       fail(Code::shape_mismatch, "pick wants one label for each row of ", x, ", got ", src[1].shape);
     Shape y = same_shape("pick", x.first(1), src[1].shape);

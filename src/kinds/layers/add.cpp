@@ -8,7 +8,9 @@ struct Add : Merge {
   static constexpr const char *name = "Add";
   static constexpr const char *doc = "The sum of the inputs.";
 
-  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override { return fold(e, ops::Binary::add, parts); }
+  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override {
+    return fold(e, ops::Binary::add, parts);
+  }
 };
 
 }  // namespace

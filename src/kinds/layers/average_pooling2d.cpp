@@ -6,7 +6,8 @@ namespace {
 
 struct AveragePooling2D : Pooling2D {
   static constexpr const char *name = "AveragePooling2D";
-  static constexpr const char *doc = "The mean of each window, channel by channel, over the places that lie inside the image.";
+  static constexpr const char *doc =
+      "The mean of each window, channel by channel, over the places that lie inside the image.";
   static constexpr const char *aliases[] = {"AvgPool2D"};
 
   static auto fields() { return pooling_fields<AveragePooling2D>(nullptr); }

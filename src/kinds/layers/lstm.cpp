@@ -190,7 +190,8 @@ struct LSTM : Layer, KernelAndBias {
       return ops::select(c.e, last, out, c.e.scalar(0));
     }
     if (go_backwards)
-      fail(Code::unsupported, "\"zero_output_for_mask\": not supported together with go_backwards and return_sequences");
+      fail(Code::unsupported,
+           "\"zero_output_for_mask\": not supported together with both go_backwards and return_sequences");
     return where_valid(c.e, mask, out, 0);
   }
 };

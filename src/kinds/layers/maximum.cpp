@@ -8,7 +8,9 @@ struct Maximum : Merge {
   static constexpr const char *name = "Maximum";
   static constexpr const char *doc = "The largest of the inputs; masked places don't count.";
 
-  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override { return fold_valid(e, ops::Binary::max, parts); }
+  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override {
+    return fold_valid(e, ops::Binary::max, parts);
+  }
 };
 
 }  // namespace

@@ -8,7 +8,9 @@ struct Minimum : Merge {
   static constexpr const char *name = "Minimum";
   static constexpr const char *doc = "The smallest of the inputs; masked places don't count.";
 
-  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override { return fold_valid(e, ops::Binary::min, parts); }
+  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override {
+    return fold_valid(e, ops::Binary::min, parts);
+  }
 };
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Orthogonal.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/qr.hpp"
+#include "kernels/random.hpp"
+#include "kinds/initializers/random.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct Orthogonal : RandomInitializer {
+  static constexpr const char *name = "Orthogonal";
+  static constexpr const char *doc =
+      "orthonormal rows or columns, whichever are fewer, of the weight seen as (all axes but the last, last axis)";
+  static constexpr const char *aliases[] = {"OrthogonalInitializer"};
+  double gain = 1;
+
+  static auto fields() {
+    return std::tuple{field("gain", &Orthogonal::gain).otherwise(1.0).doc("factor on the result"), seed_field()};
+  }
+  void fill(Tensor &t, const Seed &graph) const override {
+    if (t.shape.rank() < 2)
+      fail(Code::shape_mismatch, "initializer Orthogonal: expected a weight of rank 2 or more, got shape ", t.shape);
+    int64_t columns = t.shape.last(), rows = t.shape.elements(0, t.shape.rank() - 1);
+    int64_t m = std::max(rows, columns), n = std::min(rows, columns);
+    std::vector<float> a(static_cast<size_t>(m * n));
+    kernels::fill_normal(stream(graph), 0, 0, 1, a.data(), m * n);
+    std::vector<double> q(a.size());
+    kernels::orthonormal(a.data(), m, n, q.data());
+    float *y = t.as<float>();
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        y[r * columns + c] = static_cast<float>(gain * (rows < columns ? q[r * m + c] : q[c * m + r]));
+  }
+};
+
+}  // namespace
+
+DL4_KIND(Orthogonal)
+
+}  // namespace dl4::kinds

@@ -1,0 +1,39 @@
+// MinMaxNorm.
+#include "kinds/initializer.hpp"
+#include "kinds/norm.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct MinMaxNorm : Constraint {
+  static constexpr const char *name = "MinMaxNorm";
+  static constexpr const char *doc = "weights along the axis are scaled towards a norm within [min_value, max_value]";
+  double min_value = 0, max_value = 0, rate = 0;
+  std::vector<int64_t> axis;
+  static auto fields() {
+    return std::tuple{
+        field("min_value", &MinMaxNorm::min_value).otherwise(0.0).at_least(0).doc("least norm"),
+        field("max_value", &MinMaxNorm::max_value).otherwise(1.0).at_least(0).doc("greatest norm"),
+        field("rate", &MinMaxNorm::rate)
+            .otherwise(1.0)
+            .at_least(0)
+            .at_most(1)
+            .doc("how far to go in one update: 1 is all the way"),
+        field("axis", &MinMaxNorm::axis).otherwise(0).doc("axis or axes of one norm"),
+    };
+  }
+  ops::Id apply(ops::Emit &e, ops::Id w) const override {
+    ops::Id norm = norms(e, w, axis);
+    auto number = [&](double v) { return e.scalar(static_cast<float>(v)); };
+    ops::Id within =
+        binary(e, ops::Binary::min, binary(e, ops::Binary::max, norm, number(min_value)), number(max_value));
+    ops::Id wanted = add(e, mul(e, within, number(rate)), mul(e, norm, number(1 - rate)));
+    return mul(e, w, div(e, wanted, add(e, norm, e.scalar(1e-7f))));
+  }
+};
+
+}  // namespace
+
+DL4_KIND(MinMaxNorm)
+
+}  // namespace dl4::kinds

@@ -1,0 +1,18 @@
+// NonNeg.
+#include "kinds/initializer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct NonNeg : Constraint {
+  static constexpr const char *name = "NonNeg";
+  static constexpr const char *doc = "negative weights become 0";
+  static auto fields() { return std::tuple{}; }
+  ops::Id apply(ops::Emit &e, ops::Id w) const override { return binary(e, ops::Binary::max, w, e.scalar(0)); }
+};
+
+}  // namespace
+
+DL4_KIND(NonNeg)
+
+}  // namespace dl4::kinds

@@ -1,0 +1,123 @@
+// What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
+#include "kinds/loss.hpp"
+
+#include "kinds/choice.hpp"
+
+namespace dl4::kinds {
+
+using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
+
+const std::vector<std::string> &Convert<Reduction>::words() {
+  static const std::vector<std::string> all{"sum_over_batch_size", "sum", "none", "mean", "mean_with_sample_weight"};
+  return all;
+}
+
+Reduction Convert<Reduction>::from(const Json &j) {
+  if (j.is_null()) return Reduction::none;
+  const auto &all = words();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (j == all[i]) return static_cast<Reduction>(i);
+  std::string list, near = j.is_string() ? nearest(j.get<std::string>(), all) : "";
+  for (const auto &word : all) list += (list.empty() ? "\"" : ", \"") + word + '"';
+  expected("one of " + list + (near.empty() ? "" : " (did you mean \"" + near + "\"?)"), j);
+}
+
+Pair aligned(Emit &e, Id y_true, Id y_pred) {
+  y_true = cast(e, y_true, DType::f32);
+  y_pred = cast(e, y_pred, DType::f32);
+  int t = e.rank(y_true), p = e.rank(y_pred);
+  // Keras keeps the one axis of 1 in front of a batch of single numbers, and drops it elsewhere.
+  auto narrow = [&](Id &wide, Id &small, int rank) {
+    if (e.shape(wide).last() != 1) return;
+    if (rank == 1)
+      small = reshape(e, small, 1, {1});
+    else
+      wide = squeeze(e, wide, -1 + e.rank(wide));
+  };
+  if (t == p + 1)
+    narrow(y_true, y_pred, p);
+  else if (p == t + 1)
+    narrow(y_pred, y_true, t);
+  return {y_true, y_pred};
+}
+
+Pair matched(Emit &e, Id y_true, Id y_pred) {
+  Pair y = aligned(e, y_true, y_pred);
+  if (!compatible(e.shape(y.y_true), e.shape(y.y_pred)))
+    fail(Code::shape_mismatch, "targets have shape ", e.shape(y_true), ", predictions ", e.shape(y_pred));
+  if (e.rank(y.y_pred) < 1) fail(Code::shape_mismatch, "predictions have no axis: expected at least a batch");
+  return y;
+}
+
+Id leading(Emit &e, Id x, Id items, const char *what) {
+  const Shape given = e.shape(x), s = e.shape(items);
+  if (given.rank() == s.rank() + 1 && given.last() == 1) x = squeeze(e, x, s.rank());
+  int rank = e.rank(x);
+  bool fits = rank <= s.rank();
+  for (int i = 0; fits && i < rank; ++i) {
+    int64_t a = e.shape(x)[i], b = s[i];
+    fits = a == b || a == 1 || a == free_dim || b == free_dim;
+  }
+  if (!fits) fail(Code::shape_mismatch, what, " have shape ", given, ", expected leading axes of ", s);
+  if (rank == s.rank()) return x;
+  Shape tail;
+  for (int i = rank; i < s.rank(); ++i) tail = tail.inserted(0, 1);
+  return reshape(e, x, rank, tail);
+}
+
+Id logits_behind(Emit &e, Id y_pred) {
+  int32_t at = producers(e.program)[static_cast<size_t>(y_pred)];
+  if (at < 0) return none;
+  const ops::Step &step = e.program.steps[static_cast<size_t>(at)];
+  ops::Program scratch;
+  Emit s(scratch);
+  Id x = s.input("", DType::f32, {1});
+  ops::softmax(s, x, 0);
+  unary(s, ops::Unary::sigmoid, x);
+  const ops::Op &softmax = *scratch.steps[0].op, &sigmoid = *scratch.steps[1].op;
+  bool found = step.op->name() == softmax.name() ||
+               (step.op->name() == sigmoid.name() && step.op->attributes() == sigmoid.attributes());
+  return found ? step.src[0] : none;
+}
+
+Id all_ones(Emit &e, Id like) { return fill(e, DType::f32, 1, like, e.rank(like), {}); }
+
+Id both(Emit &e, Id mask, Id other) {
+  if (mask == none) return other;
+  return other == none ? mask : binary(e, Binary::logical_and, mask, other);
+}
+
+Id Loss::scalar(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+  // A mask over steps of single numbers (B, T, 1) needs the losses of the steps, not their mean.
+  if (mask != none && e.rank(mask) == e.rank(y_true) && e.rank(y_pred) == e.rank(y_true) + 1 &&
+      e.shape(y_pred).last() == 1)
+    y_true = reshape(e, y_true, e.rank(y_true), {1});
+  Items it = items(e, y_true, y_pred);
+  Id v = it.value, zero = e.scalar(0);
+  Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), it.valid);
+  Id weight = sample_weight == none ? none : leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
+  // What is masked is left out, not multiplied by 0: a NaN there does no harm.
+  if (weight != none) v = mul(e, v, weight);
+  if (valid != none) v = select(e, valid, v, zero);
+  if (reduction == Reduction::sum || reduction == Reduction::none) return reduce(e, Reduce::sum, v, {});
+  if (reduction != Reduction::mean_with_sample_weight || (weight == none && valid == none)) {
+    if (valid == none) return reduce(e, Reduce::mean, v, {});
+    Id count = reduce(e, Reduce::sum, select(e, valid, all_ones(e, v), zero), {});
+    return div(e, reduce(e, Reduce::sum, v, {}), binary(e, Binary::max, count, e.scalar(1)));
+  }
+  Id parts = all_ones(e, v);
+  if (weight != none) parts = mul(e, parts, weight);
+  if (valid != none) parts = select(e, valid, parts, zero);
+  Id divisor = reduce(e, Reduce::sum, parts, {});
+  Id some = binary(e, Binary::not_equal, divisor, zero);
+  Id quotient = div(e, reduce(e, Reduce::sum, v, {}), select(e, some, divisor, e.scalar(1)));
+  return select(e, some, quotient, zero);
+}
+
+Of<Loss> loss_for(const Json &identifier, const Shape &y_true, const Shape &y_pred) {
+  static constexpr std::array names{"BinaryCrossentropy", "CategoricalCrossentropy", "SparseCategoricalCrossentropy"};
+  if (!is_word(identifier, {"crossentropy", "ce"})) return Convert<Of<Loss>>::from(identifier);
+  return Convert<Of<Loss>>::from(names[static_cast<size_t>(choice(y_true, y_pred))]);
+}
+
+}  // namespace dl4::kinds

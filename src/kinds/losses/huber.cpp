@@ -1,0 +1,36 @@
+// Huber.
+#include "kinds/loss.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary, ops::Emit, ops::Id, ops::Unary;
+
+struct Huber : Loss {
+  static constexpr const char *name = "Huber";
+  static constexpr const char *doc =
+      "0.5 * e^2 where |e| = |y_pred - y_true| <= delta, else delta * |e| - 0.5 * delta^2, averaged over the last axis";
+  double delta = 0;
+
+  static auto fields() {
+    return std::tuple_cat(
+        std::tuple{
+            field("delta", &Huber::delta).otherwise(1.0).at_least(0).doc("where the square ends; the slope beyond")},
+        loss_fields());
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    auto [t, p] = matched(e, y_true, y_pred);
+    auto d = static_cast<float>(delta);
+    Id size = unary(e, Unary::abs, sub(e, p, t));
+    Id inner = scale(e, unary(e, Unary::square, size), 0.5f);
+    Id outer = unary(e, Unary::scale_shift, size, {d, -0.5f * d * d});
+    Id v = select(e, binary(e, Binary::less_equal, size, e.scalar(d)), inner, outer);
+    return {reduce(e, ops::Reduce::mean, v, {-1}), ops::none};
+  }
+};
+
+}  // namespace
+
+DL4_LOSS(Huber, "huber")
+
+}  // namespace dl4::kinds

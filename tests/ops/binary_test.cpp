@@ -1,0 +1,90 @@
+// binary: broadcasting, every function, every gradient.
+#include <cmath>
+
+#include "harness/gradient_check.hpp"
+
+namespace dl4::test {
+namespace {
+
+using namespace ops;
+using Index = std::vector<int64_t>;
+
+Build1 of(Binary f) {
+  return [f](Emit &e, const auto &x) { return binary(e, f, x[0], x[1]); };
+}
+
+// The element of an operand that is broadcast.
+double cast_at(const Tensor &t, const Index &i) {
+  Index own(i.end() - t.shape.rank(), i.end());
+  for (int a = 0; a < t.shape.rank(); ++a)
+    if (t.shape[a] == 1) own[static_cast<size_t>(a)] = 0;
+  return at(t, own);
+}
+
+void expect_values(Binary f, const Tensor &a, const Tensor &b, double (*g)(double, double)) {
+  SCOPED_TRACE(kernels::binary_names[static_cast<size_t>(f)]);
+  Shape s = broadcast(a.shape, b.shape);
+  check(of(f), {a, b}, naive(kernels::result_type(f, a.dtype), s, [&](const Index &i) {
+          return g(cast_at(a, i), cast_at(b, i));
+        }), 1e-5);
+}
+
+const std::vector<std::pair<Shape, Shape>> shapes{{{}, {}},           {{3, 5}, {3, 5}},       {{3, 5}, {5}},
+                                                  {{4, 3}, {4, 1}},   {{}, {2, 3}},           {{2, 1, 4}, {3, 1}},
+                                                  {{0, 4}, {4}},      {{2, 3, 4, 5}, {3, 1, 5}}, {{37, 129}, {129}},
+                                                  {{1, 300}, {7, 1}}, {{3, 1}, {0}}};
+
+TEST(Binary, Broadcasts) {
+  for (const auto &[a, b] : shapes) {
+    SCOPED_TRACE(text(a, " ", b));
+    expect_values(Binary::sub, random(a, 1), random(b, 2), [](double x, double y) { return x - y; });
+    expect_values(Binary::less, random(a, 1), random(b, 2), [](double x, double y) { return double(x < y); });
+  }
+}
+
+TEST(Binary, EveryFunction) {
+  Tensor a = random({5, 17}, 1, 0.2, 3), b = random({17}, 2, 0.2, 3);
+  expect_values(Binary::add, a, b, [](double x, double y) { return x + y; });
+  expect_values(Binary::mul, a, b, [](double x, double y) { return x * y; });
+  expect_values(Binary::div, a, b, [](double x, double y) { return x / y; });
+  expect_values(Binary::max, a, b, [](double x, double y) { return std::max(x, y); });
+  expect_values(Binary::min, a, b, [](double x, double y) { return std::min(x, y); });
+  expect_values(Binary::pow, a, b, [](double x, double y) { return std::pow(x, y); });
+  expect_values(Binary::squared_difference, a, b, [](double x, double y) { return (x - y) * (x - y); });
+  for (DType t : {DType::i32, DType::i64}) {
+    Tensor i = random({6, 3}, 1, -3, 3, t), j = random({6, 1}, 2, -3, 3, t);
+    expect_values(Binary::mul, i, j, [](double x, double y) { return x * y; });
+    expect_values(Binary::equal, i, j, [](double x, double y) { return double(x == y); });
+    expect_values(Binary::greater_equal, i, j, [](double x, double y) { return double(x >= y); });
+  }
+  Tensor p = random({9}, 1, 0, 1, DType::boolean), q = random({4, 1}, 2, 0, 1, DType::boolean);
+  expect_values(Binary::logical_and, p, q, [](double x, double y) { return double(x && y); });
+  expect_values(Binary::logical_or, p, q, [](double x, double y) { return double(x || y); });
+  expect_values(Binary::logical_xor, p, q, [](double x, double y) { return double(x != y); });
+  expect_values(Binary::not_equal, p, q, [](double x, double y) { return double(x != y); });
+}
+
+TEST(Binary, Gradients) {
+  for (Binary f : {Binary::add, Binary::sub, Binary::mul, Binary::div, Binary::max, Binary::min, Binary::pow,
+                   Binary::squared_difference}) {
+    for (const auto &[a, b] : std::vector<std::pair<Shape, Shape>>{
+             {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{}, {4}}, {{2, 1, 3}, {4, 1}}, {{1, 3}, {2, 3}}}) {
+      SCOPED_TRACE(text(kernels::binary_names[static_cast<size_t>(f)], a, b));
+      check_gradient(of(f), {random(a, 5, 0.5, 1), random(b, 6, 1.1, 2)}, {0, 1});
+    }
+  }
+  // One value on both sides.
+  check_gradient([](Emit &e, const auto &x) { return mul(e, x[0], x[0]); }, {random({3}, 1)});
+}
+
+TEST(Binary, Refuses) {
+  check_refused(of(Binary::add), {Shape{2, 3}, Shape{4}}, Code::shape_mismatch,
+                "add: shapes (2, 3) and (4,) do not broadcast");
+  check_refused(of(Binary::add), {Operand{DType::f32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
+                "add wants equal dtypes, got float32 and int32");
+  check_refused(of(Binary::div), {Operand{DType::i32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
+                "div does not work on int32");
+}
+
+}  // namespace
+}  // namespace dl4::test

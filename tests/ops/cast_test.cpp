@@ -1,0 +1,43 @@
+// cast: between all dtypes of values.
+#include <cmath>
+
+#include "harness/gradient_check.hpp"
+
+namespace dl4::test {
+namespace {
+
+using namespace ops;
+using Index = std::vector<int64_t>;
+
+Build1 to(DType t) {
+  return [t](Emit &e, const auto &x) { return cast(e, x[0], t); };
+}
+
+TEST(Cast, BetweenAll) {
+  for (DType from : {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+    for (DType into : {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+      SCOPED_TRACE(text(from, " to ", into));
+      Tensor x = random({7, 31}, 1, 0, 5, from);
+      check(to(into), {x}, naive(into, x.shape, [&](const Index &i) {
+              double v = at(x, i);
+              return into == DType::boolean ? double(v != 0) : into == DType::f32 ? v : std::trunc(v);
+            }));
+    }
+  }
+  check(to(DType::i32), {tensor<float>({3}, {-1.9f, 2.9f, 0})}, tensor<int32_t>({3}, {-1, 2, 0}));
+  check(to(DType::i32), {tensor<float>({0}, {})}, tensor<int32_t>({0}, {}));
+}
+
+TEST(Cast, SameDtypeIsTheValueItself) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {2});
+  EXPECT_EQ(cast(e, x, DType::f32), x);
+}
+
+TEST(Cast, Refuses) {
+  check_refused(to(DType::f64), {Shape{2}}, Code::unsupported, "cast from float32 to float64");
+}
+
+}  // namespace
+}  // namespace dl4::test

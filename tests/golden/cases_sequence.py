@@ -262,7 +262,7 @@ def merge():
         shapes = [[2, 3, 4], [2, 3, 4]]
         shapes[1][axis - 1 if axis > 0 else axis] += 2
         inputs = [net.input(c, s) for c, s in zip("ab", shapes)]
-        out = net.add("Concatenate", *inputs, axis=axis)
+        out = net.add("Concatenate", *(net.add("Dense", r, units=s[-1]) for r, s in zip(inputs, shapes)), axis=axis)
         finish(f, f"concatenate_axis_{str(axis).replace('-', 'm')}", net, net.add("Activation", out, activation="tanh"),
                [normal(rng, 2, *s) for s in shapes])
     for class_name in ("Add", "Multiply"):
@@ -304,7 +304,9 @@ def attention():
     f = Family("attention")
 
     def one(name, class_name="Attention", key=False, q_mask=None, v_mask=None, causal=False, scores=False,
-            lengths=(4, 5), dims=(3, 3, 3), masks_by="argument", loss=MSE, steps=0, **attributes):
+            lengths=(4, 5), dims=(3, 3, 3), loss=MSE, steps=0, blind=False, **attributes):
+        """One attention layer behind projections; `blind`: some row sees no key, so only the values' gradients are
+        kept (Keras lets others flow through the scores that it has drowned in 1e9)."""
         net, rng = Net(), f.rng(name)
         tq, tv = lengths
         batch = 3
@@ -324,9 +326,14 @@ def attention():
             given["use_causal_mask"] = True
         if scores:
             given["return_attention_scores"] = True
+        widths = (dims[0], dims[1], dims[2])
+        refs = [net.add("Dense", r, units=u, use_bias=n != "key_in", name=n)
+                for r, u, n in zip(refs, widths, ("query_in", "value_in", "key_in"))]
         layer = net.layer(class_name, **attributes)
-        finish(f, name, net, layer(*refs, **given), values, loss=loss, steps=steps)
+        finish(f, name, net, layer(*refs, **given), values, loss=loss, steps=steps, only="value" if blind else "",
+               note="a row that sees no key weighs all keys alike, whatever other masks say" if blind else None)
 
+    some = np.array([[1, 0, 1, 0, 1], [1, 1, 0, 1, 1], [1, 0, 1, 1, 0]], bool)
     masks = MASKS | {"query": np.array([[1, 1, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1]], bool)}
     for class_name, variants in (("Attention", {"": {}, "_scale": {"use_scale": True}, "_concat": {"score_mode": "concat"},
                                                 "_concat_scale": {"score_mode": "concat", "use_scale": True}}),
@@ -343,9 +350,9 @@ def attention():
             one(f"{name}_value_mask", v_mask=RIGHT, scores=True, **options)
             one(f"{name}_query_mask", q_mask=masks["query"], **options)
             one(f"{name}_both_masks", q_mask=masks["query"], v_mask=HOLES, scores=True, **options)
-            one(f"{name}_causal_masks", q_mask=masks["query"], v_mask=HOLES, causal=True, scores=True, **options)
-            one(f"{name}_row_all_masked", v_mask=EMPTY, scores=True, **options)
-    one("dot_causal_left_padded", v_mask=LEFT, causal=True, scores=True)
+            one(f"{name}_causal_masks", q_mask=masks["query"], v_mask=some, causal=True, scores=True, **options)
+            one(f"{name}_row_all_masked", v_mask=EMPTY, scores=True, key=True, blind=True, **options)
+    one("dot_causal_left_padded", v_mask=LEFT, causal=True, scores=True, key=True, blind=True)
     one("dot_value_wider", dims=(3, 6, 3), key=True)
     one("additive_value_wider", class_name="AdditiveAttention", dims=(3, 6, 3), key=True)
     one("dot_one_key", lengths=(4, 1), key=True)
@@ -382,7 +389,8 @@ def attention():
                    [np.array([[1, 2, 0, 0], [3, 0, 4, 5], [6, 7, 8, 9]], np.int32), IDS])
     net, rng = Net(), f.rng("self")
     x = net.input("x", (None, 4))
-    q, k, v = (net.add("Dense", x, units=5, name=n) for n in ("query", "key", "value"))
+    # A key's bias has no effect on a softmax, so Adam would make its rounding errors grow: none.
+    q, k, v = (net.add("Dense", x, units=5, name=n, use_bias=n != "key") for n in ("query", "key", "value"))
     pooled = net.add("GlobalAveragePooling1D", net.add("Attention", q, v, k))
     finish(f, "self_attention_pooled", net, net.add("Dense", pooled, units=3, activation="softmax"),
            [normal(rng, 4, 6, 4)], loss=kind("SparseCategoricalCrossentropy"), target=np.array([0, 1, 2, 1], np.int32),

@@ -178,7 +178,8 @@ def training():
 
     def attend(n, s):
         x = n.input("x", s)
-        q, k = (n.add("Dense", x, units=4, name=m) for m in ("query", "key"))
+        q = n.add("Dense", x, units=4, name="query")
+        k = n.add("Dense", x, units=4, name="key", use_bias=False)  # a bias here has no effect but Adam moves it
         v = n.add("Dense", x, units=4, activation="relu", name="value")
         return head(n, n.add("GlobalAveragePooling1D", n.add("Attention", q, v, k)))
 

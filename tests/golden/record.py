@@ -151,8 +151,9 @@ class Family:
 
     def model(self, name, net, outputs, inputs, *, weights=None, seed=None, loss=None, target=None,
               sample_weight=None, loss_weights=None, metrics=None, optimizer=None, steps=0, forward=True,
-              input_grad=True, grads=True, **fields):
-        """Records one model: forward, and with `loss` its value, gradients and `steps` updates."""
+              input_grad=True, grads=True, only="", **fields):
+        """Records one model: forward, and with `loss` its value, gradients (whose names start with `only`) and
+        `steps` updates."""
         model = outputs if isinstance(outputs, keras.Model) else net.build(outputs)
         self.note(name, model=json.loads(json.dumps(net.json)), loss=loss, loss_weights=loss_weights,
                   metrics=metrics, optimizer=optimizer, steps=steps or None, training=bool(loss), **fields)
@@ -172,11 +173,11 @@ class Family:
                     self.put(name, "output_mask", i, mask.numpy())
         if loss:
             self.train(name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
-                       input_grad, grads)
+                       input_grad, grads, only)
         return model
 
     def train(self, name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
-              input_grad, grads):
+              input_grad, grads, only):
         y = as_list(target)
         w = None if sample_weight is None else as_list(sample_weight)
         for i, value in enumerate(y):
@@ -218,11 +219,11 @@ class Family:
             history.append(value.numpy())
             if step == 0 and grads:
                 for variable, gradient in zip(variables, found):
-                    if gradient is not None:
+                    if gradient is not None and weight_name(variable).startswith(only):
                         self.put(name, "grad", weight_name(variable), dense_gradient(gradient))
                 names = [r[0] for r, a in zip(net.inputs, x) if a.dtype.is_floating]
                 for key, gradient in zip(names, found[len(variables):]):
-                    if gradient is not None:
+                    if gradient is not None and key.startswith(only):
                         self.put(name, "input_grad", key, dense_gradient(gradient))
             if steps:
                 pairs = [(g, v) for g, v in zip(found, variables) if g is not None]

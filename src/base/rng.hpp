@@ -1,4 +1,5 @@
-// Random numbers by counter (Philox 4x32-10), and the two older generators that Keras and NumPy draw seeds and data from.
+// Random numbers by counter (Philox 4x32-10), and the two older generators that Keras and NumPy draw seeds and data
+// from.
 #pragma once
 
 #include <array>
@@ -7,7 +8,8 @@
 
 namespace dl4 {
 
-// One of 2^64 sequences under a seed. TensorFlow's layout: key = seed, counter = (block, id), four 32-bit words a block.
+// One of 2^64 sequences under a seed. TensorFlow's layout: key = seed, counter = (block, id), four 32-bit words a
+// block.
 struct Stream {
   uint64_t seed = 0;
   uint64_t id = 0;
@@ -69,7 +71,7 @@ class Mt19937 {
 class PythonRandom {
  public:
   explicit PythonRandom(uint64_t seed) noexcept;
-  uint64_t bits(int k) noexcept;                      // getrandbits(k), 1 <= k <= 64
+  uint64_t bits(int k) noexcept;                        // getrandbits(k), 1 <= k <= 64
   int64_t randint(int64_t low, int64_t high) noexcept;  // both included
 
  private:

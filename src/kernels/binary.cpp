@@ -1,4 +1,5 @@
-// Functions of two values: one innermost run of a broadcast. Plain loops, which the compiler vectorises for each instruction set.
+// Functions of two values: one innermost run of a broadcast. Plain loops, which the compiler vectorises for each
+// instruction set.
 #include "kernels/elementwise.hpp"
 
 #include <cmath>
@@ -18,23 +19,40 @@ template <Binary F, class T>
 HWY_INLINE auto value(T a, T b) {
   // Wrapping is defined for unsigned integers only.
   using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-  if constexpr (F == Binary::add) return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-  else if constexpr (F == Binary::sub) return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
-  else if constexpr (F == Binary::mul) return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-  else if constexpr (F == Binary::div) return a / b;
-  else if constexpr (F == Binary::max) return (a > b) | (a != a) ? a : b;
-  else if constexpr (F == Binary::min) return (a < b) | (a != a) ? a : b;
-  else if constexpr (F == Binary::pow) return std::pow(a, b);
-  else if constexpr (F == Binary::squared_difference) return (a - b) * (a - b);
-  else if constexpr (F == Binary::equal) return static_cast<uint8_t>(a == b);
-  else if constexpr (F == Binary::not_equal) return static_cast<uint8_t>(a != b);
-  else if constexpr (F == Binary::less) return static_cast<uint8_t>(a < b);
-  else if constexpr (F == Binary::less_equal) return static_cast<uint8_t>(a <= b);
-  else if constexpr (F == Binary::greater) return static_cast<uint8_t>(a > b);
-  else if constexpr (F == Binary::greater_equal) return static_cast<uint8_t>(a >= b);
-  else if constexpr (F == Binary::logical_and) return static_cast<uint8_t>((a != 0) & (b != 0));
-  else if constexpr (F == Binary::logical_or) return static_cast<uint8_t>((a != 0) | (b != 0));
-  else return static_cast<uint8_t>((a != 0) ^ (b != 0));
+  if constexpr (F == Binary::add)
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  else if constexpr (F == Binary::sub)
+    return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+  else if constexpr (F == Binary::mul)
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  else if constexpr (F == Binary::div)
+    return a / b;
+  else if constexpr (F == Binary::max)
+    return (a > b) | (a != a) ? a : b;
+  else if constexpr (F == Binary::min)
+    return (a < b) | (a != a) ? a : b;
+  else if constexpr (F == Binary::pow)
+    return std::pow(a, b);
+  else if constexpr (F == Binary::squared_difference)
+    return (a - b) * (a - b);
+  else if constexpr (F == Binary::equal)
+    return static_cast<uint8_t>(a == b);
+  else if constexpr (F == Binary::not_equal)
+    return static_cast<uint8_t>(a != b);
+  else if constexpr (F == Binary::less)
+    return static_cast<uint8_t>(a < b);
+  else if constexpr (F == Binary::less_equal)
+    return static_cast<uint8_t>(a <= b);
+  else if constexpr (F == Binary::greater)
+    return static_cast<uint8_t>(a > b);
+  else if constexpr (F == Binary::greater_equal)
+    return static_cast<uint8_t>(a >= b);
+  else if constexpr (F == Binary::logical_and)
+    return static_cast<uint8_t>((a != 0) & (b != 0));
+  else if constexpr (F == Binary::logical_or)
+    return static_cast<uint8_t>((a != 0) | (b != 0));
+  else
+    return static_cast<uint8_t>((a != 0) ^ (b != 0));
 }
 
 template <Binary F, class T>
@@ -76,12 +94,17 @@ void choose(Binary f, DType t, const void *a, int64_t step_a, const void *b, int
 
 void binary_all(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out, int64_t n) {
   switch (t) {
-    case DType::f32: return choose<float>(f, t, a, step_a, b, step_b, out, n);
-    case DType::i32: return choose<int32_t>(f, t, a, step_a, b, step_b, out, n);
-    case DType::i64: return choose<int64_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::f32:
+      return choose<float>(f, t, a, step_a, b, step_b, out, n);
+    case DType::i32:
+      return choose<int32_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::i64:
+      return choose<int64_t>(f, t, a, step_a, b, step_b, out, n);
     case DType::u8:
-    case DType::boolean: return choose<uint8_t>(f, t, a, step_a, b, step_b, out, n);
-    case DType::f64: return;
+    case DType::boolean:
+      return choose<uint8_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::f64:
+      return;
   }
 }
 

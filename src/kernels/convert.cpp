@@ -16,7 +16,8 @@ namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-void choose(const uint8_t *mask, int64_t step_m, const T *a, int64_t step_a, const T *b, int64_t step_b, T *y, int64_t n) {
+void choose(const uint8_t *mask, int64_t step_m, const T *a, int64_t step_a, const T *b, int64_t step_b, T *y,
+            int64_t n) {
   if (!step_m) {
     const T *from = *mask ? a : b;
     const int64_t step = *mask ? step_a : step_b;
@@ -46,8 +47,10 @@ struct Bool {  // a byte that is true unless 0
 
 template <class To, class From>
 HWY_INLINE To convert(From x) {
-  if constexpr (std::is_same_v<From, Bool>) return convert<To>(static_cast<uint8_t>(x.v != 0));
-  else if constexpr (std::is_same_v<To, Bool>) return {static_cast<uint8_t>(x != From{})};
+  if constexpr (std::is_same_v<From, Bool>)
+    return convert<To>(static_cast<uint8_t>(x.v != 0));
+  else if constexpr (std::is_same_v<To, Bool>)
+    return {static_cast<uint8_t>(x != From{})};
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Neither bound is crossed by rounding: the lower one is a power of 2, and so is the one above the upper.
     constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
@@ -58,7 +61,8 @@ HWY_INLINE To convert(From x) {
   } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To> && sizeof(To) < sizeof(From)) {
     constexpr From low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
     return static_cast<To>(x < low ? low : x > high ? high : x);
-  } else return static_cast<To>(x);
+  } else
+    return static_cast<To>(x);
 }
 
 template <class To, class From>
@@ -72,12 +76,18 @@ void cast_loop(const void *x, void *y, int64_t n) {
 template <class From>
 void cast_from(DType to, const void *x, void *y, int64_t n) {
   switch (to) {
-    case DType::f32: return cast_loop<float, From>(x, y, n);
-    case DType::f64: return cast_loop<double, From>(x, y, n);
-    case DType::i32: return cast_loop<int32_t, From>(x, y, n);
-    case DType::i64: return cast_loop<int64_t, From>(x, y, n);
-    case DType::u8: return cast_loop<uint8_t, From>(x, y, n);
-    case DType::boolean: return cast_loop<Bool, From>(x, y, n);
+    case DType::f32:
+      return cast_loop<float, From>(x, y, n);
+    case DType::f64:
+      return cast_loop<double, From>(x, y, n);
+    case DType::i32:
+      return cast_loop<int32_t, From>(x, y, n);
+    case DType::i64:
+      return cast_loop<int64_t, From>(x, y, n);
+    case DType::u8:
+      return cast_loop<uint8_t, From>(x, y, n);
+    case DType::boolean:
+      return cast_loop<Bool, From>(x, y, n);
   }
 }
 
@@ -87,7 +97,8 @@ void select_all(int64_t size, const uint8_t *mask, int64_t step_m, const void *a
                 int64_t step_b, void *out, int64_t n) {
   auto as = [&](auto type) {
     using T = decltype(type);
-    choose(mask, step_m, static_cast<const T *>(a), step_a, static_cast<const T *>(b), step_b, static_cast<T *>(out), n);
+    choose(mask, step_m, static_cast<const T *>(a), step_a, static_cast<const T *>(b), step_b, static_cast<T *>(out),
+           n);
   };
   if (size == 1) as(uint8_t{});
   if (size == 4) as(uint32_t{});
@@ -96,12 +107,18 @@ void select_all(int64_t size, const uint8_t *mask, int64_t step_m, const void *a
 
 void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
   switch (from) {
-    case DType::f32: return cast_from<float>(to, x, y, n);
-    case DType::f64: return cast_from<double>(to, x, y, n);
-    case DType::i32: return cast_from<int32_t>(to, x, y, n);
-    case DType::i64: return cast_from<int64_t>(to, x, y, n);
-    case DType::u8: return cast_from<uint8_t>(to, x, y, n);
-    case DType::boolean: return cast_from<Bool>(to, x, y, n);
+    case DType::f32:
+      return cast_from<float>(to, x, y, n);
+    case DType::f64:
+      return cast_from<double>(to, x, y, n);
+    case DType::i32:
+      return cast_from<int32_t>(to, x, y, n);
+    case DType::i64:
+      return cast_from<int64_t>(to, x, y, n);
+    case DType::u8:
+      return cast_from<uint8_t>(to, x, y, n);
+    case DType::boolean:
+      return cast_from<Bool>(to, x, y, n);
   }
 }
 

@@ -1,4 +1,5 @@
-// One value in, one value out: functions of one and of two operands, choices and conversions. Any pointers may be unaligned.
+// One value in, one value out: functions of one and of two operands, choices and conversions. Any pointers may be
+// unaligned.
 #pragma once
 
 #include <array>
@@ -12,24 +13,52 @@ namespace dl4::kernels {
 
 // p0, p1, p2: the parameters, where there are any. Activations have Keras's formulas and names.
 enum class Unary : int32_t {
-  neg, abs, sign, square, sqrt, rsqrt, reciprocal, exp, expm1, log, log1p, sin, cos, floor, ceil, round, erf,
-  relu, relu6,
+  neg,
+  abs,
+  sign,
+  square,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  floor,
+  ceil,
+  round,
+  erf,
+  relu,
+  relu6,
   leaky_relu,    // p0 = slope
   relu_general,  // p0 = negative_slope, p1 = max_value or infinity, p2 = threshold
   elu,           // p0 = alpha
   selu,
-  celu,          // p0 = alpha
-  sigmoid, log_sigmoid, tanh, softplus, softsign, gelu, gelu_tanh, silu, mish,
-  hard_sigmoid,  // relu6(x + 3) / 6
+  celu,  // p0 = alpha
+  sigmoid,
+  log_sigmoid,
+  tanh,
+  softplus,
+  softsign,
+  gelu,
+  gelu_tanh,
+  silu,
+  mish,
+  hard_sigmoid,     // relu6(x + 3) / 6
   hard_sigmoid_v1,  // clip(0.2 x + 0.5, 0, 1): Keras 1 and 2
-  hard_silu, hard_tanh, tanh_shrink,
-  hard_shrink,   // p0 = threshold
-  soft_shrink,   // p0 = threshold
-  threshold,     // p0 = threshold, p1 = value where x <= p0
-  squareplus,    // p0 = b
-  sparse_plus, sparse_sigmoid,
-  clip,          // p0 = low, p1 = high
-  scale_shift,   // p0 x + p1
+  hard_silu,
+  hard_tanh,
+  tanh_shrink,
+  hard_shrink,  // p0 = threshold
+  soft_shrink,  // p0 = threshold
+  threshold,    // p0 = threshold, p1 = value where x <= p0
+  squareplus,   // p0 = b
+  sparse_plus,
+  sparse_sigmoid,
+  clip,         // p0 = low, p1 = high
+  scale_shift,  // p0 x + p1
   count_
 };
 
@@ -38,7 +67,7 @@ enum class GradFrom : int32_t { input, output };
 
 struct UnaryInfo {
   std::string_view name;
-  GradFrom grad;   // see also grad_from
+  GradFrom grad;  // see also grad_from
   int params = 0;
 };
 
@@ -93,7 +122,8 @@ inline constexpr std::array<UnaryInfo, static_cast<size_t>(Unary::count_)> unary
 
 constexpr const UnaryInfo &info(Unary f) { return unary_table[static_cast<size_t>(f)]; }
 
-// The argument that unary_grad wants with these parameters: a slope or alpha that is not above 0 hides the input's sign.
+// The argument that unary_grad wants with these parameters: a slope or alpha that is not above 0 hides the input's
+// sign.
 constexpr GradFrom grad_from(Unary f, const float *params) {
   if ((f == Unary::leaky_relu || f == Unary::elu) && !(params[0] > 0)) return GradFrom::input;
   return info(f).grad;
@@ -105,15 +135,30 @@ void unary(Unary f, const float *params, const float *x, float *y, int64_t n) no
 void unary_grad(Unary f, const float *params, const float *dy, const float *x_or_y, float *dx, int64_t n) noexcept;
 
 enum class Binary : int32_t {
-  add, sub, mul, div, max, min, pow, squared_difference,               // f32; add sub mul max min: i32, i64 too
-  equal, not_equal, less, less_equal, greater, greater_equal,          // f32, i32, i64, u8, bool -> bool
-  logical_and, logical_or, logical_xor,                                // bool
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  pow,
+  squared_difference,  // f32; add sub mul max min: i32, i64 too
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,  // f32, i32, i64, u8, bool -> bool
+  logical_and,
+  logical_or,
+  logical_xor,  // bool
   count_
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
-    "add", "sub", "mul", "div", "max", "min", "pow", "squared_difference", "equal", "not_equal",
-    "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"};
+    "add",        "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
+    "equal",      "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
+    "logical_xor"};
 
 constexpr bool is_comparison(Binary f) { return f >= Binary::equal && f <= Binary::greater_equal; }
 constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_xor; }
@@ -127,8 +172,8 @@ constexpr bool supports(Binary f, DType t) {
 }
 constexpr DType result_type(Binary f, DType t) { return is_comparison(f) || is_logical(f) ? DType::boolean : t; }
 
-// One innermost run of a broadcast: steps are 0 (one value for all) or 1. out may be a or b where that one's step is 1 and
-// its elements have the size of out's. max and min of a NaN are NaN. Integers wrap.
+// One innermost run of a broadcast: steps are 0 (one value for all) or 1. out may be a or b where that one's step is 1
+// and its elements have the size of out's. max and min of a NaN are NaN. Integers wrap.
 void binary_run(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out,
                 int64_t n) noexcept;
 
@@ -136,8 +181,8 @@ void binary_run(Binary f, DType t, const void *a, int64_t step_a, const void *b,
 void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void *a, int64_t step_a, const void *b,
                 int64_t step_b, void *out, int64_t n) noexcept;
 
-// Between any two of f32, i32, i64, u8, bool. Float to integer truncates and saturates, NaN gives 0; integer to a narrower one
-// saturates; anything but 0 is true.
+// Between any two of f32, i32, i64, u8, bool. Float to integer truncates and saturates, NaN gives 0; integer to a
+// narrower one saturates; anything but 0 is true.
 void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept;
 
 // Copies of the `size` bytes (1, 4 or 8) at value.

@@ -25,11 +25,15 @@ auto with_ids(DType t, const void *ids, const F &f) {
     return f([p = static_cast<const decltype(type) *>(ids)](int64_t i) { return to_id(p[i]); });
   };
   switch (t) {
-    case DType::i64: return as(int64_t{});
-    case DType::f32: return as(float{});
+    case DType::i64:
+      return as(int64_t{});
+    case DType::f32:
+      return as(float{});
     case DType::u8:
-    case DType::boolean: return as(uint8_t{});
-    default: return as(int32_t{});
+    case DType::boolean:
+      return as(uint8_t{});
+    default:
+      return as(int32_t{});
   }
 }
 
@@ -74,8 +78,8 @@ int64_t sort_rows(DType id_type, const void *ids, int64_t n, int64_t rows, uint6
   return count;
 }
 
-void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy, int64_t width,
-                 float *out, int64_t *unique_ids) noexcept {
+void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
+                 int64_t width, float *out, int64_t *unique_ids) noexcept {
   for (int64_t s = begin; s < end; ++s) {
     float *row = out + s * width;
     int64_t i = segments[s];
@@ -85,8 +89,8 @@ void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, i
   }
 }
 
-void segment_add(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy, int64_t width,
-                 float *table) noexcept {
+void segment_add(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
+                 int64_t width, float *table) noexcept {
   for (int64_t s = begin; s < end; ++s) {
     float *row = table + key_id(keys[segments[s]]) * width;
     for (int64_t i = segments[s]; i < segments[s + 1]; ++i) axpy(1, dy + key_place(keys[i]) * width, row, width);
@@ -107,8 +111,8 @@ bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const v
   });
 }
 
-bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, const void *labels, float *dx, Report *report,
-               const int64_t *ignore) noexcept {
+bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, const void *labels, float *dx,
+               Report *report, const int64_t *ignore) noexcept {
   std::memset(dx, 0, static_cast<size_t>(rows * width) * sizeof(float));
   return with_ids(label_type, labels, [&](auto label) {
     for (int64_t r = 0; r < rows; ++r) {

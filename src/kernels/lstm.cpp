@@ -17,15 +17,17 @@ HWY_INLINE V tanh_slope(V d, V t) { return hn::Mul(d, hn::NegMulAdd(t, t, set(1)
 
 void copy_or_zero(int64_t n, const float *from, float *to) {
   if (from == to) return;
-  if (from) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
-  else std::memset(to, 0, static_cast<size_t>(n) * sizeof(float));
+  if (from)
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+  else
+    std::memset(to, 0, static_cast<size_t>(n) * sizeof(float));
 }
 
 }  // namespace
 
 void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-              const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c, float *h,
-              int64_t ld_h) {
+              const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
+              float *h, int64_t ld_h) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, h += ld_h) {
     const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     if (mask && !mask[r * mask_step]) {
@@ -35,7 +37,8 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
     }
     each(n, [&](int64_t j, auto io) HWY_ATTR {
       float *g = gates + j;
-      const V i = sigmoid(io.get(g)), f = sigmoid(io.get(g + n)), a = tanh(io.get(g + 2 * n)), o = sigmoid(io.get(g + 3 * n));
+      const V i = sigmoid(io.get(g)), f = sigmoid(io.get(g + n)), a = tanh(io.get(g + 2 * n)),
+              o = sigmoid(io.get(g + 3 * n));
       io.put(i, g);
       io.put(f, g + n);
       io.put(a, g + 2 * n);
@@ -48,9 +51,9 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
   }
 }
 
-void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-                   const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask, int64_t mask_step,
-                   float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates) {
+void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev,
+                   int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
+                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, dh += ld_dh, dc += ld_dc, dgates += ld_dgates) {
     if (mask && !mask[r * mask_step]) {
       copy_or_zero(4 * n, nullptr, dgates);
@@ -88,8 +91,9 @@ void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, con
 }
 
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
-                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
-                    int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates) noexcept {
+                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
+                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
+                    int64_t ld_dgates) noexcept {
   HWY_DYNAMIC_DISPATCH(cell_grad_all)
   (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, c, ld_c, dh, ld_dh, mask, mask_step, dc, ld_dc, dgates, ld_dgates);
 }

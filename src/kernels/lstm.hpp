@@ -1,5 +1,5 @@
-// LSTM steps and time loops of our own: Keras's gate order i f c o, tanh and sigmoid, masks. Products with the inputs are done
-// before (x gates) and after (weight gradients) by large gemms.
+// LSTM steps and time loops of our own: Keras's gate order i f c o, tanh and sigmoid, masks. Products with the inputs
+// are done before (x gates) and after (weight gradients) by large gemms.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,32 @@ void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, con
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
                float *h, int64_t ld_h) noexcept;
 
-// dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh; dc [rows, h] holds the gradient of
-// c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.
+// dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh; dc [rows, h] holds the
+// gradient of c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
-                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
-                    int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates) noexcept;
+                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
+                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
+                    int64_t ld_dgates) noexcept;
 
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
-  bool backwards = false;         // from the last step to the first
-  bool zero_for_mask = false;     // output zeros at masked steps; else the previous output again (zeros before the first)
+  bool backwards = false;      // from the last step to the first
+  bool zero_for_mask = false;  // output zeros at masked steps; else the previous output again (zeros before the first)
 };
 
-// Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as run" = in
-// order of processing, which Keras does not flip back.
+// Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
+// run" = in order of processing, which Keras does not flip back.
 struct LstmForward {
-  const float *x_gates = nullptr;   // [b, time, 4h] by step: x W + bias
-  const float *recurrent = nullptr; // pack_b of R [h, 4h]
-  const float *h0 = nullptr, *c0 = nullptr;  // [b, h]; nullptr: zeros
-  const uint8_t *mask = nullptr;    // [b, time] by step; nullptr: none
-  float *y = nullptr;               // [b, time, h] as run, or nullptr
-  float *y_last = nullptr;          // [b, h] the last output, or nullptr
+  const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias
+  const float *recurrent = nullptr;            // pack_b of R [h, 4h]
+  const float *h0 = nullptr, *c0 = nullptr;    // [b, h]; nullptr: zeros
+  const uint8_t *mask = nullptr;               // [b, time] by step; nullptr: none
+  float *y = nullptr;                          // [b, time, h] as run, or nullptr
+  float *y_last = nullptr;                     // [b, h] the last output, or nullptr
   float *h_last = nullptr, *c_last = nullptr;  // [b, h] the states, or nullptr
-  float *gates = nullptr;           // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
-  float *c = nullptr;               // [b, time, h] by step: cell states for the gradient, or nullptr
-  float *h_prev = nullptr;          // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr
+  float *gates = nullptr;   // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
+  float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
+  float *h_prev = nullptr;  // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr
 };
 // Scratch floats for a call with that many sequences.
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept;
@@ -48,10 +49,10 @@ struct LstmBackward {
   const float *recurrent_t = nullptr;          // pack_b of R^T: k = 4h, n = h
   const float *c0 = nullptr;
   const uint8_t *mask = nullptr;
-  const float *dy = nullptr;                   // [b, time, h] as run, or nullptr; the same for the next three
+  const float *dy = nullptr;  // [b, time, h] as run, or nullptr; the same for the next three
   const float *dy_last = nullptr, *dh_last = nullptr, *dc_last = nullptr;
-  float *dgates = nullptr;                     // [b, time, 4h] by step: gradient of x_gates (may be gates)
-  float *dh0 = nullptr, *dc0 = nullptr;        // [b, h] or nullptr
+  float *dgates = nullptr;               // [b, time, 4h] by step: gradient of x_gates (may be gates)
+  float *dh0 = nullptr, *dc0 = nullptr;  // [b, h] or nullptr
 };
 int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept;
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept;

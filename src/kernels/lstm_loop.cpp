@@ -13,13 +13,17 @@ namespace {
 void copy_rows(int64_t rows, int64_t n, const float *from, int64_t ld_from, float *to, int64_t ld_to) {
   const size_t bytes = static_cast<size_t>(n) * sizeof(float);
   for (int64_t r = 0; r < rows; ++r, to += ld_to) {
-    if (from) std::memcpy(to, from + r * ld_from, bytes);
-    else std::memset(to, 0, bytes);
+    if (from)
+      std::memcpy(to, from + r * ld_from, bytes);
+    else
+      std::memset(to, 0, bytes);
   }
 }
 
 template <class T>
-T *at(T *p, int64_t offset) { return p ? p + offset : nullptr; }
+T *at(T *p, int64_t offset) {
+  return p ? p + offset : nullptr;
+}
 
 }  // namespace
 
@@ -27,7 +31,8 @@ int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept { return 
 
 void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_t end, float *scratch) noexcept {
   const int64_t rows = end - begin, n = l.hidden, g = 4 * n, time = l.time;
-  float *h = scratch, *c = h + rows * n, *own = c + rows * n, *seen = own + rows * g;  // seen: 1 after a row's first valid step
+  float *h = scratch, *c = h + rows * n, *own = c + rows * n,
+        *seen = own + rows * g;  // seen: 1 after a row's first valid step
   copy_rows(rows, n, at(f.h0, begin * n), n, h, n);
   copy_rows(rows, n, at(f.c0, begin * n), n, c, n);
   std::fill_n(seen, rows, f.mask ? 0.0f : 1.0f);
@@ -78,8 +83,8 @@ void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int6
       if (valid || l.zero_for_mask) copy_rows(1, n, nullptr, n, held, n);
     }
     const float *c_prev = s > 0 ? f.c + (begin * time + before) * n : at(f.c0, begin * n);
-    lstm_cell_grad(rows, n, f.gates + step * g, time * g, c_prev, s > 0 ? time * n : n, f.c + step * n, time * n, dh, n, mask,
-                   time, dc, n, f.dgates + step * g, time * g);
+    lstm_cell_grad(rows, n, f.gates + step * g, time * g, c_prev, s > 0 ? time * n : n, f.c + step * n, time * n, dh, n,
+                   mask, time, dc, n, f.dgates + step * g, time * g);
     if (s == 0 && !f.dh0) break;
     for (int64_t r = 0; mask && r < rows; ++r)
       if (mask[r * time]) copy_rows(1, n, nullptr, n, dh + r * n, n);

@@ -1,5 +1,5 @@
-// Per instruction set: elementary functions of float vectors, to a few units in the last place. NaN stays NaN, infinities are
-// right; Highway's own versions give 0 for NaN.
+// Per instruction set: elementary functions of float vectors, to a few units in the last place. NaN stays NaN,
+// infinities are right; Highway's own versions give 0 for NaN.
 #if defined(DL4_KERNELS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_MATH_INL
 #undef DL4_KERNELS_MATH_INL
@@ -25,9 +25,7 @@ HWY_INLINE V poly(V x, float first, C... rest) {
 }
 
 // 2^n for -126 <= n <= 127.
-HWY_INLINE V power_of_2(VI n) {
-  return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127))));
-}
+HWY_INLINE V power_of_2(VI n) { return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127)))); }
 
 struct Reduced {
   VI n;
@@ -116,8 +114,8 @@ HWY_INLINE V softplus(V x) {
 HWY_INLINE V erfc_abs(V x) {
   V a = hn::Abs(x);
   V t = hn::Div(set(1), hn::MulAdd(a, set(0.5f), set(1)));
-  V p = poly(t, 0.17087277f, -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f, -0.18628806f, 0.09678418f, 0.37409196f,
-             1.00002368f, -1.26551223f);
+  V p = poly(t, 0.17087277f, -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f, -0.18628806f, 0.09678418f,
+             0.37409196f, 1.00002368f, -1.26551223f);
   return hn::Mul(t, exp(hn::NegMulAdd(a, a, p)));
 }
 

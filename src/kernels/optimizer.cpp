@@ -102,7 +102,8 @@ void adamax_all(const Adam &o, float *w, const float *g, float *m, float *u, int
 }
 
 void lion_all(const Adam &o, float *w, const float *g, float *m, int64_t n) {
-  const V lr = number(o.lr), b1 = number(o.beta1), b2 = number(o.beta2), r1 = number(1 - o.beta1), r2 = number(1 - o.beta2);
+  const V lr = number(o.lr), b1 = number(o.beta1), b2 = number(o.beta2), r1 = number(1 - o.beta1),
+          r2 = number(1 - o.beta2);
   const V zero = hn::Zero(D());
   update(o, w, g, n, [&](int64_t i, auto io, V x, V d) HWY_ATTR {
     const V old = io.get(m + i), c = hn::MulAdd(old, b1, hn::Mul(d, r1));

@@ -1,12 +1,13 @@
-// Optimizer updates in one pass over part of a flat block. Keras's formulas; decay is decoupled: w -= w * decay * lr first.
+// Optimizer updates in one pass over part of a flat block. Keras's formulas; decay is decoupled: w -= w * decay * lr
+// first.
 #pragma once
 
 #include <cstdint>
 
 namespace dl4::kernels {
 
-// Numbers known at the step, in double as 1 - beta must not be rounded twice. g is multiplied by grad_scale first (clipping by
-// norm).
+// Numbers known at the step, in double as 1 - beta must not be rounded twice. g is multiplied by grad_scale first
+// (clipping by norm).
 struct Sgd {
   double lr = 0.01, momentum = 0, decay = 0, grad_scale = 1;
   bool nesterov = false;

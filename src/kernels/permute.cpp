@@ -21,9 +21,12 @@ HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
   if constexpr (sizeof(T) == 4) {
     const hn::CappedTag<uint32_t, 4> d;
     const hn::RepartitionToWide<decltype(d)> wide;
-    const auto r0 = hn::LoadU(d, x), r1 = hn::LoadU(d, x + xs), r2 = hn::LoadU(d, x + 2 * xs), r3 = hn::LoadU(d, x + 3 * xs);
-    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)), t1 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
-    const auto t2 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1)), t3 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+    const auto r0 = hn::LoadU(d, x), r1 = hn::LoadU(d, x + xs), r2 = hn::LoadU(d, x + 2 * xs),
+               r3 = hn::LoadU(d, x + 3 * xs);
+    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)),
+               t1 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+    const auto t2 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1)),
+               t3 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t0, t1)), d, y);
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t0, t1)), d, y + ys);
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t2, t3)), d, y + 2 * ys);
@@ -141,8 +144,10 @@ void copy_as(Loops l, const T *x, T *y) {
   walk(l, last, [&](int64_t p, int64_t q) {
     const T *from = x + p;
     T *to = y + q;
-    if (xs == 1 && ys == 1) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
-    else if (xs == 0 && ys == 1) std::fill_n(to, n, T{*from});
+    if (xs == 1 && ys == 1)
+      std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+    else if (xs == 0 && ys == 1)
+      std::fill_n(to, n, T{*from});
     else
       for (int64_t i = 0; i < n; ++i) to[i * ys] = from[i * xs];
   });
@@ -168,7 +173,8 @@ void add_strided(int rank, const int64_t *dims, const float *x, const int64_t *x
   const int last = l.rank - 1;
   const int64_t n = l.n[last], xs = l.xs[last], ys = l.ys[last];
   walk(l, last, [&](int64_t p, int64_t q) {
-    if (xs == 1 && ys == 1) HWY_DYNAMIC_DISPATCH(add_all)(x + p, y + q, n);
+    if (xs == 1 && ys == 1)
+      HWY_DYNAMIC_DISPATCH(add_all)(x + p, y + q, n);
     else
       for (int64_t i = 0; i < n; ++i) y[q + i * ys] += x[p + i * xs];
   });

@@ -55,8 +55,10 @@ HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *
       const float *x = image + (h * p.w + w.w0) * p.c + c;
       for (int64_t i = w.w0; i < w.w1; ++i, x += p.c) a = step(a, m == lanes ? load(x) : load_n(x, m));
     }
-    if (m == lanes) store(finish(a), y + c);
-    else store_n(finish(a), y + c, m);
+    if (m == lanes)
+      store(finish(a), y + c);
+    else
+      store_n(finish(a), y + c, m);
   }
 }
 
@@ -80,8 +82,10 @@ HWY_INLINE void outputs(const Pool &p, const Body &body) {
 
 HWY_INLINE V read(const float *p, int64_t m) { return m == lanes ? load(p) : load_n(p, m); }
 HWY_INLINE void write(V v, float *p, int64_t m) {
-  if (m == lanes) store(v, p);
-  else store_n(v, p, m);
+  if (m == lanes)
+    store(v, p);
+  else
+    store_n(v, p, m);
 }
 
 void max_grad_image(const Pool &p, const float *x, const float *y, const float *dy, float *dx) {
@@ -114,12 +118,15 @@ void average_grad_image(const Pool &p, const float *dy, float *dx) {
 
 }  // namespace
 
-void max_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) { forward<true>(p, x, y, begin, end); }
+void max_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  forward<true>(p, x, y, begin, end);
+}
 void average_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
   forward<false>(p, x, y, begin, end);
 }
 
-void max_grad_all(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin, int64_t end) {
+void max_grad_all(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
+                  int64_t end) {
   const int64_t in = p.h * p.w * p.c, out = p.oh * p.ow * p.c;
   for (int64_t n = begin; n < end; ++n) {
     std::memset(dx + n * in, 0, static_cast<size_t>(in) * sizeof(float));

@@ -16,8 +16,8 @@ struct Pool {
 void max_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept;
 void average_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept;
 
-// dx[n, h, w, c] for images [begin, end); dx is overwritten. The gradient of a maximum goes to the first cell that holds it,
-// row by row.
+// dx[n, h, w, c] for images [begin, end); dx is overwritten. The gradient of a maximum goes to the first cell that
+// holds it, row by row.
 void max_pool_grad(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
                    int64_t end) noexcept;
 void average_pool_grad(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) noexcept;

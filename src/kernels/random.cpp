@@ -16,7 +16,8 @@ namespace {
 
 inline constexpr int64_t chunk = 16;  // blocks made together, whatever the instruction set
 
-// The words of `chunk` blocks from `block` on. Plain loops: the compiler has a 32 x 32 -> 64 product for every instruction set.
+// The words of `chunk` blocks from `block` on. Plain loops: the compiler has a 32 x 32 -> 64 product for every
+// instruction set.
 HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
   uint32_t c0[chunk], c1[chunk], c2[chunk], c3[chunk];
   for (int64_t j = 0; j < chunk; ++j) {
@@ -53,8 +54,8 @@ HWY_INLINE V unit(const uint32_t *words) {
   return hn::Sub(hn::BitCast(D(), u), set(1));
 }
 
-// Elements [first, first + n) in chunks: make(words, values) turns 4 * chunk words into as many floats, body(values, i, m) takes
-// the m of them that belong at i.
+// Elements [first, first + n) in chunks: make(words, values) turns 4 * chunk words into as many floats, body(values, i,
+// m) takes the m of them that belong at i.
 template <class Make, class Body>
 HWY_INLINE void chunks(Stream s, int64_t first, int64_t n, const Make &make, const Body &body) {
   constexpr int64_t size = 4 * chunk;
@@ -115,7 +116,8 @@ void dropout_all(Stream s, int64_t first, float rate, const float *x, float *y, 
   const V threshold = set(rate), kept = set(static_cast<float>(1 / (1 - static_cast<double>(rate))));
   chunks(s, first, n, uniform_chunk, [=](const float *v, int64_t i, int64_t m) HWY_ATTR {
     if (x) {
-      map(v, x + i, y + i, m, [=](V u, V a) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), hn::Mul(a, kept)); });
+      map(v, x + i, y + i, m,
+          [=](V u, V a) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), hn::Mul(a, kept)); });
     } else {
       map(v, y + i, m, [=](V u) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), kept); });
     }
@@ -145,7 +147,8 @@ void dropout(Stream s, int64_t first, float rate, const float *x, float *y, int6
 }
 
 void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, float *y, int64_t n) noexcept {
-  // Each group of four draws from 256 blocks of its own, one word after the other, until four values are within the bounds.
+  // Each group of four draws from 256 blocks of its own, one word after the other, until four values are within the
+  // bounds.
   auto unit = [](uint32_t w) { return static_cast<float>(w & 0x7fffff) * 0x1p-23f; };
   for (int64_t group = first / 4; group * 4 < first + n; ++group) {
     PhiloxWords words(s, static_cast<uint64_t>(group) * 256);

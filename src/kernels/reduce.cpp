@@ -42,8 +42,8 @@ struct Strip {
   V v[K];
 };
 
-// K vectors of columns over `rows` rows: halves of halves down to 64 rows, so that errors stay small. The last vector has m
-// columns. f(v, k): what is summed.
+// K vectors of columns over `rows` rows: halves of halves down to 64 rows, so that errors stay small. The last vector
+// has m columns. f(v, k): what is summed.
 template <int K, class F>
 Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const F &f) {
   Strip<K> s;
@@ -75,8 +75,10 @@ HWY_INLINE void strips(int64_t inner, const Body &body) {
 
 HWY_INLINE V read(const float *p, int64_t m) { return m == lanes ? load(p) : load_n(p, m); }
 HWY_INLINE void write(V v, float *p, int64_t m) {
-  if (m == lanes) store(v, p);
-  else store_n(v, p, m);
+  if (m == lanes)
+    store(v, p);
+  else
+    store_n(v, p, m);
 }
 
 template <class F>
@@ -102,7 +104,9 @@ void sums(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, 
 }
 
 template <bool largest>
-HWY_INLINE V extreme(V a, V b) { return largest ? max_nan(a, b) : min_nan(a, b); }
+HWY_INLINE V extreme(V a, V b) {
+  return largest ? max_nan(a, b) : min_nan(a, b);
+}
 
 template <bool largest>
 float row_extreme(const float *x, int64_t n) {
@@ -157,26 +161,36 @@ void reduce_all(Reduce f, const float *x, float *y, int64_t outer, int64_t axis,
   const auto square = [](V v) HWY_ATTR { return hn::Mul(v, v); };
   const auto absolute = [](V v) HWY_ATTR { return hn::Abs(v); };
   switch (f) {
-    case Reduce::sum: return sums(x, y, outer, axis, inner, row, 1, add, same);
-    case Reduce::mean: return sums(x, y, outer, axis, inner, row, static_cast<float>(axis), add, same);
-    case Reduce::sum_squares: return sums(x, y, outer, axis, inner, row, 1, add, square);
-    case Reduce::sum_abs: return sums(x, y, outer, axis, inner, row, 1, add, absolute);
-    case Reduce::max: return extremes<true>(x, y, outer, axis, inner, row);
-    case Reduce::min: return extremes<false>(x, y, outer, axis, inner, row);
-    case Reduce::prod: return products(x, y, outer, axis, inner, row);
+    case Reduce::sum:
+      return sums(x, y, outer, axis, inner, row, 1, add, same);
+    case Reduce::mean:
+      return sums(x, y, outer, axis, inner, row, static_cast<float>(axis), add, same);
+    case Reduce::sum_squares:
+      return sums(x, y, outer, axis, inner, row, 1, add, square);
+    case Reduce::sum_abs:
+      return sums(x, y, outer, axis, inner, row, 1, add, absolute);
+    case Reduce::max:
+      return extremes<true>(x, y, outer, axis, inner, row);
+    case Reduce::min:
+      return extremes<false>(x, y, outer, axis, inner, row);
+    case Reduce::prod:
+      return products(x, y, outer, axis, inner, row);
   }
 }
 
-void moments_all(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner, int64_t row) {
+void moments_all(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner,
+                 int64_t row) {
   reduce_all(Reduce::mean, x, mean, outer, axis, inner, row, false);
   const float n = static_cast<float>(axis);
   for (int64_t o = 0; o < outer; ++o, x += axis * row, mean += row, variance += row) {
     if (inner == 1 && row == 1) {
       const V c = set(*mean);
-      *variance = static_cast<float>(row_sum(x, axis, [c](V v) HWY_ATTR {
-        const V d = hn::Sub(v, c);
-        return hn::Mul(d, d);
-      }) / n);
+      *variance = static_cast<float>(row_sum(x, axis,
+                                             [c](V v) HWY_ATTR {
+                                               const V d = hn::Sub(v, c);
+                                               return hn::Mul(d, d);
+                                             }) /
+                                     n);
       continue;
     }
     strips(inner, [&](auto k_, int64_t i, int64_t m) HWY_ATTR {

@@ -9,12 +9,13 @@ namespace dl4::kernels {
 
 enum class Reduce : int32_t { sum, mean, max, min, prod, sum_squares, sum_abs };
 
-// x is [outer, axis, inner], y is [outer, inner]. To do only some columns of a wider inner axis, give its full width as `row`
-// (0 = inner) and pointers to the first column. Sums of an empty axis are 0, mean NaN, max -inf, min inf, prod 1.
+// x is [outer, axis, inner], y is [outer, inner]. To do only some columns of a wider inner axis, give its full width as
+// `row` (0 = inner) and pointers to the first column. Sums of an empty axis are 0, mean NaN, max -inf, min inf, prod 1.
 // max and min of a NaN are NaN. Relative error of sums: a few times 1e-7 of the sum of |x|, whatever the length.
 void reduce(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row = 0) noexcept;
 // The same, y = y + result; for sum and sum_squares only: gradients of values used more than once.
-void reduce_add(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row = 0) noexcept;
+void reduce_add(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner,
+                int64_t row = 0) noexcept;
 
 // mean and variance (population) of [outer, axis, inner] -> [outer, inner] each, two passes.
 void moments(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner,

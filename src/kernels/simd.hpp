@@ -1,4 +1,5 @@
-// What every file built with Highway says before it includes Highway: which instruction sets are worth their compile time.
+// What every file built with Highway says before it includes Highway: which instruction sets are worth their compile
+// time.
 #pragma once
 
 // In bits, as not every version of Highway knows every name: SSSE3, the sub-variants of AVX-512 and AVX10, SVE.

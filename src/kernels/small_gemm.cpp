@@ -42,17 +42,15 @@ inline constexpr int64_t panel = 32;
 
 using Product = SmallProduct;
 
-// M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait for each
-// other. b may be read in whole vectors if `padded`.
+// M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
+// for each other. b may be read in whole vectors if `padded`.
 template <int M, int N, int U, bool partial, bool padded>
 HWY_INLINE void tile(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
   V sum[U][M][N];
   DL4_UNROLL
-  for (int u = 0; u < U; ++u)
-    DL4_UNROLL
-    for (int i = 0; i < M; ++i)
-      DL4_UNROLL
-      for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(D());
+  for (int u = 0; u < U; ++u) DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(D());
 
   auto step = [&](int u, int64_t k) HWY_ATTR {
     V row[N];
@@ -60,8 +58,10 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
     for (int j = 0; j < N; ++j) {
       const int64_t left = cols - j * lanes;
       const float *from = b + k * p.ldb + j * lanes;
-      if (!partial || padded || left >= lanes) row[j] = load(from);
-      else row[j] = left > 0 ? load_n(from, left) : hn::Zero(D());
+      if (!partial || padded || left >= lanes)
+        row[j] = load(from);
+      else
+        row[j] = left > 0 ? load_n(from, left) : hn::Zero(D());
     }
     DL4_UNROLL
     for (int i = 0; i < M; ++i) {
@@ -78,23 +78,22 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   for (; k < p.k; ++k) step(0, k);
 
   DL4_UNROLL
-  for (int i = 0; i < M; ++i)
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) {
+    V v = sum[0][i][j];
     DL4_UNROLL
-    for (int j = 0; j < N; ++j) {
-      V v = sum[0][i][j];
-      DL4_UNROLL
-      for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-      const int64_t left = cols - j * lanes;
-      const float *add = d + i * p.ldd + j * lanes;
-      float *to = c + i * p.ldc + j * lanes;
-      if (!partial || left >= lanes) {
-        if (d) v = hn::Add(v, load(add));
-        store(v, to);
-      } else if (left > 0) {
-        if (d) v = hn::Add(v, load_n(add, left));
-        store_n(v, to, left);
-      }
+    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
+    const int64_t left = cols - j * lanes;
+    const float *add = d + i * p.ldd + j * lanes;
+    float *to = c + i * p.ldc + j * lanes;
+    if (!partial || left >= lanes) {
+      if (d) v = hn::Add(v, load(add));
+      store(v, to);
+    } else if (left > 0) {
+      if (d) v = hn::Add(v, load_n(add, left));
+      store_n(v, to, left);
     }
+  }
 }
 
 // Vectors side by side for M rows: as many as the registers hold, within a panel when b is one.
@@ -107,9 +106,12 @@ inline constexpr int width = [] {
 template <int M, bool padded>
 HWY_INLINE void strip(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
   constexpr int N = width<M, padded>, U = M * N >= 6 ? 1 : M * N >= 3 ? 2 : 4;
-  if (cols >= N * lanes) tile<M, N, U, false, padded>(p, a, b, d, c, cols);
-  else if (N == 4 && cols <= lanes) tile<M, 1, M >= 4 ? 1 : 2, true, padded>(p, a, b, d, c, cols);
-  else tile<M, N, U, true, padded>(p, a, b, d, c, cols);
+  if (cols >= N * lanes)
+    tile<M, N, U, false, padded>(p, a, b, d, c, cols);
+  else if (N == 4 && cols <= lanes)
+    tile<M, 1, M >= 4 ? 1 : 2, true, padded>(p, a, b, d, c, cols);
+  else
+    tile<M, N, U, true, padded>(p, a, b, d, c, cols);
 }
 
 template <int M>
@@ -147,8 +149,10 @@ void one_row(const Product &p) {
   for (int64_t begin = 0; begin < p.n; begin += chunk) {
     const int64_t n = HWY_MIN(chunk, p.n - begin);
     float *c = p.c + begin;
-    if (!p.d) std::fill_n(c, n, 0.0f);
-    else if (p.d != p.c) std::memcpy(c, p.d + begin, static_cast<size_t>(n) * sizeof(float));
+    if (!p.d)
+      std::fill_n(c, n, 0.0f);
+    else if (p.d != p.c)
+      std::memcpy(c, p.d + begin, static_cast<size_t>(n) * sizeof(float));
     int64_t k = 0;
     for (; k + 8 <= p.k; k += 8) {
       V s[8];
@@ -179,9 +183,8 @@ template <int M, int N>
 HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
   V sum[M][N];
   DL4_UNROLL
-  for (int i = 0; i < M; ++i)
-    DL4_UNROLL
-    for (int j = 0; j < N; ++j) sum[i][j] = hn::Zero(D());
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[i][j] = hn::Zero(D());
   const float *a = p.a + i0 * p.lda, *b = p.b + j0 * p.ldb;
   each(p.k, [&](int64_t k, auto io) HWY_ATTR {
     V x[M];
@@ -195,12 +198,11 @@ HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
     }
   });
   DL4_UNROLL
-  for (int i = 0; i < M; ++i)
-    DL4_UNROLL
-    for (int j = 0; j < N; ++j) {
-      const float s = sum_lanes(sum[i][j]);
-      p.c[(i0 + i) * p.ldc + j0 + j] = p.d ? s + p.d[(i0 + i) * p.ldd + j0 + j] : s;
-    }
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) {
+    const float s = sum_lanes(sum[i][j]);
+    p.c[(i0 + i) * p.ldc + j0 + j] = p.d ? s + p.d[(i0 + i) * p.ldd + j0 + j] : s;
+  }
 }
 
 template <int M>
@@ -238,8 +240,8 @@ HWY_EXPORT(small_all);
 HWY_EXPORT(transposed_all);
 HWY_EXPORT(packed_all);
 
-void small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
-                int64_t ldd, float *c, int64_t ldc) noexcept {
+void small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+                const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
   if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(small_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
 }
 

@@ -17,12 +17,12 @@ namespace {
 // The same code for a row (lanes = neighbours on the axis, joined at the end) and for columns (lanes = columns).
 struct Columns {
   int64_t axis, row, m;  // m columns, at most a vector of them
-  HWY_INLINE V get(const float *x, int64_t a) const {
-    return m == lanes ? load(x + a * row) : load_n(x + a * row, m);
-  }
+  HWY_INLINE V get(const float *x, int64_t a) const { return m == lanes ? load(x + a * row) : load_n(x + a * row, m); }
   HWY_INLINE void put(V v, float *y, int64_t a) const {
-    if (m == lanes) store(v, y + a * row);
-    else store_n(v, y + a * row, m);
+    if (m == lanes)
+      store(v, y + a * row);
+    else
+      store_n(v, y + a * row, m);
   }
   template <class F>
   HWY_INLINE V max(const float *x, const F &f) const {
@@ -68,7 +68,9 @@ struct Row {
     return set(sum_lanes(r));
   }
   template <class F>
-  HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const { map(x, x2, y, axis, f); }
+  HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const {
+    map(x, x2, y, axis, f);
+  }
 };
 
 // body(view, offset) for every row or vector of columns.
@@ -128,8 +130,10 @@ void logsumexp_all(const float *x, float *y, int64_t outer, int64_t axis, int64_
     const V s = view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, base)); });
     const V r = hn::IfThenElse(infinite, m, hn::Add(log(s), base));
     const int64_t o = at / (axis * inner), i = at % (axis * inner);
-    if constexpr (std::is_same_v<decltype(view), Row>) store_n(r, y + o, 1);
-    else view.put(r, y + o * inner + i, 0);
+    if constexpr (std::is_same_v<decltype(view), Row>)
+      store_n(r, y + o, 1);
+    else
+      view.put(r, y + o * inner + i, 0);
   });
 }
 
@@ -137,7 +141,8 @@ void sparsemax_grad_all(const float *dy, const float *y, float *dx, int64_t oute
   const V zero = hn::Zero(D());
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     // Where y is NaN so is the gradient.
-    const auto off = [=](V d, V v) HWY_ATTR { return hn::IfThenElse(hn::Eq(v, zero), zero, hn::Add(d, hn::Mul(v, zero))); };
+    const auto off = [=](V d, V v)
+                         HWY_ATTR { return hn::IfThenElse(hn::Eq(v, zero), zero, hn::Add(d, hn::Mul(v, zero))); };
     const V s = view.sum(dy + at, y + at, off);
     const V n = view.sum(y + at, y + at, [=](V v, V) HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(v, zero), set(1)); });
     const V mean = hn::Div(s, n);
@@ -172,8 +177,10 @@ void log_softmax_grad(const float *dy, const float *y, float *dx, int64_t outer,
   if (axis > 0) HWY_DYNAMIC_DISPATCH(log_softmax_grad_all)(dy, y, dx, outer, axis, inner);
 }
 void logsumexp(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
-  if (axis > 0) HWY_DYNAMIC_DISPATCH(logsumexp_all)(x, y, outer, axis, inner);
-  else std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
+  if (axis > 0)
+    HWY_DYNAMIC_DISPATCH(logsumexp_all)(x, y, outer, axis, inner);
+  else
+    std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
 }
 void sparsemax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
   if (axis > 0) HWY_DYNAMIC_DISPATCH(sparsemax_grad_all)(dy, y, dx, outer, axis, inner);

@@ -22,67 +22,98 @@ HWY_INLINE V zero_far_below(V x, V y) { return hn::IfThenElse(hn::Lt(x, set(-104
 template <Unary F>
 HWY_INLINE V value(V x, V p0, V p1, V p2) {
   const V zero = hn::Zero(D()), one = set(1);
-  if constexpr (F == Unary::neg) return hn::Neg(x);
-  else if constexpr (F == Unary::abs) return hn::Abs(x);
+  if constexpr (F == Unary::neg)
+    return hn::Neg(x);
+  else if constexpr (F == Unary::abs)
+    return hn::Abs(x);
   else if constexpr (F == Unary::sign)
     return hn::IfThenElse(hn::Gt(x, zero), one, hn::IfThenElse(hn::Lt(x, zero), set(-1), x));
-  else if constexpr (F == Unary::square) return hn::Mul(x, x);
-  else if constexpr (F == Unary::sqrt) return hn::Sqrt(x);
-  else if constexpr (F == Unary::rsqrt) return hn::Div(one, hn::Sqrt(x));
-  else if constexpr (F == Unary::reciprocal) return hn::Div(one, x);
-  else if constexpr (F == Unary::exp) return exp(x);
-  else if constexpr (F == Unary::expm1) return expm1(x);
-  else if constexpr (F == Unary::log) return log(x);
-  else if constexpr (F == Unary::log1p) return log1p(x);
-  else if constexpr (F == Unary::sin) return sin_cos(x).sin;
-  else if constexpr (F == Unary::cos) return sin_cos(x).cos;
-  else if constexpr (F == Unary::floor) return hn::Floor(x);
-  else if constexpr (F == Unary::ceil) return hn::Ceil(x);
-  else if constexpr (F == Unary::round) return hn::Round(x);
-  else if constexpr (F == Unary::erf) return erf(x);
-  else if constexpr (F == Unary::relu) return relu(x);
-  else if constexpr (F == Unary::relu6) return relu6(x);
-  else if constexpr (F == Unary::leaky_relu) return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, p0));
+  else if constexpr (F == Unary::square)
+    return hn::Mul(x, x);
+  else if constexpr (F == Unary::sqrt)
+    return hn::Sqrt(x);
+  else if constexpr (F == Unary::rsqrt)
+    return hn::Div(one, hn::Sqrt(x));
+  else if constexpr (F == Unary::reciprocal)
+    return hn::Div(one, x);
+  else if constexpr (F == Unary::exp)
+    return exp(x);
+  else if constexpr (F == Unary::expm1)
+    return expm1(x);
+  else if constexpr (F == Unary::log)
+    return log(x);
+  else if constexpr (F == Unary::log1p)
+    return log1p(x);
+  else if constexpr (F == Unary::sin)
+    return sin_cos(x).sin;
+  else if constexpr (F == Unary::cos)
+    return sin_cos(x).cos;
+  else if constexpr (F == Unary::floor)
+    return hn::Floor(x);
+  else if constexpr (F == Unary::ceil)
+    return hn::Ceil(x);
+  else if constexpr (F == Unary::round)
+    return hn::Round(x);
+  else if constexpr (F == Unary::erf)
+    return erf(x);
+  else if constexpr (F == Unary::relu)
+    return relu(x);
+  else if constexpr (F == Unary::relu6)
+    return relu6(x);
+  else if constexpr (F == Unary::leaky_relu)
+    return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, p0));
   else if constexpr (F == Unary::relu_general) {
     V y = hn::IfThenElse(hn::Le(x, p2), zero, x);
     V clipped = min_nan(max_nan(y, zero), p1);
     y = hn::IfThenElse(hn::Lt(p1, set(infinity)), clipped, y);
     return hn::IfThenElse(hn::Eq(p0, zero), y, hn::NegMulAdd(p0, relu(hn::Sub(p2, x)), y));
-  } else if constexpr (F == Unary::elu) return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(p0, expm1(x)));
+  } else if constexpr (F == Unary::elu)
+    return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(p0, expm1(x)));
   else if constexpr (F == Unary::selu) {
     V below = hn::Mul(set(1.7580993408473766f), expm1(x));
     return hn::IfThenElse(hn::Gt(x, zero), hn::Mul(set(1.0507009873554805f), x), below);
   } else if constexpr (F == Unary::celu)
     return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(p0, expm1(hn::Div(x, p0))));
-  else if constexpr (F == Unary::sigmoid) return sigmoid(x);
-  else if constexpr (F == Unary::log_sigmoid) return hn::Neg(softplus(hn::Neg(x)));
-  else if constexpr (F == Unary::tanh) return tanh(x);
-  else if constexpr (F == Unary::softplus) return softplus(x);
+  else if constexpr (F == Unary::sigmoid)
+    return sigmoid(x);
+  else if constexpr (F == Unary::log_sigmoid)
+    return hn::Neg(softplus(hn::Neg(x)));
+  else if constexpr (F == Unary::tanh)
+    return tanh(x);
+  else if constexpr (F == Unary::softplus)
+    return softplus(x);
   else if constexpr (F == Unary::softsign) {
     V a = hn::Abs(x);
     return hn::IfThenElse(hn::Eq(a, set(infinity)), hn::CopySign(one, x), hn::Div(x, hn::Add(a, one)));
-  } else if constexpr (F == Unary::gelu) return zero_far_below(x, hn::Mul(x, normal_cdf(x)));
+  } else if constexpr (F == Unary::gelu)
+    return zero_far_below(x, hn::Mul(x, normal_cdf(x)));
   else if constexpr (F == Unary::gelu_tanh) {
     V inner = hn::Mul(set(0.7978845608028654f), hn::MulAdd(hn::Mul(set(0.044715f), x), hn::Mul(x, x), x));
     // (1 + tanh t) / 2 = sigmoid(2 t), without its cancellation.
     return zero_far_below(x, hn::Mul(x, sigmoid(hn::Add(inner, inner))));
-  } else if constexpr (F == Unary::silu) return zero_far_below(x, hn::Mul(x, sigmoid(x)));
+  } else if constexpr (F == Unary::silu)
+    return zero_far_below(x, hn::Mul(x, sigmoid(x)));
   else if constexpr (F == Unary::mish) {
     V e = exp(hn::IfThenElse(hn::Gt(x, set(20)), set(20), x));
     V n = hn::Mul(e, hn::Add(e, set(2)));
     return zero_far_below(x, hn::Mul(x, hn::Div(n, hn::Add(n, set(2)))));
-  } else if constexpr (F == Unary::hard_sigmoid) return hn::Div(relu6(hn::Add(x, set(3))), set(6));
+  } else if constexpr (F == Unary::hard_sigmoid)
+    return hn::Div(relu6(hn::Add(x, set(3))), set(6));
   else if constexpr (F == Unary::hard_sigmoid_v1)
     return min_nan(max_nan(hn::Add(hn::Mul(x, set(0.2f)), set(0.5f)), zero), one);
   else if constexpr (F == Unary::hard_silu)
     return zero_far_below(x, hn::Mul(x, hn::Div(relu6(hn::Add(x, set(3))), set(6))));
-  else if constexpr (F == Unary::hard_tanh) return min_nan(max_nan(x, set(-1)), one);
-  else if constexpr (F == Unary::tanh_shrink) return hn::Sub(x, tanh(x));
-  else if constexpr (F == Unary::hard_shrink) return hn::IfThenElse(hn::Le(hn::Abs(x), p0), zero, x);
+  else if constexpr (F == Unary::hard_tanh)
+    return min_nan(max_nan(x, set(-1)), one);
+  else if constexpr (F == Unary::tanh_shrink)
+    return hn::Sub(x, tanh(x));
+  else if constexpr (F == Unary::hard_shrink)
+    return hn::IfThenElse(hn::Le(hn::Abs(x), p0), zero, x);
   else if constexpr (F == Unary::soft_shrink) {
     V y = hn::Sub(hn::Abs(x), p0);
     return hn::IfThenElse(hn::Le(y, zero), zero, hn::CopySign(y, x));
-  } else if constexpr (F == Unary::threshold) return hn::IfThenElse(hn::Le(x, p0), p1, x);
+  } else if constexpr (F == Unary::threshold)
+    return hn::IfThenElse(hn::Le(x, p0), p1, x);
   else if constexpr (F == Unary::squareplus)
     return hn::Mul(hn::Add(x, hn::Sqrt(hn::MulAdd(x, x, p0))), set(0.5f));
   else if constexpr (F == Unary::sparse_plus) {
@@ -91,7 +122,8 @@ HWY_INLINE V value(V x, V p0, V p1, V p2) {
     return hn::IfThenElse(hn::Le(x, set(-1)), zero, y);
   } else if constexpr (F == Unary::sparse_sigmoid)
     return min_nan(max_nan(hn::Mul(hn::Add(x, one), set(0.5f)), zero), one);
-  else if constexpr (F == Unary::clip) return min_nan(max_nan(x, p0), p1);
+  else if constexpr (F == Unary::clip)
+    return min_nan(max_nan(x, p0), p1);
   else {
     static_assert(F == Unary::scale_shift);
     return hn::Add(hn::Mul(x, p0), p1);
@@ -120,8 +152,10 @@ void run_circular(const float *x, float *y, int64_t n) {
         if (!(std::fabs(in[j]) <= 8192)) out[j] = F == Unary::sin ? std::sin(in[j]) : std::cos(in[j]);
       r = hn::Load(D(), out);
     }
-    if (m == lanes) store(r, y + i);
-    else store_n(r, y + i, m);
+    if (m == lanes)
+      store(r, y + i);
+    else
+      store_n(r, y + i, m);
   }
 }
 
@@ -130,8 +164,10 @@ void choose(Unary f, const float *p, const float *x, float *y, int64_t n) {
   if constexpr (I < static_cast<int>(Unary::count_)) {
     constexpr Unary F = static_cast<Unary>(I);
     if (f != F) return choose<I + 1>(f, p, x, y, n);
-    if constexpr (F == Unary::sin || F == Unary::cos) run_circular<F>(x, y, n);
-    else run<F>(p, x, y, n);
+    if constexpr (F == Unary::sin || F == Unary::cos)
+      run_circular<F>(x, y, n);
+    else
+      run<F>(p, x, y, n);
   }
 }
 

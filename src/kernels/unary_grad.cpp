@@ -29,22 +29,36 @@ HWY_INLINE V zero_far(V x, V y) { return hn::IfThenElse(hn::Gt(hn::Abs(x), set(1
 template <Unary F, bool from_input>
 HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
   const V zero = hn::Zero(D()), one = set(1);
-  if constexpr (F == Unary::neg) return hn::Neg(dy);
+  if constexpr (F == Unary::neg)
+    return hn::Neg(dy);
   else if constexpr (F == Unary::abs)
     return hn::IfThenElse(hn::Gt(a, zero), dy, hn::IfThenElse(hn::Lt(a, zero), hn::Neg(dy), hn::Mul(a, zero)));
-  else if constexpr (F == Unary::sign || F == Unary::floor || F == Unary::ceil || F == Unary::round) return zero;
-  else if constexpr (F == Unary::square) return hn::Mul(dy, hn::Add(a, a));
-  else if constexpr (F == Unary::sqrt) return hn::Div(hn::Mul(dy, set(0.5f)), a);
-  else if constexpr (F == Unary::rsqrt) return hn::Mul(hn::Mul(dy, set(-0.5f)), hn::Mul(hn::Mul(a, a), a));
-  else if constexpr (F == Unary::reciprocal) return hn::Neg(hn::Mul(dy, hn::Mul(a, a)));
-  else if constexpr (F == Unary::exp) return hn::Mul(dy, a);
-  else if constexpr (F == Unary::expm1) return hn::Mul(dy, hn::Add(a, one));
-  else if constexpr (F == Unary::log) return hn::Div(dy, a);
-  else if constexpr (F == Unary::log1p) return hn::Div(dy, hn::Add(one, a));
-  else if constexpr (F == Unary::sin) return hn::Mul(dy, sin_cos(a).cos);
-  else if constexpr (F == Unary::cos) return hn::Neg(hn::Mul(dy, sin_cos(a).sin));
-  else if constexpr (F == Unary::erf) return hn::Mul(dy, hn::Mul(set(1.1283791670955126f), exp(hn::Neg(hn::Mul(a, a)))));
-  else if constexpr (F == Unary::relu) return where(hn::Gt(a, zero), dy, a);
+  else if constexpr (F == Unary::sign || F == Unary::floor || F == Unary::ceil || F == Unary::round)
+    return zero;
+  else if constexpr (F == Unary::square)
+    return hn::Mul(dy, hn::Add(a, a));
+  else if constexpr (F == Unary::sqrt)
+    return hn::Div(hn::Mul(dy, set(0.5f)), a);
+  else if constexpr (F == Unary::rsqrt)
+    return hn::Mul(hn::Mul(dy, set(-0.5f)), hn::Mul(hn::Mul(a, a), a));
+  else if constexpr (F == Unary::reciprocal)
+    return hn::Neg(hn::Mul(dy, hn::Mul(a, a)));
+  else if constexpr (F == Unary::exp)
+    return hn::Mul(dy, a);
+  else if constexpr (F == Unary::expm1)
+    return hn::Mul(dy, hn::Add(a, one));
+  else if constexpr (F == Unary::log)
+    return hn::Div(dy, a);
+  else if constexpr (F == Unary::log1p)
+    return hn::Div(dy, hn::Add(one, a));
+  else if constexpr (F == Unary::sin)
+    return hn::Mul(dy, sin_cos(a).cos);
+  else if constexpr (F == Unary::cos)
+    return hn::Neg(hn::Mul(dy, sin_cos(a).sin));
+  else if constexpr (F == Unary::erf)
+    return hn::Mul(dy, hn::Mul(set(1.1283791670955126f), exp(hn::Neg(hn::Mul(a, a)))));
+  else if constexpr (F == Unary::relu)
+    return where(hn::Gt(a, zero), dy, a);
   else if constexpr (F == Unary::relu6 || F == Unary::hard_sigmoid) {
     const bool sigmoidal = F == Unary::hard_sigmoid;
     auto inside = hn::And(hn::Gt(a, zero), hn::Lt(a, sigmoidal ? one : set(6)));
@@ -70,10 +84,14 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     return hn::Mul(dy, hn::IfThenElse(hn::Gt(a, zero), set(1.0507009873554805f), below));
   } else if constexpr (F == Unary::celu)
     return hn::IfThenElse(hn::Gt(a, zero), dy, hn::Mul(dy, exp(hn::Div(a, p0))));
-  else if constexpr (F == Unary::sigmoid) return hn::Mul(dy, hn::Mul(a, hn::Sub(one, a)));
-  else if constexpr (F == Unary::log_sigmoid) return hn::Neg(hn::Mul(dy, expm1(a)));
-  else if constexpr (F == Unary::tanh) return hn::Mul(dy, hn::NegMulAdd(a, a, one));
-  else if constexpr (F == Unary::softplus) return hn::Neg(hn::Mul(dy, expm1(hn::Neg(a))));
+  else if constexpr (F == Unary::sigmoid)
+    return hn::Mul(dy, hn::Mul(a, hn::Sub(one, a)));
+  else if constexpr (F == Unary::log_sigmoid)
+    return hn::Neg(hn::Mul(dy, expm1(a)));
+  else if constexpr (F == Unary::tanh)
+    return hn::Mul(dy, hn::NegMulAdd(a, a, one));
+  else if constexpr (F == Unary::softplus)
+    return hn::Neg(hn::Mul(dy, expm1(hn::Neg(a))));
   else if constexpr (F == Unary::softsign) {
     V s = hn::Div(one, hn::Add(hn::Abs(a), one));
     return hn::Mul(dy, hn::Mul(s, s));
@@ -101,20 +119,25 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     V inside = hn::Div(hn::MulAdd(a, set(2), set(3)), set(6));
     V s = hn::IfThenElse(hn::Le(a, set(-3)), zero, hn::IfThenElse(hn::Ge(a, set(3)), one, inside));
     return hn::Mul(dy, s);
-  } else if constexpr (F == Unary::hard_tanh) return where(hn::Le(hn::Abs(a), one), dy, a);
+  } else if constexpr (F == Unary::hard_tanh)
+    return where(hn::Le(hn::Abs(a), one), dy, a);
   else if constexpr (F == Unary::tanh_shrink) {
     V t = tanh(a);
     return hn::Mul(dy, hn::Mul(t, t));
-  } else if constexpr (F == Unary::hard_shrink || F == Unary::soft_shrink) return where(hn::Gt(hn::Abs(a), p0), dy, a);
-  else if constexpr (F == Unary::threshold) return where(hn::Gt(a, p0), dy, a);
+  } else if constexpr (F == Unary::hard_shrink || F == Unary::soft_shrink)
+    return where(hn::Gt(hn::Abs(a), p0), dy, a);
+  else if constexpr (F == Unary::threshold)
+    return where(hn::Gt(a, p0), dy, a);
   else if constexpr (F == Unary::squareplus) {
     V r = hn::Div(a, hn::Sqrt(hn::MulAdd(a, a, p0)));
     return hn::Mul(hn::Mul(dy, set(0.5f)), hn::Add(one, r));
   } else if constexpr (F == Unary::sparse_plus) {
     V s = hn::IfThenElse(hn::Ge(a, one), one, hn::Mul(hn::Add(a, one), set(0.5f)));
     return hn::Mul(dy, hn::IfThenElse(hn::Le(a, set(-1)), zero, s));
-  } else if constexpr (F == Unary::sparse_sigmoid) return where(hn::Lt(hn::Abs(a), one), hn::Mul(dy, set(0.5f)), a);
-  else if constexpr (F == Unary::clip) return where(hn::And(hn::Ge(a, p0), hn::Le(a, p1)), dy, a);
+  } else if constexpr (F == Unary::sparse_sigmoid)
+    return where(hn::Lt(hn::Abs(a), one), hn::Mul(dy, set(0.5f)), a);
+  else if constexpr (F == Unary::clip)
+    return where(hn::And(hn::Ge(a, p0), hn::Le(a, p1)), dy, a);
   else {
     static_assert(F == Unary::scale_shift);
     return hn::Mul(dy, p0);
@@ -133,8 +156,10 @@ void run_circular(Unary f, const float *dy, const float *a, float *dx, int64_t n
     const int64_t m = HWY_MIN(n - i, int64_t{64});
     bool small = true;
     for (int64_t j = i; j < i + m; ++j) small &= std::fabs(a[j]) <= 8192;
-    if (small && f == Unary::sin) run<Unary::sin>(none, dy + i, a + i, dx + i, m);
-    else if (small) run<Unary::cos>(none, dy + i, a + i, dx + i, m);
+    if (small && f == Unary::sin)
+      run<Unary::sin>(none, dy + i, a + i, dx + i, m);
+    else if (small)
+      run<Unary::cos>(none, dy + i, a + i, dx + i, m);
     else
       for (int64_t j = i; j < i + m; ++j) dx[j] = dy[j] * (f == Unary::sin ? std::cos(a[j]) : -std::sin(a[j]));
   }
@@ -145,11 +170,15 @@ void choose(Unary f, const float *p, const float *dy, const float *a, float *dx,
   if constexpr (I < static_cast<int>(Unary::count_)) {
     constexpr Unary F = static_cast<Unary>(I);
     if (f != F) return choose<I + 1>(f, p, dy, a, dx, n);
-    if constexpr (F == Unary::sin || F == Unary::cos) run_circular(f, dy, a, dx, n);
+    if constexpr (F == Unary::sin || F == Unary::cos)
+      run_circular(f, dy, a, dx, n);
     else if constexpr (F == Unary::elu) {
-      if (grad_from(f, p) == GradFrom::input) run<F, true>(p, dy, a, dx, n);
-      else run<F, false>(p, dy, a, dx, n);
-    } else run<F>(p, dy, a, dx, n);
+      if (grad_from(f, p) == GradFrom::input)
+        run<F, true>(p, dy, a, dx, n);
+      else
+        run<F, false>(p, dy, a, dx, n);
+    } else
+      run<F>(p, dy, a, dx, n);
   }
 }
 

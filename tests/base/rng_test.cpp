@@ -11,7 +11,8 @@ namespace {
 
 TEST(Philox, KnownAnswers) {  // of the Random123 distribution
   EXPECT_EQ((PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}), philox({0, 0}, 0));
-  EXPECT_EQ((PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}), philox({UINT64_MAX, UINT64_MAX}, UINT64_MAX));
+  EXPECT_EQ((PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}),
+            philox({UINT64_MAX, UINT64_MAX}, UINT64_MAX));
 }
 
 TEST(OpSeeds, AfterSetSeed42) {

@@ -14,24 +14,42 @@ double reference(Binary f, T x, T y) {
   constexpr bool integer = std::is_integral_v<T>;
   auto wrapped = [](U v) { return static_cast<double>(static_cast<T>(v)); };
   switch (f) {
-    case Binary::add: return integer ? wrapped(static_cast<U>(x) + static_cast<U>(y)) : a + b;
-    case Binary::sub: return integer ? wrapped(static_cast<U>(x) - static_cast<U>(y)) : a - b;
-    case Binary::mul: return integer ? wrapped(static_cast<U>(x) * static_cast<U>(y)) : a * b;
-    case Binary::div: return a / b;
-    case Binary::max: return std::isnan(a) || std::isnan(b) ? nan : std::max(a, b);
-    case Binary::min: return std::isnan(a) || std::isnan(b) ? nan : std::min(a, b);
-    case Binary::pow: return std::pow(a, b);
-    case Binary::squared_difference: return (a - b) * (a - b);
-    case Binary::equal: return a == b;
-    case Binary::not_equal: return a != b;
-    case Binary::less: return a < b;
-    case Binary::less_equal: return a <= b;
-    case Binary::greater: return a > b;
-    case Binary::greater_equal: return a >= b;
-    case Binary::logical_and: return a != 0 && b != 0;
-    case Binary::logical_or: return a != 0 || b != 0;
-    case Binary::logical_xor: return (a != 0) != (b != 0);
-    case Binary::count_: break;
+    case Binary::add:
+      return integer ? wrapped(static_cast<U>(x) + static_cast<U>(y)) : a + b;
+    case Binary::sub:
+      return integer ? wrapped(static_cast<U>(x) - static_cast<U>(y)) : a - b;
+    case Binary::mul:
+      return integer ? wrapped(static_cast<U>(x) * static_cast<U>(y)) : a * b;
+    case Binary::div:
+      return a / b;
+    case Binary::max:
+      return std::isnan(a) || std::isnan(b) ? nan : std::max(a, b);
+    case Binary::min:
+      return std::isnan(a) || std::isnan(b) ? nan : std::min(a, b);
+    case Binary::pow:
+      return std::pow(a, b);
+    case Binary::squared_difference:
+      return (a - b) * (a - b);
+    case Binary::equal:
+      return a == b;
+    case Binary::not_equal:
+      return a != b;
+    case Binary::less:
+      return a < b;
+    case Binary::less_equal:
+      return a <= b;
+    case Binary::greater:
+      return a > b;
+    case Binary::greater_equal:
+      return a >= b;
+    case Binary::logical_and:
+      return a != 0 && b != 0;
+    case Binary::logical_or:
+      return a != 0 || b != 0;
+    case Binary::logical_xor:
+      return (a != 0) != (b != 0);
+    case Binary::count_:
+      break;
   }
   return 0;
 }
@@ -132,8 +150,12 @@ TEST(Cast, TruncatesAndSaturates) {
     cast_run(DType::f32, DType::i64, in, l, n);
     cast_run(DType::f32, DType::u8, in, u, n);
     cast_run(DType::f32, DType::boolean, in, b, n);
-    EXPECT_EQ((std::vector<int32_t>{1, -1, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0, 255, 0, 0, 300}), i.vector());
-    EXPECT_EQ((std::vector<int64_t>{1, -1, 3000000000, -3000000000, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, 0, 255, 0, 0, 300}), l.vector());
+    EXPECT_EQ((std::vector<int32_t>{1, -1, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0, 255, 0,
+                                    0, 300}),
+              i.vector());
+    EXPECT_EQ((std::vector<int64_t>{1, -1, 3000000000, -3000000000, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, 0, 255,
+                                    0, 0, 300}),
+              l.vector());
     EXPECT_EQ((std::vector<uint8_t>{1, 0, 255, 0, 255, 0, 255, 0, 0, 255, 0, 0, 255}), u.vector());
     EXPECT_EQ((std::vector<uint8_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1}), b.vector());
     Edge<int64_t> big(std::vector<int64_t>{1, -5, 5000000000, -5000000000});

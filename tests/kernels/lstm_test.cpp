@@ -62,8 +62,9 @@ double weighted(const Values &v, Edge<float> &w) {
 }
 
 void check(const Case &k) {
-  SCOPED_TRACE(std::to_string(k.b) + " x " + std::to_string(k.t) + " x " + std::to_string(k.h) + (k.backwards ? " backwards" : "") +
-               (k.masked ? " masked" : "") + (k.zero ? " zero" : "") + (k.states ? " states" : ""));
+  SCOPED_TRACE(std::to_string(k.b) + " x " + std::to_string(k.t) + " x " + std::to_string(k.h) +
+               (k.backwards ? " backwards" : "") + (k.masked ? " masked" : "") + (k.zero ? " zero" : "") +
+               (k.states ? " states" : ""));
   const int64_t n = k.b * k.h, all = k.b * k.t * k.h;
   Edge<float> x(random_floats(4 * all, -1, 1, 1)), r(random_floats(4 * k.h * k.h, -0.6f, 0.6f, 2));
   Edge<float> h0(k.states ? random_floats(n, -1, 1, 3) : std::vector<float>(static_cast<size_t>(n)));
@@ -78,9 +79,18 @@ void check(const Case &k) {
   run(k, mask, p);
   const LstmLoop loop{k.t, k.h, k.backwards, k.zero};
   Edge<float> y(all), y_last(n), h(n), c(n), gates(4 * all), cells(all), h_prev(all);
-  LstmForward f{.x_gates = x, .recurrent = packed, .h0 = k.states ? h0.data() : nullptr, .c0 = k.states ? c0.data() : nullptr,
-                .mask = k.masked ? mask.data() : nullptr, .y = y, .y_last = y_last, .h_last = h, .c_last = c,
-                .gates = gates, .c = cells, .h_prev = h_prev};
+  LstmForward f{.x_gates = x,
+                .recurrent = packed,
+                .h0 = k.states ? h0.data() : nullptr,
+                .c0 = k.states ? c0.data() : nullptr,
+                .mask = k.masked ? mask.data() : nullptr,
+                .y = y,
+                .y_last = y_last,
+                .h_last = h,
+                .c_last = c,
+                .gates = gates,
+                .c = cells,
+                .h_prev = h_prev};
   auto slices = [&](auto &&body) {
     body(0, k.b / 3);
     body(k.b / 3, k.b);
@@ -108,8 +118,18 @@ void check(const Case &k) {
 
   Edge<float> dy(random_floats(all, -1, 1, 5)), dy_last(random_floats(n, -1, 1, 6)), dh(random_floats(n, -1, 1, 7));
   Edge<float> dc(random_floats(n, -1, 1, 8)), dh0(n), dc0(n);
-  LstmBackward g{.gates = gates, .c = cells, .recurrent_t = packed_t, .c0 = f.c0, .mask = f.mask, .dy = dy, .dy_last = dy_last,
-                 .dh_last = dh, .dc_last = dc, .dgates = gates, .dh0 = dh0, .dc0 = dc0};
+  LstmBackward g{.gates = gates,
+                 .c = cells,
+                 .recurrent_t = packed_t,
+                 .c0 = f.c0,
+                 .mask = f.mask,
+                 .dy = dy,
+                 .dy_last = dy_last,
+                 .dh_last = dh,
+                 .dc_last = dc,
+                 .dgates = gates,
+                 .dh0 = dh0,
+                 .dc0 = dc0};
   slices([&](int64_t begin, int64_t end) {
     Edge<float> scratch(lstm_backward_scratch(loop, end - begin));
     lstm_backward(loop, g, begin, end, scratch);
@@ -134,13 +154,16 @@ void check(const Case &k) {
   slopes(p.h0, 1, [&](size_t i) { return static_cast<double>(dh0[i]); }, "h0");
   slopes(p.c0, 1, [&](size_t i) { return static_cast<double>(dc0[i]); }, "c0");
   // dR = h_prev^T dgates.
-  slopes(p.r, 5, [&](size_t i) {
-    const int64_t row = static_cast<int64_t>(i) / (4 * k.h), column = static_cast<int64_t>(i) % (4 * k.h);
-    double s = 0;
-    for (int64_t q = 0; q < k.b * k.t; ++q)
-      s += static_cast<double>(h_prev[q * k.h + row]) * static_cast<double>(gates[q * 4 * k.h + column]);
-    return s;
-  }, "R");
+  slopes(
+      p.r, 5,
+      [&](size_t i) {
+        const int64_t row = static_cast<int64_t>(i) / (4 * k.h), column = static_cast<int64_t>(i) % (4 * k.h);
+        double s = 0;
+        for (int64_t q = 0; q < k.b * k.t; ++q)
+          s += static_cast<double>(h_prev[q * k.h + row]) * static_cast<double>(gates[q * 4 * k.h + column]);
+        return s;
+      },
+      "R");
 }
 
 TEST(Lstm, ForwardAndGradient) {
@@ -158,7 +181,8 @@ TEST(Lstm, ForwardAndGradient) {
 
 TEST(Lstm, NoStepsGiveTheStateBack) {
   const LstmLoop loop{0, 3};
-  std::vector<float> h0 = {1, 2, 3}, h(3), c(3, 9), y(3, 9), scratch(static_cast<size_t>(lstm_forward_scratch(loop, 1)));
+  std::vector<float> h0 = {1, 2, 3}, h(3), c(3, 9), y(3, 9),
+                     scratch(static_cast<size_t>(lstm_forward_scratch(loop, 1)));
   LstmForward f{.h0 = h0.data(), .y_last = y.data(), .h_last = h.data(), .c_last = c.data()};
   lstm_forward(loop, f, 0, 1, scratch.data());
   EXPECT_EQ(h0, h);

@@ -58,7 +58,8 @@ TEST(CopyStrided, StepsReversesAndRepeats) {
   on_every_target([] {
     const std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};  // [3, 4]
     std::vector<float> y(6, -1);
-    const int64_t dims[] = {3, 2}, every_other[] = {4, 2}, dense[] = {2, 1}, back[] = {-4, -1}, none[] = {0, 0}, row[] = {0, 1};
+    const int64_t dims[] = {3, 2}, every_other[] = {4, 2}, dense[] = {2, 1}, back[] = {-4, -1}, none[] = {0, 0},
+                  row[] = {0, 1};
     copy_strided(4, 2, dims, x.data(), every_other, y.data(), dense);
     EXPECT_EQ((std::vector<float>{0, 2, 4, 6, 8, 10}), y);
     copy_strided(4, 2, dims, x.data() + 11, back, y.data(), dense);

@@ -22,7 +22,8 @@ void check(const Kernel &kernel, const Step &step, double decay, double scale, f
       Edge<float> w(random_floats(n, -1, 1, 1)), a(std::vector<float>(static_cast<size_t>(n), first_a));
       Edge<float> b(std::vector<float>(static_cast<size_t>(n), 0.0f)), c(b.vector());
       std::vector<Cell> cells(static_cast<size_t>(n));
-      for (int64_t i = 0; i < n; ++i) cells[static_cast<size_t>(i)] = {static_cast<double>(w[i]), static_cast<double>(first_a)};
+      for (int64_t i = 0; i < n; ++i)
+        cells[static_cast<size_t>(i)] = {static_cast<double>(w[i]), static_cast<double>(first_a)};
       for (uint32_t t = 0; t < 3; ++t) {
         Edge<float> g(random_floats(n, -2, 2, t + 2));
         kernel(w, g, a, b, c, n);
@@ -44,7 +45,8 @@ TEST(Optimizer, Sgd) {
   for (const double momentum : {0.0, 0.9})
     for (const bool nesterov : {false, true}) {
       const Sgd o{.lr = 0.1, .momentum = momentum, .decay = 0.01, .grad_scale = 0.5, .nesterov = nesterov};
-      check([&](float *w, const float *g, float *a, float *, float *, int64_t n) { sgd(o, w, g, momentum > 0 ? a : nullptr, n); },
+      check([&](float *w, const float *g, float *a, float *, float *,
+                int64_t n) { sgd(o, w, g, momentum > 0 ? a : nullptr, n); },
             [&](Cell &c, double g) {
               if (momentum == 0) {
                 c.w -= 0.1 * g;
@@ -126,18 +128,16 @@ TEST(Optimizer, RmsProp) {
   for (const double momentum : {0.0, 0.8})
     for (const bool centered : {false, true}) {
       const RmsProp o{.lr = 0.05, .momentum = momentum};
-      check(
-          [&](float *w, const float *g, float *a, float *b, float *c, int64_t n) {
-            rmsprop(o, w, g, a, centered ? b : nullptr, momentum > 0 ? c : nullptr, n);
-          },
-          [&](Cell &c, double g) {
-            c.a = 0.9 * c.a + 0.1 * g * g;
-            if (centered) c.b = 0.9 * c.b + 0.1 * g;
-            double step = 0.05 * g / std::sqrt(c.a - c.b * c.b + 1e-7);
-            if (momentum > 0) step = c.c = momentum * c.c + step;
-            c.w -= step;
-          },
-          0, 1, 0.5f);
+      check([&](float *w, const float *g, float *a, float *b, float *c,
+                int64_t n) { rmsprop(o, w, g, a, centered ? b : nullptr, momentum > 0 ? c : nullptr, n); },
+            [&](Cell &c, double g) {
+              c.a = 0.9 * c.a + 0.1 * g * g;
+              if (centered) c.b = 0.9 * c.b + 0.1 * g;
+              double step = 0.05 * g / std::sqrt(c.a - c.b * c.b + 1e-7);
+              if (momentum > 0) step = c.c = momentum * c.c + step;
+              c.w -= step;
+            },
+            0, 1, 0.5f);
     }
 }
 

@@ -18,7 +18,8 @@ struct View {
     std::vector<double> v(static_cast<size_t>(axis));
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t i = 0; i < inner; ++i) {
-        for (int64_t a = 0; a < axis; ++a) v[static_cast<size_t>(a)] = static_cast<double>(x[(o * axis + a) * inner + i]);
+        for (int64_t a = 0; a < axis; ++a)
+          v[static_cast<size_t>(a)] = static_cast<double>(x[(o * axis + a) * inner + i]);
         f(v, o * inner + i);
       }
   }
@@ -38,25 +39,38 @@ const std::vector<View> &views() {
 double fold(Reduce f, const std::vector<double> &v) {
   double s = f == Reduce::prod ? 1 : f == Reduce::max ? -HUGE_VAL : f == Reduce::min ? HUGE_VAL : 0;
   for (double x : v) switch (f) {
-      case Reduce::max: s = std::isnan(s) || std::isnan(x) ? nan : std::max(s, x); break;
-      case Reduce::min: s = std::isnan(s) || std::isnan(x) ? nan : std::min(s, x); break;
-      case Reduce::prod: s *= x; break;
-      case Reduce::sum_squares: s += x * x; break;
-      case Reduce::sum_abs: s += std::fabs(x); break;
-      default: s += x;
+      case Reduce::max:
+        s = std::isnan(s) || std::isnan(x) ? nan : std::max(s, x);
+        break;
+      case Reduce::min:
+        s = std::isnan(s) || std::isnan(x) ? nan : std::min(s, x);
+        break;
+      case Reduce::prod:
+        s *= x;
+        break;
+      case Reduce::sum_squares:
+        s += x * x;
+        break;
+      case Reduce::sum_abs:
+        s += std::fabs(x);
+        break;
+      default:
+        s += x;
     }
   return f == Reduce::mean ? s / static_cast<double>(v.size()) : s;
 }
 
 TEST(Reduce, EveryViewMatchesDouble) {
   on_every_target([] {
-    for (const Reduce f : {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs})
+    for (const Reduce f :
+         {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs})
       for (const View &v : views()) {
         Edge<float> x(random_floats(v.size(), -1.5f, 1.5f)), y(v.outer * v.inner), part(v.outer * v.inner);
         reduce(f, x, y, v.outer, v.axis, v.inner);
         v.each(x, [&](const std::vector<double> &values, int64_t at) {
           const double scale = 1e-6 * std::sqrt(static_cast<double>(v.axis) + 1);
-          ASSERT_TRUE(near(fold(f, values), static_cast<double>(y[at]), 2e-6, scale)) << v.outer << " " << v.axis << " " << v.inner;
+          ASSERT_TRUE(near(fold(f, values), static_cast<double>(y[at]), 2e-6, scale))
+              << v.outer << " " << v.axis << " " << v.inner;
         });
         for (int64_t i = 0; i < v.inner; i += 7)
           reduce(f, x + i, part + i, v.outer, v.axis, std::min<int64_t>(7, v.inner - i), v.inner);
@@ -212,7 +226,8 @@ TEST(Softmax, EveryViewMatchesDouble) {
         }
         ASSERT_TRUE(near(std::log(total), static_cast<double>(lse[at]), 1e-6, 1e-6));
         for (int64_t a = 0; a < v.axis; ++a) {
-          const double value = values[static_cast<size_t>(a)], p = std::exp(value) / total, d = static_cast<double>(dy[place(a)]);
+          const double value = values[static_cast<size_t>(a)], p = std::exp(value) / total,
+                       d = static_cast<double>(dy[place(a)]);
           ASSERT_TRUE(near(p, static_cast<double>(y[place(a)]), 4e-6, 1e-9));
           ASSERT_TRUE(near(value - std::log(total), static_cast<double>(l[place(a)]), 2e-6, 1e-6));
           ASSERT_TRUE(near(p * (d - weighted), static_cast<double>(dx[place(a)]), 1e-5, 1e-6));

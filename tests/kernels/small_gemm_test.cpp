@@ -1,4 +1,5 @@
-// Our own products against double precision: every shape of tile and tail, strides, bias, accumulation, instruction set.
+// Our own products against double precision: every shape of tile and tail, strides, bias, accumulation, instruction
+// set.
 #include "kernels/small_gemm.hpp"
 
 #include "targets.hpp"
@@ -25,20 +26,26 @@ void check(int64_t m, int64_t n, int64_t k, Add add) {
   const auto old = random_floats(matrix(m, n, ldc), -1, 1, 3);
   for (int which = 0; which < 3; ++which) {
     Edge<float> c(old), other(old), bias(random_floats(n, -1, 1, 3));
-    const float *d = add == Add::nothing ? nullptr : add == Add::bias ? bias.data() : add == Add::matrix ? other.data() : c.data();
+    const float *d = add == Add::nothing  ? nullptr
+                     : add == Add::bias   ? bias.data()
+                     : add == Add::matrix ? other.data()
+                                          : c.data();
     const int64_t ldd = add == Add::bias ? 0 : ldc;
     if (which == 0) small_gemm(m, n, k, a, lda, b, ldb, d, ldd, c, ldc);
     if (which == 1) small_gemm_bt(m, n, k, a, lda, t, ldt, d, ldd, c, ldc);
     if (which == 2) packed_gemm(m, n, k, a, lda, packed, d, ldd, c, ldc);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
-        double want = add == Add::nothing ? 0 : add == Add::bias ? static_cast<double>(bias[j])
-                                                                 : static_cast<double>(old[static_cast<size_t>(i * ldc + j)]);
-        for (int64_t q = 0; q < k; ++q) want += static_cast<double>(a[i * lda + q]) * static_cast<double>(b[q * ldb + j]);
+        double want = add == Add::nothing ? 0
+                      : add == Add::bias  ? static_cast<double>(bias[j])
+                                          : static_cast<double>(old[static_cast<size_t>(i * ldc + j)]);
+        for (int64_t q = 0; q < k; ++q)
+          want += static_cast<double>(a[i * lda + q]) * static_cast<double>(b[q * ldb + j]);
         ASSERT_TRUE(near(want, static_cast<double>(c[i * ldc + j]), 1e-5, 1e-6 * (1 + static_cast<double>(k) / 64)))
             << which << " at " << i << ", " << j;
       }
-    for (int64_t i = 0; i + 1 < m; ++i) ASSERT_EQ(old[static_cast<size_t>(i * ldc + n)], c[i * ldc + n]) << "between rows";
+    for (int64_t i = 0; i + 1 < m; ++i)
+      ASSERT_EQ(old[static_cast<size_t>(i * ldc + n)], c[i * ldc + n]) << "between rows";
   }
 }
 

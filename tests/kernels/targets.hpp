@@ -50,7 +50,9 @@ class Edge {
     data_ = reinterpret_cast<T *>(base_ + bytes_ - page) - n_;
     std::memcpy(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard);
   }
-  explicit Edge(const std::vector<T> &v) : Edge(static_cast<int64_t>(v.size())) { std::copy(v.begin(), v.end(), data_); }
+  explicit Edge(const std::vector<T> &v) : Edge(static_cast<int64_t>(v.size())) {
+    std::copy(v.begin(), v.end(), data_);
+  }
   ~Edge() {
     EXPECT_EQ(0, std::memcmp(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard)) << "guard word";
     munmap(base_, bytes_);

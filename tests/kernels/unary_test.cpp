@@ -1,4 +1,5 @@
-// Functions of one value against double precision: accuracy, special values, gradients, every length and instruction set.
+// Functions of one value against double precision: accuracy, special values, gradients, every length and instruction
+// set.
 #include <array>
 #include <functional>
 
@@ -18,73 +19,129 @@ double softplus(double x) { return std::log1p(std::exp(-std::fabs(x))) + positiv
 double reference(Unary f, const Params &p, double x) {
   const double a = p[0], b = p[1], c = p[2];
   switch (f) {
-    case Unary::neg: return -x;
-    case Unary::abs: return std::fabs(x);
-    case Unary::sign: return std::isnan(x) ? x : (x > 0) - (x < 0);
-    case Unary::square: return x * x;
-    case Unary::sqrt: return std::sqrt(x);
-    case Unary::rsqrt: return 1 / std::sqrt(x);
-    case Unary::reciprocal: return 1 / x;
-    case Unary::exp: return std::exp(x);
-    case Unary::expm1: return std::expm1(x);
-    case Unary::log: return std::log(x);
-    case Unary::log1p: return std::log1p(x);
-    case Unary::sin: return std::sin(x);
-    case Unary::cos: return std::cos(x);
-    case Unary::floor: return std::floor(x);
-    case Unary::ceil: return std::ceil(x);
-    case Unary::round: return std::nearbyint(x);
-    case Unary::erf: return std::erf(x);
-    case Unary::relu: return positive(x);
-    case Unary::relu6: return clip(x, 0, 6);
-    case Unary::leaky_relu: return x > 0 ? x : a * x;
+    case Unary::neg:
+      return -x;
+    case Unary::abs:
+      return std::fabs(x);
+    case Unary::sign:
+      return std::isnan(x) ? x : (x > 0) - (x < 0);
+    case Unary::square:
+      return x * x;
+    case Unary::sqrt:
+      return std::sqrt(x);
+    case Unary::rsqrt:
+      return 1 / std::sqrt(x);
+    case Unary::reciprocal:
+      return 1 / x;
+    case Unary::exp:
+      return std::exp(x);
+    case Unary::expm1:
+      return std::expm1(x);
+    case Unary::log:
+      return std::log(x);
+    case Unary::log1p:
+      return std::log1p(x);
+    case Unary::sin:
+      return std::sin(x);
+    case Unary::cos:
+      return std::cos(x);
+    case Unary::floor:
+      return std::floor(x);
+    case Unary::ceil:
+      return std::ceil(x);
+    case Unary::round:
+      return std::nearbyint(x);
+    case Unary::erf:
+      return std::erf(x);
+    case Unary::relu:
+      return positive(x);
+    case Unary::relu6:
+      return clip(x, 0, 6);
+    case Unary::leaky_relu:
+      return x > 0 ? x : a * x;
     case Unary::relu_general: {
       const double y = std::isnan(x) || x > c ? x : 0;
       return (std::isinf(b) ? y : clip(y, 0, b)) - (a == 0 ? 0 : a * positive(c - x));
     }
-    case Unary::elu: return x > 0 ? x : a * std::expm1(x);
-    case Unary::selu: return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x));
-    case Unary::celu: return x > 0 ? x : a * std::expm1(x / a);
-    case Unary::sigmoid: return sigmoid(x);
-    case Unary::log_sigmoid: return -softplus(-x);
-    case Unary::tanh: return std::tanh(x);
-    case Unary::softplus: return softplus(x);
-    case Unary::softsign: return std::isinf(x) ? std::copysign(1, x) : x / (1 + std::fabs(x));
-    case Unary::gelu: return x < -1e3 ? 0 : 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Unary::gelu_tanh: return x < -1e3 ? 0 : x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
-    case Unary::silu: return x < -1e3 ? 0 : x * sigmoid(x);
-    case Unary::mish: return x < -1e3 ? 0 : x * std::tanh(softplus(x));
-    case Unary::hard_sigmoid: return clip(x + 3, 0, 6) / 6;
-    case Unary::hard_sigmoid_v1: return clip(0.2 * x + 0.5, 0, 1);
-    case Unary::hard_silu: return x < -1e3 ? 0 : x * clip(x + 3, 0, 6) / 6;
-    case Unary::hard_tanh: return clip(x, -1, 1);
-    case Unary::tanh_shrink: return x - std::tanh(x);
-    case Unary::hard_shrink: return std::fabs(x) <= a ? 0 : x;
-    case Unary::soft_shrink: return x > a ? x - a : x < -a ? x + a : std::isnan(x) ? x : 0;
-    case Unary::threshold: return x <= a ? b : x;
-    case Unary::squareplus: return (x + std::sqrt(x * x + a)) / 2;
-    case Unary::sparse_plus: return x <= -1 ? 0 : x >= 1 ? x : (x + 1) * (x + 1) / 4;
-    case Unary::sparse_sigmoid: return clip(0.5 * (x + 1), 0, 1);
-    case Unary::clip: return clip(x, a, b);
-    case Unary::scale_shift: return a * x + b;
-    case Unary::count_: break;
+    case Unary::elu:
+      return x > 0 ? x : a * std::expm1(x);
+    case Unary::selu:
+      return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x));
+    case Unary::celu:
+      return x > 0 ? x : a * std::expm1(x / a);
+    case Unary::sigmoid:
+      return sigmoid(x);
+    case Unary::log_sigmoid:
+      return -softplus(-x);
+    case Unary::tanh:
+      return std::tanh(x);
+    case Unary::softplus:
+      return softplus(x);
+    case Unary::softsign:
+      return std::isinf(x) ? std::copysign(1, x) : x / (1 + std::fabs(x));
+    case Unary::gelu:
+      return x < -1e3 ? 0 : 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Unary::gelu_tanh:
+      return x < -1e3 ? 0 : x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    case Unary::silu:
+      return x < -1e3 ? 0 : x * sigmoid(x);
+    case Unary::mish:
+      return x < -1e3 ? 0 : x * std::tanh(softplus(x));
+    case Unary::hard_sigmoid:
+      return clip(x + 3, 0, 6) / 6;
+    case Unary::hard_sigmoid_v1:
+      return clip(0.2 * x + 0.5, 0, 1);
+    case Unary::hard_silu:
+      return x < -1e3 ? 0 : x * clip(x + 3, 0, 6) / 6;
+    case Unary::hard_tanh:
+      return clip(x, -1, 1);
+    case Unary::tanh_shrink:
+      return x - std::tanh(x);
+    case Unary::hard_shrink:
+      return std::fabs(x) <= a ? 0 : x;
+    case Unary::soft_shrink:
+      return x > a ? x - a : x < -a ? x + a : std::isnan(x) ? x : 0;
+    case Unary::threshold:
+      return x <= a ? b : x;
+    case Unary::squareplus:
+      return (x + std::sqrt(x * x + a)) / 2;
+    case Unary::sparse_plus:
+      return x <= -1 ? 0 : x >= 1 ? x : (x + 1) * (x + 1) / 4;
+    case Unary::sparse_sigmoid:
+      return clip(0.5 * (x + 1), 0, 1);
+    case Unary::clip:
+      return clip(x, a, b);
+    case Unary::scale_shift:
+      return a * x + b;
+    case Unary::count_:
+      break;
   }
   return 0;
 }
 
 Params params_of(Unary f) {
   switch (f) {
-    case Unary::leaky_relu: return {0.3f};
-    case Unary::relu_general: return {0.25f, 1.5f, 0.5f};
-    case Unary::elu: return {1.5f};
-    case Unary::celu: return {0.75f};
+    case Unary::leaky_relu:
+      return {0.3f};
+    case Unary::relu_general:
+      return {0.25f, 1.5f, 0.5f};
+    case Unary::elu:
+      return {1.5f};
+    case Unary::celu:
+      return {0.75f};
     case Unary::hard_shrink:
-    case Unary::soft_shrink: return {0.5f};
-    case Unary::threshold: return {0.25f, -7};
-    case Unary::squareplus: return {4};
-    case Unary::clip: return {-0.5f, 1.25f};
-    case Unary::scale_shift: return {2.5f, -1};
-    default: return {};
+    case Unary::soft_shrink:
+      return {0.5f};
+    case Unary::threshold:
+      return {0.25f, -7};
+    case Unary::squareplus:
+      return {4};
+    case Unary::clip:
+      return {-0.5f, 1.25f};
+    case Unary::scale_shift:
+      return {2.5f, -1};
+    default:
+      return {};
   }
 }
 
@@ -119,7 +176,8 @@ TEST(Unary, EveryLengthMatchesDouble) {
 }
 
 TEST(Unary, SpecialValues) {
-  const float values[] = {nan, -nan, inf, -inf, 0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, 1e-30f, -1e-30f, 88.5f, -88, 100, -100, 1e5f, -1e5f};
+  const float values[] = {nan,    -nan,   inf,     -inf,  0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f,
+                          -3e38f, 1e-30f, -1e-30f, 88.5f, -88,  100,   -100,   1e5f,    -1e5f};
   on_every_target([&] {
     for_every_unary([&](Unary f) {
       const Params p = params_of(f);
@@ -130,7 +188,10 @@ TEST(Unary, SpecialValues) {
         const double rounded = static_cast<double>(static_cast<float>(want));
         const bool overflows = f == Unary::gelu_tanh || f == Unary::squareplus;  // a power on the way does, in float
         if (overflows && std::fabs(v) > 1e30f) continue;
-        ASSERT_TRUE(near(rounded, static_cast<double>(y), 4e-6, 1e-37 + (cancels(f) && std::isfinite(v) ? 1e-7 * std::fabs(static_cast<double>(v)) + 1e-6 : 0))) << v;
+        ASSERT_TRUE(
+            near(rounded, static_cast<double>(y), 4e-6,
+                 1e-37 + (cancels(f) && std::isfinite(v) ? 1e-7 * std::fabs(static_cast<double>(v)) + 1e-6 : 0)))
+            << v;
         if (std::isnan(v)) {
           ASSERT_TRUE(std::isnan(y));
         }

@@ -1,0 +1,148 @@
+// All or nothing: modes, links, refusals; and archives that are not sound.
+#include "io/file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "io/safetensors.hpp"
+
+namespace dl4::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dl4-file-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const char *name) const { return (folder_ / name).string(); }
+  size_t count() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
+  fs::path folder_;
+};
+
+TEST_F(Files, WhatWasWrittenIsRead) {
+  write_file(path("a"), "hello");
+  EXPECT_EQ(read_file(path("a"), 100), "hello");
+  write_file(path("a"), "");
+  EXPECT_EQ(read_file(path("a"), 100), "");
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Files, ModeAndLinkOfTheOldFileStay) {
+  write_file(path("a"), "old");
+  chmod(path("a").c_str(), 0640);
+  fs::create_symlink("a", path("link"));
+  write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("a"), 100), "new");
+  struct stat info {};
+  stat(path("a").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(Files, AFailedWriteLeavesTheOldFileAndNoOther) {
+  EXPECT_THROW(write_file(path("no/such/folder"), "x"), Error);
+  fs::create_directory(path("d"));
+  EXPECT_THROW(write_file(path("d"), "x"), Error);
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Files, AFullDiskIsAnError) {
+  if (access("/dev/full", W_OK) == 0) {
+    EXPECT_THROW(write_file("/dev/full", "x"), Error);
+  }
+  EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(Files, TooLargeOrMissingIsAnError) {
+  write_file(path("a"), "hello");
+  EXPECT_THROW(read_file(path("a"), 4), Error);
+  EXPECT_THROW(read_file(path("b"), 4), Error);
+  EXPECT_THROW(read_file(folder_.string(), 4), Error);
+}
+
+Archive sample() {
+  Archive a;
+  a.metadata["format"] = "test";
+  a.tensors.emplace_back("w", make_zeros(DType::f32, {2, 3}));
+  a.tensors.emplace_back("empty", make_zeros(DType::f32, {0}));
+  a.tensors.emplace_back("n", make_zeros(DType::i64, {}));
+  a.tensors[0].second.as<float>()[4] = 2.5f;
+  return a;
+}
+
+Archive read(const std::string &bytes) { return read_archive(std::as_bytes(std::span(bytes)), true); }
+
+TEST(Safetensors, WhatWasWrittenIsRead) {
+  Archive b = read(write_archive(sample()));
+  ASSERT_EQ(b.tensors.size(), 3u);
+  EXPECT_EQ(b.at("w").shape, (Shape{2, 3}));
+  EXPECT_EQ(b.at("w").as<float>()[4], 2.5f);
+  EXPECT_EQ(b.metadata.at("format"), "test");
+  EXPECT_THROW(b.at("other"), Error);
+}
+
+TEST(Safetensors, EveryTruncationIsAnError) {
+  std::string bytes = write_archive(sample());
+  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_THROW(read(bytes.substr(0, n)), Error) << n;
+  EXPECT_THROW(read(bytes + "x"), Error);
+}
+
+TEST(Safetensors, EveryFlippedBitIsAnErrorOrTheSame) {
+  std::string bytes = write_archive(sample());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = bytes;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
+      try {
+        Archive a = read(bad);
+        // Only names and white space of the header may change unseen; the numbers may not.
+        for (const auto &[name, t] : a.tensors)
+          if (name == "w") EXPECT_EQ(t.as<float>()[4], 2.5f);
+      } catch (const Error &error) {
+        EXPECT_EQ(error.code, Code::corrupt_file);
+      }
+    }
+  }
+}
+
+std::string with_header(const std::string &header, size_t data) {
+  uint64_t n = header.size();
+  std::string s(8, '\0');
+  std::memcpy(s.data(), &n, 8);
+  return s + header + std::string(data, '\0');
+}
+
+TEST(Safetensors, HeadersThatLieAreRefused) {
+  for (const char *header : {
+           "[]", "{", R"({"w": 3})", R"({"w": {"dtype": "F32", "shape": [1]}})",
+           R"({"w": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}})",
+           R"({"w": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})",
+           R"({"w": {"dtype": "F32", "shape": [1.5], "data_offsets": [0, 4]}})",
+           R"({"w": {"dtype": "F32", "shape": [4294967296, 4294967296, 4294967296], "data_offsets": [0, 4]}})",
+           R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})",
+           R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
+           R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 9223372036854775807]}})",
+           R"({"w": {"dtype": "F32", "shape": [1,1,1,1,1,1,1,1,1], "data_offsets": [0, 4]}})",
+           R"({"__metadata__": {"a": 1}})"}) {
+    try {
+      read(with_header(header, 4));
+      ADD_FAILURE() << header;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Code::corrupt_file) << header << ": " << error.message;
+    }
+  }
+  EXPECT_THROW(read(with_header(std::string(100000, '['), 0)), Error);
+}
+
+}  // namespace
+}  // namespace dl4::io

@@ -1,0 +1,211 @@
+// What the passes and the placement do to Programs that are small enough to read.
+#include "plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ops/ops.hpp"
+#include "plan/differentiate.hpp"
+#include "plan/passes.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+using Region = Place::Region;
+
+std::unique_ptr<const Plan> plan_of(const Program &p, std::vector<Shape> inputs, std::vector<std::string> off = {}) {
+  Options options;
+  options.passes_off = std::move(off);
+  options.check = true;
+  Packs packs;
+  return specialise(p, inputs, {}, options, &packs);
+}
+
+std::vector<std::string> ops_of(const Program &p) {
+  std::vector<std::string> names;
+  for (const Step &s : p.steps) names.emplace_back(s.op->name());
+  return names;
+}
+
+TEST(Passes, DeadStepsGo) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {4});
+  unary(e, Unary::exp, x);
+  e.output(unary(e, Unary::tanh, x));
+  drop_dead(p);
+  EXPECT_EQ(p.steps.size(), 1u);
+}
+
+TEST(Passes, EqualStepsBecomeOne) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {4});
+  Id a = unary(e, Unary::tanh, x), b = unary(e, Unary::tanh, x);
+  e.output(add(e, a, b));
+  merge_equal(p);
+  ASSERT_EQ(p.steps.size(), 2u);
+  EXPECT_EQ(p.steps[1].src[0], p.steps[1].src[1]);
+}
+
+TEST(Passes, ConstantsAreFolded) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {4});
+  Id two = add(e, e.scalar(1), e.scalar(1));
+  e.output(mul(e, x, two));
+  fold_constants(p);
+  ASSERT_EQ(p.steps.size(), 1u);
+  ASSERT_EQ(p[two].role, Role::constant);
+  EXPECT_EQ(*p[two].data.as<float>(), 2.0f);
+}
+
+TEST(Passes, BiasAndActivationGoIntoTheProduct) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {free_dim, 8}), w = e.state("w", DType::f32, {8, 5}), b = e.state("b", DType::f32, {5});
+  e.output(unary(e, Unary::tanh, add(e, matmul(e, x, w), b)));
+  Shape in{3, 8};
+  EXPECT_EQ(plan_of(p, {in})->program.steps.size(), 1u);
+  EXPECT_EQ(plan_of(p, {in}, {"fuse_epilogues"})->program.steps.size(), 3u);
+}
+
+TEST(Passes, AProductReadTwiceKeepsItsOwnResult) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {3, 8}), w = e.state("w", DType::f32, {8, 5});
+  Id y = matmul(e, x, w);
+  e.output(unary(e, Unary::tanh, y));
+  e.output(y);
+  EXPECT_EQ(plan_of(p, {Shape{3, 8}})->program.steps.size(), 2u);
+}
+
+TEST(Passes, NamesAreListedOnce) {
+  auto names = pass_names();
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(Placement, ElementwiseStepsRunInPlace) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {1000});
+  Id v = x;
+  for (int i = 0; i < 5; ++i) v = unary(e, Unary::sigmoid, v);
+  e.output(unary(e, Unary::tanh, v));
+  EXPECT_EQ(plan_of(p, {Shape{1000}})->arena_bytes, 4032);                    // one buffer
+  EXPECT_GT(plan_of(p, {Shape{1000}}, {"in_place"})->arena_bytes, 4032);      // two take turns
+}
+
+TEST(Placement, AnOutputIsMadeInTheCallersMemory) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {4});
+  e.output(unary(e, Unary::tanh, x));
+  auto plan = plan_of(p, {Shape{4}});
+  EXPECT_EQ(plan->arena_bytes, 0);
+  EXPECT_EQ(plan->steps[0].args[1].region, Region::output);
+}
+
+TEST(Placement, AnInputThatIsAlsoAnOutputIsCopied) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {4});
+  e.output(x);
+  e.output(x);
+  EXPECT_EQ(plan_of(p, {Shape{4}})->steps.size(), 2u);
+}
+
+TEST(Placement, AnUpdateIsMadeInTheState) {
+  Program p;
+  Emit e(p);
+  Id w = e.state("w", DType::f32, {100}), g = e.input("g", DType::f32, {100});
+  e.write(w, sub(e, w, g));
+  auto plan = plan_of(p, {Shape{100}});
+  ASSERT_EQ(plan->steps.size(), 1u);
+  EXPECT_EQ(plan->steps[0].args[2].region, Region::state);
+}
+
+TEST(Placement, AStateThatIsReadLaterIsWrittenLast) {
+  Program p;
+  Emit e(p);
+  Id w = e.state("w", DType::f32, {100}), g = e.input("g", DType::f32, {100});
+  Id next = sub(e, w, g);
+  e.output(unary(e, Unary::tanh, w));
+  e.write(w, next);
+  auto plan = plan_of(p, {Shape{100}});
+  ASSERT_EQ(plan->steps.size(), 3u);  // the last one copies
+  EXPECT_EQ(plan->steps[2].args[1].region, Region::state);
+}
+
+TEST(Placement, SwappedStatesGoThroughCopies) {
+  Program p;
+  Emit e(p);
+  Id a = e.state("a", DType::f32, {4}), b = e.state("b", DType::f32, {4});
+  e.write(a, b);
+  e.write(b, a);
+  auto plan = plan_of(p, {});
+  EXPECT_GE(plan->steps.size(), 3u);
+}
+
+TEST(Placement, PartsAreMadeInsideTheirPack) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {16});
+  Id a = unary(e, Unary::exp, x), b = unary(e, Unary::tanh, x);
+  Id block = pack(e, {a, b}, {0, 16}, 32);
+  e.output(unary(e, Unary::square, block));
+  auto plan = plan_of(p, {Shape{16}});
+  EXPECT_EQ(plan->steps[0].args[1].offset, plan->steps[2].args[0].offset);
+  EXPECT_EQ(plan->steps[1].args[1].offset, plan->steps[2].args[2].offset + 64);
+}
+
+TEST(Resolve, WrongInputsAreRefused) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {free_dim, 8});
+  e.output(unary(e, Unary::tanh, x));
+  Shape wrong{3, 7};
+  try {
+    resolve(p, std::span(&wrong, 1));
+    FAIL() << "no refusal";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::shape_mismatch);
+    EXPECT_EQ(error.message, "input \"x\": expected shape (?, 8), got (3, 7)");
+  }
+}
+
+TEST(Memory, PastTheLimitNothingIsAllocated) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {free_dim});
+  e.output(add(e, unary(e, Unary::exp, x), unary(e, Unary::tanh, x)));
+  Options options;
+  options.memory_limit = 1000;
+  Shape in{1000};
+  EXPECT_THROW(specialise(p, std::span(&in, 1), {}, options, nullptr), Error);
+}
+
+TEST(Differentiate, AValueUsedTwiceGetsTheSum) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {});
+  Id y = mul(e, x, x);
+  auto g = differentiate(e, y, std::span(&x, 1));
+  ASSERT_EQ(g.size(), 1u);
+  EXPECT_NE(g[0], none);
+}
+
+TEST(Differentiate, WhatTheLossDoesNotReadHasNone) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {}), other = e.input("other", DType::f32, {});
+  Id wrt[] = {x, other};
+  auto g = differentiate(e, mul(e, x, x), wrt);
+  EXPECT_EQ(g[1], none);
+}
+
+}  // namespace
+}  // namespace dl4::plan

@@ -1,0 +1,221 @@
+// Resume, reproducibility and the equality of the trainer's entries, bit for bit.
+#include "train/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "io/model_file.hpp"
+#include "kernels/single_threaded.hpp"
+#include "train/fit.hpp"
+
+namespace dl4::train {
+namespace {
+
+using graph::Graph;
+using graph::Model;
+using graph::Node;
+
+struct Data {
+  std::vector<float> x = std::vector<float>(100 * 6), y = std::vector<float>(100 * 3);
+  Data() {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    for (float &v : x) v = normal(random);
+    for (float &v : y) v = normal(random);
+  }
+  Batch batch(int64_t first, int64_t n) {
+    return {{{DType::f32, {n, 6}, x.data() + first * 6, nullptr}}, {{DType::f32, {n, 3}, y.data() + first * 3, nullptr}}, {}};
+  }
+  std::unique_ptr<Dataset> dataset(int64_t batch_size = 16) {
+    std::vector<Source> xs{{{DType::f32, {100, 6}, x.data(), nullptr}, nullptr}}, ys{{{DType::f32, {100, 3}, y.data(), nullptr}, nullptr}};
+    return from_tensors(xs, ys, {}, {batch_size, true, false, 5});
+  }
+};
+
+// Dense, dropout, Dense: what a step draws matters too.
+std::shared_ptr<Model> model() {
+  auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  Node x = g->input("x", DType::f32, {free_dim, 6});
+  auto add = [&](const char *kind, Json attributes, Node in) { return g->call(g->layer(kind, "", std::move(attributes)), {}, {in})[0]; };
+  Node h = add("Dense", {{"units", 16}, {"activation", "tanh"}}, x);
+  h = add("Dropout", {{"rate", 0.3}}, h);
+  return std::make_shared<Model>(g, std::vector{x}, std::vector{add("Dense", {{"units", 3}}, h)});
+}
+
+runtime::Options run_options(int threads = 1, bool strict = false) {
+  runtime::Options o;
+  o.plan.cutting = {threads, strict};
+  o.plan.check = true;
+  o.fill_nan = true;
+  o.crew = std::make_shared<Crew>(threads, kernels::stay_single_threaded);
+  return o;
+}
+
+Json options(const char *optimizer = "Adam") { return {{"optimizer", optimizer}, {"loss", "MeanSquaredError"}, {"metrics", {"MeanAbsoluteError"}}}; }
+
+std::vector<float> weights(const Model &m) {
+  std::vector<float> all;
+  for (const auto &w : m.weights()) all.insert(all.end(), w->value.as<float>(), w->value.as<float>() + w->value.elements());
+  return all;
+}
+
+void expect_same_bits(const std::vector<float> &a, const std::vector<float> &b) {
+  ASSERT_EQ(a.size(), b.size());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+}
+
+TEST(Trainer, TheLossGoesDown) {
+  Data d;
+  Trainer t(model(), options(), run_options());
+  double first = t.step(d.batch(0, 64)).means()[0], last = 0;
+  for (int i = 0; i < 200; ++i) last = t.step(d.batch(0, 64)).means()[0];
+  EXPECT_LT(last, 0.8 * first);
+}
+
+TEST(Trainer, AccumulateAndApplyEqualAStep) {
+  Data d;
+  for (const char *optimizer : {"SGD", "Adam"}) {
+    auto a = model(), b = model();
+    Trainer one(a, options(optimizer), run_options()), two(b, options(optimizer), run_options());
+    for (int i = 0; i < 5; ++i) {
+      one.step(d.batch(i * 10, 10));
+      two.accumulate(d.batch(i * 10, 10));
+      two.apply();
+    }
+    expect_same_bits(weights(*a), weights(*b));
+  }
+}
+
+TEST(Trainer, TwoRunsGiveTheSameBits) {
+  Data d;
+  auto run = [&](int threads, bool strict) {
+    auto m = model();
+    Trainer t(m, options(), run_options(threads, strict));
+    for (int i = 0; i < 5; ++i) t.step(d.batch(0, 100));
+    return weights(*m);
+  };
+  expect_same_bits(run(1, false), run(1, false));
+  expect_same_bits(run(2, false), run(2, false));
+  for (int threads : {2, 3, 7}) expect_same_bits(run(1, true), run(threads, true));
+}
+
+TEST(Trainer, ACheckpointInMidEpochGoesOnBitForBit) {
+  Data d;
+  FitOptions fit_options = FitOptions::parse({{"epochs", 3}});
+  auto whole = model();
+  Trainer t(whole, options(), run_options());
+  Json history = fit(t, *d.dataset(), nullptr, fit_options, nullptr, nullptr);
+
+  auto cut = model();
+  std::string checkpoint;
+  {
+    Trainer first(cut, options(), run_options());
+    int64_t batches = 0;
+    auto stop = [&](Event event, int64_t, int64_t, const std::vector<double> &) {
+      if (event != Event::batch_end || ++batches != 10) return false;
+      checkpoint = io::save_checkpoint(first);
+      return true;
+    };
+    EXPECT_THROW(fit(first, *d.dataset(), nullptr, fit_options, stop, nullptr), Error);
+  }
+  auto resumed = model();
+  Trainer second(resumed, options(), run_options());
+  io::load_checkpoint(second, std::as_bytes(std::span(checkpoint)));
+  Json rest = fit(second, *d.dataset(), nullptr, fit_options, nullptr, nullptr);
+  expect_same_bits(weights(*whole), weights(*resumed));
+  EXPECT_EQ(history, rest);
+}
+
+TEST(Trainer, ASessionKeepsTheWeightsItWasMadeFrom) {
+  Data d;
+  auto m = model();
+  Trainer t(m, options(), run_options());
+  t.step(d.batch(0, 10));
+  std::vector<Tensor> pinned;
+  for (const auto &w : m->weights()) pinned.push_back(w->value);
+  std::vector<float> before = weights(*m);
+  t.step(d.batch(0, 10));
+  std::vector<float> kept;
+  for (const Tensor &w : pinned) kept.insert(kept.end(), w.as<float>(), w.as<float>() + w.elements());
+  expect_same_bits(before, kept);
+  EXPECT_NE(before, weights(*m));
+}
+
+TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
+  Data d;
+  auto m = model();
+  Trainer t(m, options(), run_options());
+  t.step(d.batch(0, 10));
+  std::vector<float> before = weights(*m);
+  d.x[3] = std::numeric_limits<float>::quiet_NaN();
+  try {
+    t.step(d.batch(0, 10));
+    FAIL() << "no refusal";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::numeric);
+    EXPECT_EQ(error.message, "training step 2: layer \"loss\" is NaN or infinite");
+  }
+  expect_same_bits(before, weights(*m));
+  EXPECT_EQ(t.get("iterations"), 1);
+}
+
+TEST(Trainer, GradientsAreTheMeanOfWhatWasAccumulated) {
+  Data d;
+  auto m = model();
+  Trainer t(m, options("SGD"), run_options());
+  EXPECT_THROW(t.gradient("*"), Error);
+  t.accumulate(d.batch(0, 10));
+  t.accumulate(d.batch(10, 10));
+  Tensor g = t.gradient("dense_1/bias");
+  std::vector<float> before = weights(*m);
+  t.apply();
+  std::vector<float> after = weights(*m);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(after[after.size() - 3 + i], before[before.size() - 3 + i] - 0.01f * g.as<float>()[i], 1e-7);
+  EXPECT_THROW(t.apply(), Error);
+}
+
+struct Refusal {
+  const char *what;
+  Json options;
+  const char *message;
+};
+
+TEST(Trainer, BadOptionsAreRefused) {
+  for (const Refusal &r : std::vector<Refusal>{
+           {"no optimizer", {{"loss", "mse"}}, "\"optimizer\""},
+           {"no loss", {{"optimizer", "SGD"}}, "expected a loss for at least one output"},
+           {"unknown key", {{"optimizer", "SGD"}, {"los", "mse"}}, "did you mean \"loss\""},
+           {"unknown loss", {{"optimizer", "SGD"}, {"loss", "MeanSquaredEror"}}, "MeanSquaredError"},
+           {"two losses for one output", {{"optimizer", "SGD"}, {"loss", {"mse", "mse"}}}, "expected 1 entries"},
+           {"two ways of clipping",
+            {{"optimizer", {{"class_name", "SGD"}, {"config", {{"clipnorm", 1.0}, {"clipvalue", 1.0}}}}}, {"loss", "mse"}},
+            "clip"}}) {
+    try {
+      Trainer t(model(), r.options, run_options());
+      ADD_FAILURE() << r.what << ": no refusal";
+    } catch (const Error &error) {
+      EXPECT_NE(error.message.find(r.message), std::string::npos) << r.what << ": " << error.message;
+    }
+  }
+}
+
+TEST(Trainer, BadBatchesAreRefused) {
+  Data d;
+  auto m = model();
+  Trainer t(m, options(), run_options());
+  Batch wrong_rows = d.batch(0, 10);
+  wrong_rows.y[0].shape = {9, 3};
+  EXPECT_THROW(t.step(wrong_rows), Error);
+  Batch wrong_target = d.batch(0, 10);
+  wrong_target.y[0].shape = {10, 2};
+  EXPECT_THROW(t.step(wrong_target), Error);
+  Batch none = d.batch(0, 0);
+  EXPECT_THROW(t.step(none), Error);
+  EXPECT_THROW(Trainer(m, options(), run_options()), Error);  // a second trainer
+}
+
+}  // namespace
+}  // namespace dl4::train

@@ -206,7 +206,9 @@ class LstmOp final : public Op {
       Id x = g.src(src_x);
       // A step that is masked away may hold anything, and 0 * NaN is NaN.
       if (g.has(src_mask)) x = select(e, expand_dims(e, g.src(src_mask), 2), x, e.scalar(0));
-      g.set(src_kernel, matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
+      // Rows of nothing can't be counted.
+      g.set(src_kernel, inputs == 0 ? reduce(e, Reduce::sum, matmul(e, x, d.gates, {true, false}), {0})
+                                    : matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
     }
     if (g.wants(src_recurrent_kernel)) {
       Id before = reshape(e, g.dst(lstm_dst::h_before), 0, {free_dim, units});

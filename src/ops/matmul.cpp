@@ -172,7 +172,8 @@ class MatMulOp final : public Op {
  private:
   // Is dB one product over all rows of all items?
   bool flat(Emit &e, Id a, Id b) const {
-    return e.rank(b) == 2 && e.rank(a) > 2 && !how_.transpose_a && e.shape(b).known();
+    if (e.rank(b) != 2 || e.rank(a) == 2 || how_.transpose_a || !e.shape(b).known()) return false;
+    return e.shape(b).elements() > 0;  // rows of nothing can't be counted
   }
   Id flat_weights(Emit &e, Id a, Id b, Id dc) const {
     const Shape &w = e.shape(b);

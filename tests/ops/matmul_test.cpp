@@ -1,0 +1,178 @@
+// Products: broadcasting, transposes, bias, candidates, refusals.
+#include "every_way.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using namespace every_way;
+
+std::vector<Array> naive(const std::vector<Array> &in, MatMul how) {
+  const Array &a = in[0], &b = in[1];
+  int64_t m = a.shape[how.transpose_a ? -1 : -2], k = a.shape[how.transpose_a ? -2 : -1];
+  int64_t n = b.shape[how.transpose_b ? -2 : -1];
+  Shape batch = broadcast(a.shape.first(a.shape.rank() - 2), b.shape.first(b.shape.rank() - 2));
+  Array c = zeros(batch.joined({m, n}));
+  // Which item of v stands at item `at` of the batch.
+  auto item = [&](const Shape &v, int64_t at) {
+    int64_t result = 0, step = 1;
+    for (int i = 1; i <= batch.rank(); ++i) {
+      int64_t here = at % batch[-i];
+      at /= batch[-i];
+      if (i + 2 > v.rank()) continue;
+      result += v[-i - 2] == 1 ? 0 : here * step;
+      step *= v[-i - 2];
+    }
+    return result;
+  };
+  for (int64_t at = 0; at < batch.elements(); ++at) {
+    int64_t ia = item(a.shape, at) * m * k, ib = item(b.shape, at) * k * n;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double s = in.size() > 2 ? in[2][j] : 0;
+        for (int64_t l = 0; l < k; ++l)
+          s += a[ia + (how.transpose_a ? l * m + i : i * k + l)] * b[ib + (how.transpose_b ? j * k + l : l * n + j)];
+        c[(at * m + i) * n + j] = s;
+      }
+  }
+  return {c};
+}
+
+Case matmul_case(Shape a, Shape b, MatMul how = {}, bool bias = false) {
+  Case c;
+  c.name = text(to_string(a), how.transpose_a ? "T" : "", " x ", to_string(b), how.transpose_b ? "T" : "",
+                bias ? " + bias" : "");
+  c.inputs = {{a}, {b, DType::f32, true}};
+  if (bias) c.inputs.push_back({{b[how.transpose_b ? -2 : -1]}, DType::f32, true});
+  c.emit = [=](Emit &e, const std::vector<Id> &in) {
+    return std::vector<Id>{matmul(e, in[0], in[1], how, bias ? in[2] : none)};
+  };
+  c.reference = [=](const std::vector<Array> &in) { return naive(in, how); };
+  c.kernels = {"small_gemm", "packed_gemm", "openblas_gemm", "dnnl_gemm", "reference_gemm", "openblas_by_item",
+               "reference_by_item"};
+  c.tolerance = 1e-5;
+  return c;
+}
+
+TEST(MatMul, TwoAxes) {
+  for (int64_t m : {1, 2, 7, 33})
+    for (int64_t n : {1, 5, 70})
+      for (bool ta : {false, true})
+        for (bool tb : {false, true}) {
+          Shape a = ta ? Shape{3, m} : Shape{m, 3}, b = tb ? Shape{n, 3} : Shape{3, n};
+          check(matmul_case(a, b, {ta, tb}, (m + n) % 2 == 0));
+        }
+}
+
+TEST(MatMul, LeadingAxesAreFlattened) {
+  check(matmul_case({2, 3, 5, 4}, {4, 6}, {}, true));
+  check(matmul_case({2, 3, 4}, {6, 4}, {false, true}, true));
+  check(matmul_case({2, 4, 3}, {4, 6}, {true, false}));
+}
+
+TEST(MatMul, BatchesBroadcast) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      auto a = [&](const Shape &batch) { return batch.joined(ta ? Shape{4, 3} : Shape{3, 4}); };
+      auto b = [&](const Shape &batch) { return batch.joined(tb ? Shape{5, 4} : Shape{4, 5}); };
+      check(matmul_case(a({6}), b({6}), {ta, tb}, true));
+      check(matmul_case(a({}), b({3}), {ta, tb}));
+      check(matmul_case(a({1}), b({3}), {ta, tb}));
+      check(matmul_case(a({3}), b({1}), {ta, tb}));
+      check(matmul_case(a({2, 1}), b({1, 3}), {ta, tb}, true));
+      check(matmul_case(a({2, 1, 2}), b({3, 1}), {ta, tb}));
+      check(matmul_case(a({2, 3}), b({3}), {ta, tb}));
+    }
+}
+
+TEST(MatMul, FreeSizes) {
+  Case c = matmul_case({2, 3, 5, 4}, {2, 3, 6, 4}, {false, true});
+  c.free_axes = {0, 1, 2};
+  c.inputs[1].constant = false;
+  check(c);
+  Case rows = matmul_case({7, 4}, {4, 6}, {}, true);
+  rows.free_axes = {0};
+  check(rows);
+}
+
+TEST(MatMul, Large) {
+  for (Case c : {matmul_case({65, 129}, {129, 200}, {}, true), matmul_case({1, 300}, {300, 515}, {}, true),
+                 matmul_case({129, 65}, {200, 129}, {true, true}), matmul_case({4, 40, 33}, {4, 33, 50})}) {
+    c.gradient = false;
+    check(c);
+  }
+}
+
+TEST(MatMul, ZeroSizes) {
+  check(matmul_case({0, 4}, {4, 3}, {}, true));
+  check(matmul_case({2, 0}, {0, 3}, {}, true));
+  check(matmul_case({2, 0}, {0, 3}));
+  check(matmul_case({2, 4}, {4, 0}));
+  check(matmul_case({0, 2, 4}, {4, 3}));
+  check(matmul_case({2, 3, 0}, {0, 3}));
+  check(matmul_case({2, 3, 4}, {4, 0}));
+  check(matmul_case({0, 2, 4}, {0, 4, 3}));
+  check(matmul_case({0, 1, 2, 4}, {3, 4, 3}));
+}
+
+TEST(MatMul, KeepsNaN) {
+  for (int64_t m : {1, 9}) {
+    Case c = matmul_case({m, 40}, {40, 50}, {}, true);
+    auto in = draw(c, 3);
+    in[0][3] = std::nan("");
+    in[1][3] = 0;
+    check_forward(c, in);
+    in = draw(c, 4);
+    in[1][7] = std::nan("");
+    check_forward(c, in);
+  }
+}
+
+TEST(MatMul, FusedActivationHasTheSameBits) {
+  for (int64_t m : {1, 70}) {
+    Case c = matmul_case({m, 40}, {40, 50}, {}, true);
+    auto in = draw(c, 4);
+    for (Unary f : {Unary::relu, Unary::tanh, Unary::elu}) {
+      Program p;
+      Emit e(p);
+      auto ids = declare(e, c);
+      Id plain = c.emit(e, ids)[0];
+      Id apart = unary(e, f, plain, {0.3f});
+      auto op = p.steps[0].op->with_activation(f, {0.3f});
+      ASSERT_TRUE(op);
+      EXPECT_NE(op->attributes(), p.steps[0].op->attributes());
+      EXPECT_FALSE(op->with_activation(f, {}));
+      EXPECT_FALSE(op->with_bias());
+      Id fused = e.value(op, p.steps[0].src);
+      e.output(apart);
+      e.output(fused);
+      std::map<Id, Tensor> values;
+      for (size_t i = 0; i < ids.size(); ++i) values[ids[i]] = to_tensor(in[i], DType::f32);
+      for (const Way &way : ways(c)) {
+        auto got = evaluate(p, values, {ids[1], ids[2]}, way);
+        ASSERT_EQ(0, std::memcmp(got[apart].data.get(), got[fused].data.get(), static_cast<size_t>(got[fused].bytes())))
+            << to_string(way);
+      }
+    }
+  }
+}
+
+TEST(MatMul, Refusals) {
+  auto refuse = [](Shape a, Shape b, MatMul how, const std::string &words) {
+    expect_refusal([&](Emit &e) { matmul(e, e.input("a", DType::f32, a), e.input("b", DType::f32, b), how); }, words);
+  };
+  refuse({2, 3}, {4, 5}, {}, "inner dimensions must be equal, got 3 and 4 from shapes (2, 3) and (4, 5)");
+  refuse({2, 3}, {3, 4}, {false, true}, "inner dimensions must be equal");
+  refuse({3}, {3, 4}, {}, "need at least 2 axes, got (3,) and (3, 4)");
+  refuse({2, 4, 3}, {3, 3, 4}, {}, "do not broadcast");
+  expect_refusal(
+      [](Emit &e) {
+        Id bias = e.input("bias", DType::f32, {5});
+        matmul(e, e.input("a", DType::f32, {2, 3}), e.input("b", DType::f32, {3, 4}), {}, bias);
+      },
+      "expected a bias of shape (4,), got (5,)");
+  expect_refusal([](Emit &e) { matmul(e, e.input("a", DType::i32, {2, 3}), e.input("b", DType::f32, {3, 4})); },
+                 "wants float32, got int32");
+}
+
+}  // namespace
+}  // namespace dl4::ops

@@ -16,36 +16,48 @@ namespace {
 
 inline constexpr int64_t chunk = 16;  // blocks made together, whatever the instruction set
 
-// The words of `chunk` blocks from `block` on. Plain loops: the compiler has a 32 x 32 -> 64 product for every
-// instruction set.
+// The words of `chunk` blocks from `block` on.
+#if HWY_TARGET == HWY_SCALAR
 HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
-  uint32_t c0[chunk], c1[chunk], c2[chunk], c3[chunk];
   for (int64_t j = 0; j < chunk; ++j) {
-    const uint64_t b = block + static_cast<uint64_t>(j);
-    c0[j] = static_cast<uint32_t>(b);
-    c1[j] = static_cast<uint32_t>(b >> 32);
-    c2[j] = static_cast<uint32_t>(s.id);
-    c3[j] = static_cast<uint32_t>(s.id >> 32);
-  }
-  uint32_t k0 = static_cast<uint32_t>(s.seed), k1 = static_cast<uint32_t>(s.seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (int64_t j = 0; j < chunk; ++j) {
-      const uint64_t p0 = uint64_t{0xD2511F53u} * c0[j], p1 = uint64_t{0xCD9E8D57u} * c2[j];
-      c0[j] = static_cast<uint32_t>(p1 >> 32) ^ c1[j] ^ k0;
-      c2[j] = static_cast<uint32_t>(p0 >> 32) ^ c3[j] ^ k1;
-      c1[j] = static_cast<uint32_t>(p1);
-      c3[j] = static_cast<uint32_t>(p0);
-    }
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  for (int64_t j = 0; j < chunk; ++j) {
-    words[4 * j] = c0[j];
-    words[4 * j + 1] = c1[j];
-    words[4 * j + 2] = c2[j];
-    words[4 * j + 3] = c3[j];
+    const PhiloxBlock b = philox(s, block + static_cast<uint64_t>(j));
+    std::copy(b.begin(), b.end(), words + 4 * j);
   }
 }
+#else
+// A block in each 64-bit lane: the low halves are Philox's words, the high halves are ignored.
+HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
+  using D64 = hn::ScalableTag<uint64_t>;
+  using V64 = hn::Vec<D64>;
+  const D64 d;
+  const hn::ScalableTag<uint32_t> half;
+  const auto product = [=](V64 v, uint32_t m) HWY_ATTR { return hn::MulEven(hn::BitCast(half, v), hn::Set(half, m)); };
+  constexpr int64_t together = hn::MaxLanes(D64());
+  static_assert(chunk % together == 0);
+  const V64 low = hn::Set(d, 0xffffffffu);
+  for (int64_t j = 0; j < chunk; j += together) {
+    V64 c0 = hn::Iota(d, static_cast<uint64_t>(block + static_cast<uint64_t>(j))), c1 = hn::ShiftRight<32>(c0);
+    V64 c2 = hn::Set(d, s.id), c3 = hn::Set(d, s.id >> 32);
+    uint32_t k0 = static_cast<uint32_t>(s.seed), k1 = static_cast<uint32_t>(s.seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      const V64 p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
+      c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, k0));
+      c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, k1));
+      c1 = p1;
+      c3 = p0;
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    HWY_ALIGN uint64_t first[together], second[together];
+    hn::Store(hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)), d, first);
+    hn::Store(hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3)), d, second);
+    for (int64_t i = 0; i < together; ++i) {
+      std::memcpy(words + 4 * (j + i), first + i, sizeof(uint64_t));
+      std::memcpy(words + 4 * (j + i) + 2, second + i, sizeof(uint64_t));
+    }
+  }
+}
+#endif
 
 // In [0, 1): 23 random bits.
 HWY_INLINE V unit(const uint32_t *words) {

@@ -24,6 +24,19 @@ TEST(Random, UniformIsTheMantissaTrick) {
   });
 }
 
+TEST(Random, BlockNumbersPast32Bits) {
+  const Stream wide{0x123456789abcdef0, 0xfedcba9876543210};
+  const int64_t block = (int64_t{1} << 33) + 0xfffffff9;
+  on_every_target([&] {
+    Edge<float> y(64);
+    fill_uniform(wide, block * 4, 0, 1, y, 64);
+    for (int64_t i = 0; i < 64; ++i) {
+      const uint32_t w = philox(wide, static_cast<uint64_t>(block + i / 4))[static_cast<size_t>(i % 4)];
+      ASSERT_EQ(static_cast<float>(w & 0x7fffff) / 8388608.0f, y[i]);
+    }
+  });
+}
+
 TEST(Random, NormalIsBoxMullerOnNeighbours) {
   on_every_target([] {
     Edge<float> y(200);

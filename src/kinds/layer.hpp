@@ -37,7 +37,7 @@ class Host {
   virtual ~Host() = default;
   virtual ops::Id weight(const WeightSpec &spec) = 0;
   virtual uint64_t random_seed() = 0;             // the layer's own, drawn when it is built
-  virtual ops::Id draws() = 0;                    // int64 scalar: counts the training runs
+  virtual ops::Id draws() = 0;                    // int64 scalar: counts the training runs; none in inference
   virtual void add_loss(ops::Id scalar) = 0;      // activity penalties
 };
 

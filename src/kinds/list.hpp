@@ -1,39 +1,39 @@
 // The one list of built-in kinds: a line each, in the order the registry shows them.
 #pragma once
 
-#define DL4_LAYERS(X) \
-  X(Dense) \
-  X(ActivationLayer) \
-  X(ReLU) \
-  X(LeakyReLU) \
-  X(ELU) \
-  X(PReLU) \
-  X(Softmax) \
-  X(Flatten) \
-  X(Reshape) \
-  X(Permute) \
-  X(Transpose) \
-  X(Dropout) \
-  X(Masking) \
-  X(Embedding) \
-  X(Conv1D) \
-  X(Conv2D) \
-  X(MaxPooling2D) \
-  X(AveragePooling2D) \
+#define DL4_LAYERS(X)       \
+  X(Dense)                  \
+  X(ActivationLayer)        \
+  X(ReLU)                   \
+  X(LeakyReLU)              \
+  X(ELU)                    \
+  X(PReLU)                  \
+  X(Softmax)                \
+  X(Flatten)                \
+  X(Reshape)                \
+  X(Permute)                \
+  X(Transpose)              \
+  X(Dropout)                \
+  X(Masking)                \
+  X(Embedding)              \
+  X(Conv1D)                 \
+  X(Conv2D)                 \
+  X(MaxPooling2D)           \
+  X(AveragePooling2D)       \
   X(GlobalAveragePooling1D) \
   X(GlobalAveragePooling2D) \
-  X(GlobalMaxPooling1D) \
-  X(GlobalMaxPooling2D) \
-  X(LSTM) \
-  X(Attention) \
-  X(AdditiveAttention) \
-  X(MatMul) \
-  X(Add) \
-  X(Subtract) \
-  X(Multiply) \
-  X(Average) \
-  X(Maximum) \
-  X(Minimum) \
+  X(GlobalMaxPooling1D)     \
+  X(GlobalMaxPooling2D)     \
+  X(LSTM)                   \
+  X(Attention)              \
+  X(AdditiveAttention)      \
+  X(MatMul)                 \
+  X(Add)                    \
+  X(Subtract)               \
+  X(Multiply)               \
+  X(Average)                \
+  X(Maximum)                \
+  X(Minimum)                \
   X(Concatenate)
 
 #define DL4_INITIALIZERS(X) \

@@ -8,8 +8,8 @@ namespace {
 struct AdditiveAttention : ScoredAttention {
   static constexpr const char *name = "AdditiveAttention";
   static constexpr const char *doc =
-      "Additive attention: the scores are the sum of scale * tanh(query + key). Inputs are query, value and, if it is not the "
-      "value, key.";
+      "Additive attention: the scores are the sum of scale * tanh(query + key). Inputs are query, value and, if it "
+      "is not the value, key.";
 
   static auto fields() {
     return scored_attention_fields<AdditiveAttention>(true, "multiplies each feature by a learned number");

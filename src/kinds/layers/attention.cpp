@@ -8,8 +8,8 @@ namespace {
 struct Attention : ScoredAttention {
   static constexpr const char *name = "Attention";
   static constexpr const char *doc =
-      "Dot-product attention: softmax(query key^T) value, without 1 / sqrt(D). Inputs are query, value and, if it is not the "
-      "value, key.";
+      "Dot-product attention: softmax(query key^T) value, without 1 / sqrt(D). Inputs are query, value and, if it "
+      "is not the value, key.";
   std::string score_mode;
 
   static auto fields() {

@@ -7,8 +7,8 @@
 
 namespace dl4::kinds {
 
-// In training, 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like, then `tail`;
-// none where nothing is dropped. `seed` is the layer's attribute.
+// In training, 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like, then of
+// `tail`; none where nothing is dropped. `seed` is the layer's attribute.
 ops::Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, ops::Id like, int keep,
                   const Shape &tail);
 // x with some of it dropped.

@@ -1,0 +1,146 @@
+// The registry: names, descriptions, configs that come back as they went in, and every layer called once.
+#include <set>
+
+#include "kinds/layer_call.hpp"
+
+namespace dl4::test {
+namespace {
+
+// A config that makes the kind: its required fields.
+Json least_config(const kinds::Entry &e) {
+  static const std::map<std::string, Json> values{
+      {"units", 3}, {"filters", 4}, {"kernel_size", 2}, {"pool_size", 2}, {"rate", 0.5}, {"input_dim", 5},
+      {"output_dim", 3}, {"target_shape", {-1, 2}}, {"dims", {2, 1}}, {"activation", "relu"}, {"threshold", 1.0},
+      {"default_value", 0.0}};
+  Json config = Json::object();
+  for (const auto &f : e.fields)
+    if (f.required) config[f.key] = values.at(f.key);
+  return config;
+}
+
+TEST(Registry, FindsByClassNameAliasAndLetters) {
+  EXPECT_EQ(kinds::find("layer", "Conv2D").name, "Conv2D");
+  EXPECT_EQ(kinds::find("layer", "conv2d").name, "Conv2D");
+  EXPECT_EQ(kinds::find("layer", "max_pooling_2d").name, "MaxPooling2D");
+  EXPECT_EQ(kinds::find("layer", "GlobalAvgPool1D").name, "GlobalAveragePooling1D");
+  EXPECT_EQ(kinds::find("activation", "swish").name, "silu");
+  EXPECT_EQ(kinds::find("initializer", "glorot_uniform").name, "GlorotUniform");
+}
+
+TEST(Registry, RefusesUnknownNames) {
+  expect_refusal(Code::unknown_kind, "unknown layer \"Dence\"; did you mean \"Dense\"?",
+                 [] { kinds::find("layer", "Dence"); });
+  expect_refusal(Code::unknown_kind, "unknown layer \"\"", [] { kinds::find("layer", ""); });
+  expect_refusal(Code::unknown_kind, "unknown category \"layers\"; did you mean \"layer\"?",
+                 [] { kinds::find("layers", "Dense"); });
+  expect_refusal(Code::unknown_kind, "unknown category \"x\"", [] { kinds::describe("x", ""); });
+  expect_refusal(Code::unknown_kind, "unknown activation \"rleu\"; did you mean \"relu\"?",
+                 [] { LayerCall("Dense", {{"units", 1}, {"activation", "rleu"}}); });
+  expect_refusal(Code::unknown_kind, "\"kernel_initializer\": unknown initializer \"glorot_unifrom\"; did you mean",
+                 [] { LayerCall("Dense", {{"units", 1}, {"kernel_initializer", "glorot_unifrom"}}); });
+}
+
+TEST(Registry, RefusesWrongAttributes) {
+  auto refused = [](const Json &config, const std::string &words, Code code = Code::invalid_argument) {
+    expect_config_refusal("Dense", config, code, words);
+  };
+  refused({{"unit", 3}}, "unknown attribute \"unit\"; did you mean \"units\"?");
+  refused({{"units", 3}, {"colour", 1}}, "unknown attribute \"colour\"");
+  refused({{"units", 3}, {"lora_rank", 4}}, "unknown attribute \"lora_rank\"");
+  refused(Json::object(), "attribute \"units\" is missing");
+  refused({{"units", "3"}}, "\"units\": expected an integer, got \"3\"");
+  refused({{"units", 3.0}}, "\"units\": expected an integer, got 3.0");
+  refused({{"units", 0}}, "\"units\": expected at least 1, got 0");
+  refused({{"units", 3}, {"use_bias", 1}}, "\"use_bias\": expected true or false, got 1");
+  refused({{"units", 3}, {"activation", 1}}, "\"activation\": expected the name of an activation, got 1");
+  refused({{"units", 3}, {"kernel_initializer", 7}}, "\"kernel_initializer\": expected a name or");
+  refused({{"units", 3}, {"kernel_initializer", {{"config", Json::object()}}}}, "expected \"class_name\"");
+  refused({{"units", 3}, {"kernel_initializer", {{"class_name", "Zeros"}, {"confg", 1}}}}, "unknown key \"confg\"");
+  refused({{"units", 3}, {"kernel_initializer", {{"class_name", "Constant"}, {"config", {{"valu", 1}}}}}},
+          "\"kernel_initializer\": Constant: unknown attribute \"valu\"; did you mean \"value\"?");
+  refused({{"units", 3}, {"kernel_initializer", {{"class_name", "Zeros"}, {"version", 99}}}}, "has version 99",
+          Code::version);
+  refused({{"units", 3}, {"dtype", "float16"}}, "only float32 is supported", Code::unsupported);
+  refused(Json::array({1}), "expected an object of attributes");
+}
+
+TEST(Registry, TakesWhatKerasWrites) {
+  LayerCall l("Dense", Json::parse(R"({"name": "dense", "units": 3, "quantization_config": null,
+      "dtype": {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}, "registered_name": null},
+      "activation": {"module": "builtins", "class_name": "function", "config": "relu", "registered_name": "function"},
+      "kernel_initializer": {"module": "keras.initializers", "class_name": "Constant", "config": {"value": 2},
+                             "registered_name": null}})"));
+  Json config = l.layer->config();
+  EXPECT_EQ(config["activation"], "relu");
+  EXPECT_EQ(config["kernel_initializer"]["class_name"], "Constant");
+  EXPECT_EQ(config["kernel_initializer"]["config"]["value"], 2.0);
+  EXPECT_FALSE(config.contains("quantization_config"));
+}
+
+TEST(Registry, EveryConfigComesBack) {
+  for (const std::string &category : kinds::categories()) {
+    for (const kinds::Entry *e : kinds::entries(category)) {
+      if (category == "activation") continue;
+      SCOPED_TRACE(category + " " + e->name);
+      auto kind = e->make(least_config(*e));
+      Json config = kind->config();
+      for (const auto &f : e->fields) EXPECT_TRUE(config.contains(f.key)) << f.key;
+      EXPECT_EQ(e->make(config)->config(), config);
+      EXPECT_EQ(kinds::parse(category, kinds::to_json(kind.get()))->config(), config);
+      EXPECT_EQ(&kind->entry(), e);
+    }
+  }
+}
+
+TEST(Registry, EveryEntryIsDescribed) {
+  Json all = kinds::describe("", "");
+  for (const std::string &category : kinds::categories()) {
+    EXPECT_FALSE(all[category].empty()) << category;
+    for (const auto &[name, entry] : all[category].items()) {
+      SCOPED_TRACE(category + " " + name);
+      EXPECT_GT(entry["doc"].get<std::string>().size(), 0u);
+      EXPECT_GE(entry["version"], 1);
+      for (const auto &a : entry["attributes"]) {
+        EXPECT_GT(a["doc"].get<std::string>().size(), 3u) << a["name"];
+        EXPECT_TRUE(a["required"].get<bool>() != a.contains("default")) << a["name"];
+      }
+      if (category != "layer") continue;
+      for (const char *list : {"inputs", "outputs", "weights", "arguments"})
+        EXPECT_TRUE(entry.contains(list) && entry[list].is_array()) << list;
+      EXPECT_FALSE(entry["inputs"].empty() || entry["outputs"].empty());
+    }
+  }
+  EXPECT_EQ(all["every_layer"]["attributes"].size(), 3u);
+  EXPECT_EQ(all["every_layer"]["attributes"][1]["name"], "trainable");
+  EXPECT_EQ(kinds::describe("layer", "dense")["layer"].size(), 1u);
+  EXPECT_EQ(kinds::describe("layer", "Dense")["layer"]["Dense"]["attributes"][0]["min"], 1);
+  EXPECT_EQ(kinds::describe("optimizer", "").size(), 1u);
+}
+
+// With a free batch, in training, twice: the ops' shape rules hold, the weights are those the registry names, shared.
+TEST(Registry, EveryLayerCanBeCalled) {
+  for (const kinds::Entry *e : kinds::entries("layer")) {
+    SCOPED_TRACE(e->name);
+    LayerCall l(e->name, least_config(*e));
+    std::string where = e->more["inputs"][0]["shape"].get<std::string>();
+    Shape shape{free_dim, 4, 6};
+    if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
+    if (e->name == "MatMul") shape = {free_dim, 4, 4};
+    DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
+    std::vector<Symbol> in;
+    for (int i = 0; i < std::max(l.layer->arity().least, 1); ++i) in.push_back(l.input(shape, dtype));
+    auto out = l.call(in, {}, true);
+    ASSERT_FALSE(out.empty());
+    EXPECT_EQ(l.shape(out[0])[0], free_dim);
+    size_t made = l.specs.size();
+    l.call(in, {}, true);
+    EXPECT_EQ(l.specs.size(), made);
+    ops::verify(l.program);
+    std::set<std::string> known;
+    for (const auto &w : e->more["weights"]) known.insert(w["name"].get<std::string>());
+    for (const auto &w : l.specs) EXPECT_TRUE(known.count(w.name)) << w.name;
+  }
+}
+
+}  // namespace
+}  // namespace dl4::test

@@ -91,6 +91,41 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   });
 }
 
+enum class Best { small, packed, openblas, dnnl };
+
+// Measured on one core of an AVX-512 EPYC (1 MiB L2, oneDNN 2.6.3, OpenBLAS 0.3.21), best of many runs, microseconds of
+// small / packed / OpenBLAS / oneDNN / oneDNN packed for m x n x k; N, T: as stored, transposed.
+//   B constant     1x256x256 NN      2.3    2.4    2.4    2.7    2.8  ours without its 0.3 a call
+//                  32x128x784 NN    55.0   54.6   69.2   55.2   55.4
+//                  1024^3 NN       25124  19501  21829  20433  19373
+//                  2x1024x1024 NN   68.9   52.0    230    133   49.3  a large B and few rows: oneDNN streams better
+//                  64x16x16 NN      0.62   0.65   0.34   0.57   0.58  ours computes 32 columns for 16
+//   not, NN        64x1024x1024     1266      -   1677   1389      -
+//                  256x1024x1024    6037      -   5544   5040      -  B past the L2 and many rows: oneDNN
+//   not, NT        4x1024x1024       138      -    703    186      -
+//                  4x256x256        10.0      -   4.86    9.9      -
+//                  64x256x256        154      -   89.3   76.7      -
+//   not, TN        64x64x64            -      -   4.59   5.21      -
+//                  784x128x32          -      -   68.4   60.3      -
+Best best(const Gemm &g, bool constant) {
+  double work = static_cast<double>(g.batch * g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+  double b = static_cast<double>(g.n) * static_cast<double>(g.k);
+  // Our columns come in panels of 32.
+  bool wasteful = g.m >= 16 && static_cast<double>((g.n + 31) / 32 * 32) >= 1.3 * static_cast<double>(g.n);
+  if (constant) {
+    if (wasteful && !g.trans_b) return Best::openblas;
+    return g.m <= 4 && b >= 1 << 19 ? Best::dnnl : Best::packed;
+  }
+  if (g.trans_a) return work >= 1 << 19 ? Best::dnnl : Best::openblas;
+  if (g.trans_b) {
+    if (g.m == 1) return Best::openblas;
+    if (g.m <= 4 && b >= 1 << 18) return Best::small;
+    return work >= 1 << 18 ? Best::dnnl : Best::openblas;
+  }
+  if (wasteful) return Best::openblas;
+  return g.m > 128 && b > 1 << 18 ? Best::dnnl : Best::small;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> nothing() {
@@ -126,17 +161,22 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
   bool constant = b && g.stride_b == 0;
-  bool prefer_small = !constant && g.m <= 4;
-  bool prefer_packed = constant && g.m <= 4;
-  auto when = [](bool yes, auto make) -> std::unique_ptr<Kernel> { return yes ? make() : nullptr; };
+  Best first = best(g, constant && !g.trans_a);
+  auto if_first = [&](Best who, auto make) {
+    return [=]() -> std::unique_ptr<Kernel> { return first == who ? make() : nullptr; };
+  };
+  auto by_small = [&] { return small(g, slices); };
+  auto by_panels = [&] { return packed(g, slices, constant ? b : nullptr); };
+  auto by_openblas = [&] { return kernels::openblas_gemm(g, slices); };
   auto by_dnnl = [&] { return kernels::dnnl_gemm(g, slices, constant ? b : nullptr); };
-  return choose(site, {{"small_gemm", [&] { return when(prefer_small, [&] { return small(g, slices); }); }},
-                       {"packed_gemm", [&] { return when(prefer_packed, [&] { return packed(g, slices, b); }); }},
-                       {"dnnl_gemm", [&] { return when(constant, by_dnnl); }},
-                       {"openblas_gemm", [&] { return kernels::openblas_gemm(g, slices); }},
+  return choose(site, {{"small_gemm", if_first(Best::small, by_small)},
+                       {"packed_gemm", if_first(Best::packed, by_panels)},
+                       {"openblas_gemm", if_first(Best::openblas, by_openblas)},
+                       {"dnnl_gemm", if_first(Best::dnnl, by_dnnl)},
+                       {"packed_gemm", by_panels},
                        {"dnnl_gemm", by_dnnl},
-                       {"packed_gemm", [&] { return packed(g, slices, b); }},
-                       {"small_gemm", [&] { return small(g, slices); }},
+                       {"openblas_gemm", by_openblas},
+                       {"small_gemm", by_small},
                        {"reference_gemm", [&] { return reference(g, slices); }}});
 }
 

@@ -95,6 +95,10 @@ def shapes():
     simple(f, "dropout_inference", (6,), [dense, ("Dropout", {"rate": 0.5})], loss=None)
     simple(f, "dropout_rate_0", (6,), [dense, ("Dropout", {"rate": 0.0})])
     simple(f, "dropout_full_config", (6,), [("Dropout", {"rate": 0.3, "seed": 7, "noise_shape": None})], loss=None)
+    net, rng = Net(), f.rng("call training")
+    h = net.add("Dropout", net.add("Dense", net.input("x", (6,)), units=4), rate=0.5, arguments={"training": False})
+    f.model("dropout_called_with_training_false", net, net.add("Dense", h, units=2),
+            [rng.normal(0, 1, (3, 6)).astype(np.float32)], loss=MSE, target=rng.normal(0, 1, (3, 2)).astype(np.float32))
     for name, options in {"plain": {}, "transpose_b": {"transpose_b": True}, "transpose_a": {"transpose_a": True},
                           "transpose_both": {"transpose_a": True, "transpose_b": True}}.items():
         net, rng = Net(), f.rng(name)

@@ -60,6 +60,8 @@ def losses():
     regression("mse_by_name", "mse")
     regression("mse_by_long_name", "mean_squared_error")
 
+    regression("huber_full_config", kind("Huber", name="huber_loss", reduction="sum_over_batch_size", delta=1.0))
+
     def labels(rng, classes, shape=(5,)):
         return rng.integers(0, classes, shape).astype(np.int32)
 
@@ -75,6 +77,8 @@ def losses():
     with_sigmoid("binary_sequence", {}, shape=(3, 4))
     with_sigmoid("binary_weights", {}, units=2, weight=weights)
     with_sigmoid("binary_sum", {"reduction": "sum"}, units=2, weight=weights)
+    with_sigmoid("binary_full_config", {"name": "binary_crossentropy", "reduction": "sum_over_batch_size",
+                                        "from_logits": False, "label_smoothing": 0.0, "axis": -1})
     with_sigmoid("binary_hard_sigmoid", {}, units=3, how="hard_sigmoid",
                  note="no logits behind it: clipped probabilities")
     regression("binary_int_labels", kind("BinaryCrossentropy"), units=1, activation="sigmoid",
@@ -145,6 +149,10 @@ def losses():
         given = np.array([[0.7, 0.2, 0.1, 0], [0, 0, 1, 0], [0.5, 0.5, 0.5, 0.5]], np.float32)
         classes(f"{tag}_probabilities", {}, sparse=sparse, x=given, weights=eye, how="linear",
                 target=hit if sparse else one_hot(hit, 4))
+    classes("categorical_full_config", {"name": "categorical_crossentropy", "reduction": "sum_over_batch_size",
+                                        "from_logits": False, "label_smoothing": 0.0, "axis": -1})
+    classes("sparse_full_config", {"name": "sparse_categorical_crossentropy", "reduction": "sum_over_batch_size",
+                                   "from_logits": False, "ignore_class": None}, sparse=True)
     classes("categorical_smoothing", {"label_smoothing": 0.1})
     classes("categorical_logits_smoothing", {"label_smoothing": 0.1, "from_logits": True}, how="linear")
     classes("categorical_soft_labels", {}, target=lambda r: r.dirichlet(np.ones(4), 5).astype(np.float32))

@@ -65,6 +65,9 @@ def lstm():
           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, recurrent_constraint=None,
           bias_constraint=None, dropout=0.0, recurrent_dropout=0.0, seed=None)
 
+    net = Net()
+    out = net.add("LSTM", net.input("x", (5, 4)), units=3, dropout=0.3, recurrent_dropout=0.2)
+    f.model("dropouts_inference", net, out, [normal(f.rng("dropouts"), 3, 5, 4)])
     for sequences in (False, True):
         for back in (False, True):
             name = f"return_state{'_sequences' if sequences else ''}{'_backwards' if back else ''}"
@@ -151,6 +154,10 @@ def embedding_mask():
     masked = {"mask_zero": True}
     unique = np.array([[3, 1, 4], [5, 9, 2]], np.int32)
     chain("embedding", [])
+    chain("embedding_full_config", [], embedding={
+        "trainable": True, "embeddings_initializer": kind("RandomUniform", seed=None, maxval=0.05, minval=-0.05),
+        "embeddings_regularizer": None, "activity_regularizer": None, "embeddings_constraint": None,
+        "mask_zero": False})
     chain("embedding_rank_1", [], ids=np.array([2, 0, 9], np.int32).reshape(3))
     chain("embedding_rank_3", [], ids=np.array([[[1, 2], [3, 3]], [[0, 9], [5, 5]]], np.int32))
     chain("embedding_int64", [], dtype="int64")

@@ -68,6 +68,18 @@ def optimizers():
                     optimizer=optimizer, steps=5, forward=False, input_grad=False, grads=name in ("sgd", "adam"),
                     note={"ema": "`after` is read before fit's final copy of the averages",
                           "accumulation": "steps counts calls: two calls make one update, the fifth adds only"}.get(name.split("_")[-1]))
+    shared = {"weight_decay": None, "clipnorm": None, "global_clipnorm": None, "clipvalue": None, "use_ema": False,
+              "ema_momentum": 0.99, "ema_overwrite_frequency": None, "loss_scale_factor": None,
+              "gradient_accumulation_steps": None}
+    for name, optimizer in {
+            "sgd": kind("SGD", name="SGD", learning_rate=0.1, **shared, momentum=0.0, nesterov=False),
+            "adam": kind("Adam", name="adam", learning_rate=0.0010000000474974513, **shared, beta_1=0.9, beta_2=0.999,
+                         epsilon=1e-07, amsgrad=False)}.items():
+        net, rng = Net(), f.rng("mlp")
+        out = mlp(net)
+        f.model(f"{name}_full_config", net, out, [normal(rng, 8, 6)], seed="mlp", forward=False, input_grad=False,
+                loss=kind("SparseCategoricalCrossentropy"), target=rng.integers(0, 3, 8).astype(np.int32),
+                optimizer=optimizer, steps=5, grads=False)
     for name, optimizer in {"sgd": kind("SGD", learning_rate=0.3, momentum=0.9, weight_decay=0.02),
                             "adam": kind("Adam", learning_rate=0.02, clipnorm=0.1)}.items():
         net, rng = Net(), f.rng("decorated")

@@ -1,6 +1,6 @@
 // Slices are claimed by a compare-and-swap of one word that holds both how many there are and which is next. Only a
-// successful claim allows a helper to read the slot, and the owner cannot leave before every claimed slice is done: so a slot
-// may be used again at once, without generations.
+// successful claim allows a helper to read the slot, and the owner cannot leave before every claimed slice is done: so
+// a slot may be used again at once, without generations.
 #include "base/crew.hpp"
 
 #include <pthread.h>
@@ -94,7 +94,8 @@ struct Crew::Shared {
     uint64_t u = used.load(std::memory_order_relaxed);
     while (~u) {
       int i = std::countr_one(u);
-      if (used.compare_exchange_weak(u, u | uint64_t{1} << i, std::memory_order_seq_cst, std::memory_order_relaxed)) return i;
+      uint64_t taken = u | uint64_t{1} << i;
+      if (used.compare_exchange_weak(u, taken, std::memory_order_seq_cst, std::memory_order_relaxed)) return i;
     }
     return -1;
   }

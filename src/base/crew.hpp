@@ -20,9 +20,10 @@ class Crew {
   // A caller and the helpers that could be started.
   int threads() const { return 1 + helpers_; }
 
-  // Runs slice(user, i) once for each i in [0, slices) and returns when all are done. The caller claims slices until none
-  // is left, so it waits only for those that a helper is in the middle of. Any number of threads may call at once, and a
-  // slice may call run() itself. In a forked child the caller runs them all. The caller's float mode is the caller's affair.
+  // Runs slice(user, i) once for each i in [0, slices) and returns when all are done. The caller claims slices until
+  // none is left, so it waits only for those that a helper is in the middle of. Any number of threads may call at once,
+  // and a slice may call run() itself. In a forked child the caller runs them all. The caller's float mode is the
+  // caller's affair.
   void run(int64_t slices, Slice slice, void *user) noexcept;
 
   // The same for a callable.

@@ -1,4 +1,5 @@
-// Denormal numbers are flushed to zero inside a run (they slow an LSTM 20 times), and the caller's setting comes back after.
+// Denormal numbers are flushed to zero inside a run (they slow an LSTM 20 times), and the caller's setting comes back
+// after.
 #pragma once
 
 #include <cstdint>

@@ -79,11 +79,11 @@ void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float al
     cblas_sgemv(CblasRowMajor, transposed(t), size(t ? k : n), size(t ? n : k), alpha, b, size(ldb), a,
                 size(trans_a ? lda : 1), beta, c, 1);
   } else if (n == 1) {
-    cblas_sgemv(CblasRowMajor, transposed(trans_a), size(trans_a ? k : m), size(trans_a ? m : k), alpha, a, size(lda), b,
-                size(trans_b ? 1 : ldb), beta, c, size(ldc));
+    cblas_sgemv(CblasRowMajor, transposed(trans_a), size(trans_a ? k : m), size(trans_a ? m : k), alpha, a, size(lda),
+                b, size(trans_b ? 1 : ldb), beta, c, size(ldc));
   } else {
-    cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a, size(lda), b,
-                size(ldb), beta, c, size(ldc));
+    cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a,
+                size(lda), b, size(ldb), beta, c, size(ldc));
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace dl4::kernels {
 
-// Source [n, h, w, c], destination [n, oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 = dense. Pads may be
-// uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window needs, or negative when rows
-// are left over.
+// Source [n, h, w, c], destination [n, oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 = dense. Pads
+// may be uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window needs, or
+// negative when rows are left over.
 struct Conv {
   int64_t n = 0, h = 0, w = 0, c = 0;
   int64_t kh = 1, kw = 1;
@@ -25,18 +25,21 @@ struct Conv {
   Epilogue epilogue = {};  // forward only
 };
 
-// Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply always.
+// Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply
+// always.
 
-// Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an argument.
+// Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an
+// argument.
 std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
-// The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and epilogue unused.
+// The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
+// epilogue unused.
 std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
-// The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be null).
-// Partial sums of the slices are added in slice order by the slice that finishes last.
+// The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
+// null). Partial sums of the slices are added in slice order by the slice that finishes last.
 std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
 

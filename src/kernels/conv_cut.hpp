@@ -8,8 +8,8 @@
 
 namespace dl4::kernels {
 
-// One slice: images [n0, n1), and of each the rows [src0, src1) of the source and [dst0, dst1) of the destination, with so
-// many rows of padding above and below.
+// One slice: images [n0, n1), and of each the rows [src0, src1) of the source and [dst0, dst1) of the destination, with
+// so many rows of padding above and below.
 struct ConvPart {
   int64_t n0, n1, src0, src1, dst0, dst1, pad_top, pad_bottom;
   int64_t images() const { return n1 - n0; }
@@ -38,7 +38,8 @@ struct ConvCut {
   // Cut by rows of the destination: with the rows of the source that they read.
   ConvPart by_destination(const Conv &c, int64_t slice) const {
     ConvPart p = images(c, slice, c.oh);
-    int64_t first = p.dst0 * c.stride_h - c.pad_top, last = (p.dst1 - 1) * c.stride_h - c.pad_top + reach(c.kh, c.dil_h);
+    int64_t first = p.dst0 * c.stride_h - c.pad_top;
+    int64_t last = (p.dst1 - 1) * c.stride_h - c.pad_top + reach(c.kh, c.dil_h);
     if (pieces > 1) {
       p.src0 = std::clamp<int64_t>(first, 0, c.h);
       p.src1 = std::clamp<int64_t>(last, p.src0, c.h);

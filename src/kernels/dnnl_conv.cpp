@@ -25,10 +25,10 @@ auto describe_forward(const Conv &c, const ConvPart &p) {
   constexpr auto inference = dnnl::prop_kind::forward_inference;
   ConvDescs d(c, p);
   if (c.bias)
-    return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.bias, d.dst,
-                                           d.strides, d.dilations, d.pad_before, d.pad_after);
-  return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.dst, d.strides,
-                                         d.dilations, d.pad_before, d.pad_after);
+    return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.bias,
+                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.dst,
+                                         d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
 auto describe_data(const Conv &c, const ConvPart &p) {
@@ -36,8 +36,8 @@ auto describe_data(const Conv &c, const ConvPart &p) {
   // With few channels blocks are mostly padding: plain weights are up to twice as fast.
   bool few = c.groups == 1 && c.c < 8;
   return make_backward<dnnl::convolution_backward_data>(engine(), forward_hint(d, false), attributes(), direct, d.src,
-                                                        few ? d.raw_weights : d.any_weights, d.dst, d.strides, d.dilations,
-                                                        d.pad_before, d.pad_after);
+                                                        few ? d.raw_weights : d.any_weights, d.dst, d.strides,
+                                                        d.dilations, d.pad_before, d.pad_after);
 }
 
 std::string cut_name(const ConvCut &cut) { return cut.slices < 2 ? "" : cut.pieces > 1 ? ", by rows" : ", by images"; }

@@ -49,16 +49,17 @@ inline auto forward_hint(const ConvDescs &d, bool bias) {
   constexpr auto training = dnnl::prop_kind::forward_training;
   constexpr auto direct = dnnl::algorithm::convolution_direct;
   if (bias)
-    return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.bias, d.dst,
-                                           d.strides, d.dilations, d.pad_before, d.pad_after);
-  return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.dst, d.strides,
-                                         d.dilations, d.pad_before, d.pad_after);
+    return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.bias,
+                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.dst,
+                                         d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
-// The weights operand of a call that wants them as `wanted`: packed when constant, else put in order by each run, into the
-// slice's own scratch. That costs a slice under 1 % at batch sizes of training; waiting for another slice is not allowed.
-inline Operand weights_operand(const Desc &raw, const Desc &wanted, const Constant *constant, PackedForms &own, Calls &calls,
-                               Scratch &scratch) {
+// The weights operand of a call that wants them as `wanted`: packed when constant, else put in order by each run, into
+// the slice's own scratch. That costs a slice under 1 % at batch sizes of training; waiting for another slice is not
+// allowed.
+inline Operand weights_operand(const Desc &raw, const Desc &wanted, const Constant *constant, PackedForms &own,
+                               Calls &calls, Scratch &scratch) {
   if (raw == wanted) return {DNNL_ARG_WEIGHTS, raw, 1};
   if (constant) {
     auto packed = pack({constant->data, constant->forms ? constant->forms : &own}, 0, raw, wanted, "conv");

@@ -1,4 +1,5 @@
-// The gradient of a convolution by its weights, by oneDNN: each slice sums over its part, the last one adds the sums up.
+// The gradient of a convolution by its weights, by oneDNN: each slice sums over its part, the last one adds the sums
+// up.
 #include "kernels/dnnl_conv.hpp"
 #include "kernels/single_threaded.hpp"
 
@@ -16,8 +17,8 @@ auto describe(const Conv &c, const ConvPart &p) {
     return make_backward<dnnl::convolution_backward_weights>(engine(), hint, attributes(), direct, d.src, d.any_weights,
                                                              d.bias, d.dst, d.strides, d.dilations, d.pad_before,
                                                              d.pad_after);
-  return make_backward<dnnl::convolution_backward_weights>(engine(), hint, attributes(), direct, d.src, d.any_weights, d.dst,
-                                                           d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make_backward<dnnl::convolution_backward_weights>(engine(), hint, attributes(), direct, d.src, d.any_weights,
+                                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
   int64_t weights_bytes = c.kh * c.kw * (c.c / c.groups) * c.oc * static_cast<int64_t>(sizeof(float));
   int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // when only the bias gradient is read
   finish.calls.push_back(reorder({DNNL_ARG_FROM, sums, Operand::in_scratch, at[0]},
-                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2, 0, unwanted}, scratch));
+                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2, 0, unwanted},
+                                 scratch));
   if (cut.slices > 1) name += cut.pieces > 1 ? ", by rows" : ", by images";
   return std::make_unique<DnnlKernel>(name, std::move(all), scratch.bytes(), Step{}, Step{}, std::move(finish));
 } catch (const dnnl::error &) {

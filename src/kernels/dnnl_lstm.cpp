@@ -1,5 +1,5 @@
-// LSTM and its gradient by oneDNN. Its "ref" implementation of recurrent layers is products by its own gemm, and as fast as
-// the others: here it is welcome. Batch-major sequences cost no more than time-major ones.
+// LSTM and its gradient by oneDNN. Its "ref" implementation of recurrent layers is products by its own gemm, and as
+// fast as the others: here it is welcome. Batch-major sequences cost no more than time-major ones.
 #include "kernels/dnnl_lstm.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ constexpr int64_t bytes = sizeof(float);
 bool is_empty(const LstmShape &s) { return s.t <= 0 || s.b <= 0 || s.i <= 0 || s.h <= 0; }
 int64_t count(const LstmShape &s, int64_t slices) { return std::clamp<int64_t>(slices, 1, s.b); }
 
-// The descriptions of n sequences. The initial state is always there, if only as zeros: without it, oneDNN takes what happens
-// to be in memory for the state before a single step.
+// The descriptions of n sequences. The initial state is always there, if only as zeros: without it, oneDNN takes what
+// happens to be in memory for the state before a single step.
 struct Descs {
   Desc x, y, state, w, r, any_w, any_r, bias;
   dnnl::rnn_direction direction;
@@ -101,10 +101,10 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     Call call{Forward(pd), {{DNNL_ARG_SRC_LAYER, d.x, x_arg, first * s.t * s.i * bytes}}};
     auto &o = call.operands;
     if (packs) {
-      o.push_back(constant(DNNL_ARG_WEIGHTS_LAYER, {w->data, w->forms ? w->forms : &own_w}, d.w, pd.weights_layer_desc(), n,
-                           w_arg));
-      o.push_back(constant(DNNL_ARG_WEIGHTS_ITER, {r->data, r->forms ? r->forms : &own_r}, d.r, pd.weights_iter_desc(), n,
-                           r_arg));
+      o.push_back(constant(DNNL_ARG_WEIGHTS_LAYER, {w->data, w->forms ? w->forms : &own_w}, d.w,
+                           pd.weights_layer_desc(), n, w_arg));
+      o.push_back(constant(DNNL_ARG_WEIGHTS_ITER, {r->data, r->forms ? r->forms : &own_r}, d.r, pd.weights_iter_desc(),
+                           n, r_arg));
     } else {
       o.push_back({DNNL_ARG_WEIGHTS_LAYER, d.w, w_arg});
       o.push_back({DNNL_ARG_WEIGHTS_ITER, d.r, r_arg});
@@ -125,8 +125,8 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     if (!run.args[bias_arg] || !run.args[h0_arg] || !run.args[c0_arg])
       std::memset(in_scratch(run, at), 0, static_cast<size_t>(size));
   };
-  return std::make_unique<DnnlKernel>("oneDNN lstm " + impl + (packs ? ", packed" : "") + (slices > 1 ? ", by sequences" : ""),
-                                      std::move(all), scratch.bytes(), before);
+  std::string name = "oneDNN lstm " + impl + (packs ? ", packed" : "") + (slices > 1 ? ", by sequences" : "");
+  return std::make_unique<DnnlKernel>(name, std::move(all), scratch.bytes(), before);
 } catch (const dnnl::error &) {
   return nullptr;
 }
@@ -224,8 +224,8 @@ std::unique_ptr<Kernel> dnnl_lstm_backward(const LstmShape &given, int64_t slice
     sum(&Place::dr, s.h * 4 * s.h, run.dst<float>(dr_arg));
     sum(&Place::dbias, 4 * s.h, run.dst<float>(dbias_arg));
   };
-  return std::make_unique<DnnlKernel>("oneDNN lstm backward " + impl + (slices > 1 ? ", by sequences" : ""), std::move(all),
-                                      scratch.bytes(), before, Step{}, std::move(finish));
+  return std::make_unique<DnnlKernel>("oneDNN lstm backward " + impl + (slices > 1 ? ", by sequences" : ""),
+                                      std::move(all), scratch.bytes(), before, Step{}, std::move(finish));
 } catch (const dnnl::error &) {
   return nullptr;
 }

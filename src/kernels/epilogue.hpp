@@ -6,7 +6,8 @@
 
 namespace dl4::kernels {
 
-// Changes n floats in place, element by element: it must not depend on where the range begins. Must not throw. Empty = none.
+// Changes n floats in place, element by element: it must not depend on where the range begins. Must not throw. Empty =
+// none.
 using Epilogue = std::function<void(float *values, int64_t n)>;
 
 }  // namespace dl4::kernels

@@ -1,4 +1,5 @@
-// Matrix products: C = A B (+ bias), row-major, one or a batch of them. The candidates of the gemm op, each in its own file.
+// Matrix products: C = A B (+ bias), row-major, one or a batch of them. The candidates of the gemm op, each in its own
+// file.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace dl4::kernels {
 
-// A is [m, k] (stored [k, m] when trans_a), B is [k, n] (stored [n, k] when trans_b), C is [m, n]. Leading dimensions are the
-// distance between stored rows, batch strides the distance between items: both in elements. Batch stride 0 = all items share it.
+// A is [m, k] (stored [k, m] when trans_a), B is [k, n] (stored [n, k] when trans_b), C is [m, n]. Leading dimensions
+// are the distance between stored rows, batch strides the distance between items: both in elements. Batch stride 0 =
+// all items share it.
 // Arguments: a, b, bias [n] (only if `bias`), c.
 struct Gemm {
   int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -25,8 +27,8 @@ struct Gemm {
 // The same product with dense leading dimensions filled in, and as one taller product where the batch is only that.
 Gemm dense(const Gemm &g);
 
-// Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not apply.
-// Zero sizes are fine: k == 0 gives the bias, or zeros.
+// Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
+// apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
 
 std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
 

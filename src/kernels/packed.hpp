@@ -29,8 +29,8 @@ class PackedForms {
   std::map<std::string, std::weak_ptr<const Packed>> forms_;
 };
 
-// A weight whose values never change as long as the kernel lives. A kernel that packs it reads `data` only while it is made;
-// one that finds nothing to gain by packing reads its place in Run::args as ever.
+// A weight whose values never change as long as the kernel lives. A kernel that packs it reads `data` only while it is
+// made; one that finds nothing to gain by packing reads its place in Run::args as ever.
 struct Constant {
   const float *data;
   PackedForms *forms = nullptr;  // nullptr: packed for this kernel alone

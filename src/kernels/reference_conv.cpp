@@ -8,8 +8,8 @@
 namespace dl4::kernels {
 namespace {
 
-// Calls f(source pixel, destination pixel, first weight of the tap) for each tap that meets the source, over destination
-// pixels of image n and rows [row0, row1).
+// Calls f(source pixel, destination pixel, first weight of the tap) for each tap that meets the source, over
+// destination pixels of image n and rows [row0, row1).
 template <class F>
 void taps(const Conv &c, int64_t n, int64_t row0, int64_t row1, F f) {
   for (int64_t y = row0; y < row1; y++)

@@ -3,7 +3,8 @@
 
 namespace dl4::kernels {
 
-// Sets the calling thread's OpenMP thread count to 1 and puts it back. Around every run and every creation of primitives.
+// Sets the calling thread's OpenMP thread count to 1 and puts it back. Around every run and every creation of
+// primitives.
 class SingleThreaded {
  public:
   SingleThreaded() noexcept;

@@ -111,7 +111,8 @@ struct Case {
 };
 
 const LstmShape table[] = {
-    {5, 3, 7, 9}, {1, 1, 1, 1}, {28, 7, 28, 32}, {3, 2, 33, 65}, {4, 8, 16, 16}, {6, 3, 5, 40, true}, {2, 4, 8, 24, true},
+    {5, 3, 7, 9}, {1, 1, 1, 1}, {28, 7, 28, 32}, {3, 2, 33, 65}, {4, 8, 16, 16}, {6, 3, 5, 40, true},
+    {2, 4, 8, 24, true},
 };
 
 TEST(DnnlLstm, Inference) {
@@ -167,7 +168,8 @@ TEST(DnnlLstm, Gradients) {
         EXPECT_EQ(run_kernel(*forward, args), Fault::none);
         EXPECT_TRUE(near(y, c.y, 1e-5)) << forward->name;
         EXPECT_EQ(workspace[dnnl_lstm_workspace(s, slices)], char(0x7f)) << "workspace overrun";
-        Guarded dx(s.b * s.t * s.i), dw(s.i * 4 * s.h), dr(s.h * 4 * s.h), dbias(4 * s.h), dh0(s.b * s.h), dc0(s.b * s.h);
+        Guarded dx(s.b * s.t * s.i), dw(s.i * 4 * s.h), dr(s.h * 4 * s.h), dbias(4 * s.h), dh0(s.b * s.h),
+            dc0(s.b * s.h);
         for (void *p : {c.dy.begin(), initial ? c.dh.begin() : nullptr, initial ? c.dc.begin() : nullptr, dx.begin(),
                         dw.begin(), dr.begin(), dbias.begin(), dh0.begin(), dc0.begin()})
           args.push_back(p);

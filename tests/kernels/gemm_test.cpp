@@ -39,7 +39,8 @@ struct Case {
 
   void reference() {
     want.assign(static_cast<size_t>(c_size), std::nan(""));  // what no one writes stays NaN
-    int64_t lda = ld(g.lda, g.m, g.k, g.trans_a), ldb = ld(g.ldb, g.k, g.n, g.trans_b), ldc = ld(g.ldc, g.m, g.n, false);
+    int64_t lda = ld(g.lda, g.m, g.k, g.trans_a), ldb = ld(g.ldb, g.k, g.n, g.trans_b);
+    int64_t ldc = ld(g.ldc, g.m, g.n, false);
     for (int64_t t = 0; t < g.batch; t++)
       for (int64_t i = 0; i < g.m; i++)
         for (int64_t j = 0; j < g.n; j++) {
@@ -103,7 +104,8 @@ TEST(Gemm, OddSizes) {
 TEST(Gemm, LeadingDimensions) {
   std::mt19937 random(2);
   for (int t = 0; t < 4; t++) {
-    Gemm g{.m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140, .ldc = 135};
+    Gemm g{.m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140,
+           .ldc = 135};
     g.bias = true;
     g.epilogue = doubled_plus_one;
     check_all(g, random);
@@ -145,7 +147,8 @@ TEST(Gemm, NothingToMultiplyGivesTheBias) {
 }
 
 TEST(Gemm, NothingToWriteIsNoSlice) {
-  for (Gemm g : {Gemm{.m = 0, .n = 3, .k = 4}, Gemm{.m = 3, .n = 0, .k = 4}, Gemm{.batch = 0, .m = 3, .n = 3, .k = 4}}) {
+  Gemm no_item{.batch = 0, .m = 3, .n = 3, .k = 4};
+  for (const Gemm &g : {Gemm{.m = 0, .n = 3, .k = 4}, Gemm{.m = 3, .n = 0, .k = 4}, no_item}) {
     EXPECT_EQ(dnnl_gemm(g, 3)->slices, 0);
     if (auto kernel = openblas_gemm(g, 3)) {
       EXPECT_EQ(kernel->slices, 0);

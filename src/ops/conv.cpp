@@ -14,15 +14,17 @@ using kernels::Kernel;
 
 class ConvOp final : public Op {
  public:
-  explicit ConvOp(const Conv &how, Activation activation = {}) : how_(how), activation_(activation) {}
+  ConvOp(const Conv &how, bool bias, Activation activation = {}) : how_(how), bias_(bias), activation_(activation) {}
 
   std::string_view name() const override { return "conv"; }
-  std::string attributes() const override { return ops::attributes(how_) + activation_.attributes(); }
+  std::string attributes() const override {
+    return ops::attributes(how_) + (bias_ ? ", bias" : "") + activation_.attributes();
+  }
 
   std::vector<Operand> infer(Operands src) const override {
     for (const Operand &o : src) want_float("conv", o);
     Shape y = conv_shape("conv", how_, src[0].shape, src[1].shape);
-    if (src.size() > 2 && !compatible(src[2].shape, Shape{y[3]}))
+    if (bias_ && !compatible(src[2].shape, Shape{y[3]}))
       fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y[3]}, ", got ", src[2].shape);
     return {{DType::f32, y}};
   }
@@ -44,7 +46,7 @@ class ConvOp final : public Op {
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how_, site.src[0].shape, site.src[1].shape);
-    c.bias = site.src.size() > 2;
+    c.bias = bias_;
     c.epilogue = activation_.epilogue();
     if (site.dst[0].shape.elements() == 0) return nothing();
     int64_t slices = conv_slices(site, c);
@@ -55,14 +57,15 @@ class ConvOp final : public Op {
   }
 
   std::shared_ptr<const Op> with_bias() const override {
-    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_);
+    return bias_ || activation_.f ? nullptr : std::make_shared<ConvOp>(how_, true);
   }
   std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
-    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_, Activation{f, param});
+    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_, bias_, Activation{f, param});
   }
 
  private:
   Conv how_;
+  bool bias_;
   Activation activation_;
 };
 
@@ -129,7 +132,7 @@ Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {
   check("conv", how);
   std::vector<Id> src{x, weights};
   if (bias != none) src.push_back(bias);
-  return e.value(std::make_shared<ConvOp>(how), src);
+  return e.value(std::make_shared<ConvOp>(how, bias != none), src);
 }
 
 }  // namespace dl4::ops

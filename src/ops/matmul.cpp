@@ -88,12 +88,12 @@ std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vect
 
 class MatMulOp final : public Op {
  public:
-  explicit MatMulOp(MatMul how, Activation activation = {}) : how_(how), activation_(activation) {}
+  MatMulOp(MatMul how, bool bias, Activation activation = {}) : how_(how), bias_(bias), activation_(activation) {}
 
   std::string_view name() const override { return "matmul"; }
   std::string attributes() const override {
     std::string s = text(how_.transpose_a ? ", transpose_a" : "", how_.transpose_b ? ", transpose_b" : "",
-                         activation_.attributes());
+                         bias_ ? ", bias" : "", activation_.attributes());
     return s.empty() ? s : s.substr(2);
   }
 
@@ -107,7 +107,7 @@ class MatMulOp final : public Op {
     if (ka != kb && ka != free_dim && kb != free_dim)
       fail(Code::shape_mismatch, "matmul: inner dimensions must be equal, got ", ka, " and ", kb, " from shapes ", a,
            " and ", b);
-    if (src.size() > 2) {
+    if (bias_) {
       if (!compatible(src[2].shape, Shape{n}))
         fail(Code::shape_mismatch, "matmul: expected a bias of shape ", Shape{n}, ", got ", src[2].shape);
       if (n == free_dim) n = src[2].shape[0];
@@ -144,7 +144,7 @@ class MatMulOp final : public Op {
     g.lda = a[-1];
     g.ldb = b[-1];
     g.ldc = g.n;
-    g.bias = site.src.size() > 2;
+    g.bias = bias_;
     g.epilogue = activation_.epilogue();
     auto b_constant = constant_source(site, 1);
     if (out.elements() == 0) return nothing();
@@ -163,10 +163,10 @@ class MatMulOp final : public Op {
   }
 
   std::shared_ptr<const Op> with_bias() const override {
-    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_);
+    return bias_ || activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, true);
   }
   std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
-    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, Activation{f, param});
+    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, bias_, Activation{f, param});
   }
 
  private:
@@ -190,13 +190,16 @@ class MatMulOp final : public Op {
   }
 
   MatMul how_;
+  bool bias_;
   Activation activation_;
 };
 
 }  // namespace
 
 Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {
-  return e.value(std::make_shared<MatMulOp>(how), bias == none ? std::vector<Id>{a, b} : std::vector<Id>{a, b, bias});
+  std::vector<Id> src{a, b};
+  if (bias != none) src.push_back(bias);
+  return e.value(std::make_shared<MatMulOp>(how, bias != none), src);
 }
 
 }  // namespace dl4::ops

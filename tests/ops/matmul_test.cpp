@@ -156,6 +156,20 @@ TEST(MatMul, FusedActivationHasTheSameBits) {
   }
 }
 
+TEST(MatMul, TakesOverABias) {
+  Program p;
+  Emit e(p);
+  matmul(e, e.input("a", DType::f32, {2, 3}), e.input("b", DType::f32, {3, 4}));
+  auto op = p.steps[0].op->with_bias();
+  ASSERT_TRUE(op);
+  EXPECT_FALSE(op->with_bias());
+  EXPECT_TRUE(op->with_activation(Unary::relu, {}));
+  std::vector<Operand> src{{DType::f32, {2, 3}}, {DType::f32, {3, 4}}, {DType::f32, {4}}};
+  EXPECT_EQ(op->infer(src)[0].shape, (Shape{2, 4}));
+  src[2].shape = {5};
+  EXPECT_THROW(op->infer(src), Error);
+}
+
 TEST(MatMul, Refusals) {
   auto refuse = [](Shape a, Shape b, MatMul how, const std::string &words) {
     expect_refusal([&](Emit &e) { matmul(e, e.input("a", DType::f32, a), e.input("b", DType::f32, b), how); }, words);

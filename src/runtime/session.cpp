@@ -80,12 +80,12 @@ struct Session::Cached {
     for (auto &slot : idle) delete slot.exchange(nullptr);
   }
 
-  std::unique_ptr<Frame> take() {
+  std::unique_ptr<Frame> take(const Memory *memory) {
     for (auto &slot : idle)
       if (Frame *f = slot.load(std::memory_order_relaxed) ? slot.exchange(nullptr, std::memory_order_acquire) : nullptr)
         return std::unique_ptr<Frame>(f);
     auto frame = std::make_unique<Frame>();
-    frame->arena = allocate(plan->arena_bytes);
+    frame->arena = memory ? memory->allocate(plan->arena_bytes) : allocate(plan->arena_bytes);
     for (const auto &step : plan->steps) {
       for (const auto &place : step.args) frame->args.push_back(address(*frame, place));
       frame->args.push_back(address(*frame, step.scratch));
@@ -153,7 +153,7 @@ Session::Use Session::use(std::span<const Shape> inputs) {
   std::optional<Use> found = find();
   if (!found) {
     std::lock_guard lock(specialise_);
-    found = find();
+    if (auto again = find()) found.emplace(std::move(*again));
     if (!found) {
       std::vector<const Tensor *> known;
       for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
@@ -220,20 +220,25 @@ Session::Cached &Session::make_room() {
 
 std::vector<ops::Operand> Session::outputs(std::span<const Shape> inputs) { return use(inputs)->plan->outputs; }
 
-void Session::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+void Session::check(std::span<const View> in) const {
   const auto &p = program_;
   if (in.size() != p.inputs.size()) fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    const ops::Value &v = p[p.inputs[i]];
+    if (in[i].dtype != v.dtype)
+      fail(Code::shape_mismatch, "input \"", v.name, "\": expected ", v.dtype, ", got ", in[i].dtype);
+  }
+}
+
+void Session::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+  const auto &p = program_;
+  check(in);
   if (out.size() != p.outputs.size())
     fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", out.size());
   std::array<Shape, 16> few;
   std::vector<Shape> many(in.size() > few.size() ? in.size() : 0);
   std::span<Shape> shapes = in.size() > few.size() ? std::span(many) : std::span(few).first(in.size());
-  for (size_t i = 0; i < in.size(); ++i) {
-    const ops::Value &v = p[p.inputs[i]];
-    if (in[i].dtype != v.dtype)
-      fail(Code::invalid_argument, "input \"", v.name, "\": expected ", v.dtype, ", got ", in[i].dtype);
-    shapes[i] = in[i].shape;
-  }
+  for (size_t i = 0; i < in.size(); ++i) shapes[i] = in[i].shape;
   Use cached = use(shapes);
   for (size_t j = 0; j < out.size(); ++j) {
     const ops::Operand &o = cached->plan->outputs[j];
@@ -242,7 +247,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, " must be contiguous");
   }
 
-  std::unique_ptr<Frame> frame = cached->take();
+  std::unique_ptr<Frame> frame = cached->take(options_.memory.get());
   for (size_t i = 0; i < in.size(); ++i) {
     if (is_contiguous(in[i])) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);

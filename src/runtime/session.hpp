@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crew.hpp"
+#include "base/memory.hpp"
 #include "plan/plan.hpp"
 
 namespace dl4::runtime {
@@ -24,6 +25,7 @@ struct View {
 struct Options {
   plan::Options plan;
   std::shared_ptr<Crew> crew;
+  std::shared_ptr<const Memory> memory;  // of arenas; null = the system's
   bool constant_states = false;      // no run changes them: kernels may pack them once
   bool fill_nan = false;             // before every run, and guard words are checked after it
   bool profile = false;
@@ -42,6 +44,8 @@ class Session {
   Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
   ~Session();
 
+  // Refuses a wrong number of inputs and wrong dtypes.
+  void check(std::span<const View> in) const;
   // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet.
   std::vector<ops::Operand> outputs(std::span<const Shape> inputs);
   // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape, and says

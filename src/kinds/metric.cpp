@@ -21,7 +21,8 @@ class MeanOfLoss final : public Metric {
   const Entry &entry() const override { return self_(); }
   Json config() const override {
     Json config{{"name", given_name ? Json(*given_name) : Json(nullptr)}};
-    for (const auto &[key, value] : loss_->config().items())
+    const Json of_loss = loss_->config();
+    for (const auto &[key, value] : of_loss.items())
       if (key != "reduction") config[key] = value;
     return config;
   }

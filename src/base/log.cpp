@@ -1,0 +1,80 @@
+// spdlog formats and filters; its sink is a queue.
+#include "base/log.hpp"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace dl4 {
+namespace {
+
+constexpr size_t most_kept = 1000;  // a program without a logger's ear must not grow
+
+constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
+                                                spdlog::level::warn, spdlog::level::err, spdlog::level::off};
+
+class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<std::pair<int, std::string>> take() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(kept_, {});
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg &m) override {
+    if (kept_.size() < most_kept) kept_.emplace_back(static_cast<int>(m.level), std::string(m.payload.data(), m.payload.size()));
+  }
+  void flush_() override {}
+  std::vector<std::pair<int, std::string>> kept_;
+};
+
+}  // namespace
+
+struct Log::Queue {
+  std::shared_ptr<Sink> sink = std::make_shared<Sink>();
+  spdlog::logger logger{"dl4", sink};
+  std::recursive_mutex mutex;  // held while the logger runs, which may set another one
+  Deliver deliver = nullptr;
+  void *user = nullptr;
+};
+
+Log::Log() : queue_(std::make_shared<Queue>()) {
+  queue_->logger.set_level(spdlog::level::off);
+  queue_->logger.set_error_handler([](const std::string &) {});
+}
+Log::~Log() = default;
+
+void Log::set(int32_t min_level, Deliver deliver, void *user) {
+  int level = !deliver ? 1 + error : min_level < trace ? static_cast<int>(trace) : min_level > error ? 1 + error : min_level;
+  std::lock_guard lock(queue_->mutex);
+  queue_->sink->take();
+  queue_->deliver = deliver;
+  queue_->user = user;
+  queue_->logger.set_level(levels[level]);
+  least_.store(level, std::memory_order_relaxed);
+}
+
+void Log::write(Level level, const std::string &message) noexcept {
+  if (!takes(level)) return;
+  try {
+    queue_->logger.log(levels[level], spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {
+  }
+}
+
+void Log::deliver() noexcept {
+  if (!takes(error)) return;
+  try {
+    auto kept = queue_->sink->take();
+    if (kept.empty()) return;
+    std::lock_guard lock(queue_->mutex);
+    for (const auto &[level, message] : kept)
+      if (queue_->deliver) queue_->deliver(queue_->user, level, message.c_str());
+  } catch (...) {
+  }
+}
+
+}  // namespace dl4

@@ -1,0 +1,46 @@
+// Messages for the user's logger: made on any thread, kept, and delivered on a thread of the user's.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace dl4 {
+
+class Log {
+ public:
+  enum Level : int { trace, debug, info, warning, error };
+  using Deliver = void (*)(void *user, int32_t level, const char *message);
+
+  Log();
+  ~Log();
+  Log(const Log &) = delete;
+  Log &operator=(const Log &) = delete;
+
+  // Null: silence.
+  void set(int32_t min_level, Deliver deliver, void *user);
+  bool takes(Level level) const noexcept { return level >= least_.load(std::memory_order_relaxed); }
+  // Never fails: a message for which there is no memory is lost.
+  void write(Level level, const std::string &message) noexcept;
+  // Hands over what was kept so far, on the calling thread.
+  void deliver() noexcept;
+
+ private:
+  struct Queue;
+  std::shared_ptr<Queue> queue_;
+  std::atomic<int> least_{1 + error};
+};
+
+// Delivers at the end of a call of the border.
+class LogDelivery {
+ public:
+  explicit LogDelivery(Log &log) : log_(log) {}
+  ~LogDelivery() { log_.deliver(); }
+  LogDelivery(const LogDelivery &) = delete;
+  LogDelivery &operator=(const LogDelivery &) = delete;
+
+ private:
+  Log &log_;
+};
+
+}  // namespace dl4

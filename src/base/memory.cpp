@@ -1,0 +1,40 @@
+// Memory of the user's, given back to the functions it came from.
+#include "base/memory.hpp"
+
+#include <new>
+
+namespace dl4 {
+
+Bytes Memory::allocate(int64_t bytes) const {
+  std::shared_ptr<const Source> source;
+  {
+    std::lock_guard lock(mutex_);
+    source = source_;
+  }
+  if (!source) return dl4::allocate(bytes);
+  struct Block {
+    std::shared_ptr<const Source> source;
+    void *p = nullptr;
+    int64_t size = 0;
+    ~Block() {
+      if (p) source->give(source->user, p, size);
+    }
+  };
+  auto block = std::make_shared<Block>();  // first: nothing may fail once there is memory to give back
+  int64_t size = round_up(bytes > 0 ? bytes : 1, 64);
+  void *p = source->take(source->user, size, 64);
+  if (!p) throw std::bad_alloc();
+  block->p = p;
+  block->size = size;
+  block->source = std::move(source);
+  return Bytes(std::move(block), static_cast<std::byte *>(p));
+}
+
+void Memory::set(Take take, Give give, void *user) {
+  std::shared_ptr<const Source> source;
+  if (take) source = std::make_shared<const Source>(Source{take, give, user});
+  std::lock_guard lock(mutex_);
+  source_ = std::move(source);
+}
+
+}  // namespace dl4

@@ -1,0 +1,30 @@
+// Where the tensors and arenas of a context come from: the system, or functions of the user's.
+#pragma once
+
+#include <mutex>
+
+#include "base/tensor.hpp"
+
+namespace dl4 {
+
+// Any thread may use it.
+class Memory {
+ public:
+  using Take = void *(*)(void *user, int64_t bytes, int64_t align);
+  using Give = void (*)(void *user, void *p, int64_t bytes);
+
+  Bytes allocate(int64_t bytes) const;
+  // For what is allocated from now on; both null = the system's.
+  void set(Take take, Give give, void *user);
+
+ private:
+  struct Source {
+    Take take;
+    Give give;
+    void *user;
+  };
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Source> source_;  // null = the system's
+};
+
+}  // namespace dl4

@@ -163,7 +163,18 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   return static_cast<int32_t>(layers_.size()) - 1;
 }
 
-std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vector<Node> &in) {
+std::vector<Node> Graph::add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
+                             const std::vector<Node> &in, size_t asked) {
+  int32_t l = layer(kind, name, std::move(attributes));
+  try {
+    return call(l, std::move(arguments), in, asked);
+  } catch (...) {
+    layers_.pop_back();
+    throw;
+  }
+}
+
+std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked) {
   if (layer < 0 || layer >= static_cast<int32_t>(layers_.size()))
     fail(Code::invalid_argument, "layer ", layer, " is not in this graph, which has ", layers_.size());
   Layer &l = layers_[static_cast<size_t>(layer)];
@@ -212,6 +223,7 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     Builder host(*this, e, l);
     kinds::Call c(e, host, symbols, given, true);
     std::vector<Symbol> out = l.kind->call(c);
+    if (out.size() < asked) fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked, " were asked for");
 
     Call record{layer, l.calls, in, std::move(arguments), {}};
     for (size_t i = 0; i < out.size(); ++i) {

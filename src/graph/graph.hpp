@@ -61,6 +61,7 @@ struct Origin {
 struct Settings {
   uint64_t seed = 0;
   kinds::SeedScheme scheme = kinds::SeedScheme::dl4;
+  int64_t memory_limit = INT64_MAX;  // bytes of one model's weights
 };
 
 class Graph {
@@ -72,7 +73,11 @@ class Graph {
   // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
   int32_t layer(const std::string &kind, const std::string &name, Json attributes);
   // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
-  std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in);
+  // `asked`: the outputs it must have at least.
+  std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);
+  // layer() and call() in one: a refusal leaves neither.
+  std::vector<Node> add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
+                        const std::vector<Node> &in, size_t asked = 0);
 
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;
@@ -85,6 +90,8 @@ class Graph {
   // The architecture as JSON (the native file's form), with the given inputs and outputs; only the layers that these
   // outputs need, or all when there are none.
   Json to_json(const std::vector<Node> &in, const std::vector<Node> &out) const;
+  std::string summary() const;  // Keras's table
+  std::string dot() const;      // a drawing for Graphviz
   // Adds the layers of such a JSON; its inputs and outputs become nodes of this graph.
   void merge_json(const Json &j, std::vector<Node> *in = nullptr, std::vector<Node> *out = nullptr);
   // Refuses a number that is no node.

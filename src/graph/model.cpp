@@ -14,6 +14,10 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   for (int32_t c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[static_cast<size_t>(c)].layer);
   for (int32_t l : layers)
     for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) weights_.push_back(w);
+  int64_t bytes = 0;
+  for (const auto &w : weights_) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
+  if (int64_t limit = graph_->settings().memory_limit; bytes > limit)
+    fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   for (const auto &w : weights_)
     if (!w->value.data) w->initialise();
 }
@@ -48,6 +52,15 @@ int64_t Model::parameters(bool trainable) const {
   for (const auto &w : weights_)
     if (w->trainable == trainable) n += w->spec.shape.elements();
   return n;
+}
+
+void Model::set_weight(const std::string &name, const Tensor &value) {
+  Weight &w = *weight(name);
+  if (in_training) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
+  if (value.dtype != DType::f32 || value.shape != w.spec.shape)
+    throw Error(Code::shape_mismatch, text("weight \"", name, "\": expected float32 ", w.spec.shape, ", got ", value.dtype, ' ', value.shape))
+        .with("weight", name);
+  w.value = dl4::clone(value);
 }
 
 std::shared_ptr<Model> Model::clone() const {

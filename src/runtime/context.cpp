@@ -1,0 +1,100 @@
+// Options of a context, and its crew.
+#include "runtime/context.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/cpu.hpp"
+#include "kernels/single_threaded.hpp"
+#include "kinds/field.hpp"
+#include "plan/passes.hpp"
+
+namespace dl4::runtime {
+namespace {
+
+constexpr int64_t most_threads = 1024;
+
+int64_t half_of_the_memory() {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<int64_t>(pages) * size / 2 : INT64_MAX;
+}
+
+}  // namespace
+
+auto Context::Fields::fields() {
+  using kinds::field;
+  using F = Fields;
+  return std::tuple{
+      field("threads", &F::threads).otherwise(nullptr).at_least(1).at_most(most_threads).doc("threads that work on one run"),
+      field("seed", &F::seed).otherwise(0).doc("start of all random numbers"),
+      field("seed_scheme", &F::seed_scheme).otherwise("dl4").one_of({"dl4", "tensorflow"}).doc("how initial weights are drawn"),
+      field("reproducible", &F::reproducible).otherwise("threads").one_of({"threads", "strict"}).doc("how far bits are the same"),
+      field("memory_limit", &F::memory_limit).otherwise(nullptr).at_least(0).doc("bytes for one model or plan"),
+      field("passes_off", &F::passes_off).otherwise(Json::array()).doc("passes of the planner to leave out"),
+      field("kernels_off", &F::kernels_off).otherwise(Json::array()).doc("kernels never to choose"),
+      field("arena_fill_nan", &F::arena_fill_nan).otherwise(false).doc("fill working memory with NaN before each run")};
+}
+
+Context::Context(const Json &options) {
+  kinds::read_fields(fields_, options);
+  std::vector<std::string> passes = plan::pass_names();
+  for (const std::string &name : fields_.passes_off) {
+    if (std::find(passes.begin(), passes.end(), name) != passes.end()) continue;
+    std::string near = nearest(name, passes);
+    throw Error(Code::invalid_argument, text("\"passes_off\": there is no pass \"", name, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"))
+        .with("attribute", "passes_off")
+        .with("did_you_mean", near);
+  }
+  if (!fields_.threads) fields_.threads = cpu::cores_available();
+  if (!fields_.memory_limit) fields_.memory_limit = half_of_the_memory();
+}
+
+graph::Settings Context::settings() const {
+  graph::Settings s;
+  s.seed = static_cast<uint64_t>(fields_.seed);
+  s.scheme = fields_.seed_scheme == "tensorflow" ? kinds::SeedScheme::tensorflow : kinds::SeedScheme::dl4;
+  s.memory_limit = *fields_.memory_limit;
+  return s;
+}
+
+Options Context::options() {
+  Options o;
+  {
+    std::lock_guard lock(mutex_);
+    if (!crew_) {
+      crew_ = std::make_shared<Crew>(static_cast<int>(*fields_.threads), kernels::stay_single_threaded);
+      if (crew_->threads() < *fields_.threads)
+        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *fields_.threads, " threads"));
+    }
+    o.crew = crew_;
+  }
+  o.plan.cutting.threads = static_cast<int>(*fields_.threads);
+  o.plan.cutting.strict = fields_.reproducible == "strict";
+  o.plan.passes_off = fields_.passes_off;
+  o.plan.kernels_off = fields_.kernels_off;
+  o.plan.memory_limit = *fields_.memory_limit;
+  o.fill_nan = fields_.arena_fill_nan;
+  o.memory = memory;
+  return o;
+}
+
+Json Context::describe() const { return kinds::write_fields(fields_); }
+
+void Context::add(const std::shared_ptr<Session> &session) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(sessions_, [](const auto &s) { return s.expired(); });
+  sessions_.push_back(session);
+}
+
+void Context::trim() {
+  std::vector<std::shared_ptr<Session>> sessions;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto &weak : sessions_)
+      if (auto s = weak.lock()) sessions.push_back(std::move(s));
+  }
+  for (const auto &s : sessions) s->trim();
+}
+
+}  // namespace dl4::runtime

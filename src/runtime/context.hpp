@@ -1,0 +1,49 @@
+// What is made once and used by everything: threads, seed, memory, logger, switches.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "graph/graph.hpp"
+#include "runtime/session.hpp"
+
+namespace dl4::runtime {
+
+class Context {
+ public:
+  // options: an object of the context's keys.
+  explicit Context(const Json &options);
+
+  graph::Settings settings() const;
+  // What sessions and trainers of this context run with; starts the crew if there is none yet.
+  Options options();
+  Json describe() const;
+
+  // A session whose idle frames trim() lets go.
+  void add(const std::shared_ptr<Session> &session);
+  void trim();
+
+  const std::shared_ptr<Memory> memory = std::make_shared<Memory>();
+  Log log;
+
+  struct Fields {
+    std::optional<int64_t> threads, memory_limit;
+    int64_t seed = 0;
+    std::string seed_scheme, reproducible;
+    std::vector<std::string> passes_off, kernels_off;
+    bool arena_fill_nan = false;
+    static auto fields();
+  };
+
+ private:
+  Fields fields_;
+  std::mutex mutex_;
+  std::shared_ptr<Crew> crew_;
+  std::vector<std::weak_ptr<Session>> sessions_;
+};
+
+}  // namespace dl4::runtime

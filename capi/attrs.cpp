@@ -1,0 +1,209 @@
+// Bags of values.
+#include <cmath>
+
+#include "io/safetensors.hpp"
+#include "kinds/field.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+constexpr size_t max_key = 1024;
+
+std::string key_of(const char *key) {
+  std::string k = string(key, "key");
+  if (k.empty()) refuse_argument("key", "expected a name, got an empty text");
+  if (k.size() > max_key) refuse_argument("key", text("a name of ", k.size(), " bytes; at most ", max_key));
+  return k;
+}
+
+void forget(dl4_attrs &a, const std::string &key) {
+  a.json.erase(key);
+  a.tensors.erase(key);
+  a.nodes.erase(key);
+  a.models.erase(key);
+}
+
+// Puts a value under a key, in place of what was there.
+template <class F>
+dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) noexcept {
+  return guard(function, [&] {
+    dl4_attrs &a = object(attrs, "a");
+    std::string k = key_of(key);
+    Json value = make();
+    Gate::Alone alone(a.gate, "bag");
+    Json copy = a.json;
+    copy[k] = std::move(value);
+    forget(a, k);
+    a.json = std::move(copy);
+  });
+}
+
+void need_finite(double v) {
+  if (!std::isfinite(v)) refuse_argument("v", text("expected a finite number, got ", v));
+}
+
+template <class T>
+Json list(const T *v, int64_t n) {
+  Json j = Json::array();
+  for (const T &item : array(v, n, "v")) j.push_back(item);
+  return j;
+}
+
+}  // namespace
+
+Json plain(const dl4_attrs *attrs, const char *argument) {
+  const dl4_attrs *a = object_or_null(attrs, argument);
+  if (!a) return Json::object();
+  Gate::Reading reading(a->gate, "bag");
+  auto refuse = [](const std::string &key, const char *what) {
+    throw Error(Code::invalid_argument, text('"', key, "\": got a ", what, ", which is not taken here")).with("attribute", key);
+  };
+  if (!a->tensors.empty()) refuse(a->tensors.begin()->first, "tensor");
+  if (!a->nodes.empty()) refuse(a->nodes.begin()->first, "symbolic value");
+  if (!a->models.empty()) refuse(a->models.begin()->first, "model");
+  return a->json;
+}
+
+graph::Arguments call_arguments(const dl4_attrs *attrs) {
+  graph::Arguments arguments;
+  const dl4_attrs *a = object_or_null(attrs, "call");
+  if (!a) return arguments;
+  Gate::Reading reading(a->gate, "bag");
+  for (const auto &[key, tensor] : a->tensors)
+    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a tensor")).with("attribute", key);
+  for (const auto &[key, model] : a->models)
+    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a model")).with("attribute", key);
+  arguments.plain = a->json;
+  arguments.nodes = a->nodes;
+  return arguments;
+}
+
+void only_keys(const Json &options, const std::vector<std::string> &keys) {
+  if (options.contains("name")) throw Error(Code::invalid_argument, "unknown attribute \"name\"").with("attribute", "name");
+  kinds::refuse_unknown_keys(options, keys);
+}
+
+std::string describe(const dl4_attrs &a, int32_t format) {
+  if (format != DL4_FORMAT_JSON && format != DL4_FORMAT_TEXT) refuse_format(Tag::attrs, format);
+  Gate::Reading reading(a.gate, "bag");
+  Json j = a.json;
+  for (const auto &[key, t] : a.tensors) j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
+  for (const auto &[key, n] : a.nodes) j[key] = {{"nodes", n}};
+  for (const auto &[key, m] : a.models) j[key] = {{"model", m->core->to_json()}};
+  return format == DL4_FORMAT_JSON ? dump(j) : j.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_attrs_create(dl4_attrs **out) {
+  clear(out);
+  return guard(__func__, [&] { needed(out, "out") = new dl4_attrs; });
+}
+
+dl4_error *dl4_attrs_set_i64(dl4_attrs *a, const char *key, int64_t v) {
+  return set(__func__, a, key, [&] { return Json(v); });
+}
+
+dl4_error *dl4_attrs_set_f64(dl4_attrs *a, const char *key, double v) {
+  return set(__func__, a, key, [&] {
+    need_finite(v);
+    return Json(v);
+  });
+}
+
+dl4_error *dl4_attrs_set_bool(dl4_attrs *a, const char *key, int32_t v) {
+  return set(__func__, a, key, [&] { return Json(v != 0); });
+}
+
+dl4_error *dl4_attrs_set_str(dl4_attrs *a, const char *key, const char *v) {
+  return set(__func__, a, key, [&] { return Json(string(v, "v")); });
+}
+
+dl4_error *dl4_attrs_set_i64s(dl4_attrs *a, const char *key, const int64_t *v, int64_t n) {
+  return set(__func__, a, key, [&] { return list(v, n); });
+}
+
+dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key, const double *v, int64_t n) {
+  return set(__func__, a, key, [&] {
+    for (double item : array(v, n, "v")) need_finite(item);
+    return list(v, n);
+  });
+}
+
+dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n) {
+  return set(__func__, a, key, [&] {
+    Json j = Json::array();
+    for (const char *item : array(v, n, "v")) j.push_back(string(item, "v"));
+    return j;
+  });
+}
+
+dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    std::string k = key_of(key);
+    Ref<dl4_tensor> tensor(&object(v, "v"));
+    Gate::Alone alone(bag.gate, "bag");
+    auto tensors = bag.tensors;
+    tensors[k] = std::move(tensor);
+    forget(bag, k);
+    bag.tensors = std::move(tensors);
+  });
+}
+
+dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    std::string k = key_of(key);
+    Json inner = plain(&object(v, "v"), "v");
+    Gate::Alone alone(bag.gate, "bag");
+    Json copy = bag.json;
+    copy[k] = std::move(inner);
+    io::parse_object(dump(copy), Code::invalid_argument, "the bag");  // within the limit of nesting
+    forget(bag, k);
+    bag.json = std::move(copy);
+  });
+}
+
+dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    std::string k = key_of(key);
+    auto list = array(v, n, "v");
+    Gate::Alone alone(bag.gate, "bag");
+    auto nodes = bag.nodes;
+    nodes[k].assign(list.begin(), list.end());
+    forget(bag, k);
+    bag.nodes = std::move(nodes);
+  });
+}
+
+dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    std::string k = key_of(key);
+    Ref<dl4_model> model(&object(v, "v"));
+    Gate::Alone alone(bag.gate, "bag");
+    auto models = bag.models;
+    models[k] = std::move(model);
+    forget(bag, k);
+    bag.models = std::move(models);
+  });
+}
+
+dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    Json given = io::parse_object(string(json, "json"), Code::invalid_argument, "json");
+    for (const auto &[key, value] : given.items()) key_of(key.c_str());
+    Gate::Alone alone(bag.gate, "bag");
+    Json copy = bag.json;
+    copy.update(given);
+    for (const auto &[key, value] : given.items()) forget(bag, key);
+    bag.json = std::move(copy);
+  });
+}

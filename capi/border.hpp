@@ -1,0 +1,112 @@
+// The one shape of every entry: check the handles, convert, call the core, catch.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/shape.hpp"
+#include "objects.hpp"
+
+namespace dl4::capi {
+
+// The exception in flight as an error object; never fails.
+dl4_error *to_error(const char *function) noexcept;
+
+// Runs the body of an entry; nothing gets past.
+template <class F>
+dl4_error *guard(const char *function, F &&body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (...) {
+    return to_error(function);
+  }
+}
+
+// The same where no error can be told.
+template <class R, class F>
+R guard_or(R otherwise, F &&body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+[[noreturn]] void refuse_argument(const char *argument, const std::string &why);
+[[noreturn]] void refuse_handle(const char *argument, Tag expected, const void *got);
+
+template <class T>
+using bare = std::remove_const_t<T>;
+
+template <class T>
+T *cast(T *handle) noexcept {
+  const Object *o = object_of(handle);
+  return o && o->tag() == bare<T>::type ? handle : nullptr;
+}
+
+// The object behind a handle; refuses NULL, freed ones and other types.
+template <class T>
+T &object(T *handle, const char *argument) {
+  if (!cast(handle)) refuse_handle(argument, bare<T>::type, handle);
+  return *handle;
+}
+// The same where NULL is allowed.
+template <class T>
+T *object_or_null(T *handle, const char *argument) {
+  return handle ? &object(handle, argument) : nullptr;
+}
+
+template <class T>
+T &needed(T *out, const char *argument) {
+  if (!out) refuse_argument(argument, "expected a pointer, got NULL");
+  return *out;
+}
+
+// A UTF-8 text; refuses NULL and what is not UTF-8.
+std::string string(const char *s, const char *argument);
+inline std::string string_or_empty(const char *s, const char *argument) { return s ? string(s, argument) : std::string(); }
+
+// An array of `n`; may be NULL when n is 0.
+template <class T>
+std::span<T> array(T *first, int64_t n, const char *argument) {
+  if (n < 0) refuse_argument(argument, text("expected a count of at least 0, got ", n));
+  if (n > std::numeric_limits<int32_t>::max()) refuse_argument(argument, text("a count of ", n));
+  if (n && !first) refuse_argument(argument, text("expected an array of ", n, ", got NULL"));
+  return {first, static_cast<size_t>(n)};
+}
+
+std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument);
+
+Shape shape_of(int32_t rank, const int64_t *dims, const char *argument);
+// A type of data that tensors may have; UNSUPPORTED for the reserved ones.
+DType dtype_of(int32_t number);
+
+dl4_context &context(dl4_context *handle);
+dl4_blob *make_blob(std::string bytes);
+
+// Writes the first dims, up to `cap`, and the rank.
+void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank);
+// The same for metrics; n may be NULL.
+void give_metrics(const std::vector<double> &values, double *metrics, int64_t cap, int64_t *n);
+
+template <class T>
+void clear(T *out, T value = {}) noexcept {
+  if (out) *out = value;
+}
+
+// An object's own text in `format`; refuses the others.
+std::string describe(const dl4_attrs &a, int32_t format);
+std::string describe(const dl4_context &c, int32_t format);
+std::string describe(const dl4_tensor &t, int32_t format);
+std::string describe(dl4_graph &g, int32_t format);
+std::string describe(dl4_model &m, int32_t format);
+std::string describe(dl4_session &s, int32_t format);
+std::string describe(dl4_dataset &d, int32_t format);
+std::string describe(dl4_trainer &t, int32_t format);
+[[noreturn]] void refuse_format(Tag tag, int32_t format);
+std::string dump(const Json &j);
+
+}  // namespace dl4::capi

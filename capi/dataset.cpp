@@ -1,0 +1,98 @@
+// Datasets: of tensors, or of batches that a callback gives.
+#include "kinds/field.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+struct CallbackOptions {
+  std::optional<int64_t> steps;
+  static auto fields() {
+    return std::tuple{kinds::field("steps", &CallbackOptions::steps).otherwise(nullptr).at_least(0).doc("batches of an epoch")};
+  }
+};
+
+std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument) {
+  std::vector<train::Source> all;
+  for (dl4_tensor *t : tensors(list, n, argument)) {
+    auto owner = std::make_shared<Ref<dl4_tensor>>(t);
+    if (!t->dense) owner = std::make_shared<Ref<dl4_tensor>>(Ref<dl4_tensor>::adopt(new dl4_tensor(t->as_dense())));
+    runtime::View view = (*owner)->view();
+    all.push_back({view, std::move(owner)});
+  }
+  return all;
+}
+
+// One batch of the user's: what it puts into the slots is held until the next one.
+int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
+  d.held.clear();
+  std::vector<dl4_tensor *> x(d.nx), y(d.ny), w(d.ny);
+  auto count = [](const auto &list) { return static_cast<int64_t>(list.size()); };
+  int32_t answer = fn(d.user, index, x.data(), count(x), y.data(), count(y), w.data(), count(w));
+  bool valid = true;
+  for (auto *list : {&x, &y, &w})
+    for (dl4_tensor *&t : *list) {
+      valid &= !t || cast(t);
+      if (cast(t)) d.held.push_back(Ref<dl4_tensor>::adopt(t));
+    }
+  if (answer != 0) return answer;
+  auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name, bool optional) {
+    views.clear();
+    for (dl4_tensor *t : list)
+      if (t) views.push_back(t->view());
+    if (!valid || (views.size() != list.size() && !(optional && views.empty())))
+      fail(Code::callback_failed, "the batch callback left ", name, " of batch ", index, " without a tensor");
+  };
+  take(x, b.x, "x", false);
+  b.y.clear();
+  b.w.clear();
+  if (!d.labels) return 0;
+  take(y, b.y, "y", false);
+  take(w, b.w, "w", true);
+  return 0;
+}
+
+}  // namespace
+
+std::string describe(dl4_dataset &d, int32_t format) {
+  auto batches = d.core->batches();
+  if (format == DL4_FORMAT_JSON) return dump({{"batches", batches ? Json(*batches) : Json(nullptr)}});
+  if (format == DL4_FORMAT_TEXT) return batches ? text(*batches, " batches") : "as many batches as its callback gives";
+  refuse_format(Tag::dataset, format);
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
+                                    dl4_tensor *const *w, int64_t nw, const dl4_attrs *options, dl4_dataset **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_dataset *&to = needed(out, "out");
+    capi::context(c);
+    auto o = train::TensorsOptions::parse(plain(options, "options"));
+    auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
+    data->core = train::from_tensors(sources(x, nx, "x"), sources(y, ny, "y"), sources(w, nw, "w"), o);
+    to = data.detach();
+  });
+}
+
+dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user, dl4_release_fn release,
+                                     const dl4_attrs *options, dl4_dataset **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_dataset *&to = needed(out, "out");
+    capi::context(c);
+    if (!fn) refuse_argument("fn", "expected a function, got NULL");
+    CallbackOptions o;
+    kinds::read_fields(o, plain(options, "options"));
+    auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
+    dl4_dataset *self = data.get();  // it owns the core
+    data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); }, o.steps);
+    data->user = user;
+    data->give_back = release;
+    to = data.detach();
+  });
+}

@@ -1,0 +1,111 @@
+// Errors and blobs; what every entry does with an exception.
+#include <new>
+#include <stdexcept>
+
+#include "border.hpp"
+
+namespace dl4::capi {
+namespace {
+
+dl4_error *out_of_memory() noexcept {
+  // In place and never destroyed: it must be there when nothing can be allocated, and after static destruction.
+  alignas(dl4_error) static unsigned char place[sizeof(dl4_error)];
+  static dl4_error *const error = [] {
+    auto *e = new (place) dl4_error;
+    e->code = Code::out_of_memory;
+    e->message = "out of memory";
+    e->is_static = true;
+    return e;
+  }();
+  error->retain();
+  return error;
+}
+
+dl4_error *make_error(Code code, std::string message, const std::vector<std::pair<std::string, std::string>> &facts,
+                      const char *function) {
+  auto e = std::make_unique<dl4_error>();
+  Json detail = {{"function", function}};
+  for (const auto &[key, value] : facts)
+    if (!value.empty()) detail[key] = value;
+  for (char &c : message)
+    if (c == '\n') c = ' ';
+  e->code = code;
+  e->message_text = std::move(message);
+  e->detail_text = dump(detail);
+  e->message = e->message_text.c_str();
+  e->detail = e->detail_text.c_str();
+  return e.release();
+}
+
+}  // namespace
+
+const char *name_of(Tag tag) {
+  switch (tag) {
+    case Tag::error: return "dl4_error";
+    case Tag::blob: return "dl4_blob";
+    case Tag::context: return "dl4_context";
+    case Tag::attrs: return "dl4_attrs";
+    case Tag::tensor: return "dl4_tensor";
+    case Tag::graph: return "dl4_graph";
+    case Tag::model: return "dl4_model";
+    case Tag::session: return "dl4_session";
+    case Tag::dataset: return "dl4_dataset";
+    case Tag::trainer: return "dl4_trainer";
+    case Tag::cancel: return "dl4_cancel";
+    case Tag::freed: break;
+  }
+  return "no live object";
+}
+
+dl4_error *to_error(const char *function) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc &) {
+      return out_of_memory();
+    } catch (const std::length_error &) {
+      return out_of_memory();
+    } catch (const Error &e) {
+      bool about_argument = false;
+      for (const auto &fact : e.detail) about_argument |= fact.first == "argument";
+      return make_error(e.code, about_argument ? text(function, ": ", e.message) : e.message, e.detail, function);
+    } catch (const std::exception &e) {
+      return make_error(Code::internal, text(function, ": ", e.what()), {}, function);
+    } catch (...) {
+      return make_error(Code::internal, text(function, ": an exception of an unknown type"), {}, function);
+    }
+  } catch (...) {  // no memory for the error itself
+    return out_of_memory();
+  }
+}
+
+void refuse_argument(const char *argument, const std::string &why) {
+  throw Error(Code::invalid_argument, text('"', argument, "\": ", why)).with("argument", argument);
+}
+
+void refuse_handle(const char *argument, Tag expected, const void *got) {
+  const Object *o = object_of(got);
+  std::string what = !got ? "NULL" : o ? name_of(o->tag()) : "no live object";
+  throw Error(Code::invalid_argument, text('"', argument, "\": expected a ", name_of(expected), ", got ", o ? "a " : "", what))
+      .with("argument", argument)
+      .with("expected", name_of(expected))
+      .with("got", what);
+}
+
+std::string dump(const Json &j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+dl4_blob *make_blob(std::string bytes) { return new dl4_blob(std::move(bytes)); }
+
+}  // namespace dl4::capi
+
+using namespace dl4::capi;
+
+int32_t dl4_error_code(const dl4_error *e) { return cast(e) ? static_cast<int32_t>(e->code) : 0; }
+
+const char *dl4_error_message(const dl4_error *e) { return cast(e) ? e->message : ""; }
+
+const char *dl4_error_detail(const dl4_error *e) { return cast(e) ? e->detail : "{}"; }
+
+const char *dl4_blob_data(const dl4_blob *b) { return cast(b) ? b->bytes.c_str() : nullptr; }
+
+int64_t dl4_blob_size(const dl4_blob *b) { return cast(b) ? static_cast<int64_t>(b->bytes.size()) : 0; }

@@ -1,0 +1,147 @@
+// Graphs: layers called on symbolic values.
+#include "io/safetensors.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argument) {
+  auto all = array(list, n, argument);
+  return {all.begin(), all.end()};
+}
+
+// Ids that come out are -1 on failure.
+void clear_nodes(dl4_node *out, int64_t n) noexcept {
+  if (!out) return;
+  for (int64_t i = 0; i < n; ++i) out[i] = -1;
+}
+
+void give(const std::vector<graph::Node> &from, dl4_node *out, int64_t n) {
+  std::copy_n(from.begin(), n, out);
+}
+
+}  // namespace
+
+std::string describe(dl4_graph &g, int32_t format) {
+  Gate::Reading reading(g.gate, "graph");
+  if (format == DL4_FORMAT_JSON) return dump(g.core.to_json(g.merged_in, g.merged_out));
+  if (format == DL4_FORMAT_TEXT) return g.core.summary();
+  if (format == DL4_FORMAT_DOT) return g.core.dot();
+  refuse_format(Tag::graph, format);
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_graph *&to = needed(out, "out");
+    to = new dl4_graph(capi::context(c).core);
+  });
+}
+
+dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims, dl4_node *out) {
+  clear(out, -1);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    dl4_node &to = needed(out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    to = graph.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims"));
+  });
+}
+
+dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out) {
+  clear(out, -1);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    dl4_tensor &value = object(v, "v");
+    dl4_node &to = needed(out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    to = graph.core.constant(string_or_empty(name, "name"), value.as_dense());
+  });
+}
+
+dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, dl4_layer *out) {
+  clear(out, -1);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    dl4_layer &to = needed(out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    to = graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"));
+  });
+}
+
+dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
+                          dl4_node *out, int64_t n_out) {
+  clear_nodes(out, n_out);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    auto from = nodes(in, n_in, "in");
+    auto to = array(out, n_out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    give(graph.core.call(layer, call_arguments(call), from, to.size()), out, n_out);
+  });
+}
+
+dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
+                         const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
+  clear_nodes(out, n_out);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    auto from = nodes(in, n_in, "in");
+    auto to = array(out, n_out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    give(graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from, to.size()),
+         out, n_out);
+  });
+}
+
+dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json");
+    Gate::Alone alone(graph.gate, "graph");
+    std::vector<graph::Node> in, out;
+    try {
+      graph.core.merge_json(j, &in, &out);
+    } catch (Error &e) {
+      if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;  // there is no file
+      throw;
+    }
+    graph.merged_in = std::move(in);
+    graph.merged_out = std::move(out);
+  });
+}
+
+dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap, int32_t *rank) {
+  clear(rank);
+  return guard(__func__, [&] {
+    const dl4_graph &graph = object(g, "g");
+    needed(rank, "rank");
+    Gate::Reading reading(graph.gate, "graph");
+    give_shape(graph.core.shape(n), dims, cap, rank);
+  });
+}
+
+dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
+                           dl4_model **model) {
+  clear(model);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    dl4_model *&to = needed(model, "model");
+    auto from = nodes(in, n_in, "in"), last = nodes(out, n_out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    if (from.empty() && last.empty()) {
+      from = graph.merged_in;
+      last = graph.merged_out;
+    }
+    Gate::Alone weights(*graph.weights, "model");
+    // The model keeps the graph as it is now: the user's may go on to grow, on another thread.
+    auto now = std::make_shared<const graph::Graph>(graph.core);
+    auto core = std::make_shared<graph::Model>(std::move(now), std::move(from), std::move(last));
+    to = new dl4_model(graph.context, std::move(core), graph.weights);
+  });
+}

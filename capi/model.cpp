@@ -1,0 +1,151 @@
+// Models: weights, files.
+#include "io/file.hpp"
+#include "io/model_file.hpp"
+#include "kinds/field.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+struct LoadOptions {
+  bool verify;
+  static auto fields() {
+    return std::tuple{kinds::field("verify", &LoadOptions::verify).otherwise(true).doc("check sums and sizes of every tensor")};
+  }
+};
+
+dl4_model *load(dl4_context &c, std::span<const std::byte> bytes, const dl4_attrs *options) {
+  LoadOptions o;
+  kinds::read_fields(o, plain(options, "options"));
+  auto core = io::load_model(bytes, c.core->settings(), o.verify);
+  return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+}
+
+std::string save(const dl4_model &m, const dl4_attrs *options) {
+  only_keys(plain(options, "options"), {});
+  Gate::Reading reading(*m.weights, "model");
+  return io::save_model(*m.core);
+}
+
+const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
+  if (!cast(m) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
+  return direction == DL4_INPUTS ? &m->input_names : &m->output_names;
+}
+
+}  // namespace
+
+std::string describe(dl4_model &m, int32_t format) {
+  if (format == DL4_FORMAT_JSON) return dump(m.core->to_json());
+  if (format == DL4_FORMAT_TEXT) return m.core->summary();
+  if (format == DL4_FORMAT_DOT) return m.core->dot();
+  refuse_format(Tag::model, format);
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_model::dl4_model(std::shared_ptr<runtime::Context> context, std::shared_ptr<graph::Model> core, std::shared_ptr<Gate> weights)
+    : Object(type), context(std::move(context)), core(std::move(core)), weights(std::move(weights)) {
+  for (size_t i = 0; i < this->core->inputs().size(); ++i) input_names.push_back(this->core->input_name(i));
+  for (size_t i = 0; i < this->core->outputs().size(); ++i) output_names.push_back(this->core->output_name(i));
+}
+
+dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options, dl4_model **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_model *&to = needed(out, "out");
+    dl4_context &context = capi::context(c);
+    std::string bytes = io::read_file(string(path, "path"), context.core->settings().memory_limit);
+    to = load(context, std::as_bytes(std::span(bytes)), options);
+  });
+}
+
+dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes, const dl4_attrs *options, dl4_model **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_model *&to = needed(out, "out");
+    dl4_context &context = capi::context(c);
+    if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
+    if (!data) refuse_argument("data", "expected memory, got NULL");
+    to = load(context, {static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}, options);
+  });
+}
+
+dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options) {
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    std::string to = string(path, "path");
+    io::write_file(to, save(model, options));
+  });
+}
+
+dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    dl4_blob *&to = needed(out, "out");
+    to = make_blob(save(model, options));
+  });
+}
+
+dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    dl4_model *&to = needed(out, "out");
+    Gate::Reading reading(*model.weights, "model");
+    to = new dl4_model(model.context, model.core->clone(), std::make_shared<Gate>());
+  });
+}
+
+int64_t dl4_model_io_count(const dl4_model *m, int32_t direction) {
+  auto *list = names(m, direction);
+  return list ? static_cast<int64_t>(list->size()) : 0;
+}
+
+const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int64_t i) {
+  auto *list = names(m, direction);
+  return list && i >= 0 && i < static_cast<int64_t>(list->size()) ? (*list)[static_cast<size_t>(i)].c_str() : nullptr;
+}
+
+dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+  clear(rank);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    needed(rank, "rank");
+    if (direction != DL4_INPUTS && direction != DL4_OUTPUTS) refuse_argument("direction", text("expected 0 or 1, got ", direction));
+    const auto &list = direction == DL4_INPUTS ? model.core->inputs() : model.core->outputs();
+    if (i < 0 || i >= static_cast<int64_t>(list.size())) refuse_argument("i", text("expected less than ", list.size(), ", got ", i));
+    give_shape(model.core->graph().shape(list[static_cast<size_t>(i)]), dims, cap, rank);
+  });
+}
+
+int64_t dl4_model_weight_count(const dl4_model *m) {
+  return cast(m) ? static_cast<int64_t>(m->core->weights().size()) : 0;
+}
+
+const char *dl4_model_weight_name(const dl4_model *m, int64_t i) {
+  if (i < 0 || i >= dl4_model_weight_count(m)) return nullptr;
+  return m->core->weights()[static_cast<size_t>(i)]->name.c_str();
+}
+
+dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    dl4_tensor *&to = needed(out, "out");
+    Gate::Reading reading(*model.weights, "model");
+    to = new dl4_tensor(clone(model.core->weight(string(name, "name"))->value));
+  });
+}
+
+dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v) {
+  return guard(__func__, [&] {
+    dl4_model &model = object(m, "m");
+    const dl4_tensor &value = object(v, "v");
+    Gate::Alone alone(*model.weights, "model");
+    model.core->set_weight(string(name, "name"), value.as_dense());
+  });
+}

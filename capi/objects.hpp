@@ -1,0 +1,137 @@
+// The objects behind the opaque handles.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/tensor.hpp"
+#include "graph/model.hpp"
+#include "object.hpp"
+#include "runtime/context.hpp"
+#include "runtime/session.hpp"
+#include "train/fit.hpp"
+
+// NOLINTBEGIN: the names are those of the header.
+struct dl4_error final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::error;
+  dl4_error() : Object(type) {}
+  dl4::Code code = dl4::Code::internal;
+  const char *message = "", *detail = "{}";
+  std::string message_text, detail_text;
+  bool is_static = false;  // of the library, never freed
+
+ private:
+  void destroy() noexcept override {
+    if (!is_static) delete this;
+  }
+};
+
+struct dl4_blob final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::blob;
+  explicit dl4_blob(std::string bytes) : Object(type), bytes(std::move(bytes)) {}
+  const std::string bytes;
+};
+
+struct dl4_cancel final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::cancel;
+  dl4_cancel() : Object(type) {}
+  std::atomic<int32_t> triggered{0};
+};
+
+struct dl4_context final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::context;
+  explicit dl4_context(const dl4::Json &options) : Object(type), core(std::make_shared<dl4::runtime::Context>(options)) {}
+  const std::shared_ptr<dl4::runtime::Context> core;
+};
+
+struct dl4_tensor final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::tensor;
+  // Dense, over `t`'s memory.
+  explicit dl4_tensor(dl4::Tensor t);
+  dl4_tensor(dl4::DType dtype, const dl4::Shape &shape, const int64_t *strides, dl4::Bytes data);
+
+  dl4::runtime::View view() const { return {dtype, shape, data.get(), dense ? nullptr : strides.data()}; }
+  int64_t bytes() const { return dl4::checked_mul(shape.elements(), dl4::size_of(dtype)); }
+  // Dense: the same memory, or a copy of a strided one.
+  dl4::Tensor as_dense() const;
+  // Takes over the bytes of a dense tensor of the same shape and type.
+  void assign(const dl4::Tensor &t) const;
+
+  const dl4::DType dtype;
+  const dl4::Shape shape;
+  std::array<int64_t, dl4::max_rank> strides{};
+  bool dense = true, read_only = false;
+  const dl4::Bytes data;  // at the first element
+};
+
+struct dl4_model final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::model;
+  dl4_model(std::shared_ptr<dl4::runtime::Context> context, std::shared_ptr<dl4::graph::Model> core,
+            std::shared_ptr<dl4::capi::Gate> weights);
+  const std::shared_ptr<dl4::runtime::Context> context;
+  const std::shared_ptr<dl4::graph::Model> core;
+  const std::shared_ptr<dl4::capi::Gate> weights;  // shared by the models that share weights
+  std::vector<std::string> input_names, output_names;
+};
+
+struct dl4_attrs final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::attrs;
+  dl4_attrs() : Object(type) {}
+  mutable dl4::capi::Gate gate;
+  dl4::Json json = dl4::Json::object();
+  std::map<std::string, dl4::capi::Ref<dl4_tensor>> tensors;
+  std::map<std::string, std::vector<dl4::graph::Node>> nodes;
+  std::map<std::string, dl4::capi::Ref<dl4_model>> models;
+};
+
+struct dl4_graph final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::graph;
+  explicit dl4_graph(std::shared_ptr<dl4::runtime::Context> context)
+      : Object(type), context(std::move(context)), core(this->context->settings()) {}
+  const std::shared_ptr<dl4::runtime::Context> context;
+  mutable dl4::capi::Gate gate;
+  const std::shared_ptr<dl4::capi::Gate> weights = std::make_shared<dl4::capi::Gate>();
+  dl4::graph::Graph core;
+  std::vector<dl4::graph::Node> merged_in, merged_out;  // of the last merge_json
+};
+
+struct dl4_session final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::session;
+  dl4_session(std::shared_ptr<dl4::runtime::Context> context, std::shared_ptr<dl4::runtime::Session> core)
+      : Object(type), context(std::move(context)), core(std::move(core)) {}
+  const std::shared_ptr<dl4::runtime::Context> context;
+  const std::shared_ptr<dl4::runtime::Session> core;
+};
+
+struct dl4_dataset final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::dataset;
+  dl4_dataset() : Object(type) {}
+  ~dl4_dataset() override {
+    core.reset();
+    held.clear();
+    if (give_back) give_back(user);
+  }
+  dl4::capi::Gate gate;
+  std::unique_ptr<dl4::train::Dataset> core;
+  size_t nx = 0, ny = 0;                                // how many tensors the batch callback is asked for
+  bool labels = true;                                   // are targets and weights looked at?
+  std::vector<dl4::capi::Ref<dl4_tensor>> held;         // the callback's, until the next batch
+  dl4_release_fn give_back = nullptr;
+  void *user = nullptr;
+};
+
+struct dl4_trainer final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::trainer;
+  dl4_trainer(dl4_model &model, const dl4::Json &options)
+      : Object(type), model(&model), core(model.core, options, model.context->options()) {}
+  ~dl4_trainer() override = default;
+  mutable dl4::capi::Gate gate;
+  const dl4::capi::Ref<dl4_model> model;
+  dl4::train::Trainer core;
+};
+// NOLINTEND

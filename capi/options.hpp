@@ -1,0 +1,15 @@
+// Bags of values as the core reads them.
+#pragma once
+
+#include "border.hpp"
+
+namespace dl4::capi {
+
+// Options and attributes: an object; NULL is an empty one. Refuses tensors, nodes and models, which no option takes.
+Json plain(const dl4_attrs *a, const char *argument);
+// Call arguments.
+graph::Arguments call_arguments(const dl4_attrs *a);
+// Refuses every key but those named; for calls whose options are no list of fields.
+void only_keys(const Json &options, const std::vector<std::string> &keys);
+
+}  // namespace dl4::capi

@@ -1,0 +1,182 @@
+// Tensors.
+#include <cstring>
+
+#include "base/strided.hpp"
+#include "border.hpp"
+#include "dlpack.hpp"
+
+namespace dl4::capi {
+
+std::string describe(const dl4_tensor &t, int32_t format) {
+  if (format == DL4_FORMAT_JSON)
+    return dump({{"dtype", to_string(t.dtype)},
+                 {"shape", t.shape.dims()},
+                 {"strides", std::span(t.strides).first(static_cast<size_t>(t.shape.rank()))},
+                 {"bytes", t.bytes()}});
+  if (format == DL4_FORMAT_TEXT) return text(t.dtype, ' ', t.shape);
+  refuse_format(Tag::tensor, format);
+}
+
+namespace {
+
+// Memory of the user's, given back with the last reference.
+struct Borrowed {
+  dl4_release_fn release = nullptr;
+  void *user = nullptr;
+  bool taken = false;  // only what came to be an object is given back
+  ~Borrowed() {
+    if (taken && release) release(user);
+  }
+};
+
+void need_known(const Shape &shape) {
+  if (!shape.known()) refuse_argument("dims", text("expected dims of at least 0, got ", shape));
+}
+
+// Refuses strides that leave [0, bytes) of the memory.
+void need_room(const Shape &shape, const int64_t *strides, int64_t size, int64_t bytes) {
+  if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
+  if (shape.elements() == 0) return;
+  int64_t last = 0;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (strides[i] < 0) refuse_argument("strides", text("expected at least 0, got ", strides[i]));
+    last = checked_add(last, checked_mul(shape[i] - 1, strides[i]));
+  }
+  int64_t needed = checked_mul(checked_add(last, 1), size);
+  if (needed > bytes) fail(Code::shape_mismatch, "shape ", shape, " needs ", needed, " bytes, the memory has ", bytes);
+}
+
+void need_bytes(const dl4_tensor &t, int64_t bytes) {
+  if (bytes != t.bytes()) fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
+}
+
+}  // namespace
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_tensor::dl4_tensor(DType dtype, const Shape &shape, const int64_t *given, Bytes data)
+    : Object(type), dtype(dtype), shape(shape), data(std::move(data)) {
+  if (given) std::copy_n(given, shape.rank(), strides.begin());
+  else dense_strides(shape, strides.data());
+  dense = is_dense(shape, strides.data());
+}
+
+dl4_tensor::dl4_tensor(Tensor t) : dl4_tensor(t.dtype, t.shape, nullptr, std::move(t.data)) {}
+
+Tensor dl4_tensor::as_dense() const {
+  if (dense) return {dtype, shape, data};
+  Tensor t = make_tensor(dtype, shape);
+  gather_strided(t.data.get(), data.get(), shape, strides.data(), size_of(dtype));
+  return t;
+}
+
+void dl4_tensor::assign(const Tensor &t) const {
+  int64_t n = t.bytes();
+  if (!dense) scatter_strided(data.get(), t.data.get(), shape, strides.data(), size_of(dtype));
+  else if (n) std::memcpy(data.get(), t.data.get(), static_cast<size_t>(n));
+}
+
+dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_tensor *&to = needed(out, "out");
+    dl4_context &context = capi::context(c);
+    Tensor t{dtype_of(dtype), shape_of(rank, dims, "dims"), nullptr};
+    need_known(t.shape);
+    t.data = context.core->memory->allocate(t.bytes());
+    if (int64_t n = t.bytes()) std::memset(t.data.get(), 0, static_cast<size_t>(n));
+    to = new dl4_tensor(std::move(t));
+  });
+}
+
+dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, const int64_t *strides,
+                           void *data, int64_t bytes, dl4_release_fn release, void *user, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_tensor *&to = needed(out, "out");
+    capi::context(c);
+    DType type = dtype_of(dtype);
+    Shape shape = shape_of(rank, dims, "dims");
+    need_known(shape);
+    std::array<int64_t, max_rank> dense{};
+    dense_strides(shape, dense.data());
+    need_room(shape, strides ? strides : dense.data(), size_of(type), bytes);
+    if (!data && bytes) refuse_argument("data", "expected memory, got NULL");
+    auto borrowed = std::make_shared<Borrowed>();
+    borrowed->release = release;
+    borrowed->user = user;
+    to = new dl4_tensor(type, shape, strides, Bytes(borrowed, static_cast<std::byte *>(data)));
+    borrowed->taken = true;
+  });
+}
+
+dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t versioned, void *managed, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_tensor *&to = needed(out, "out");
+    capi::context(c);
+    if (!managed) refuse_argument("managed", "expected a DLPack tensor, got NULL");
+    to = versioned ? dlpack::import(static_cast<dlpack::ManagedVersioned *>(managed))
+                   : dlpack::import(static_cast<dlpack::Managed *>(managed));
+  });
+}
+
+dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    void *&to = needed(out, "out");
+    dl4_tensor &tensor = object(t, "t");
+    if (versioned) to = dlpack::share<dlpack::ManagedVersioned>(tensor);
+    else to = dlpack::share<dlpack::Managed>(tensor);
+  });
+}
+
+dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_tensor *&to = needed(out, "out");
+    const dl4_tensor &tensor = object(t, "t");
+    to = new dl4_tensor(tensor.dense ? clone(tensor.as_dense()) : tensor.as_dense());
+  });
+}
+
+dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes) {
+  return guard(__func__, [&] {
+    dl4_tensor &to = object(t, "t");
+    need_bytes(to, bytes);
+    if (to.read_only) refuse_argument("t", "the tensor is read-only");
+    if (!bytes) return;
+    if (!src) refuse_argument("src", "expected memory, got NULL");
+    if (to.dense) std::memmove(to.data.get(), src, static_cast<size_t>(bytes));
+    else scatter_strided(to.data.get(), static_cast<const std::byte *>(src), to.shape, to.strides.data(), size_of(to.dtype));
+  });
+}
+
+dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes) {
+  return guard(__func__, [&] {
+    const dl4_tensor &from = object(t, "t");
+    need_bytes(from, bytes);
+    if (!bytes) return;
+    if (!dst) refuse_argument("dst", "expected memory, got NULL");
+    if (from.dense) std::memmove(dst, from.data.get(), static_cast<size_t>(bytes));
+    else gather_strided(static_cast<std::byte *>(dst), from.data.get(), from.shape, from.strides.data(), size_of(from.dtype));
+  });
+}
+
+int32_t dl4_tensor_dtype(const dl4_tensor *t) { return cast(t) ? static_cast<int32_t>(t->dtype) : 0; }
+
+int32_t dl4_tensor_rank(const dl4_tensor *t) { return cast(t) ? t->shape.rank() : 0; }
+
+const int64_t *dl4_tensor_dims(const dl4_tensor *t) { return cast(t) ? t->shape.begin() : nullptr; }
+
+const int64_t *dl4_tensor_strides(const dl4_tensor *t) { return cast(t) ? t->strides.data() : nullptr; }
+
+void *dl4_tensor_data(const dl4_tensor *t) {
+  return guard_or<void *>(nullptr, [&]() -> void * { return cast(t) && t->shape.elements() ? t->data.get() : nullptr; });
+}
+
+int64_t dl4_tensor_bytes(const dl4_tensor *t) {
+  return guard_or<int64_t>(0, [&] { return cast(t) ? t->bytes() : int64_t{0}; });
+}

@@ -1,0 +1,196 @@
+// Trainers: steps, gradients, fit, checkpoints.
+#include <optional>
+
+#include "batches.hpp"
+#include "io/file.hpp"
+#include "io/model_file.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+// Everything that must stand still while a trainer works, and stay alive even if a callback releases it.
+class Working {
+ public:
+  explicit Working(dl4_trainer &t)
+      : trainer_(&t), delivery_(t.model->context->log), alone_(t.gate, "trainer"), weights_(*t.model->weights, "model") {}
+
+ private:
+  Ref<dl4_trainer> trainer_;
+  LogDelivery delivery_;
+  Gate::Alone alone_, weights_;
+};
+
+train::Batch batch(dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw) {
+  train::Batch b;
+  for (dl4_tensor *t : tensors(x, nx, "x")) b.x.push_back(t->view());
+  for (dl4_tensor *t : tensors(y, ny, "y")) b.y.push_back(t->view());
+  for (dl4_tensor *t : tensors(w, nw, "w")) b.w.push_back(t->view());
+  return b;
+}
+
+void need_metrics(const double *metrics, int64_t cap) { array(metrics, cap, "metrics"); }
+
+Batches ask_for(dl4_dataset &d, const dl4_trainer &t) { return {d, t.core.model().inputs().size(), t.core.targets(), true}; }
+
+const std::atomic<int32_t> *flag(dl4_cancel *cancel) {
+  dl4_cancel *c = object_or_null(cancel, "cancel");
+  return c ? &c->triggered : nullptr;
+}
+
+}  // namespace
+
+std::string describe(dl4_trainer &t, int32_t format) {
+  Gate::Reading reading(t.gate, "trainer");
+  if (format == DL4_FORMAT_TEXT) return t.core.describe();
+  if (format != DL4_FORMAT_JSON) refuse_format(Tag::trainer, format);
+  Json j = {{"metric_names", t.core.metric_names()}, {"options", t.core.options()}};
+  for (const char *key : {"learning_rate", "iterations", "epoch", "batch"}) j[key] = t.core.get(key);
+  return dump(j);
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_model &model = object(m, "m");
+    Json how = plain(&object(options, "options"), "options");
+    dl4_trainer *&to = needed(out, "out");
+    LogDelivery delivery(model.context->log);
+    Gate::Alone weights(*model.weights, "model");
+    to = new dl4_trainer(model, how);
+  });
+}
+
+dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
+                            dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
+  clear(n);
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    train::Batch b = batch(x, nx, y, ny, w, nw);
+    need_metrics(metrics, cap);
+    Working working(trainer);
+    give_metrics(trainer.core.step(b).means(), metrics, cap, n);
+  });
+}
+
+dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
+                                  dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
+  clear(n);
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    train::Batch b = batch(x, nx, y, ny, w, nw);
+    need_metrics(metrics, cap);
+    Working working(trainer);
+    give_metrics(trainer.core.accumulate(b).means(), metrics, cap, n);
+  });
+}
+
+dl4_error *dl4_trainer_apply(dl4_trainer *t) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    Working working(trainer);
+    trainer.core.apply();
+  });
+}
+
+dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_trainer &trainer = object(t, "t");
+    std::string name = string(weight, "weight");
+    dl4_tensor *&to = needed(out, "out");
+    Gate::Reading reading(trainer.gate, "trainer");
+    to = new dl4_tensor(trainer.core.gradient(name));
+  });
+}
+
+dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options,
+                           dl4_progress_fn fn, void *user, dl4_cancel *cancel, dl4_blob **history) {
+  clear(history);
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    dl4_dataset &data = object(train, "train");
+    dl4_dataset *validation = object_or_null(valid, "valid");
+    auto o = train::FitOptions::parse(plain(options, "options"));
+    Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
+    Working working(trainer);
+    Gate::Alone alone(data.gate, "dataset");
+    Batches batches = ask_for(data, trainer);
+    std::optional<Gate::Alone> also;
+    std::optional<Batches> more;
+    if (validation && validation != &data) {
+      also.emplace(validation->gate, "dataset");
+      more.emplace(*validation, trainer.core.model().inputs().size(), trainer.core.targets(), true);
+    }
+    train::Progress progress;
+    if (fn) {
+      progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
+        trainer.model->context->log.deliver();
+        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size())) != 0;
+      };
+    }
+    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress, flag(cancel));
+    if (history) *history = make_blob(dump(told));
+  });
+}
+
+dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics, int64_t cap, int64_t *n) {
+  clear(n);
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    dl4_dataset &data = object(d, "d");
+    Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
+    need_metrics(metrics, cap);
+    Working working(trainer);
+    Gate::Alone alone(data.gate, "dataset");
+    Batches batches = ask_for(data, trainer);
+    give_metrics(train::evaluate(trainer.core, *data.core, flag(cancel)), metrics, cap, n);
+  });
+}
+
+dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_trainer &trainer = object(t, "t");
+    std::string name = string(key, "key");
+    double &to = needed(out, "out");
+    Gate::Reading reading(trainer.gate, "trainer");
+    to = trainer.core.get(name);
+  });
+}
+
+dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    std::string name = string(key, "key");
+    Gate::Within within(trainer.gate, "trainer");
+    trainer.core.set(name, v);
+  });
+}
+
+dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
+  return guard(__func__, [&] {
+    const dl4_trainer &trainer = object(t, "t");
+    std::string to = string(path, "path"), bytes;
+    {
+      Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
+      bytes = io::save_checkpoint(trainer.core);
+    }
+    io::write_file(to, bytes);
+  });
+}
+
+dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    std::string from = string(path, "path");
+    Working working(trainer);
+    std::string bytes = io::read_file(from, trainer.model->context->settings().memory_limit);
+    io::load_checkpoint(trainer.core, std::as_bytes(std::span(bytes)));
+  });
+}

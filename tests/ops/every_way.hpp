@@ -50,6 +50,7 @@ struct Way {
   bool strict = false;
   bool constants = false;
   std::vector<std::string> off;
+  bool in_place() const { return threads == 3; }  // destinations take over sources where their ops say they may
 };
 
 inline std::string to_string(const Way &w) {
@@ -88,6 +89,7 @@ inline std::map<Id, Tensor> evaluate(const Program &p, std::map<Id, Tensor> valu
   Packs packs;
   for (size_t v = 0; v < p.values.size(); ++v)
     if (p.values[v].role == Role::constant) values[static_cast<Id>(v)] = p.values[v].data;
+  auto uses = ops::uses(p);
   std::vector<bool> read(p.values.size(), false);
   for (Id v : p.outputs) read[static_cast<size_t>(v)] = true;
   auto is_read = [&](Id v) { return read[static_cast<size_t>(v)]; };
@@ -120,6 +122,10 @@ inline std::map<Id, Tensor> evaluate(const Program &p, std::map<Id, Tensor> valu
       site.dst[i].present = is_read(s.dst[i]);
       Tensor t = make_tensor(site.dst[i].dtype, site.dst[i].shape);
       std::memset(t.data.get(), 0xff, static_cast<size_t>(t.bytes()));
+      int over = way.in_place() ? s.op->overwrites(static_cast<int>(i)) : -1;
+      if (Id v = over < 0 ? none : s.src[static_cast<size_t>(over)]; v != none)
+        if (p[v].role == Role::temp && uses[static_cast<size_t>(v)] == 1 && values[v].data.use_count() == 1)
+          t = values[v];
       args.push_back(site.dst[i].present ? t.data.get() : nullptr);
       values[s.dst[i]] = t;
     }

@@ -51,7 +51,8 @@
   X(HeUniform)              \
   X(LecunNormal)            \
   X(LecunUniform)           \
-  X(Orthogonal)
+  X(Orthogonal)             \
+  X(STFT)
 
 #define DL4_REGULARIZERS(X) \
   X(L1)                     \

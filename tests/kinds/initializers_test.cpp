@@ -96,6 +96,19 @@ TEST(Initializers, OrthogonalMakesTheFewerOfRowsAndColumnsOrthonormal) {
   EXPECT_THROW(draw(make("Orthogonal"), {4}), Error);
 }
 
+TEST(Initializers, Stft) {
+  // One frame of 4 under the window 0, 3/4, 3/4, 0 of norm sqrt(9/8), angles -pi/2 apart.
+  const double v = 0.75 / std::sqrt(1.125);
+  auto real = draw(make("STFT"), {4, 1, 3}), imag = draw(make("STFT", {{"side", "imag"}}), {4, 1, 3});
+  const std::vector<double> cosines{0, 0, 0, v, 0, -v, v, -v, v, 0, 0, 0}, sines{0, 0, 0, 0, -v, 0, 0, 0, 0, 0, 0, 0};
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_NEAR(real[i], cosines[i], 1e-6) << i;
+    EXPECT_NEAR(imag[i], sines[i], 1e-6) << i;
+  }
+  EXPECT_EQ(draw(make("STFT", {{"window", nullptr}}), {1, 1, 2}), (std::vector<double>{1, 1}));
+  EXPECT_THROW(draw(make("STFT"), {4, 2, 3}), Error);
+}
+
 TEST(Initializers, SeedsOfTensorFlow) {
   OpSeeds seeds(42);
   for (int64_t wanted : {478163327, 107420369, 1181241943, 1051802512}) EXPECT_EQ(seeds.next(), wanted);
@@ -190,6 +203,7 @@ TEST(Initializers, Refusals) {
   refused("RandomNormal", {{"stddev", -1}}, "at least 0");
   refused("RandomNormal", {{"stdev", 1}}, "did you mean \"stddev\"");
   refused("GlorotUniform", {{"seed", 1.5}}, "\"seed\"");
+  refused("STFT", {{"window", "kaiser"}}, "\"window\"");
   EXPECT_THROW(make("GlorotUnifrom"), Error);
   EXPECT_THROW(draw(make("HeUniform", {{"input_axes", {3}}, {"output_axes", {0}}}), {2, 2}), Error);
 }

@@ -24,7 +24,8 @@ std::vector<Json> per_output(const Json &j, const char *key, const graph::Model 
 template <class C>
 Of<C> parse_kind(const Json &j, const char *key) {
   try {
-    return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
+    if constexpr (std::is_same_v<C, Metric>) return kinds::metric_for(j);
+    else return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
   } catch (Error &error) {
     error.with("attribute", key).in(text('"', key, '"'));
     throw;

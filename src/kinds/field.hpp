@@ -163,11 +163,11 @@ struct Field {
     return std::move(*this);
   }
   Field at_least(double v) && {
-    info.minimum = v;
+    info.minimum = limit(v);
     return std::move(*this);
   }
   Field at_most(double v) && {
-    info.maximum = v;
+    info.maximum = limit(v);
     return std::move(*this);
   }
   Field one_of(std::vector<std::string> words) && {
@@ -177,6 +177,12 @@ struct Field {
   Field doc(std::string words) && {
     info.doc = std::move(words);
     return std::move(*this);
+  }
+
+  // In the field's own numbers, as it is shown.
+  static Json limit(double v) {
+    if constexpr (std::is_same_v<typename Scalar<M>::type, int64_t>) return static_cast<int64_t>(v);
+    else return v;
   }
 
   void read(T &object, const Json &j) const {

@@ -110,7 +110,7 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   std::vector<Id> penalties = std::move(lowered.penalties);
   for (size_t i = 0; i < weights.size(); ++i) {
     e.scope = weights[i]->name;
-    if (weights[i]->spec.regularizer) penalties.push_back(weights[i]->spec.regularizer->penalty(e, values[i]));
+    if (weights[i]->spec.regularizer && weights[i]->trainable) penalties.push_back(weights[i]->spec.regularizer->penalty(e, values[i]));
   }
   Measures m = train::emit(e, objective_, lowered.outputs, y, w, penalties);
   e.output(m.loss);

@@ -1,0 +1,230 @@
+// Who keeps what alive, and who sees which version of the weights.
+#include <cstdlib>
+#include <cstring>
+
+#include "net.hpp"
+
+namespace {
+
+using namespace dl4_test;
+
+void count_release(void *user) { ++*static_cast<int *>(user); }
+
+TEST(Wrap, GivesTheMemoryBackOnceWithTheLastReference) {
+  int released = 0;
+  float data[4] = {1, 2, 3, 4};
+  const int64_t dims[2] = {2, 2};
+  Own<dl4_attrs> bag = attrs("{}");
+  {
+    Own<dl4_tensor> t;
+    ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, nullptr, data, sizeof data, count_release, &released, t.out()));
+    EXPECT_EQ(dl4_tensor_data(t), data);
+    ok(dl4_attrs_set_tensor(bag, "value", t));
+  }
+  EXPECT_EQ(released, 0);
+  bag = Own<dl4_attrs>();
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Wrap, GivesNothingBackWhenRefused) {
+  int released = 0;
+  float data[2] = {};
+  const int64_t dims[1] = {3};
+  dl4_tensor *t = nullptr;
+  EXPECT_EQ(refusal(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, dims, nullptr, data, sizeof data, count_release, &released, &t)).code,
+            DL4_SHAPE_MISMATCH);
+  EXPECT_EQ(released, 0);
+}
+
+TEST(Wrap, StridesAreFollowed) {
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t dims[2] = {3, 2}, strides[2] = {1, 3};
+  Own<dl4_tensor> t, copy;
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, data, sizeof data, nullptr, nullptr, t.out()));
+  EXPECT_EQ(floats(t), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  ok(dl4_tensor_clone(t, copy.out()));
+  EXPECT_EQ(floats(copy), floats(t));
+  const float back[6] = {6, 5, 4, 3, 2, 1};
+  ok(dl4_tensor_copy_in(t, back, sizeof back));
+  EXPECT_EQ(data[0], 6);
+  EXPECT_EQ(data[3], 5);
+}
+
+TEST(Wrap, AStridedInputGivesTheSameOutputs) {
+  auto model = small_net();
+  Own<dl4_session> session;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  std::vector<float> wide = numbers(3 * 8), dense;
+  for (size_t r = 0; r < 3; ++r)
+    for (size_t c = 0; c < 4; ++c) dense.push_back(wide[r * 8 + c * 2]);
+  const int64_t dims[2] = {3, 4}, strides[2] = {8, 2};
+  Own<dl4_tensor> strided, y, z;
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, wide.data(), static_cast<int64_t>(wide.size() * 4), nullptr, nullptr, strided.out()));
+  auto plain = tensor({3, 4}, dense);
+  dl4_tensor *a = strided, *b = plain;
+  ok(dl4_session_run(session, &a, 1, y.out(), 1, nullptr));
+  ok(dl4_session_run(session, &b, 1, z.out(), 1, nullptr));
+  EXPECT_EQ(floats(y), floats(z));
+}
+
+TEST(DLPack, ThereAndBackSharesTheMemory) {
+  for (int32_t versioned : {0, 1}) {
+    Own<dl4_tensor> back;
+    void *data = nullptr;
+    {
+      auto t = tensor({2, 3}, numbers(6));
+      data = dl4_tensor_data(t);
+      void *managed = nullptr;
+      ok(dl4_tensor_to_dlpack(t, versioned, &managed));
+      ok(dl4_tensor_from_dlpack(nullptr, versioned, managed, back.out()));
+    }
+    EXPECT_EQ(dl4_tensor_data(back), data);
+    EXPECT_EQ(floats(back), numbers(6));
+    EXPECT_EQ(dl4_tensor_dims(back)[1], 3);
+  }
+}
+
+TEST(Session, KeepsTheWeightsItWasMadeWith) {
+  auto model = small_net();
+  auto x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));
+  dl4_tensor *in = x, *target = y;
+  Own<dl4_session> session;
+  Own<dl4_tensor> first, second, third;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  ok(dl4_session_run(session, &in, 1, first.out(), 1, nullptr));
+  ok(dl4_model_set_weight(model, "hidden/kernel", tensor({4, 8})));
+  ok(dl4_session_run(session, &in, 1, second.out(), 1, nullptr));
+  EXPECT_EQ(floats(first), floats(second)) << "after set_weight";
+
+  auto t = trainer(model);
+  ok(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+  Own<dl4_session> between;
+  Own<dl4_tensor> before, after;
+  ok(dl4_session_create(model, nullptr, between.out()));
+  ok(dl4_session_run(between, &in, 1, before.out(), 1, nullptr));
+  for (int i = 0; i < 3; ++i) ok(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+  ok(dl4_session_run(between, &in, 1, after.out(), 1, nullptr));
+  EXPECT_EQ(floats(before), floats(after)) << "after training steps";
+  ok(dl4_session_run(session, &in, 1, third.out(), 1, nullptr));
+  EXPECT_EQ(floats(first), floats(third));
+}
+
+TEST(Model, ACloneHasWeightsOfItsOwn) {
+  auto model = small_net();
+  Own<dl4_model> copy;
+  Own<dl4_tensor> mine, theirs;
+  ok(dl4_model_clone(model, copy.out()));
+  ok(dl4_model_get_weight(model, "answer/kernel", mine.out()));
+  ok(dl4_model_get_weight(copy, "answer/kernel", theirs.out()));
+  EXPECT_EQ(floats(mine), floats(theirs));
+  ok(dl4_model_set_weight(copy, "answer/kernel", tensor({8, 3})));
+  ok(dl4_model_get_weight(model, "answer/kernel", theirs.out()));
+  EXPECT_EQ(floats(mine), floats(theirs));
+}
+
+TEST(Model, GoesThroughMemoryUnchanged) {
+  auto model = small_net();
+  Own<dl4_blob> bytes, again;
+  Own<dl4_model> loaded;
+  ok(dl4_model_save_memory(model, nullptr, bytes.out()));
+  ok(dl4_model_load_memory(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, loaded.out()));
+  ok(dl4_model_save_memory(loaded, nullptr, again.out()));
+  EXPECT_EQ(std::string(dl4_blob_data(bytes), static_cast<size_t>(dl4_blob_size(bytes))),
+            std::string(dl4_blob_data(again), static_cast<size_t>(dl4_blob_size(again))));
+}
+
+TEST(Model, ATrainerOutlivesEverythingItWasMadeOf) {
+  Own<dl4_trainer> t;
+  Own<dl4_dataset> data;
+  {
+    auto model = small_net();
+    auto x = tensor({4, 4}, numbers(16)), y = tensor({4, 3}, numbers(12));
+    t = trainer(model);
+    data = dataset(x, y);
+  }
+  Own<dl4_blob> history;
+  ok(dl4_trainer_fit(t, data, nullptr, nullptr, nullptr, nullptr, nullptr, history.out()));
+  EXPECT_NE(std::string(dl4_blob_data(history)).find("\"loss\""), std::string::npos);
+}
+
+TEST(Describe, EveryObjectHasJsonAndText) {
+  auto model = small_net();
+  auto x = tensor({4, 4}), y = tensor({4, 3});
+  auto bag = attrs(R"({"a": 1})");
+  auto data = dataset(x, y);
+  auto t = trainer(model);
+  Own<dl4_session> session;
+  Own<dl4_context> context;
+  Own<dl4_cancel> cancel;
+  Own<dl4_graph> graph;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  ok(dl4_context_create(nullptr, context.out()));
+  ok(dl4_cancel_create(cancel.out()));
+  ok(dl4_graph_create(nullptr, graph.out()));
+  const void *objects[] = {model, x, bag, data, t, session, context, cancel, graph};
+  for (const void *o : objects) {
+    for (int32_t format : {0, 1}) {
+      Own<dl4_blob> text;
+      ok(dl4_describe(o, format, text.out()));
+      EXPECT_GT(dl4_blob_size(text), 0);
+      if (format == 0) EXPECT_EQ(dl4_blob_data(text)[0], '{');
+    }
+  }
+  Own<dl4_blob> summary, drawing;
+  ok(dl4_describe(model, DL4_FORMAT_TEXT, summary.out()));
+  EXPECT_NE(std::string(dl4_blob_data(summary)).find("Total params: 67 (268.00 B)"), std::string::npos) << dl4_blob_data(summary);
+  ok(dl4_describe(model, DL4_FORMAT_DOT, drawing.out()));
+  EXPECT_EQ(std::string(dl4_blob_data(drawing)).rfind("digraph", 0), 0u);
+}
+
+// Memory that counts, and refuses when told to.
+struct Purse {
+  int64_t held = 0, taken = 0;
+  bool empty = false;
+  static void *take(void *user, int64_t bytes, int64_t align) {
+    auto &p = *static_cast<Purse *>(user);
+    if (p.empty) return nullptr;
+    p.held += bytes;
+    ++p.taken;
+    return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
+  }
+  static void give(void *user, void *memory, int64_t bytes) {
+    static_cast<Purse *>(user)->held -= bytes;
+    std::free(memory);
+  }
+};
+
+TEST(Allocator, IsAskedAndGetsEverythingBack) {
+  Purse purse;
+  {
+    Own<dl4_context> c;
+    ok(dl4_context_create(nullptr, c.out()));
+    ok(dl4_context_set_allocator(c, Purse::take, Purse::give, &purse));
+    auto model = small_net(c);
+    Own<dl4_session> session;
+    ok(dl4_session_create(model, nullptr, session.out()));
+    auto x = tensor({2, 4});
+    dl4_tensor *in = x, *y = nullptr;
+    purse.empty = true;
+    EXPECT_EQ(refusal(dl4_session_run(session, &in, 1, &y, 1, nullptr)).code, DL4_OUT_OF_MEMORY);
+    EXPECT_EQ(y, nullptr);
+    purse.empty = false;
+    ok(dl4_session_run(session, &in, 1, &y, 1, nullptr));
+    EXPECT_GT(purse.taken, 0);
+    dl4_release(y);
+  }
+  EXPECT_EQ(purse.held, 0);
+}
+
+TEST(Attrs, SettingAgainReplacesWhateverTheType) {
+  auto a = attrs(R"({"k": 1, "other": 2})");
+  auto x = tensor({2, 4});
+  ok(dl4_attrs_set_tensor(a, "k", x));
+  ok(dl4_attrs_set_str(a, "k", "v"));
+  ok(dl4_attrs_merge_json(a, R"({"other": [1, 2]})"));
+  Own<dl4_blob> text;
+  ok(dl4_describe(a, 0, text.out()));
+  EXPECT_STREQ(dl4_blob_data(text), R"({"k":"v","other":[1,2]})");
+}
+
+}  // namespace

@@ -1,0 +1,119 @@
+// Short words for the border's tests: what must succeed, owned handles, a small net.
+#pragma once
+
+#include <dl4/dl4.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dl4_test {
+
+// What must succeed.
+inline void ok(dl4_error *e) {
+  EXPECT_EQ(e, nullptr) << dl4_error_message(e);
+  dl4_release(e);
+}
+
+// The code of a refusal, and its message.
+struct Refusal {
+  int32_t code = 0;
+  std::string message, detail;
+};
+inline Refusal refusal(dl4_error *e) {
+  Refusal r{dl4_error_code(e), dl4_error_message(e), dl4_error_detail(e)};
+  dl4_release(e);
+  return r;
+}
+
+template <class T>
+class Own {
+ public:
+  Own() = default;
+  Own(T *p) : p_(p) {}
+  Own(Own &&o) noexcept : p_(o.p_) { o.p_ = nullptr; }
+  Own &operator=(Own &&o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Own() { dl4_release(p_); }
+  operator T *() const { return p_; }
+  T **out() {
+    dl4_release(p_);
+    p_ = nullptr;
+    return &p_;
+  }
+
+ private:
+  T *p_ = nullptr;
+};
+
+inline Own<dl4_attrs> attrs(const std::string &json) {
+  Own<dl4_attrs> a;
+  ok(dl4_attrs_create(a.out()));
+  ok(dl4_attrs_merge_json(a, json.c_str()));
+  return a;
+}
+
+inline Own<dl4_tensor> tensor(const std::vector<int64_t> &dims, const std::vector<float> &values = {}, int32_t dtype = DL4_FLOAT32) {
+  Own<dl4_tensor> t;
+  ok(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), t.out()));
+  if (!values.empty()) ok(dl4_tensor_copy_in(t, values.data(), static_cast<int64_t>(values.size() * sizeof(float))));
+  return t;
+}
+
+inline std::vector<float> floats(const dl4_tensor *t) {
+  std::vector<float> v(static_cast<size_t>(dl4_tensor_bytes(t)) / sizeof(float));
+  ok(dl4_tensor_copy_out(t, v.data(), dl4_tensor_bytes(t)));
+  return v;
+}
+
+// Numbers in [-1, 1] that are the same everywhere.
+inline std::vector<float> numbers(size_t n) {
+  std::vector<float> v(n);
+  uint32_t state = 12345;
+  for (float &x : v) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
+  }
+  return v;
+}
+
+inline dl4_node input(dl4_graph *g, const char *name, const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32) {
+  dl4_node n = -1;
+  ok(dl4_graph_input(g, name, dtype, static_cast<int32_t>(dims.size()), dims.data(), &n));
+  return n;
+}
+
+inline dl4_node add(dl4_graph *g, const char *kind, const char *name, const std::string &json, dl4_node in) {
+  dl4_node n = -1;
+  ok(dl4_graph_add(g, kind, name, attrs(json), nullptr, &in, 1, &n, 1));
+  return n;
+}
+
+// x [B, 4] -> Dense "hidden" -> Dense "answer" [B, 3].
+inline Own<dl4_model> small_net(dl4_context *c = nullptr, const std::string &last = "softmax") {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(c, g.out()));
+  dl4_node x = input(g, "x", {-1, 4});
+  dl4_node h = add(g, "Dense", "hidden", R"({"units": 8, "activation": "tanh"})", x);
+  dl4_node y = add(g, "Dense", "answer", R"({"units": 3, "activation": ")" + last + "\"}", h);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  return m;
+}
+
+inline Own<dl4_dataset> dataset(dl4_tensor *x, dl4_tensor *y, const std::string &options = "{}") {
+  Own<dl4_dataset> d;
+  ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, attrs(options), d.out()));
+  return d;
+}
+
+inline Own<dl4_trainer> trainer(dl4_model *m, const std::string &options = R"({"optimizer": "SGD", "loss": "MeanSquaredError"})") {
+  Own<dl4_trainer> t;
+  ok(dl4_trainer_create(m, attrs(options), t.out()));
+  return t;
+}
+
+}  // namespace dl4_test

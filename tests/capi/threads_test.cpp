@@ -1,0 +1,237 @@
+// Many threads at once: sessions give the same bits, other objects say BUSY, callbacks stay on the caller's thread.
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "net.hpp"
+
+namespace {
+
+using namespace dl4_test;
+
+Own<dl4_trainer> classifier(dl4_model *m) {
+  return trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})");
+}
+
+TEST(Threads, OneSessionOnSixteenThreadsGivesTheSameBits) {
+  auto model = small_net();
+  Own<dl4_session> session;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  constexpr int threads = 16, sizes = 5, rounds = 20;
+  std::vector<std::vector<float>> expected;
+  for (int64_t b = 1; b <= sizes; ++b) {
+    auto x = tensor({b, 4}, numbers(static_cast<size_t>(b) * 4));
+    dl4_tensor *in = x;
+    Own<dl4_tensor> y;
+    ok(dl4_session_run(session, &in, 1, y.out(), 1, nullptr));
+    expected.push_back(floats(y));
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      for (int round = 0; round < rounds; ++round) {
+        int64_t b = 1 + (t + round) % sizes;
+        auto x = tensor({b, 4}, numbers(static_cast<size_t>(b) * 4));
+        dl4_tensor *in = x;
+        Own<dl4_tensor> y;
+        ok(dl4_session_run(session, &in, 1, y.out(), 1, nullptr));
+        if (floats(y) != expected[static_cast<size_t>(b - 1)]) ++wrong;
+      }
+    });
+  }
+  for (auto &thread : all) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Threads, ReferencesAreCountedFromAll) {
+  auto x = tensor({2, 4});
+  std::vector<std::thread> all;
+  for (int t = 0; t < 8; ++t) {
+    all.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) {
+        dl4_retain(x);
+        dl4_release(x);
+      }
+    });
+  }
+  for (auto &thread : all) thread.join();
+  EXPECT_EQ(dl4_tensor_rank(x), 2);
+}
+
+struct Fit {
+  Own<dl4_model> model = small_net();
+  Own<dl4_trainer> trainer = classifier(model);
+  Own<dl4_tensor> x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24));
+  Own<dl4_dataset> data = dataset(x, y, R"({"batch_size": 4})");
+  Own<dl4_cancel> cancel;
+  std::thread::id caller = std::this_thread::get_id();
+  int events[5] = {}, elsewhere = 0;
+  std::function<int32_t(int32_t event)> inside;
+  std::vector<double> last;
+
+  Fit() { ok(dl4_cancel_create(cancel.out())); }
+
+  static int32_t progress(void *user, int32_t event, int64_t, int64_t, const double *metrics, int64_t n) {
+    auto &f = *static_cast<Fit *>(user);
+    ++f.events[event];
+    f.elsewhere += std::this_thread::get_id() != f.caller;
+    if (event == DL4_EPOCH_END) f.last.assign(metrics, metrics + n);
+    return f.inside ? f.inside(event) : 0;
+  }
+  Refusal run(const std::string &options = R"({"epochs": 3})", dl4_dataset *valid = nullptr) {
+    return refusal(dl4_trainer_fit(trainer, data, valid, attrs(options), progress, this, cancel, nullptr));
+  }
+};
+
+TEST(Threads, ProgressStaysOnTheCallersThread) {
+  Fit f;
+  EXPECT_EQ(f.run().message, "");
+  EXPECT_EQ(f.elsewhere, 0);
+  const int expected[5] = {1, 3, 6, 3, 1};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(f.events[i], expected[i]) << i;
+  EXPECT_EQ(f.last.size(), 2u);
+}
+
+TEST(Threads, ValidationFollowsTheMetrics) {
+  Fit f;
+  EXPECT_EQ(f.run(R"({"epochs": 1, "validation_split": 0.5})").message, "");
+  EXPECT_EQ(f.last.size(), 4u);
+}
+
+TEST(Threads, InsideAProgressCallbackReadingIsAllowedAndWorkIsBusy) {
+  Fit f;
+  f.inside = [&](int32_t event) {
+    if (event != DL4_BATCH_END) return 0;
+    double rate = 0;
+    dl4_tensor *x = f.x, *y = f.y;
+    Own<dl4_session> session;
+    Own<dl4_blob> text;
+    Own<dl4_tensor> weight;
+    ok(dl4_trainer_get(f.trainer, "learning_rate", &rate));
+    ok(dl4_trainer_set(f.trainer, "learning_rate", rate / 2));
+    ok(dl4_describe(f.trainer, DL4_FORMAT_JSON, text.out()));
+    ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
+    ok(dl4_session_create(f.model, nullptr, session.out()));
+    EXPECT_EQ(refusal(dl4_trainer_step(f.trainer, &x, 1, &y, 1, nullptr, 0, nullptr, 0, nullptr)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_fit(f.trainer, f.data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_load(f.trainer, "x")).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_model_set_weight(f.model, "hidden/kernel", weight)).code, DL4_BUSY);
+    return 0;
+  };
+  EXPECT_EQ(f.run().message, "");
+}
+
+TEST(Threads, AnotherThreadIsBusyMeanwhile) {
+  Fit f;
+  f.inside = [&](int32_t) {
+    std::thread([&] {
+      double rate = 0;
+      dl4_tensor *x = f.x, *y = f.y;
+      Own<dl4_tensor> weight;
+      EXPECT_EQ(refusal(dl4_trainer_step(f.trainer, &x, 1, &y, 1, nullptr, 0, nullptr, 0, nullptr)).code, DL4_BUSY);
+      EXPECT_EQ(refusal(dl4_trainer_get(f.trainer, "learning_rate", &rate)).code, DL4_BUSY);
+      EXPECT_EQ(refusal(dl4_trainer_set(f.trainer, "learning_rate", 1)).code, DL4_BUSY);
+      EXPECT_EQ(refusal(dl4_model_get_weight(f.model, "hidden/kernel", weight.out())).code, DL4_BUSY);
+    }).join();
+    return 0;
+  };
+  EXPECT_EQ(f.run(R"({"epochs": 1})").message, "");
+}
+
+TEST(Cancel, ByTheAnswerOfTheProgressCallback) {
+  Fit f;
+  f.inside = [](int32_t event) { return event == DL4_BATCH_END ? 1 : 0; };
+  EXPECT_EQ(f.run().code, DL4_CANCELLED);
+  EXPECT_EQ(f.events[DL4_BATCH_END], 1);
+  double iterations = 0;
+  ok(dl4_trainer_get(f.trainer, "iterations", &iterations));
+  EXPECT_EQ(iterations, 1) << "complete steps are kept";
+}
+
+TEST(Cancel, ByTheFlag) {
+  Fit f;
+  f.inside = [&](int32_t event) {
+    if (event == DL4_BATCH_END) dl4_cancel_trigger(f.cancel);
+    return 0;
+  };
+  EXPECT_EQ(f.run().code, DL4_CANCELLED);
+  EXPECT_EQ(dl4_cancel_triggered(f.cancel), 1);
+  Own<dl4_session> session;
+  ok(dl4_session_create(f.model, nullptr, session.out()));
+  dl4_tensor *x = f.x, *y = nullptr;
+  EXPECT_EQ(refusal(dl4_session_run(session, &x, 1, &y, 1, f.cancel)).code, DL4_CANCELLED);
+  EXPECT_EQ(y, nullptr);
+}
+
+struct Feed {
+  int batches = 3, asked = 0, elsewhere = 0, released = 0, answer = 0;
+  bool leave_out = false;
+  std::thread::id caller = std::this_thread::get_id();
+
+  static int32_t batch(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny, dl4_tensor **w, int64_t nw) {
+    auto &f = *static_cast<Feed *>(user);
+    ++f.asked;
+    f.elsewhere += std::this_thread::get_id() != f.caller;
+    EXPECT_EQ(nx, 1);
+    EXPECT_EQ(ny, 1);
+    EXPECT_EQ(nw, 1);
+    EXPECT_TRUE(!x[0] && !y[0] && !w[0]);
+    if (f.answer) return f.answer;
+    if (index >= f.batches) return 1;
+    const int64_t x_dims[2] = {2, 4}, y_dims[2] = {2, 3};
+    ok(dl4_tensor_create(nullptr, DL4_FLOAT32, 2, x_dims, &x[0]));
+    if (!f.leave_out) ok(dl4_tensor_create(nullptr, DL4_FLOAT32, 2, y_dims, &y[0]));
+    return 0;
+  }
+  static void release(void *user) { ++static_cast<Feed *>(user)->released; }
+  Own<dl4_dataset> data(const std::string &options = "{}") {
+    Own<dl4_dataset> d;
+    ok(dl4_dataset_from_callback(nullptr, batch, this, release, attrs(options), d.out()));
+    return d;
+  }
+};
+
+TEST(BatchCallback, IsAskedUntilTheEndAndReleasedOnce) {
+  Feed feed;
+  Fit f;
+  f.data = feed.data();
+  EXPECT_EQ(f.run(R"({"epochs": 2})").message, "");
+  EXPECT_EQ(feed.asked, 8);
+  EXPECT_EQ(feed.elsewhere, 0);
+  EXPECT_EQ(f.events[DL4_BATCH_END], 6);
+  EXPECT_EQ(feed.released, 0);
+  f.data = Own<dl4_dataset>();
+  EXPECT_EQ(feed.released, 1);
+}
+
+TEST(BatchCallback, FailsByItsAnswerAndByAMissingTensor) {
+  Feed failing, lazy;
+  failing.answer = 7;
+  lazy.leave_out = true;
+  Fit f;
+  f.data = failing.data();
+  Refusal r = f.run();
+  EXPECT_EQ(r.code, DL4_CALLBACK_FAILED);
+  EXPECT_NE(r.message.find('7'), std::string::npos) << r.message;
+  Fit g;
+  g.data = lazy.data();
+  r = g.run();
+  EXPECT_EQ(r.code, DL4_CALLBACK_FAILED);
+  EXPECT_NE(r.message.find('y'), std::string::npos) << r.message;
+}
+
+TEST(BatchCallback, FeedsPrediction) {
+  Feed feed;
+  auto model = small_net();
+  Own<dl4_session> session;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  auto data = feed.data(R"({"steps": 2})");
+  Own<dl4_tensor> y;
+  ok(dl4_session_predict(session, data, nullptr, y.out(), 1));
+  EXPECT_EQ(dl4_tensor_dims(y)[0], 4);
+  EXPECT_EQ(feed.asked, 2);
+}
+
+}  // namespace

@@ -200,7 +200,8 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
       auto inputs = nodes_of(member(*item.call, "inputs"));
       Arguments arguments;
       bool ready = inputs.has_value() && (item.number == 0 || calls.count({item.name, item.number - 1}));
-      for (const auto &[key, value] : item.call->value("arguments", Json::object()).items()) {
+      const Json given = item.call->value("arguments", Json::object());
+      for (const auto &[key, value] : given.items()) {
         if (!is_reference_list(value)) {
           arguments.plain[key] = value;
         } else if (auto list_nodes = nodes_of(value)) {

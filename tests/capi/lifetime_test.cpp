@@ -167,7 +167,9 @@ TEST(Describe, EveryObjectHasJsonAndText) {
       Own<dl4_blob> text;
       ok(dl4_describe(o, format, text.out()));
       EXPECT_GT(dl4_blob_size(text), 0);
-      if (format == 0) EXPECT_EQ(dl4_blob_data(text)[0], '{');
+      if (format == 0) {
+        EXPECT_EQ(dl4_blob_data(text)[0], '{');
+      }
     }
   }
   Own<dl4_blob> summary, drawing;
@@ -224,7 +226,7 @@ TEST(Attrs, SettingAgainReplacesWhateverTheType) {
   ok(dl4_attrs_merge_json(a, R"({"other": [1, 2]})"));
   Own<dl4_blob> text;
   ok(dl4_describe(a, 0, text.out()));
-  EXPECT_STREQ(dl4_blob_data(text), R"({"k":"v","other":[1,2]})");
+  EXPECT_STREQ(dl4_blob_data(text), R"({"other":[1,2],"k":"v"})");
 }
 
 }  // namespace

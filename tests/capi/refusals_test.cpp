@@ -143,13 +143,13 @@ const Case cases[] = {
     {"wrap backwards", DL4_INVALID_ARGUMENT, "strides",
      [](Bench &b) { static float data[4]; const int64_t d = 2, s = -1; return dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, &d, &s, data, 16, nullptr, nullptr, &b.out_tensor); }},
     {"copy of a wrong size", DL4_SHAPE_MISMATCH, "32 bytes, got 8", [](Bench &b) { double v = 0; return dl4_tensor_copy_out(b.x, &v, 8); }},
-    {"layer on a wrong dtype", DL4_SHAPE_MISMATCH, "layer \"fc\"", [](Bench &b) { return b.add("Dense", R"({"units": 1})", b.ids); }},
+    {"layer on a wrong dtype", DL4_INVALID_ARGUMENT, "layer \"fc\": input 0 is incompatible with the layer: expected dtype=float32, found dtype=int32", [](Bench &b) { return b.add("Dense", R"({"units": 1})", b.ids); }},
     {"layer on a wrong rank", DL4_SHAPE_MISMATCH, "layer \"fc\"", [](Bench &b) { return b.add("Conv2D", R"({"filters": 1, "kernel_size": 1})", b.node); }},
     {"too many outputs", DL4_INVALID_ARGUMENT, "1 output, 2 were asked for", [](Bench &b) { return b.add("Dense", R"({"units": 1})", b.node, 2); }},
     {"no such node", DL4_INVALID_ARGUMENT, "node 99", [](Bench &b) { return b.add("Dense", R"({"units": 1})", 99); }},
     {"no such layer", DL4_INVALID_ARGUMENT, "layer 99", [](Bench &b) { return dl4_graph_call(b.graph, 99, nullptr, &b.node, 1, b.out_nodes, 1); }},
     {"name taken", DL4_INVALID_ARGUMENT, "\"x\"", [](Bench &b) { return dl4_graph_input(b.graph, "x", DL4_FLOAT32, 0, nullptr, b.out_nodes); }},
-    {"model without its input", DL4_INVALID_ARGUMENT, "needs an input|need input \"x\"", [](Bench &b) { dl4_model *m; return dl4_graph_build(b.graph, &b.ids, 1, &b.node, 1, &m); }},
+    {"model without its input", DL4_INVALID_ARGUMENT, "the outputs need input \"x\"", [](Bench &b) { dl4_model *m; return dl4_graph_build(b.graph, &b.ids, 1, &b.node, 1, &m); }},
     {"model of nothing", DL4_INVALID_ARGUMENT, "output", [](Bench &b) { dl4_model *m; return dl4_graph_build(b.graph, nullptr, 0, nullptr, 0, &m); }},
 
     // runs
@@ -195,14 +195,7 @@ TEST_P(Refusals, HaveCodeAndMessage) {
   Bench bench;
   Refusal r = refusal(GetParam().call(bench));
   EXPECT_EQ(r.code, GetParam().code) << r.message;
-  std::string fragment = GetParam().fragment;
-  bool found = false;
-  for (size_t at = 0; at <= fragment.size();) {  // any of the parts between bars
-    size_t end = std::min(fragment.find('|', at), fragment.size());
-    found |= r.message.find(fragment.substr(at, end - at)) != std::string::npos;
-    at = end + 1;
-  }
-  EXPECT_TRUE(found) << r.message << "\n  has no: " << fragment;
+  EXPECT_NE(r.message.find(GetParam().fragment), std::string::npos) << r.message << "\n  has no: " << GetParam().fragment;
   EXPECT_EQ(r.message.find('\n'), std::string::npos);
   EXPECT_TRUE(bench.out_nodes[0] == -1 || bench.out_nodes[0] == 7);
   EXPECT_EQ(bench.out_tensor, nullptr);

@@ -8,7 +8,7 @@
 namespace dl4::capi {
 namespace {
 
-constexpr size_t max_key = 1024;
+constexpr size_t max_key = 1024, max_json = 100'000'000;
 
 std::string key_of(const char *key) {
   std::string k = string(key, "key");
@@ -198,7 +198,10 @@ dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v) {
 dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
   return guard(__func__, [&] {
     dl4_attrs &bag = object(a, "a");
-    Json given = io::parse_object(string(json, "json"), Code::invalid_argument, "json");
+    std::string given_text = string(json, "json");
+    if (given_text.size() > max_json)
+      refuse_argument("json", text("a text of ", given_text.size(), " bytes; at most ", max_json));
+    Json given = io::parse_object(given_text, Code::invalid_argument, "json");
     for (const auto &[key, value] : given.items()) key_of(key.c_str());
     Gate::Alone alone(bag.gate, "bag");
     Json copy = bag.json;

@@ -40,9 +40,9 @@ class Graph::Builder final : public kinds::Host {
     }
     return e_.state(spec.name, DType::f32, spec.shape);
   }
-  uint64_t random_seed() override {
-    if (!layer_.random_seed) layer_.random_seed = static_cast<uint64_t>(g_.op_seeds_.next());
-    return *layer_.random_seed;
+  uint64_t random_seed(std::optional<int64_t> own) override {
+    if (!own && !layer_.random_seed) layer_.random_seed = static_cast<uint64_t>(g_.op_seeds_.next());
+    return 0;  // nothing is drawn here
   }
   ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
   void add_loss(ops::Id) override {}
@@ -150,10 +150,6 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
       l.trainable = it->get<bool>();
       attributes.erase(it);
     }
-    if (auto it = attributes.find("dtype"); it != attributes.end()) {
-      if (!it->is_null() && *it != "float32") fail(Code::unsupported, "dtype ", it->dump(), "; layers compute in float32");
-      attributes.erase(it);
-    }
     l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
   } catch (Error &error) {
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
@@ -213,7 +209,8 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     for (const auto &[key, value] : arguments.plain.items()) refuse(key);
     for (const auto &[key, list] : arguments.nodes) {
       refuse(key);
-      for (Node n : list) given.symbols[key].push_back(symbols_[static_cast<size_t>(check(n))]);
+      for (Node n : list)
+        given.symbols[key].push_back(n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]);
     }
     std::vector<Symbol> symbols;
     for (Node n : in) symbols.push_back(symbols_[static_cast<size_t>(n)]);
@@ -265,7 +262,8 @@ std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, c
     open.pop_back();
     for (Node n : c.in) need(n);
     for (const auto &[key, list] : c.arguments.nodes)
-      for (Node n : list) need(n);
+      for (Node n : list)
+        if (n != no_node) need(n);
   }
   needed.insert(given.begin(), given.end());
   return {needed.begin(), needed.end()};

@@ -15,6 +15,7 @@
 namespace dl4::graph {
 
 using Node = int32_t;  // a symbolic value by number
+inline constexpr Node no_node = -1;  // stands for null in a list of a call's arguments
 
 // One weight of a layer; shared by every model over the graph.
 struct Weight {

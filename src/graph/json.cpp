@@ -61,8 +61,10 @@ bool is_reference(const Json &j) {
   return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_number_integer() && j[2].is_number_integer();
 }
 
+// References and nulls, at least one of the first.
 bool is_reference_list(const Json &j) {
-  return j.is_array() && !j.empty() && std::all_of(j.begin(), j.end(), is_reference);
+  return j.is_array() && std::any_of(j.begin(), j.end(), is_reference) &&
+         std::all_of(j.begin(), j.end(), [](const Json &item) { return item.is_null() || is_reference(item); });
 }
 
 }  // namespace
@@ -84,7 +86,7 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
   };
   auto references = [&](const std::vector<Node> &list) {
     Json j = Json::array();
-    for (Node n : list) j.push_back(reference(n));
+    for (Node n : list) j.push_back(n == no_node ? Json(nullptr) : reference(n));
     return j;
   };
 
@@ -182,10 +184,14 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
     if (i < 0 || i >= static_cast<int64_t>(outputs.size())) fail(Code::corrupt_file, "no output ", ref.dump());
     return outputs[static_cast<size_t>(i)];
   };
-  auto nodes_of = [&](const Json &refs) -> std::optional<std::vector<Node>> {
+  auto nodes_of = [&](const Json &refs, bool nulls = false) -> std::optional<std::vector<Node>> {
     if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.dump());
     std::vector<Node> result;
     for (const Json &ref : refs) {
+      if (nulls && ref.is_null()) {
+        result.push_back(no_node);
+        continue;
+      }
       auto n = node(ref);
       if (!n) return std::nullopt;
       result.push_back(*n);
@@ -204,7 +210,7 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
       for (const auto &[key, value] : given.items()) {
         if (!is_reference_list(value)) {
           arguments.plain[key] = value;
-        } else if (auto list_nodes = nodes_of(value)) {
+        } else if (auto list_nodes = nodes_of(value, true)) {
           arguments.nodes[key] = *list_nodes;
         } else {
           ready = false;

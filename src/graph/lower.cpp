@@ -11,8 +11,8 @@ using kinds::Symbol;
 // The host of a call in a Program: weights are values that stand already.
 class Replay final : public kinds::Host {
  public:
-  Replay(const Layer &layer, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, std::vector<ops::Id> &penalties)
-      : layer_(layer), model_(model), weights_(weights), draws_(draws), penalties_(penalties) {}
+  Replay(const Layer &layer, int32_t call, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, std::vector<ops::Id> &penalties)
+      : layer_(layer), call_(call), model_(model), weights_(weights), draws_(draws), penalties_(penalties) {}
 
   ops::Id weight(const kinds::WeightSpec &spec) override {
     for (const auto &w : layer_.weights) {
@@ -22,12 +22,17 @@ class Replay final : public kinds::Host {
     }
     fail(Code::internal, "weight \"", spec.name, "\" was not made when the graph was built");
   }
-  uint64_t random_seed() override { return layer_.random_seed.value_or(0); }
+  uint64_t random_seed(std::optional<int64_t> own) override {
+    // Each call of a shared layer draws for itself.
+    uint64_t seed = own ? static_cast<uint64_t>(*own) : layer_.random_seed.value_or(0);
+    return seed + static_cast<uint64_t>(call_) * 0x9E3779B97F4A7C15u;
+  }
   ops::Id draws() override { return draws_; }
   void add_loss(ops::Id scalar) override { penalties_.push_back(scalar); }
 
  private:
   const Layer &layer_;
+  int32_t call_;
   const Model &model_;
   const std::vector<ops::Id> &weights_;
   ops::Id draws_;
@@ -46,7 +51,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
   }
   auto look_up = [&](const std::vector<Node> &nodes) {
     std::vector<Symbol> list;
-    for (Node n : nodes) list.push_back(symbols[static_cast<size_t>(n)]);
+    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : symbols[static_cast<size_t>(n)]);
     return list;
   };
   for (int32_t number : needed_calls(g, model.inputs(), model.outputs())) {
@@ -60,7 +65,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
     e.scope = layer.name;
-    Replay host(layer, model, weights, draws, lowered.penalties);
+    Replay host(layer, call.number, model, weights, draws, lowered.penalties);
     kinds::Call c(e, host, look_up(call.in), arguments, training);
     std::vector<Symbol> out = layer.kind->call(c);
     for (size_t i = 0; i < out.size(); ++i) symbols[static_cast<size_t>(call.out[i])] = out[i];

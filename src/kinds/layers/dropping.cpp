@@ -8,7 +8,7 @@ using ops::Id;
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id like, int keep, const Shape &tail) {
   if (rate == 0) return ops::none;
   // Asked for in every mode, so that a layer's seed does not depend on what its graph is first used for.
-  uint64_t key = seed ? static_cast<uint64_t>(*seed) : c.host.random_seed();
+  uint64_t key = c.host.random_seed(seed);
   if (!c.training()) return ops::none;
   if (rate == 1) return ops::fill(c.e, DType::f32, 0, like, keep, tail);
   ops::Id draws = c.host.draws();

@@ -1,0 +1,101 @@
+// Every value that Keras computed, against ours: one test per case.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "run_case.hpp"
+
+namespace golden {
+namespace {
+
+// What 1.0 refuses on purpose: the case must fail with this code and these words.
+struct Refusal {
+  int32_t code;
+  const char *words;
+};
+const std::map<std::string, Refusal> refused = {
+};
+
+std::string test_name(const testing::TestParamInfo<size_t> &info) {
+  std::string name = all_cases()[info.param].full_name();
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+std::vector<size_t> indices() {
+  std::vector<size_t> list(all_cases().size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = i;
+  return list;
+}
+
+void check_random(const Case &c, const Array &value) {
+  auto v = value.values();
+  double n = static_cast<double>(v.size()), mean = 0, variance = 0;
+  for (double x : v) mean += x / n;
+  for (double x : v) variance += (x - mean) * (x - mean) / n;
+  double promised = c.fields["stddev"];
+  EXPECT_NEAR(mean, c.fields["mean"].get<double>(), 5 * promised / std::sqrt(n));
+  EXPECT_NEAR(std::sqrt(variance) / promised, 1, 0.08);
+  if (!c.has("limits")) return;
+  double low = c.fields["limits"][0], high = c.fields["limits"][1], edge = 1e-6 * std::max(std::fabs(low), std::fabs(high));
+  EXPECT_GE(*std::min_element(v.begin(), v.end()), low - edge);
+  EXPECT_LE(*std::max_element(v.begin(), v.end()), high + edge);
+}
+
+void check_orthogonal(const Case &c, const Array &value) {
+  int64_t columns = value.shape.back(), rows = value.elements() / columns;
+  bool by_rows = rows < columns;
+  double gain = c.fields["initializer"]["config"]["gain"];
+  int64_t n = by_rows ? rows : columns, length = by_rows ? columns : rows;
+  auto at = [&](int64_t i, int64_t k) { return value.at(by_rows ? i * columns + k : k * columns + i); };
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) {
+      double dot = 0;
+      for (int64_t k = 0; k < length; ++k) dot += at(i, k) * at(j, k);
+      EXPECT_NEAR(dot, i == j ? gain * gain : 0, 1e-5) << (by_rows ? "rows " : "columns ") << i << " and " << j;
+    }
+}
+
+class Golden : public testing::TestWithParam<size_t> {};
+
+TEST_P(Golden, AgreesWithKeras) {
+  const Case &c = all_cases()[GetParam()];
+  Arrays found;
+  auto expected_refusal = refused.find(c.full_name());
+  try {
+    found = run_case(c, nullptr);
+  } catch (const Refused &e) {
+    if (expected_refusal == refused.end()) FAIL() << c.full_name() << ": refused: " << e.what();
+    EXPECT_EQ(e.code, expected_refusal->second.code) << e.what();
+    EXPECT_NE(std::string(e.what()).find(expected_refusal->second.words), std::string::npos) << e.what();
+    return;
+  }
+  if (expected_refusal != refused.end()) FAIL() << c.full_name() << ": accepted, but listed as refused";
+  if (c.has("stddev")) return check_random(c, found.at("weight/value"));
+  if (c.has("property")) return check_orthogonal(c, found.at("weight/value"));
+  for (const auto &[name, expected] : c.tensors) {
+    std::string role = name.substr(0, name.find('/'));
+    if (role == "input" || role == "target" || role == "sample_weight" || (role == "weight" && c.has("model"))) continue;
+    auto it = found.find(name);
+    if (it == found.end()) {
+      ADD_FAILURE() << c.full_name() << ' ' << name << ": nothing computed";
+      continue;
+    }
+    bool gradient = role == "grad" || role == "input_grad" || role == "after";
+    double rtol = c.fields[gradient ? "grad_rtol" : "rtol"], atol = c.fields[gradient ? "grad_atol" : "atol"];
+    std::string where = difference(expected, it->second, rtol, atol);
+    EXPECT_TRUE(where.empty()) << c.full_name() << ' ' << name << ": " << where;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Keras, Golden, testing::ValuesIn(indices()), test_name);
+
+TEST(Goldens, RefusedCasesExist) {
+  for (const auto &[name, refusal] : refused)
+    EXPECT_TRUE(std::any_of(all_cases().begin(), all_cases().end(), [&](const Case &c) { return c.full_name() == name; }))
+        << name;
+}
+
+}  // namespace
+}  // namespace golden

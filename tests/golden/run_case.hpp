@@ -1,0 +1,41 @@
+// One golden case run through the public interface, in any context.
+#pragma once
+
+#include <stdexcept>
+
+#include "capi/net.hpp"
+#include "golden_file.hpp"
+
+namespace golden {
+
+using dl4_test::Own;
+
+// A call that failed where a case should go through.
+struct Refused : std::runtime_error {
+  int32_t code;
+  Refused(int32_t c, const std::string &message) : std::runtime_error(message), code(c) {}
+};
+void must(dl4_error *e);  // throws Refused
+
+Own<dl4_context> context(const Json &options);
+Own<dl4_attrs> attrs(const Json &values);
+Own<dl4_tensor> tensor(const Array &a);
+Array array(const dl4_tensor *t);
+Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &weights);
+std::vector<Own<dl4_tensor>> tensors(const std::vector<Array> &list);
+std::vector<dl4_tensor *> pointers(const std::vector<Own<dl4_tensor>> &list);
+Arrays run(const dl4_model *m, const std::vector<Array> &inputs);  // by "output/<number>"
+std::vector<Array> inputs(const Case &c);                         // in the order of the model's inputs
+
+// Everything the case's golden has, computed; by the names of the golden. Throws Refused.
+Arrays run_case(const Case &c, dl4_context *context);
+
+// The same net with its float inputs as rows of embeddings, so that the gradient of an input is one of a weight.
+struct Rows {
+  Json architecture;
+  Arrays weights;
+  std::vector<Array> inputs;
+};
+Rows as_rows(const Case &c);
+
+}  // namespace golden

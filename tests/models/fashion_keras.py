@@ -100,6 +100,11 @@ def train(net, start, order, train_set, test_set, epochs):
     return {"accuracy": accuracy, "train_accuracy": logs["accuracy"][0], "loss": loss, "seconds": round(seconds, 1)}
 
 
+def processor():
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
 def write_start(directory, seeds, samples, epochs):
     directory.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
@@ -117,7 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("start", type=pathlib.Path, help="directory of initial weights and batch orders")
     parser.add_argument("data", type=pathlib.Path, help="directory of the four Fashion-MNIST .gz files")
-    parser.add_argument("result", type=pathlib.Path, nargs="?", help="JSON file to write")
+    parser.add_argument("result", type=pathlib.Path, nargs="?", help="JSON file to write; runs already in it are kept")
     parser.add_argument("--nets", nargs="+", default=NETS, choices=NETS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--epochs", type=int, default=10)
@@ -134,26 +139,25 @@ def main():
     if options.write_start:
         return write_start(options.start, options.seeds, len(train_set[0]), options.epochs)
 
-    runs = {}
-    for net in options.nets:
-        for seed in options.seeds:
+    result = {"keras": keras.__version__, "tensorflow": tf.__version__, "processor": processor(),
+              "cores": os.cpu_count(), "epochs": options.epochs, "batch": BATCH, "nets": {}}
+    if options.result and options.result.exists():
+        result["nets"] = json.loads(options.result.read_text())["nets"]
+    for seed in options.seeds:
+        for net in options.nets:
             order = np.fromfile(options.start / f"order_{seed}.bin", "<i4")
             if order.size % options.epochs or (order.size and not 0 <= order.min() <= order.max() < len(train_set[0])):
                 raise SystemExit(f"order_{seed}.bin does not fit {options.epochs} epochs of {len(train_set[0])} images")
             run = train(net, options.start / f"{net}_{seed}.safetensors", order, train_set, test_set, options.epochs)
-            runs.setdefault(net, {})[str(seed)] = run
             print(f"{net} seed {seed}: {run['accuracy']:.4f} in {run['seconds']} s", flush=True)
-    nets = {}
-    for net, by_seed in runs.items():
-        accuracy = [r["accuracy"] for r in by_seed.values()]
-        nets[net] = {"mean": float(np.mean(accuracy)), "spread": float(np.ptp(accuracy)), "seeds": by_seed}
-    result = {"keras": keras.__version__, "tensorflow": tf.__version__, "epochs": options.epochs, "batch": BATCH,
-              "nets": nets}
-    text = json.dumps(result, indent=1)
-    if options.result:
-        options.result.write_text(text + "\n")
-    else:
-        print(text)
+            by_seed = {**result["nets"].get(net, {}).get("seeds", {}), str(seed): run}
+            accuracy = [r["accuracy"] for r in by_seed.values()]
+            result["nets"][net] = {"seeds": by_seed, "mean": float(np.mean(accuracy)),
+                                   "spread": float(np.ptp(accuracy))}
+            if options.result:
+                options.result.write_text(json.dumps(result, indent=1) + "\n")
+    if not options.result:
+        print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+// A row by libdl4, through the public header alone.
+#pragma once
+
+#include <dl4/dl4.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "row.hpp"
+
+namespace bench {
+
+// Throws std::runtime_error with the error's message.
+void check(dl4_error *e);
+
+struct Release {
+  void operator()(void *object) const { dl4_release(object); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Release>;
+
+// The numbers both sides work on, the same for every run of a row.
+struct Data {
+  std::vector<std::vector<float>> inputs;  // ids are stored as floats too
+  std::vector<std::vector<int32_t>> ids;   // by input, empty where it is floats
+  std::vector<float> targets;              // of the only output
+  std::vector<int32_t> labels;
+
+  explicit Data(const Row &row);
+};
+
+// Weights by name, as at the start.
+using Weights = std::map<std::string, std::vector<float>>;
+
+class Model {
+ public:
+  Model(const Row &row, const Data &data, int threads, bool training);
+
+  void run();     // a session's run, into the same outputs each time
+  double step();  // a trainer's step: the loss
+
+  const Weights &weights() const { return weights_; }
+  std::span<const float> output(size_t i) const;
+  std::string describe() const;  // the session's, or the trainer's, Program and Plan
+  int64_t arena_bytes() const;
+
+ private:
+  Owned<dl4_context> context_;
+  Owned<dl4_model> model_;
+  Owned<dl4_session> session_;
+  Owned<dl4_trainer> trainer_;
+  std::vector<Owned<dl4_tensor>> tensors_;
+  std::vector<dl4_tensor *> in_, out_, target_;
+  Weights weights_;
+};
+
+// What dl4_build_info says.
+std::string build_info();
+
+}  // namespace bench

@@ -102,6 +102,7 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
     std::vector<Id> ids;
     for (size_t i = 0; i < views.size(); ++i) {
       std::vector<int64_t> any(static_cast<size_t>(views[i].shape.rank()), free_dim);
+      if (is_column(views[i].shape)) any.back() = 1;
       ids.push_back(e.input(text(what, " of ", model_->output_name(targets[i])), views[i].dtype, Shape(any)));
     }
     return ids;

@@ -140,7 +140,7 @@ runtime::Session &Trainer::session(Entry entry, const Batch &b) {
   std::string key = std::to_string(static_cast<int>(entry));
   if (entry != Entry::apply)
     for (const auto *list : {&b.y, &b.w})
-      for (const auto &v : *list) key += text(' ', v.dtype, v.shape.rank());
+      for (const auto &v : *list) key += text(' ', v.dtype, v.shape.rank(), is_column(v.shape) ? "c" : "");
   Compiled &c = compiled_[key];
   if (!c.session) {
     std::vector<std::string> states;

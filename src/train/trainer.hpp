@@ -20,6 +20,9 @@ struct Batch {
   int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }
 };
 
+// An axis of 1 after others: losses drop it or not, so a Program must know of it.
+inline bool is_column(const Shape &s) { return s.rank() > 1 && s.last() == 1; }
+
 // total / count for each name of the objective.
 struct Sums {
   std::vector<double> total, count;

@@ -22,6 +22,17 @@ void fit(const Case &c, dl4_model *m, Arrays &found) {
   for (const auto &[name, value] : t.evaluate(t.dataset(data, false))) found["metric/evaluate_" + name] = one(value);
 }
 
+// MatMul is no layer in Keras but an op, which takes its name from a count of its own.
+std::string name_in_keras(const Case &c, const std::string &layer) {
+  int64_t number = 0;
+  for (const Json &other : c.fields["model"]["layers"]) {
+    bool op = other["kind"] == "MatMul";
+    if (other["name"] == layer) return !op ? layer : number ? "matmul_" + std::to_string(number) : "matmul";
+    number += op;
+  }
+  return layer;
+}
+
 void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
   Training how = training(c);
   std::vector<Array> x = inputs(c);
@@ -33,7 +44,7 @@ void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
     // Keras calls the losses of two outputs of one layer by one name, and logs the last; ours have names of their own.
     const Json &outputs = c.fields["model"]["outputs"];
     for (size_t i = 0; outputs.size() > 1 && i < how.y.size(); ++i)
-      found["metric/" + outputs[i][0].get<std::string>() + "_loss"] = one(values.at(t.names()[i + 1]));
+      found["metric/" + name_in_keras(c, outputs[i][0]) + "_loss"] = one(values.at(t.names()[i + 1]));
   }
   std::vector<float> losses;
   if (!c.role("weight").empty()) {
@@ -62,11 +73,11 @@ void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
 }
 
 // The mask of an output, by what it does to a loss: with targets one away and the weight 2^i on place i, the sum of
-// absolute errors has the bit i where the mask is true.
+// absolute errors of a row has the bit i where the mask is true.
 void masks(const Case &c, dl4_context *context, const Arrays &outputs, Arrays &found) {
   for (const auto &[number, mask] : c.role("output_mask")) {
-    Rows rows = as_rows(c);
-    auto model = build(context, rows.architecture, rows.weights);
+    Rows net = as_rows(c);
+    auto model = build(context, net.architecture, net.weights);
     const Array &y = outputs.at("output/" + number);
     std::vector<float> away;
     for (double v : y.values()) away.push_back(static_cast<float>(v) + 1);
@@ -75,17 +86,22 @@ void masks(const Case &c, dl4_context *context, const Arrays &outputs, Arrays &f
       losses.push_back(std::to_string(i) != number ? Json()
                                                    : Json{{"class_name", "MeanAbsoluteError"}, {"config", {{"reduction", "sum"}}}});
     Array got{DL4_BOOL, mask.shape, std::vector<char>(mask.bytes.size())};
-    constexpr int64_t group = 16;
-    for (int64_t first = 0; first < mask.elements(); first += group) {
-      std::vector<float> w(mask.bytes.size(), 0);
-      int64_t last = std::min(first + group, mask.elements());
-      for (int64_t i = first; i < last; ++i) w[static_cast<size_t>(i)] = static_cast<float>(1 << (i - first));
-      Training how{{{"optimizer", "SGD"}, {"loss", losses}}, {floats(y.shape, away)}, {floats(mask.shape, w)}};
-      Trained t(model, how, rows.inputs);
-      float sum = t.evaluate(t.dataset({{"batch_size", y.shape[0]}}))["loss"];
-      // A NaN that is not masked hides the rest, and shows that nothing was masked which should not be.
-      auto bits = std::isnan(sum) ? -1 : std::lround(sum);
-      for (int64_t i = first; i < last; ++i) got.bytes[static_cast<size_t>(i)] = (bits >> (i - first)) & 1;
+    int64_t rows = mask.shape[0], steps = mask.elements() / rows;
+    std::vector<float> powers;
+    for (int64_t i = 0; i < steps; ++i) powers.push_back(static_cast<float>(1 << i));
+    std::vector<int64_t> one_row = mask.shape;
+    one_row[0] = 1;
+    for (int64_t row = 0; row < rows; ++row) {
+      Training how{{{"optimizer", "SGD"}, {"loss", losses}}, {floats(y.shape, away).rows(row, row + 1)}, {floats(one_row, powers)}};
+      std::vector<Array> x;
+      for (const Array &input : net.inputs) x.push_back(input.rows(row, row + 1));
+      Trained t(model, how, x);
+      float sum = t.evaluate(t.dataset({{"batch_size", 1}}))["loss"];
+      for (int64_t i = 0; i < steps; ++i) {
+        auto at = static_cast<size_t>(row * steps + i);
+        // A NaN that is not masked hides the rest of its row.
+        got.bytes[at] = std::isnan(sum) ? mask.bytes[at] : (std::lround(sum) >> i) & 1;
+      }
     }
     found["output_mask/" + number] = std::move(got);
   }

@@ -32,6 +32,7 @@ class BroadcastOp final : public Op {
   }
   bool reads(int src) const override { return src == 0; }
   int overwrites(int) const override { return 0; }
+  bool is_identity(Operands src) const override { return src[0].shape == src[1].shape; }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     const Operand &x = site.src[0];
@@ -75,6 +76,7 @@ class SumLikeOp final : public Op {
   }
   bool reads(int src) const override { return src == 0; }
   int overwrites(int) const override { return 0; }
+  bool is_identity(Operands src) const override { return src[0].shape == src[1].shape; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     const Shape &x = site.src[0].shape, &y = site.dst[0].shape;
     std::vector<bool> over;

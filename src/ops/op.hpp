@@ -90,6 +90,9 @@ class Op {
   // The same inputs may give other outputs, or the step is there for its fault: never folded, merged or dropped.
   virtual bool is_volatile() const { return false; }
 
+  // With these shapes, all known, the destination equals source 0.
+  virtual bool is_identity(Operands /*src*/) const { return false; }
+
   // What a neighbour's step may be merged into, bit for bit the same except where a library adds the bias in its own order: the
   // op that also adds a row, its source 2, to the last axis of the result; the op that also applies f to the result. nullptr:
   // not with this op.

@@ -7,6 +7,7 @@ namespace dl4::plan {
 namespace {
 constexpr Pass list[] = {
     {"drop_dead", drop_dead},
+    {"drop_identities", drop_identities},
     {"fold_constants", fold_constants},
     {"merge_equal", merge_equal},
     {"fuse_epilogues", fuse_epilogues},

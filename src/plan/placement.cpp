@@ -174,7 +174,7 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
   for (Life &life : lives) {
     if (life.bytes == 0) continue;
     life = *next++;
-    if (guard_bytes) guards.emplace_back(life.offset + life.bytes - guard_bytes, guard_bytes);
+    if (guard_bytes) guards.push_back({life.offset + life.bytes - guard_bytes, guard_bytes, life.first, life.last});
   }
 
   std::vector<int32_t> number(p_.values.size(), 0);  // of a constant

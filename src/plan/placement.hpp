@@ -23,7 +23,7 @@ class Placement {
   void lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants);
   std::vector<Place> of;          // by value
   std::vector<Place> scratch_of;  // by step
-  std::vector<std::pair<int64_t, int64_t>> guards;
+  std::vector<Guard> guards;
   int64_t arena_bytes = 0;
 
  private:

@@ -29,7 +29,14 @@ struct Place {
   int64_t offset = 0;  // bytes
 };
 
+// Bytes behind a buffer that no kernel may touch from step `first` to step `last`, both included.
+struct Guard {
+  int64_t offset, size;
+  int32_t first, last;
+};
+
 struct PlanStep {
+  int32_t number = 0;  // in the Program
   std::unique_ptr<kernels::Kernel> kernel;
   std::vector<Place> args;  // sources, then destinations
   Place scratch;
@@ -41,7 +48,7 @@ class Plan {
   std::vector<PlanStep> steps;
   std::vector<ops::Operand> inputs, outputs;
   std::vector<Tensor> constants;
-  std::vector<std::pair<int64_t, int64_t>> guards;  // offset and size, when asked for
+  std::vector<Guard> guards;  // when asked for
   int64_t arena_bytes = 0;
   ops::Program program;  // as it was after all passes
 

@@ -82,6 +82,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   std::vector<int64_t> scratch;
   for (const Step &step : p.steps) {
     PlanStep s;
+    s.number = static_cast<int32_t>(plan->steps.size());
     s.scope = step.scope;
     s.text = step_text(p, step);
     if (!step.op->is_view()) {

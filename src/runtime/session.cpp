@@ -46,6 +46,18 @@ bool is_contiguous(const View &v) {
   return true;
 }
 
+// Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are set.
+void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t next, std::byte *arena) {
+  for (const plan::Guard &g : guards) {
+    if (g.last < last || g.last >= next) continue;
+    for (int64_t i = 0; i < g.size; ++i)
+      if (static_cast<unsigned char>(arena[g.offset + i]) != guard_byte)
+        fail(Code::internal, "a kernel wrote past its buffer, at arena offset ", g.offset + i, ", by step ", g.last);
+  }
+  for (const plan::Guard &g : guards)
+    if (g.first > last && g.first <= next) std::memset(arena + g.offset, guard_byte, static_cast<size_t>(g.size));
+}
+
 }  // namespace
 
 // One run in flight: arena, bound arguments, kernels' own objects.
@@ -262,15 +274,8 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     else base = is_contiguous(in[i]) ? static_cast<std::byte *>(in[i].data) : frame->staging[i].get();
     frame->args[o.arg] = base + o.offset;
   }
-  if (options_.fill_nan) {
-    std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
-    for (auto [offset, size] : cached->plan->guards) std::memset(frame->arena.get() + offset, guard_byte, static_cast<size_t>(size));
-  }
+  if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
   execute(*cached, *frame, cancel);
-  for (auto [offset, size] : cached->plan->guards)
-    for (int64_t i = 0; i < size; ++i)
-      if (static_cast<unsigned char>(frame->arena.get()[offset + i]) != guard_byte)
-        fail(Code::internal, "a kernel wrote past its buffer, at arena offset ", offset + i);
   cached->give_back(std::move(frame));
 }
 
@@ -283,6 +288,7 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
     const kernels::Kernel &kernel = *steps[s].kernel;
     void *const *args = frame.args.data() + cached.first_arg[s];
     const kernels::Run run{args, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
+    if (options_.fill_nan) move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     std::chrono::steady_clock::time_point start;
     if (options_.profile) start = std::chrono::steady_clock::now();
     if (kernel.slices == 1) {
@@ -307,6 +313,7 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
     }
     if (cancel && cancel->load(std::memory_order_relaxed)) fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
   }
+  if (options_.fill_nan && !steps.empty()) move_guards(cached.plan->guards, steps.back().number, INT32_MAX, frame.arena.get());
 }
 
 std::string Session::describe() {

@@ -106,8 +106,11 @@ TEST(Safetensors, EveryFlippedBitIsAnErrorOrTheSame) {
       try {
         Archive a = read(bad);
         // Only names and white space of the header may change unseen; the numbers may not.
-        for (const auto &[name, t] : a.tensors)
-          if (name == "w") EXPECT_EQ(t.as<float>()[4], 2.5f);
+        for (const auto &[name, t] : a.tensors) {
+          if (name == "w") {
+            EXPECT_EQ(t.as<float>()[4], 2.5f);
+          }
+        }
       } catch (const Error &error) {
         EXPECT_EQ(error.code, Code::corrupt_file);
       }

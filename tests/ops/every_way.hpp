@@ -124,8 +124,9 @@ inline std::map<Id, Tensor> evaluate(const Program &p, std::map<Id, Tensor> valu
       std::memset(t.data.get(), 0xff, static_cast<size_t>(t.bytes()));
       int over = way.in_place() ? s.op->overwrites(static_cast<int>(i)) : -1;
       if (Id v = over < 0 ? none : s.src[static_cast<size_t>(over)]; v != none)
-        if (p[v].role == Role::temp && uses[static_cast<size_t>(v)] == 1 && values[v].data.use_count() == 1)
-          t = values[v];
+        if (p[v].role == Role::temp && uses[static_cast<size_t>(v)] == 1 && values[v].data.use_count() == 1 &&
+            values[v].bytes() == t.bytes())
+          t.data = values[v].data;
       args.push_back(site.dst[i].present ? t.data.get() : nullptr);
       values[s.dst[i]] = t;
     }

@@ -23,12 +23,6 @@ std::unique_ptr<const Plan> plan_of(const Program &p, std::vector<Shape> inputs,
   return specialise(p, inputs, {}, options, &packs);
 }
 
-std::vector<std::string> ops_of(const Program &p) {
-  std::vector<std::string> names;
-  for (const Step &s : p.steps) names.emplace_back(s.op->name());
-  return names;
-}
-
 TEST(Passes, DeadStepsGo) {
   Program p;
   Emit e(p);
@@ -48,6 +42,15 @@ TEST(Passes, EqualStepsBecomeOne) {
   merge_equal(p);
   ASSERT_EQ(p.steps.size(), 2u);
   EXPECT_EQ(p.steps[1].src[0], p.steps[1].src[1]);
+}
+
+TEST(Passes, ABroadcastToTheSameShapeGoes) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {free_dim, 4}), y = e.input("y", DType::f32, {free_dim, 4});
+  e.output(unary(e, Unary::tanh, sum_like(e, x, y)));
+  EXPECT_EQ(plan_of(p, {Shape{3, 4}, Shape{3, 4}})->steps.size(), 1u);
+  EXPECT_EQ(plan_of(p, {Shape{3, 4}, Shape{1, 4}})->steps.size(), 2u);
 }
 
 TEST(Passes, ConstantsAreFolded) {

@@ -43,8 +43,7 @@ std::string string(const char *s, const char *argument) {
 
 std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument) {
   std::vector<dl4_tensor *> found;
-  for (dl4_tensor *t : array(list, n, argument))
-    found.push_back(&object(t, text(argument, '[', found.size(), ']').c_str()));
+  for (dl4_tensor *t : array(list, n, argument)) found.push_back(&element(t, argument, found.size()));
   return found;
 }
 

@@ -53,6 +53,12 @@ T &object(T *handle, const char *argument) {
   if (!cast(handle)) refuse_handle(argument, bare<T>::type, handle);
   return *handle;
 }
+// Element i of an array of handles; its name costs nothing unless it is refused.
+template <class T>
+T &element(T *handle, const char *argument, size_t i) {
+  if (!cast(handle)) refuse_handle(text(argument, '[', i, ']').c_str(), bare<T>::type, handle);
+  return *handle;
+}
 // The same where NULL is allowed.
 template <class T>
 T *object_or_null(T *handle, const char *argument) {

@@ -1,4 +1,6 @@
 // Sessions: a model made ready to run.
+#include <memory_resource>
+
 #include "batches.hpp"
 #include "graph/lower.hpp"
 #include "kinds/field.hpp"
@@ -16,8 +18,9 @@ struct SessionOptions {
 
 // The tensors to write to: the caller's, and new ones where a slot is NULL.
 struct Outputs {
-  std::vector<Ref<dl4_tensor>> made;  // by slot, null where the caller brought one
-  std::vector<runtime::View> views;
+  explicit Outputs(std::pmr::memory_resource *memory = std::pmr::get_default_resource()) : made(memory), views(memory) {}
+  std::pmr::vector<Ref<dl4_tensor>> made;  // by slot, null where the caller brought one
+  std::pmr::vector<runtime::View> views;
 
   void give(dl4_tensor **out) {
     for (size_t i = 0; i < made.size(); ++i)
@@ -27,7 +30,7 @@ struct Outputs {
 
 void take(Outputs &o, dl4_tensor *slot, size_t i) {
   if (slot) {
-    dl4_tensor &t = object(slot, text("out[", i, ']').c_str());
+    dl4_tensor &t = element(slot, "out", i);
     if (t.read_only) refuse_argument("out", text("out[", i, "] is read-only"));
     o.views.push_back(t.view());
   } else {
@@ -84,13 +87,12 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
   return guard(__func__, [&] {
     dl4_session &session = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    std::vector<runtime::View> from;
-    std::vector<Shape> shapes;
-    for (dl4_tensor *t : tensors(in, n_in, "in")) {
-      from.push_back(t->view());
-      shapes.push_back(t->shape);
-    }
-    Outputs to;
+    std::byte room[4096];  // a run allocates nothing, unless it has very many inputs and outputs
+    std::pmr::monotonic_buffer_resource memory(room, sizeof room);
+    auto sources = array(in, n_in, "in");
+    std::pmr::vector<runtime::View> from(&memory);
+    for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
+    Outputs to(&memory);
     bool make = false;
     for (dl4_tensor *slot : array(out, n_out, "out")) {
       take(to, slot, to.views.size());
@@ -101,6 +103,8 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
     if (to.views.size() != session.core->program().outputs.size())
       fail(Code::invalid_argument, "expected ", session.core->program().outputs.size(), " outputs, got ", to.views.size());
     if (make) {
+      std::vector<Shape> shapes;
+      for (const runtime::View &v : from) shapes.push_back(v.shape);
       auto expected = session.core->outputs(shapes);
       for (size_t i = 0; i < to.views.size(); ++i) {
         if (out[i]) continue;

@@ -58,7 +58,7 @@ class LayerCall final : public kinds::Host {
     specs.push_back(spec);
     return weights[spec.name] = e.state(spec.name, DType::f32, spec.shape);
   }
-  uint64_t random_seed(std::optional<int64_t>) override { return ++seeds; }
+  uint64_t random_seed(std::optional<int64_t> own) override { return own ? static_cast<uint64_t>(*own) : ++seeds; }
   Id draws() override { return count == ops::none ? count = e.state("draws", DType::i64, {}) : count; }
   void add_loss(Id scalar) override { losses.push_back(scalar); }
 

@@ -109,7 +109,9 @@ Routine product(const Product &p, int threads) {
 Routine convolution(const Convolution &c) {
   ConvDescs d(c);
   auto pd = describe(c, d, !c.constant);
-  Args args{{DNNL_ARG_SRC, memory(d.x, c.x)}, {DNNL_ARG_BIAS, memory(d.bias, c.bias)}, {DNNL_ARG_DST, memory(d.y, c.y)}};
+  Args args{{DNNL_ARG_SRC, memory(d.x, c.x)},
+            {DNNL_ARG_BIAS, memory(d.bias, c.bias)},
+            {DNNL_ARG_DST, memory(d.y, c.y)}};
   Memory raw = memory(d.kernel, c.kernel);
   Call pack;
   if (c.constant) {

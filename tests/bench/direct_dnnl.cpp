@@ -74,9 +74,9 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   Desc x = training ? by_step : by_sequence, y = plain({r.t, r.b, r.h}), state = plain({1, 1, r.b, r.h});
   Desc w = plain({1, 1, r.i, 4, r.h}), u = plain({1, 1, r.h, 4, r.h}), bias = plain({1, 1, 4, r.h});
   Desc any_w = any({1, 1, r.i, 4, r.h}), any_u = any({1, 1, r.h, 4, r.h});
-  auto pd = make<Forward>(engine(), attributes(false),
-                          training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, ahead, x,
-                                          state, state, training ? w : any_w, training ? u : any_u, bias, y, state, state);
+  constexpr auto inference = dnnl::prop_kind::forward_inference, learning = dnnl::prop_kind::forward_training;
+  auto pd = make<Forward>(engine(), attributes(false), training ? learning : inference, ahead, x, state, state,
+                          training ? w : any_w, training ? u : any_u, bias, y, state, state);
   auto zeros = [](const Desc &d) {
     Memory m(d, engine());
     std::memset(m.get_data_handle(), 0, d.get_size());
@@ -84,8 +84,9 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   };
   Memory raw_w = memory(w, r.kernel), raw_u = memory(u, r.recurrent);
   Memory h0 = zeros(state), c0 = zeros(state), all = zeros(y), h = zeros(state), c = zeros(state);
-  Args args{{DNNL_ARG_SRC_LAYER, reordered(memory(by_sequence, r.x), x)}, {DNNL_ARG_BIAS, memory(bias, r.bias)}, {DNNL_ARG_SRC_ITER, h0},
-            {DNNL_ARG_SRC_ITER_C, c0}, {DNNL_ARG_DST_LAYER, all}, {DNNL_ARG_DST_ITER, h}, {DNNL_ARG_DST_ITER_C, c}};
+  Args args{{DNNL_ARG_SRC_LAYER, reordered(memory(by_sequence, r.x), x)}, {DNNL_ARG_BIAS, memory(bias, r.bias)},
+            {DNNL_ARG_SRC_ITER, h0}, {DNNL_ARG_SRC_ITER_C, c0}, {DNNL_ARG_DST_LAYER, all}, {DNNL_ARG_DST_ITER, h},
+            {DNNL_ARG_DST_ITER_C, c}};
   std::vector<Call> before;
   auto packed = [&](const Memory &raw, const Desc &wanted) {
     if (!training) return reordered(raw, wanted);
@@ -107,9 +108,9 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
                    }};
   if (!training) return calls;
 
-  auto back = make_backward<Backward>(engine(), pd, attributes(false), dnnl::prop_kind::backward, ahead, x, state, state,
-                                      any_w, any_u, bias, y, state, state, x, state, state, w, u, bias, y,
-                                      state, state);
+  auto back = make_backward<Backward>(engine(), pd, attributes(false), dnnl::prop_kind::backward, ahead, x, state,
+                                      state, any_w, any_u, bias, y, state, state, x, state, state, w, u, bias, y, state,
+                                      state);
   auto [w_to, pack_w] = reorder(raw_w, back.weights_layer_desc());
   auto [u_to, pack_u] = reorder(raw_u, back.weights_iter_desc());
   bool plain_dw = back.diff_weights_layer_desc() == w, plain_du = back.diff_weights_iter_desc() == u;

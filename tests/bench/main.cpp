@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -119,7 +120,8 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
   Direct floor(row, data, ours.weights(), threads, training);
   l.routines = floor.routines();
   l.difference = difference(row, ours, floor, training);
-  if (o.describe) std::printf("%s, %s, %d threads\n%s\n", row.name.c_str(), l.mode.c_str(), threads, ours.describe().c_str());
+  if (o.describe)
+    std::printf("%s, %s, %d threads\n%s\n", row.name.c_str(), l.mode.c_str(), threads, ours.describe().c_str());
   if (o.smoke) return l;
 
   constexpr int counted = 10;
@@ -131,16 +133,13 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
   l.other_allocations = static_cast<double>(spent.others) / counted;
   l.arena_bytes = ours.arena_bytes();
 
-  std::vector<std::function<void()>> sides{[&] { call(ours); }, [&] { training ? static_cast<void>(floor.step()) : floor.run(); }};
-  if (o.busy) {
-    Model alone(row, data, 1, training);
-    sides.push_back([&] { call(alone); });
-    auto times = measure(sides, o.pace);
-    l.ours = times[0], l.floor = times[1], l.alone = times[2];
-  } else {
-    auto times = measure(sides, o.pace);
-    l.ours = times[0], l.floor = times[1];
-  }
+  auto direct = [&] { training ? static_cast<void>(floor.step()) : floor.run(); };
+  std::vector<std::function<void()>> sides{[&] { call(ours); }, direct};
+  std::optional<Model> alone;
+  if (o.busy) sides.push_back([&, &one = alone.emplace(row, data, 1, training)] { call(one); });
+  auto times = measure(sides, o.pace);
+  l.ours = times[0], l.floor = times[1];
+  if (o.busy) l.alone = times[2];
   return l;
 }
 

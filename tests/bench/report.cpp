@@ -60,7 +60,8 @@ std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy
   auto info = nlohmann::json::parse(m.build_info, nullptr, false);
   std::string s = format("%s, %d cores, %s; %s; load average %.2f before the run.\n\n", m.cpu.c_str(), m.cores,
                          m.kernel.c_str(), m.date.c_str(), m.load);
-  for (auto &[key, value] : info.items()) s += "- " + key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+  for (auto &[key, value] : info.items())
+    s += "- " + key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
   if (busy) {
     s += "\nOne other process spins on one core. Microseconds; ratio: to the one-thread time of the same rounds.\n\n"
          "| row | mode | 1 thread | 2 threads | ratio | direct calls, OpenMP 2 |\n|---|---|--:|--:|--:|--:|\n";
@@ -74,9 +75,9 @@ std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy
        "| row | mode | threads | libdl4 | +- | direct calls | ratio | own allocations | others | arena bytes | "
        "plan, ms |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   for (const Line &l : lines)
-    s += format("| %s | %s | %d | %s | %.0f %% | %s | %.2f | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(), l.mode.c_str(),
-                l.threads, microseconds(l.ours).c_str(), 100 * spread(l.ours), microseconds(l.floor).c_str(),
-                ratio(l.ours, l.floor), l.own_allocations, l.other_allocations, bytes(l.arena_bytes).c_str(),
+    s += format("| %s | %s | %d | %s | %.0f %% | %s | %.2f | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(),
+                l.mode.c_str(), l.threads, microseconds(l.ours).c_str(), 100 * spread(l.ours),
+                microseconds(l.floor).c_str(), ratio(l.ours, l.floor), l.own_allocations, l.other_allocations, bytes(l.arena_bytes).c_str(),
                 l.creation * 1e3);
   return s;
 }

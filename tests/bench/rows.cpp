@@ -71,8 +71,8 @@ Row lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
 }
 Row dense(int64_t m, int64_t n = 1024) {
   std::string size = std::to_string(n);
-  return {"Dense " + std::to_string(m) + "x" + size + "x" + size, {{"x", {m, n}}}, {{"Dense", "dense", {"x"}, units(n)}},
-          {"dense"}};
+  return {"Dense " + std::to_string(m) + "x" + size + "x" + size, {{"x", {m, n}}},
+          {{"Dense", "dense", {"x"}, units(n)}}, {"dense"}};
 }
 Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel) {
   return {"conv " + std::to_string(size) + "x" + std::to_string(size) + " " + std::to_string(in) + "->" +
@@ -85,7 +85,8 @@ Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel) {
 
 const std::vector<Row> &table() {
   static const std::vector<Row> rows{
-      {"smallest: x + y, 4 floats", {{"x", {1, 4}}, {"y", {1, 4}}}, {{"Add", "sum", {"x", "y"}}}, {"sum"}, true, {}, {1}},
+      {"smallest: x + y, 4 floats", {{"x", {1, 4}}, {"y", {1, 4}}}, {{"Add", "sum", {"x", "y"}}}, {"sum"}, true, {},
+       {1}},
       article_dense(1, false), article_dense(4, true),
       article_conv(1), article_conv(4),
       article_lstm(1), article_lstm(4),

@@ -15,7 +15,9 @@ while [ $# -gt 0 ]; do
 done
 
 mkdir -p "$out"
-if [ ! -f build/bench/CMakeCache.txt ]; then cmake --preset bench >"$out/configure.log" || { cat "$out/configure.log"; exit 1; }; fi
+if [ ! -f build/bench/CMakeCache.txt ]; then
+  cmake --preset bench >"$out/configure.log" || { cat "$out/configure.log"; exit 1; }
+fi
 cmake --build build/bench --target dl4_bench
 
 read -r load _ </proc/loadavg

@@ -1,6 +1,7 @@
 // What was said: layers, their calls and the symbolic values between them, as in Keras's functional API.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,8 @@ struct Weight {
   bool trainable = true;
   kinds::Seed seed;
   Tensor value;      // no data until a model is built
+  // True while a trainer owns it, whichever of the models that share it was given to the trainer.
+  std::atomic<bool> in_training{false};
 
   void initialise();
 };

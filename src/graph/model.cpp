@@ -54,9 +54,18 @@ int64_t Model::parameters(bool trainable) const {
   return n;
 }
 
+bool Model::in_training() const {
+  return std::any_of(weights_.begin(), weights_.end(), [](const auto &w) { return w->in_training.load(std::memory_order_acquire); });
+}
+
+// A trainer ends where its last reference is dropped, on any thread and behind no gate: hence the release.
+void Model::set_in_training(bool yes) {
+  for (const auto &w : weights_) w->in_training.store(yes, std::memory_order_release);
+}
+
 void Model::set_weight(const std::string &name, const Tensor &value) {
   Weight &w = *weight(name);
-  if (in_training) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
+  if (w.in_training.load(std::memory_order_acquire)) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
   if (value.dtype != DType::f32 || value.shape != w.spec.shape)
     throw Error(Code::shape_mismatch, text("weight \"", name, "\": expected float32 ", w.spec.shape, ", got ", value.dtype, ' ', value.shape))
         .with("weight", name);

@@ -32,8 +32,9 @@ class Model {
   // A model of its own graph, with copies of the weights.
   std::shared_ptr<Model> clone() const;
 
-  // True while a trainer owns the weights.
-  bool in_training = false;
+  // True while a trainer owns any of the weights, be it through another model.
+  bool in_training() const;
+  void set_in_training(bool yes);
 
  private:
   std::shared_ptr<const Graph> graph_;

@@ -55,7 +55,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   nan_guard_ = f.nan_guard;
   run_.profile = f.profile;
   objective_ = Objective::parse(options_, *model_);
-  if (model_->in_training) fail(Code::busy, "the model has a trainer already");
+  if (model_->in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   block_ = graph::gather_block(model_->weights(), offsets_);
   slot("iterations", DType::i64, {}, 0);
   slot("draws", DType::i64, {}, 0);
@@ -69,10 +69,10 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
     if (offsets_[i] >= 0) gradients.push_back(e.input("gradient", DType::f32, model_->weights()[i]->spec.shape));
   if (gradients.empty()) fail(Code::invalid_argument, "the model has no trainable weight");
   emit_update(e, e.state("weights", DType::f32, block_.shape), gradients, states);
-  model_->in_training = true;
+  model_->set_in_training(true);
 }
 
-Trainer::~Trainer() { model_->in_training = false; }
+Trainer::~Trainer() { model_->set_in_training(false); }
 
 Tensor &Trainer::slot(const std::string &name, DType dtype, const Shape &shape, double start) {
   auto [it, fresh] = slots_.try_emplace(name);
@@ -89,7 +89,9 @@ void Trainer::own_weights() {
   int64_t holders = 1;  // block_
   for (int64_t offset : offsets_) holders += offset >= 0 ? 1 : 0;
   for (const auto &[key, c] : compiled_) holders += std::count(c.states.begin(), c.states.end(), "weights");
-  if (block_.data.use_count() == holders) return;
+  // Counting one more orders this after the reads of whoever dropped his reference before: use_count() alone does not.
+  Bytes counted = block_.data;
+  if (counted.use_count() == holders + 1) return;
   block_ = graph::gather_block(model_->weights(), offsets_);
   for (auto &[key, c] : compiled_) c.session->set_states(bind(c.states));
 }
@@ -168,7 +170,8 @@ Sums Trainer::run(Entry entry, const Batch &b) {
   try {
     s.run(in, out);
   } catch (Error &error) {
-    if (error.code == Code::numeric) error.in(text("training step ", get("iterations") + 1)).with("iteration", std::to_string(static_cast<int64_t>(get("iterations"))));
+    int64_t done = *slots_.at("iterations").as<int64_t>();
+    if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
     throw;
   }
   Sums sums;
@@ -280,8 +283,9 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
     std::string key = name.substr(5);
     auto it = slots.find(key);
     if (it != slots.end()) refuse(key, it->second, t);
-    else if (t.dtype != DType::i64 && (t.dtype != DType::f32 || t.shape != block_.shape))
-      fail(Code::shape_mismatch, "slot \"", key, "\": the checkpoint has ", t.dtype, ' ', t.shape, ", the weights' block has ", block_.shape);
+    else if (key == "gradients") refuse(key, block_, t);
+    else if (key == "accumulated") refuse(key, slots.at("iterations"), t);
+    else fail(Code::shape_mismatch, "the checkpoint has a \"", key, "\", which this trainer's optimizer does not keep");
     slots[key] = clone(t);
   }
   if (known != state.size()) fail(Code::shape_mismatch, "the checkpoint holds ", state.size(), " tensors, this trainer knows ", known);

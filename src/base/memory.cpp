@@ -6,6 +6,7 @@
 namespace dl4 {
 
 Bytes Memory::allocate(int64_t bytes) const {
+  if (!custom_.load(std::memory_order_acquire)) return dl4::allocate(bytes);
   std::shared_ptr<const Source> source;
   {
     std::lock_guard lock(mutex_);
@@ -35,6 +36,7 @@ void Memory::set(Take take, Give give, void *user) {
   if (take) source = std::make_shared<const Source>(Source{take, give, user});
   std::lock_guard lock(mutex_);
   source_ = std::move(source);
+  custom_.store(source_ != nullptr, std::memory_order_release);
 }
 
 }  // namespace dl4

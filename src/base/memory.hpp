@@ -1,6 +1,7 @@
 // Where the tensors and arenas of a context come from: the system, or functions of the user's.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "base/tensor.hpp"
@@ -25,6 +26,7 @@ class Memory {
   };
   mutable std::mutex mutex_;
   std::shared_ptr<const Source> source_;  // null = the system's
+  std::atomic<bool> custom_{false};       // without it no lock is taken: a forked child may find it held for ever
 };
 
 }  // namespace dl4

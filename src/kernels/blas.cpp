@@ -2,6 +2,7 @@
 #include "kernels/blas.hpp"
 
 #include <cblas.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstring>
@@ -13,6 +14,9 @@ namespace {
 class Permit {
  public:
   Permit() noexcept {
+    // Whoever is inside at a fork never comes out in the child.
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { inside.store(0, std::memory_order_relaxed); });
+    (void)registered;
     int32_t n = inside.load(std::memory_order_relaxed);
     while (true) {
       if (n >= most) {

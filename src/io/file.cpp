@@ -21,7 +21,7 @@ namespace {
 [[noreturn]] void refuse(const char *what, const std::string &path, int error) {
   char reason[128];
   const char *words = strerror_r(error, reason, sizeof reason);  // the GNU form gives its text back
-  throw Error(Code::io, text("cannot ", what, " \"", path, "\": ", words)).with("path", path);
+  throw Error(error == ENOENT && std::string_view(what) == "open" ? Code::not_found : Code::io, text("cannot ", what, " \"", path, "\": ", words)).with("path", path);
 }
 
 class Descriptor {

@@ -7,7 +7,7 @@
 
 namespace dl4::io {
 
-// Refuses with IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT.
+// Refuses with NOT_FOUND or IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT.
 std::string read_file(const std::string &path, int64_t limit);
 
 // When this returns, the bytes are on the disk under `path`; at any instant before, the old file is there whole. A symbolic

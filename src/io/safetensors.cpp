@@ -1,6 +1,7 @@
 // Reading trusts nothing: every number is checked against the bytes that are there.
 #include "io/safetensors.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -113,7 +114,8 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   if (header.size() > max_tensors) corrupt("the header names ", header.size(), " tensors, the limit is ", max_tensors);
 
   Archive a;
-  int64_t expected = 0;
+  int64_t claimed = 0;  // never more than there is: no allocation past the file's size
+  std::vector<std::pair<int64_t, size_t>> places;  // where each tensor begins: a writer may name them in any order
   for (const auto &[name, j] : header.items()) {
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
     if (name == "__metadata__") {
@@ -138,21 +140,31 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
     Tensor t;
     try {
       t = {*dtype, Shape(dims), nullptr};
-      if (begin != expected || end < begin || end - begin != t.bytes() || static_cast<uint64_t>(end) > data.size())
-        corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", t.bytes(), " bytes at ", expected, " of ", data.size());
+      if (end < begin || end - begin != t.bytes() || static_cast<uint64_t>(end) > data.size())
+        corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", t.bytes(), " bytes of ", data.size());
     } catch (Error &error) {
       error.code = Code::corrupt_file;
       throw error.in("tensor \"" + name + "\"").with("tensor", name);
     }
+    if (claimed > static_cast<int64_t>(data.size()) - (end - begin)) corrupt("tensor \"", name, "\" lies over another");
+    claimed += end - begin;
     t.data = allocate(end - begin);
     if (end > begin) std::memcpy(t.data.get(), data.data() + begin, static_cast<size_t>(end - begin));
     if (t.dtype == DType::boolean)
       for (int64_t i = 0; i < t.bytes(); ++i)
         if (t.as<uint8_t>()[i] > 1) corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
-    expected = end;
+    places.emplace_back(begin, a.tensors.size());
     a.tensors.emplace_back(name, std::move(t));
   }
-  if (static_cast<uint64_t>(expected) != data.size()) corrupt("the tensors take ", expected, " bytes, the file holds ", data.size());
+  if (static_cast<uint64_t>(claimed) != data.size()) corrupt("the tensors take ", claimed, " bytes, the file holds ", data.size());
+  std::sort(places.begin(), places.end(), [&](auto p, auto q) {
+    return std::pair(p.first, a.tensors[p.second].second.bytes()) < std::pair(q.first, a.tensors[q.second].second.bytes());
+  });
+  int64_t next = 0;
+  for (auto [begin, i] : places) {
+    if (begin != next) corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
+    next += a.tensors[i].second.bytes();
+  }
 
   auto sums = a.metadata.find("checksums");
   if (!verify || sums == a.metadata.end()) return a;

@@ -10,10 +10,11 @@ std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argu
   return {all.begin(), all.end()};
 }
 
-// Ids that come out are -1 on failure.
-void clear_nodes(dl4_node *out, int64_t n) noexcept {
-  if (!out) return;
-  for (int64_t i = 0; i < n; ++i) out[i] = -1;
+// Ids that come out are -1 on failure. Not before the work: `out` may be `in`, as in y = layer(y).
+dl4_error *none_if(dl4_error *failed, dl4_node *out, int64_t n) noexcept {
+  if (failed && out)
+    for (int64_t i = 0; i < n; ++i) out[i] = -1;
+  return failed;
 }
 
 void give(const std::vector<graph::Node> &from, dl4_node *out, int64_t n) {
@@ -76,27 +77,25 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
 
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
-  clear_nodes(out, n_out);
-  return guard(__func__, [&] {
+  return none_if(guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
     auto from = nodes(in, n_in, "in");
     auto to = array(out, n_out, "out");
     Gate::Alone alone(graph.gate, "graph");
     give(graph.core.call(layer, call_arguments(call), from, to.size()), out, n_out);
-  });
+  }), out, n_out);
 }
 
 dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
                          const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
-  clear_nodes(out, n_out);
-  return guard(__func__, [&] {
+  return none_if(guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
     auto from = nodes(in, n_in, "in");
     auto to = array(out, n_out, "out");
     Gate::Alone alone(graph.gate, "graph");
     give(graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from, to.size()),
          out, n_out);
-  });
+  }), out, n_out);
 }
 
 dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 FORWARD = 1e-5
 GRADIENT = 1e-4
-LISTS = ("Add", "Multiply", "Concatenate", "Attention", "AdditiveAttention", "MatMul")
+LISTS = ("Add", "Average", "Maximum", "Minimum", "Subtract", "Multiply", "Concatenate", "Attention", "AdditiveAttention", "MatMul")
 
 
 class Ref(tuple):

@@ -147,6 +147,36 @@ TEST(Model, ATrainerOutlivesEverythingItWasMadeOf) {
   EXPECT_NE(std::string(dl4_blob_data(history)).find("\"loss\""), std::string::npos);
 }
 
+TEST(Model, ModelsThatShareWeightsHaveOneTrainer) {
+  Own<dl4_graph> g;
+  Own<dl4_model> whole, front, apart;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 4}), h = add(g, "Dense", "hidden", R"({"units": 8})", x);
+  dl4_node y = add(g, "Dense", "answer", R"({"units": 3})", h), z = add(g, "Dense", "other", R"({"units": 3})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, whole.out()));
+  ok(dl4_graph_build(g, &x, 1, &h, 1, front.out()));
+  ok(dl4_graph_build(g, &x, 1, &z, 1, apart.out()));
+  auto how = attrs(R"({"optimizer": "SGD", "loss": "MeanSquaredError"})");
+  auto t = trainer(whole);
+  dl4_trainer *second = nullptr;
+  EXPECT_EQ(refusal(dl4_trainer_create(front, how, &second)).code, DL4_BUSY);
+  EXPECT_EQ(refusal(dl4_model_set_weight(front, "hidden/kernel", tensor({4, 8}))).code, DL4_BUSY);
+  auto beside = trainer(apart);
+  t = Own<dl4_trainer>();
+  ok(dl4_model_set_weight(front, "hidden/kernel", tensor({4, 8})));
+  t = trainer(front);
+}
+
+TEST(Graph, ANodeMayBeReplacedByWhatIsMadeOfIt) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node y = input(g, "x", {-1, 4});
+  ok(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 3})"), nullptr, &y, 1, &y, 1));
+  EXPECT_EQ(y, 1);
+  EXPECT_EQ(refusal(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 0})"), nullptr, &y, 1, &y, 1)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(y, -1);
+}
+
 TEST(Describe, EveryObjectHasJsonAndText) {
   auto model = small_net();
   auto x = tensor({4, 4}), y = tensor({4, 3});

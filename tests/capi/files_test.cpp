@@ -1,0 +1,275 @@
+// Hazard 7 and every refusal of a file, through the border; and what goes through files unchanged.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "net.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dl4-files-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string &name) const { return (folder_ / name).string(); }
+  std::string put(const std::string &name, const std::string &bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+  std::string get(const std::string &name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  size_t count() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
+  fs::path folder_;
+};
+
+std::string saved(dl4_model *m) {
+  Own<dl4_blob> b;
+  ok(dl4_model_save_memory(m, nullptr, b.out()));
+  return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
+}
+
+dl4_error *load(const std::string &bytes, dl4_model **m) { return dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, m); }
+
+// The code of loading these bytes, 0 if they are a model.
+Refusal load_code(const std::string &bytes) {
+  dl4_model *m = reinterpret_cast<dl4_model *>(8);
+  Refusal r = refusal(load(bytes, &m));
+  EXPECT_EQ(r.code != 0, m == nullptr);
+  if (m) dl4_release(m);
+  return r;
+}
+
+// Takes a file apart, lets its header be changed, and puts it together.
+std::string with_header(const std::string &bytes, const std::function<void(json &)> &change) {
+  uint64_t old = 0;
+  std::memcpy(&old, bytes.data(), 8);
+  json header = json::parse(bytes.substr(8, old));
+  change(header);
+  std::string text = header.dump(), file(8, '\0');
+  text.append((8 - text.size() % 8) % 8, ' ');
+  uint64_t n = text.size();
+  std::memcpy(file.data(), &n, 8);
+  return file + text + bytes.substr(8 + old);
+}
+
+TEST_F(Files, EveryTruncationOfAModelIsRefused) {
+  std::string bytes = saved(small_net());
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    Refusal r = load_code(bytes.substr(0, n));
+    ASSERT_EQ(r.code, DL4_CORRUPT_FILE) << n << ": " << r.message;
+    ASSERT_FALSE(r.message.empty());
+  }
+  EXPECT_EQ(load_code(bytes + '\0').code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(load_code(bytes).code, 0);
+}
+
+TEST_F(Files, TwoThousandMutationsEndInAModelOrARefusal) {
+  auto model = small_net();
+  std::string bytes = saved(model);
+  std::mt19937_64 random(20240607);
+  int refused = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string bad = bytes;
+    for (uint64_t flips = 1 + random() % 4; flips; --flips) {
+      // Half of them in the header's text, where there is something to misunderstand.
+      size_t at = static_cast<size_t>(random() % (random() % 2 ? bad.size() : bad.size() / 2));
+      switch (random() % 4) {
+        case 0: bad[at] = static_cast<char>(bad[at] ^ (1 << (random() % 8))); break;
+        case 1: bad[at] = static_cast<char>(random()); break;
+        case 2: bad.erase(at, 1 + random() % 8); break;
+        default: bad.insert(at, 1 + random() % 3, "0123456789{}[]\",:e-"[random() % 19]); break;
+      }
+      if (bad.empty()) bad = "x";
+    }
+    Refusal r = load_code(bad);
+    refused += r.code != 0;
+    ASSERT_TRUE(r.code == 0 || r.code == DL4_CORRUPT_FILE || r.code == DL4_VERSION || r.code == DL4_UNKNOWN_KIND || r.code == DL4_OUT_OF_MEMORY ||
+                r.code == DL4_UNSUPPORTED)
+        << "mutation " << i << ": " << r.code << ' ' << r.message;
+  }
+  EXPECT_GT(refused, 1900);
+}
+
+TEST_F(Files, ForeignAndNewerFilesAreNamed) {
+  std::string bytes = saved(small_net());
+  auto meta = [&](const char *key, const std::string &value) { return with_header(bytes, [&](json &h) { h["__metadata__"][key] = value; }); };
+  EXPECT_EQ(load_code(with_header(bytes, [](json &) {})).code, 0);
+  Refusal newer = load_code(meta("format_version", "2"));
+  EXPECT_EQ(newer.code, DL4_VERSION) << newer.message;
+  EXPECT_NE(newer.message.find('2'), std::string::npos);
+  EXPECT_EQ(load_code(meta("format_version", "two")).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(load_code(meta("architecture", "{")).code, DL4_CORRUPT_FILE);
+  Refusal foreign = load_code(with_header(bytes, [](json &h) { h["__metadata__"] = {{"format", "pt"}}; }));
+  EXPECT_EQ(foreign.code, DL4_CORRUPT_FILE);
+  EXPECT_NE(foreign.message.find("pt"), std::string::npos) << foreign.message;
+  EXPECT_EQ(load_code(with_header(bytes, [](json &h) { h.erase("__metadata__"); })).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(load_code("\x89HDF\r\n\x1a\n and more of it").code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(load_code("PK\x03\x04 a .keras archive").code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(load_code(std::string(64, '\0')).code, DL4_CORRUPT_FILE);
+  auto architecture = [&](const std::function<void(json &)> &change) {
+    return load_code(with_header(bytes, [&](json &h) {
+      json a = json::parse(h["__metadata__"]["architecture"].get<std::string>());
+      change(a);
+      h["__metadata__"]["architecture"] = a.dump();
+    }));
+  };
+  Refusal unknown = architecture([](json &a) { a["layers"][1]["kind"] = "Dens"; });
+  EXPECT_EQ(unknown.code, DL4_UNKNOWN_KIND) << unknown.message;
+  EXPECT_NE(unknown.message.find("Dense"), std::string::npos);
+  EXPECT_EQ(architecture([](json &a) { a["layers"][1]["attributes"]["units"] = 9; }).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(architecture([](json &a) { a["layers"][1]["attributes"]["units"] = 2000000000; }).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(architecture([](json &a) { a["layers"].erase(1); }).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(architecture([](json &a) { a["format"] = 2; }).code, DL4_VERSION);
+}
+
+TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
+  std::string bytes = saved(small_net());
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  Refusal r = load_code(bytes);
+  EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+  EXPECT_NE(r.message.find("checksum"), std::string::npos) << r.message;
+  Own<dl4_model> m;
+  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), attrs(R"({"verify": false})"), m.out()));
+}
+
+TEST_F(Files, MissingUnreadableAndForbiddenPathsAreRefusedAndLeaveNothing) {
+  auto model = small_net();
+  auto t = trainer(model);
+  Own<dl4_model> m;
+  Refusal r = refusal(dl4_model_load(nullptr, path("missing").c_str(), nullptr, m.out()));
+  EXPECT_EQ(r.code, DL4_NOT_FOUND) << r.message;
+  EXPECT_NE(r.message.find(path("missing")), std::string::npos) << r.message;
+  EXPECT_EQ(refusal(dl4_trainer_load(t, path("missing").c_str())).code, DL4_NOT_FOUND);
+  EXPECT_EQ(refusal(dl4_model_load(nullptr, folder_.c_str(), nullptr, m.out())).code, DL4_IO);
+  EXPECT_EQ(refusal(dl4_model_save(model, path("no/such/folder").c_str(), nullptr)).code, DL4_IO);
+  EXPECT_EQ(refusal(dl4_trainer_save(t, path("no/such/folder").c_str())).code, DL4_IO);
+  EXPECT_EQ(refusal(dl4_model_save(model, folder_.c_str(), nullptr)).code, DL4_IO);
+  EXPECT_EQ(refusal(dl4_model_save(model, "", nullptr)).code, DL4_IO);
+  EXPECT_EQ(refusal(dl4_model_load(nullptr, "", nullptr, m.out())).code, DL4_NOT_FOUND);
+  EXPECT_EQ(refusal(dl4_model_save(model, std::string(5000, 'a').c_str(), nullptr)).code, DL4_IO);
+  EXPECT_EQ(count(), 0u);
+  put("old", "kept");
+  chmod(path("old").c_str(), 0400);
+  if (geteuid() != 0) {
+    EXPECT_EQ(refusal(dl4_model_save(model, path("old").c_str(), nullptr)).code, DL4_IO);
+    EXPECT_EQ(get("old"), "kept");
+  }
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Files, OneKindOfFileIsNotTheOther) {
+  auto model = small_net();
+  auto t = trainer(model);
+  ok(dl4_trainer_save(t, path("checkpoint").c_str()));
+  ok(dl4_model_save(model, path("model").c_str(), nullptr));
+  Own<dl4_model> m;
+  Refusal r = refusal(dl4_model_load(nullptr, path("checkpoint").c_str(), nullptr, m.out()));
+  EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+  EXPECT_NE(r.message.find("checkpoint"), std::string::npos) << r.message;
+  r = refusal(dl4_trainer_load(t, path("model").c_str()));
+  EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+  EXPECT_NE(r.message.find("dl4-model"), std::string::npos) << r.message;
+}
+
+TEST_F(Files, ACheckpointOfAnotherModelOrOptimizerChangesNothing) {
+  auto model = small_net();
+  auto t = trainer(model, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  ok(dl4_trainer_save(t, path("checkpoint").c_str()));
+  Own<dl4_graph> g;
+  Own<dl4_model> wide;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 4}), h = add(g, "Dense", "hidden", R"({"units": 9})", x), y = add(g, "Dense", "answer", R"({"units": 3})", h);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, wide.out()));
+  auto other = trainer(wide, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  std::string before = saved(wide);
+  Refusal r = refusal(dl4_trainer_load(other, path("checkpoint").c_str()));
+  EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH) << r.message;
+  EXPECT_NE(r.message.find("hidden/"), std::string::npos) << r.message;
+  EXPECT_EQ(saved(wide), before);
+  auto twin = small_net();
+  auto plain = trainer(twin);  // SGD has no moments
+  EXPECT_NE(refusal(dl4_trainer_load(plain, path("checkpoint").c_str())).code, 0);
+}
+
+TEST_F(Files, DamagedCheckpointsAreRefusedAndChangeNothing) {
+  auto model = small_net();
+  auto t = trainer(model, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  auto x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));
+  dl4_tensor *in = x, *target = y;
+  ok(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+  ok(dl4_trainer_save(t, path("good").c_str()));
+  std::string bytes = get("good"), before = saved(model);
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string bad = bytes;
+    if (i % 3 == 0) bad.resize(random() % bad.size());
+    else bad[random() % (i % 3 == 1 ? bad.size() : 900)] ^= static_cast<char>(1 << (random() % 8));
+    put("bad", bad);
+    Refusal r = refusal(dl4_trainer_load(t, path("bad").c_str()));
+    if (r.code) {
+      ASSERT_EQ(saved(model), before) << i << ": " << r.message;
+    } else {
+      ok(dl4_trainer_load(t, path("good").c_str()));
+    }
+  }
+  ok(dl4_trainer_load(t, path("good").c_str()));
+  EXPECT_EQ(saved(model), before);
+}
+
+TEST_F(Files, MemoryAndPathHoldTheSameBytesAndGiveTheSameBits) {
+  auto model = small_net();
+  ok(dl4_model_save(model, path("model").c_str(), nullptr));
+  EXPECT_EQ(get("model"), saved(model));
+  Own<dl4_model> loaded;
+  ok(dl4_model_load(nullptr, path("model").c_str(), nullptr, loaded.out()));
+  EXPECT_EQ(saved(loaded), saved(model));
+  auto x = tensor({7, 4}, numbers(28));
+  auto run = [&](dl4_model *m) {
+    Own<dl4_session> s;
+    Own<dl4_tensor> y;
+    dl4_tensor *in = x;
+    ok(dl4_session_create(m, nullptr, s.out()));
+    ok(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
+    return floats(y);
+  };
+  EXPECT_EQ(run(model), run(loaded));
+  EXPECT_EQ(count(), 1u);
+}
+
+// ---- Hazard 7 -----------------------------------------------------------------------------------------------------
+
+TEST_F(Files, Hazard7AModelNamesNoOtherFile) {
+  // Whatever a file says, loading it opens nothing: texts that look like paths are names or refusals.
+  std::string bytes = saved(small_net());
+  put("secret", "a secret");
+  for (const std::string &name : {path("secret"), std::string("../secret"), std::string("file://") + path("secret")}) {
+    Refusal r = load_code(with_header(bytes, [&](json &h) {
+      json a = json::parse(h["__metadata__"]["architecture"].get<std::string>());
+      a["name"] = name;
+      a["layers"][1]["attributes"]["weights_path"] = name;
+      h["__metadata__"]["architecture"] = a.dump();
+      h["__metadata__"]["external_data"] = name;
+    }));
+    EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+    EXPECT_EQ(r.message.find("a secret"), std::string::npos);
+  }
+  EXPECT_EQ(count(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,136 @@
+// Every registered kind is described, compared with Keras, and has its gradient checked; or stands here with a reason.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "net.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const json &registry() {
+  static const json all = [] {
+    Own<dl4_blob> b;
+    ok(dl4_registry_json(nullptr, nullptr, b.out()));
+    return json::parse(dl4_blob_data(b));
+  }();
+  return all;
+}
+
+std::string squeezed(const std::string &name) {
+  std::string s;
+  for (char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c))) s += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+// Every word of the goldens' metadata in which a kind may be named, and the words of cases that have gradients.
+struct Goldens {
+  std::set<std::string> named, with_gradient;
+
+  static void collect(const json &j, std::set<std::string> &words) {
+    if (j.is_string()) words.insert(squeezed(j.get<std::string>()));
+    if (j.is_object())
+      for (const auto &[key, value] : j.items()) collect(value, words), words.insert(squeezed(key));
+    if (j.is_array())
+      for (const auto &value : j) collect(value, words);
+  }
+  Goldens() {
+    for (const auto &entry : fs::directory_iterator(fs::path(DL4_SOURCE_DIR) / "tests/golden")) {
+      if (entry.path().extension() != ".safetensors") continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      uint64_t n = 0;
+      in.read(reinterpret_cast<char *>(&n), 8);
+      std::string text(n, '\0');
+      in.read(text.data(), static_cast<std::streamsize>(n));
+      json header = json::parse(text);
+      std::set<std::string> cases;
+      for (const auto &[key, value] : header.items())
+        if (key.find("/grad/") != std::string::npos || key.find("/input_grad/") != std::string::npos) cases.insert(key.substr(0, key.find('/')));
+      for (const json &c : json::parse(header.at("__metadata__").at("cases").get<std::string>())) {
+        collect(c, named);
+        if (cases.count(c.at("name"))) collect(c, with_gradient);
+      }
+    }
+  }
+};
+
+const Goldens &goldens() {
+  static const Goldens g;
+  return g;
+}
+
+std::string kind_key(const std::string &category, const std::string &name) { return category + ' ' + name; }
+
+// Kinds without a golden case, each for its reason.
+const std::map<std::string, std::string> without_golden = {
+    {"activation hard_sigmoid_v1", "of Keras 1 and 2: Keras 3 has it no more; tests/kinds/activation_test.cpp compares with its definition"},
+};
+
+// Layers that have no gradient to check.
+const std::map<std::string, std::string> without_gradient = {
+    {"layer Masking", "passes its input on; the mask it makes is not differentiable"},
+};
+
+template <class F>
+void each_kind(F f) {
+  for (int64_t i = 0; i < dl4_registry_count(nullptr); ++i) {
+    const char *category = dl4_registry_name(nullptr, i);
+    for (const auto &[name, kind] : registry().at(category).items()) f(category, name, kind);
+  }
+}
+
+TEST(Meta, TheRegistryHasWhatItCounts) {
+  int64_t n = 0;
+  int64_t counted = 0;
+  each_kind([&](const std::string &, const std::string &, const json &) { ++n; });
+  for (int64_t i = 0; i < dl4_registry_count(nullptr); ++i) counted += dl4_registry_count(dl4_registry_name(nullptr, i));
+  EXPECT_EQ(n, counted);
+  EXPECT_GT(n, 60);
+}
+
+TEST(Meta, EveryKindAndAttributeIsDocumented) {
+  each_kind([](const std::string &category, const std::string &name, const json &kind) {
+    EXPECT_FALSE(kind.value("doc", std::string()).empty()) << category << ' ' << name;
+    for (const auto &a : kind.value("attributes", json::array())) {
+      EXPECT_FALSE(a.value("doc", std::string()).empty()) << category << ' ' << name << ' ' << a.value("name", std::string());
+      EXPECT_TRUE(a.contains("type")) << category << ' ' << name << ' ' << a.dump();
+    }
+  });
+}
+
+TEST(Meta, EveryKindHasAGolden) {
+  each_kind([](const std::string &category, const std::string &name, const json &) {
+    bool has = goldens().named.count(squeezed(name)) != 0;
+    bool excused = without_golden.count(kind_key(category, name)) != 0;
+    EXPECT_TRUE(has || excused) << category << ' ' << name << " has no golden case and no reason for it";
+    EXPECT_FALSE(has && excused) << category << ' ' << name << " is excused and has a golden case: drop the excuse";
+  });
+}
+
+TEST(Meta, EveryLayerAndLossHasAGradientCase) {
+  each_kind([](const std::string &category, const std::string &name, const json &) {
+    if (category != "layer" && category != "loss") return;
+    bool has = goldens().with_gradient.count(squeezed(name)) != 0;
+    bool excused = without_gradient.count(kind_key(category, name)) != 0;
+    EXPECT_TRUE(has || excused) << category << ' ' << name << " has no golden case with gradients and no reason for it";
+  });
+}
+
+TEST(Meta, ExcusesAreOfKindsThatExist) {
+  for (const auto *list : {&without_golden, &without_gradient})
+    for (const auto &[key, why] : *list) {
+      auto space = key.find(' ');
+      Own<dl4_blob> b;
+      ok(dl4_registry_json(key.substr(0, space).c_str(), key.substr(space + 1).c_str(), b.out()));
+      EXPECT_GT(why.size(), 10u);
+    }
+}
+
+}  // namespace

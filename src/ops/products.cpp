@@ -100,6 +100,7 @@ enum class Best { small, packed, openblas, dnnl };
 //                  1024^3 NN       25124  19501  21829  20433  19373
 //                  2x1024x1024 NN   68.9   52.0    230    133   49.3  a large B and few rows: oneDNN streams better
 //                  64x16x16 NN      0.62   0.65   0.34   0.57   0.58  ours computes 32 columns for 16
+//                  few columns, such as 1x2x8192: panels would be padding for the most part, 16 times the bytes of B
 //   not, NN        64x1024x1024     1266      -   1677   1389      -
 //                  256x1024x1024    6037      -   5544   5040      -  B past the L2 and many rows: oneDNN
 //   not, NT        4x1024x1024       138      -    703    186      -
@@ -113,7 +114,8 @@ Best best(const Gemm &g, bool constant) {
   // Our columns come in panels of 32.
   bool wasteful = g.m >= 16 && static_cast<double>((g.n + 31) / 32 * 32) >= 1.3 * static_cast<double>(g.n);
   if (constant) {
-    if (wasteful && !g.trans_b) return Best::openblas;
+    if (wasteful && !g.trans_b) return g.m >= 256 && g.k <= 16 ? Best::dnnl : Best::openblas;
+    if (g.n <= 8 && g.k >= 256 && !g.trans_b) return Best::openblas;
     return g.m <= 4 && b >= 1 << 19 ? Best::dnnl : Best::packed;
   }
   if (g.trans_a) return work >= 1 << 19 ? Best::dnnl : Best::openblas;

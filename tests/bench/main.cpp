@@ -41,6 +41,7 @@ Options parse(int argc, char **argv) {
     if (a == "--smoke") o.smoke = true;
     else if (a == "--busy") o.busy = true;
     else if (a == "--describe") o.describe = true;
+    else if (a == "--cpu") o.pace.cpu = true, o.threads = 1;
     else if (a == "--rows") o.rows = value();
     else if (a == "--json") o.json = value();
     else if (a == "--markdown") o.markdown = value();

@@ -13,15 +13,17 @@ namespace {
 
 class Collector final : public benchmark::BenchmarkReporter {
  public:
-  explicit Collector(std::vector<Seconds> &to) : to_(to) {}
+  Collector(std::vector<Seconds> &to, bool cpu) : to_(to), cpu_(cpu) {}
   bool ReportContext(const Context &) override { return true; }
   void ReportRuns(const std::vector<Run> &runs) override {
     for (const Run &r : runs)
-      to_[std::stoul(r.run_name.function_name)].push_back(r.real_accumulated_time / static_cast<double>(r.iterations));
+      to_[std::stoul(r.run_name.function_name)].push_back((cpu_ ? r.cpu_accumulated_time : r.real_accumulated_time) /
+                                                          static_cast<double>(r.iterations));
   }
 
  private:
   std::vector<Seconds> &to_;
+  const bool cpu_;
 };
 
 // Calls that take about so many seconds. The first ones, which may plan and pack, don't count.
@@ -65,7 +67,7 @@ std::vector<Seconds> measure(const std::vector<std::function<void()>> &sides, co
     })->Iterations(calls_for(pace.seconds, side))->UseRealTime();
   }
   std::vector<Seconds> times(sides.size());
-  Collector collector(times);
+  Collector collector(times, pace.cpu);
   for (int round = 0; round < pace.rounds; ++round) benchmark::RunSpecifiedBenchmarks(&collector);
   benchmark::ClearRegisteredBenchmarks();
   return times;

@@ -9,6 +9,7 @@ namespace bench {
 struct Pace {
   int rounds = 7;
   double seconds = 0.02;  // a side's share of a round
+  bool cpu = false;       // the calling thread's processor time instead: for one thread on a machine that is not idle
 };
 
 using Seconds = std::vector<double>;  // of one call, by round

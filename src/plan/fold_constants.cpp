@@ -1,4 +1,6 @@
 // Pass: a step that reads constants alone is run now; its results become constants.
+#include <algorithm>
+
 #include "ops/op.hpp"
 #include "plan/passes.hpp"
 

@@ -1,6 +1,8 @@
 // Tensors from and to DLPack, versions 0 and 1.
 #include "dlpack.hpp"
 
+#include <algorithm>
+
 namespace dl4::capi::dlpack {
 namespace {
 

@@ -1,4 +1,6 @@
 // Graphs: layers called on symbolic values.
+#include <algorithm>
+
 #include "io/safetensors.hpp"
 #include "options.hpp"
 

@@ -133,5 +133,6 @@ struct dl4_trainer final : dl4::capi::Object {
   mutable dl4::capi::Gate gate;
   const dl4::capi::Ref<dl4_model> model;
   dl4::train::Trainer core;
+  dl4::train::Batch batch;  // of the call under way
 };
 // NOLINTEND

@@ -1,4 +1,5 @@
 // Tensors.
+#include <algorithm>
 #include <cstring>
 
 #include "base/strided.hpp"

@@ -1,4 +1,5 @@
 // Trainers: steps, gradients, fit, checkpoints.
+#include <algorithm>
 #include <optional>
 
 #include "batches.hpp"
@@ -21,12 +22,23 @@ class Working {
   Gate::Alone alone_, weights_;
 };
 
-train::Batch batch(dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw) {
-  train::Batch b;
-  for (dl4_tensor *t : tensors(x, nx, "x")) b.x.push_back(t->view());
-  for (dl4_tensor *t : tensors(y, ny, "y")) b.y.push_back(t->view());
-  for (dl4_tensor *t : tensors(w, nw, "w")) b.w.push_back(t->view());
-  return b;
+// Into the trainer's own batch, so that a step allocates nothing.
+const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
+                          dl4_tensor *const *w, int64_t nw) {
+  auto take = [](std::vector<runtime::View> &views, dl4_tensor *const *list, int64_t n, const char *argument) {
+    views.clear();
+    for (dl4_tensor *t : array(list, n, argument)) views.push_back(element(t, argument, views.size()).view());
+  };
+  take(trainer.batch.x, x, nx, "x");
+  take(trainer.batch.y, y, ny, "y");
+  take(trainer.batch.w, w, nw, "w");
+  return trainer.batch;
+}
+
+void give(const train::Sums &sums, double *metrics, int64_t cap, int64_t *n) {
+  auto size = static_cast<int64_t>(sums.size());
+  for (int64_t i = 0; i < std::min(size, cap); ++i) metrics[i] = sums.mean(static_cast<size_t>(i));
+  if (n) *n = size;
 }
 
 void need_metrics(const double *metrics, int64_t cap) { array(metrics, cap, "metrics"); }
@@ -71,10 +83,9 @@ dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl
   clear(n);
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
-    train::Batch b = batch(x, nx, y, ny, w, nw);
     need_metrics(metrics, cap);
     Working working(trainer);
-    give_metrics(trainer.core.step(b).means(), metrics, cap, n);
+    give(trainer.core.step(batch(trainer, x, nx, y, ny, w, nw)), metrics, cap, n);
   });
 }
 
@@ -83,10 +94,9 @@ dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t 
   clear(n);
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
-    train::Batch b = batch(x, nx, y, ny, w, nw);
     need_metrics(metrics, cap);
     Working working(trainer);
-    give_metrics(trainer.core.accumulate(b).means(), metrics, cap, n);
+    give(trainer.core.accumulate(batch(trainer, x, nx, y, ny, w, nw)), metrics, cap, n);
   });
 }
 

@@ -1,5 +1,7 @@
 // The gradient of a convolution by its weights, by oneDNN: each slice sums over its part, the last one adds the sums
 // up.
+#include <algorithm>
+
 #include "kernels/dnnl_conv.hpp"
 #include "kernels/single_threaded.hpp"
 

@@ -1,4 +1,6 @@
 // broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
+#include <algorithm>
+
 #include "ops/blocks.hpp"
 #include "ops/ops.hpp"
 #include "ops/reduce_axes.hpp"

@@ -1,4 +1,6 @@
 // reduce: sums, means, extremes and products over axes; over flags "any" and "all".
+#include <algorithm>
+
 #include "ops/ops.hpp"
 #include "ops/reduce_axes.hpp"
 #include "ops/sliced.hpp"

@@ -1,4 +1,6 @@
 // transpose: axes in another order.
+#include <algorithm>
+
 #include "kernels/movement.hpp"
 #include "ops/blocks.hpp"
 #include "ops/ops.hpp"

@@ -20,7 +20,7 @@ void Sums::add(const Sums &o) {
 
 std::vector<double> Sums::means() const {
   std::vector<double> m;
-  for (size_t i = 0; i < total.size(); ++i) m.push_back(count[i] == 0 ? 0 : total[i] / count[i]);
+  for (size_t i = 0; i < total.size(); ++i) m.push_back(mean(i));
   return m;
 }
 
@@ -55,6 +55,8 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   nan_guard_ = f.nan_guard;
   run_.profile = f.profile;
   objective_ = Objective::parse(options_, *model_);
+  names_ = objective_.names(*model_);
+  targets_ = objective_.targets();
   if (model_->in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   block_ = graph::gather_block(model_->weights(), offsets_);
   slot("iterations", DType::i64, {}, 0);
@@ -88,12 +90,12 @@ Tensor &Trainer::slot(const std::string &name, DType dtype, const Shape &shape, 
 void Trainer::own_weights() {
   int64_t holders = 1;  // block_
   for (int64_t offset : offsets_) holders += offset >= 0 ? 1 : 0;
-  for (const auto &[key, c] : compiled_) holders += std::count(c.states.begin(), c.states.end(), "weights");
+  for (const Compiled &c : compiled_) holders += std::count(c.states.begin(), c.states.end(), "weights");
   // Counting one more orders this after the reads of whoever dropped his reference before: use_count() alone does not.
   Bytes counted = block_.data;
   if (counted.use_count() == holders + 1) return;
   block_ = graph::gather_block(model_->weights(), offsets_);
-  for (auto &[key, c] : compiled_) c.session->set_states(bind(c.states));
+  for (Compiled &c : compiled_) c.session->set_states(bind(c.states));
 }
 
 std::vector<Tensor> Trainer::bind(const std::vector<std::string> &states) const {
@@ -110,7 +112,7 @@ void Trainer::check(const Batch &b) const {
   auto count = [](const char *what, size_t expected, size_t got) {
     if (expected != got) fail(Code::invalid_argument, "expected ", expected, ' ', what, ", got ", got);
   };
-  auto targets = objective_.targets();
+  const auto &targets = targets_;
   count("inputs", model_->inputs().size(), b.x.size());
   count("targets", targets.size(), b.y.size());
   if (!b.w.empty()) count("sample weights", targets.size(), b.w.size());
@@ -139,59 +141,64 @@ void Trainer::check(const Batch &b) const {
 }
 
 runtime::Session &Trainer::session(Entry entry, const Batch &b) {
-  std::string key = std::to_string(static_cast<int>(entry));
-  if (entry != Entry::apply)
-    for (const auto *list : {&b.y, &b.w})
-      for (const auto &v : *list) key += text(' ', v.dtype, v.shape.rank(), is_column(v.shape) ? "c" : "");
-  Compiled &c = compiled_[key];
-  if (!c.session) {
-    std::vector<std::string> states;
-    ops::Program p = emit(entry, b, states);
-    auto tensors = bind(states);
-    c.session = std::make_unique<runtime::Session>(std::move(p), std::move(tensors), nullptr, run_);
-    c.states = std::move(states);
-  }
-  return *c.session;
+  auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
+    return std::equal(columns.begin(), columns.end(), views.begin(), views.end(), [](const Column &c, const runtime::View &v) {
+      return c.dtype == v.dtype && c.rank == v.shape.rank() && c.is_column == is_column(v.shape);
+    });
+  };
+  for (Compiled &c : compiled_)
+    if (c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w)) return *c.session;
+  Compiled c{entry, {}, {}, nullptr, {}};
+  for (const auto &v : b.y) c.y.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
+  for (const auto &v : b.w) c.w.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
+  ops::Program p = emit(entry, b, c.states);
+  auto tensors = bind(c.states);
+  c.session = std::make_unique<runtime::Session>(std::move(p), std::move(tensors), nullptr, run_);
+  compiled_.push_back(std::move(c));
+  return *compiled_.back().session;
 }
 
-Sums Trainer::run(Entry entry, const Batch &b) {
+// After the first call with batches of these shapes nothing is allocated here.
+const Sums &Trainer::run(Entry entry, const Batch &b) {
   check(b);
-  if (entry == Entry::step) own_weights();
   runtime::Session &s = session(entry, b);
   if (entry == Entry::step) own_weights();
-  std::vector<runtime::View> in = b.x;
-  in.insert(in.end(), b.y.begin(), b.y.end());
-  in.insert(in.end(), b.w.begin(), b.w.end());
+  in_.clear();
+  for (const auto *views : {&b.x, &b.y, &b.w}) in_.insert(in_.end(), views->begin(), views->end());
 
   // Scalars: the loss, then total and perhaps count of each mean.
-  std::vector<float> values(s.program().outputs.size());
-  std::vector<runtime::View> out;
-  for (float &v : values) out.push_back({DType::f32, {}, &v, nullptr});
+  values_.resize(s.program().outputs.size());
+  out_.clear();
+  for (float &v : values_) out_.push_back({DType::f32, {}, &v, nullptr});
   try {
-    s.run(in, out);
+    s.run(in_, out_);
   } catch (Error &error) {
     int64_t done = *slots_.at("iterations").as<int64_t>();
     if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
     throw;
   }
-  Sums sums;
+  sums_.total.clear();
+  sums_.count.clear();
   auto size = static_cast<double>(b.size());
-  sums.total.push_back(values[0] * size);
-  sums.count.push_back(size);
-  size_t names = metric_names().size(), losses = objective_.outputs.size() > 1 ? objective_.targets().size() : 0, at = 1;
-  for (size_t i = 1; i < names; ++i) {
+  auto add = [&](double total, double count) {
+    sums_.total.push_back(total);
+    sums_.count.push_back(count);
+  };
+  add(values_[0] * size, size);
+  size_t losses = objective_.outputs.size() > 1 ? targets_.size() : 0, at = 1;
+  for (size_t i = 1; i < names_.size(); ++i) {
     bool is_loss = i <= losses;
-    sums.total.push_back(is_loss ? values[at] * size : values[at]);
-    sums.count.push_back(is_loss ? size : values[at + 1]);
+    if (is_loss) add(values_[at] * size, size);
+    else add(values_[at], values_[at + 1]);
     at += is_loss ? 1 : 2;
   }
-  return sums;
+  return sums_;
 }
 
-Sums Trainer::step(const Batch &b) { return run(Entry::step, b); }
-Sums Trainer::evaluate(const Batch &b) { return run(Entry::evaluate, b); }
+const Sums &Trainer::step(const Batch &b) { return run(Entry::step, b); }
+const Sums &Trainer::evaluate(const Batch &b) { return run(Entry::evaluate, b); }
 
-Sums Trainer::accumulate(const Batch &b) {
+const Sums &Trainer::accumulate(const Batch &b) {
   slot("gradients", DType::f32, block_.shape, 0);
   slot("accumulated", DType::i64, {}, 0);
   return run(Entry::accumulate, b);
@@ -245,7 +252,7 @@ void Trainer::set(const std::string &key, double v) {
 std::string Trainer::describe() {
   std::string s = text("optimizer ", kinds::to_json(optimizer_.get()).dump(), '\n');
   constexpr const char *names[] = {"step", "accumulate", "apply", "evaluate"};
-  for (auto &[key, c] : compiled_) s += text("---- ", names[key[0] - '0'], '\n', c.session->describe());
+  for (Compiled &c : compiled_) s += text("---- ", names[static_cast<size_t>(c.entry)], '\n', c.session->describe());
   return s;
 }
 
@@ -306,7 +313,7 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   } catch (const Json::exception &error) {
     fail(Code::corrupt_file, "the checkpoint's position: ", error.what());
   }
-  size_t names = metric_names().size();
+  size_t names = names_.size();
   if (p.epoch < 0 || p.batch < 0 || p.epochs_seen < 0 || p.sums.total.size() != p.sums.count.size() ||
       (!p.sums.total.empty() && p.sums.total.size() != names) || !p.history.is_object())
     fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");
@@ -319,7 +326,7 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   }
   slots_ = std::move(slots);
   position = std::move(p);
-  for (auto &[key, c] : compiled_) c.session->set_states(bind(c.states));
+  for (Compiled &c : compiled_) c.session->set_states(bind(c.states));
 }
 
 }  // namespace dl4::train

@@ -28,6 +28,8 @@ struct Sums {
   std::vector<double> total, count;
 
   void add(const Sums &o);
+  size_t size() const { return total.size(); }
+  double mean(size_t i) const { return count[i] == 0 ? 0 : total[i] / count[i]; }
   std::vector<double> means() const;
 };
 
@@ -48,10 +50,10 @@ class Trainer {
   ~Trainer();
 
   // Forward, backward, update; gives the batch's measures. All or nothing: after a refusal nothing has changed.
-  Sums step(const Batch &b);
-  Sums accumulate(const Batch &b);
+  const Sums &step(const Batch &b);  // stands until the next call
+  const Sums &accumulate(const Batch &b);
   void apply();
-  Sums evaluate(const Batch &b);
+  const Sums &evaluate(const Batch &b);
   // The mean gradient of what was accumulated since the last apply; "*" is the flat block.
   Tensor gradient(const std::string &weight) const;
 
@@ -60,7 +62,7 @@ class Trainer {
 
   const graph::Model &model() const { return *model_; }
   size_t targets() const { return objective_.targets().size(); }  // how many a batch has
-  std::vector<std::string> metric_names() const { return objective_.names(*model_); }
+  const std::vector<std::string> &metric_names() const { return names_; }
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }
 
@@ -77,7 +79,7 @@ class Trainer {
   void emit_update(ops::Emit &e, ops::Id w, const std::vector<ops::Id> &gradients, std::vector<std::string> &states);
   std::vector<Tensor> bind(const std::vector<std::string> &states) const;
   Tensor &slot(const std::string &name, DType dtype, const Shape &shape, double start);
-  Sums run(Entry entry, const Batch &b);
+  const Sums &run(Entry entry, const Batch &b);
   void check(const Batch &b) const;
   void own_weights();
 
@@ -90,11 +92,25 @@ class Trainer {
   Tensor block_;                        // all trainable weights
   std::vector<int64_t> offsets_;        // by weight, in elements
   std::map<std::string, Tensor> slots_;  // everything else that is kept between steps
-  struct Compiled {
-    std::unique_ptr<runtime::Session> session;
-    std::vector<std::string> states;    // names of what it is bound to
+  // What of a target or a sample weight decides how the Program reads it.
+  struct Column {
+    DType dtype;
+    int rank;
+    bool is_column;
   };
-  std::map<std::string, Compiled> compiled_;
+  struct Compiled {
+    Entry entry;
+    std::vector<Column> y, w;
+    std::unique_ptr<runtime::Session> session;
+    std::vector<std::string> states;  // names of what it is bound to
+  };
+  std::vector<Compiled> compiled_;
+  std::vector<std::string> names_;
+  std::vector<size_t> targets_;
+  // Of the run under way, kept so that a step allocates nothing.
+  std::vector<runtime::View> in_, out_;
+  std::vector<float> values_;
+  Sums sums_;
 };
 
 }  // namespace dl4::train

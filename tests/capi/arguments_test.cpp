@@ -3,6 +3,7 @@
 #include <dl4/dl4.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>

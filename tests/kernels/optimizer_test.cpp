@@ -1,6 +1,7 @@
 // Optimizer steps against Keras's formulas in double precision.
 #include "kernels/optimizer.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include "targets.hpp"

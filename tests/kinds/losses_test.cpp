@@ -2,6 +2,7 @@
 // refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/gradient_check.hpp"

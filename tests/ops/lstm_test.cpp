@@ -1,4 +1,6 @@
 // LSTM and its gradient: states, masks, directions, empty sequences.
+#include <algorithm>
+
 #include "every_way.hpp"
 
 namespace dl4::ops {

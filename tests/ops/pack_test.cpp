@@ -1,4 +1,5 @@
 // pack: parts in one block, zeros between, and parts that lie in their place already.
+#include <algorithm>
 #include <cmath>
 
 #include "harness/gradient_check.hpp"

@@ -1,4 +1,6 @@
 // Pooling and its gradient.
+#include <algorithm>
+
 #include "every_way.hpp"
 
 namespace dl4::ops {

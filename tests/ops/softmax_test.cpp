@@ -1,4 +1,5 @@
 // softmax, log_softmax and sparsemax along any axis.
+#include <algorithm>
 #include <cmath>
 
 #include "harness/gradient_check.hpp"

@@ -1,4 +1,5 @@
 // LSTM: long short-term memory, gates i f c o.
+#include <algorithm>
 #include <cstring>
 
 #include "kinds/layers/dropping.hpp"

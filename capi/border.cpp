@@ -64,11 +64,6 @@ void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank) {
   *rank = shape.rank();
 }
 
-void give_metrics(const std::vector<double> &values, double *metrics, int64_t cap, int64_t *n) {
-  std::copy_n(values.begin(), std::min(static_cast<int64_t>(values.size()), cap), metrics);
-  if (n) *n = static_cast<int64_t>(values.size());
-}
-
 void refuse_format(Tag tag, int32_t format) {
   fail(format >= 0 && format <= 2 ? Code::unsupported : Code::invalid_argument, "a ", name_of(tag),
        " has no description in format ", format);

@@ -95,8 +95,6 @@ dl4_blob *make_blob(std::string bytes);
 
 // Writes the first dims, up to `cap`, and the rank.
 void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank);
-// The same for metrics; n may be NULL.
-void give_metrics(const std::vector<double> &values, double *metrics, int64_t cap, int64_t *n);
 
 template <class T>
 void clear(T *out, T value = {}) noexcept {

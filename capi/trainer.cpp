@@ -35,6 +35,7 @@ const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx
   return trainer.batch;
 }
 
+// The first metrics, up to `cap`, and how many there are; n may be NULL.
 void give(const train::Sums &sums, double *metrics, int64_t cap, int64_t *n) {
   auto size = static_cast<int64_t>(sums.size());
   for (int64_t i = 0; i < std::min(size, cap); ++i) metrics[i] = sums.mean(static_cast<size_t>(i));
@@ -159,7 +160,7 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
     Working working(trainer);
     Gate::Alone alone(data.gate, "dataset");
     Batches batches = ask_for(data, trainer);
-    give_metrics(train::evaluate(trainer.core, *data.core, flag(cancel)), metrics, cap, n);
+    give(train::evaluate(trainer.core, *data.core, flag(cancel)), metrics, cap, n);
   });
 }
 

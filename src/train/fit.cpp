@@ -24,7 +24,15 @@ void look(const std::atomic<int32_t> *cancel) {
   if (cancel && cancel->load(std::memory_order_relaxed)) fail(Code::cancelled, "cancelled between two batches");
 }
 
-Sums pass(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
+}  // namespace
+
+FitOptions FitOptions::parse(const Json &options) {
+  Fields f;
+  kinds::read_fields(f, options.is_null() ? Json::object() : options);
+  return f;
+}
+
+Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   Sums sums;
   d.start(false, 0);
   for (Batch b; d.next(b);) {
@@ -34,16 +42,6 @@ Sums pass(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   if (sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
   return sums;
 }
-
-}  // namespace
-
-FitOptions FitOptions::parse(const Json &options) {
-  Fields f;
-  kinds::read_fields(f, options.is_null() ? Json::object() : options);
-  return f;
-}
-
-std::vector<double> evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) { return pass(t, d, cancel).means(); }
 
 Json fit(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, const Progress &progress, const std::atomic<int32_t> *cancel) {
   Dataset *train = &data;
@@ -80,8 +78,10 @@ Json fit(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, co
     if (at.sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
     std::vector<double> metrics = at.sums.means();
     bool validate = validation && (at.epoch + 1 - o.initial_epoch) % o.validation_freq == 0;
-    if (validate)
-      for (double v : pass(t, *validation, cancel).means()) metrics.push_back(v);
+    if (validate) {
+      const Sums validated = evaluate(t, *validation, cancel);
+      for (double v : validated.means()) metrics.push_back(v);
+    }
 
     at.history["epoch"].push_back(at.epoch);
     for (size_t i = 0; i < metrics.size(); ++i)

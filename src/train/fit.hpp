@@ -24,7 +24,7 @@ struct FitOptions {
 // stood. Refuses with CANCELLED; the model then is as the last complete step left it.
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress, const std::atomic<int32_t> *cancel);
 
-std::vector<double> evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
+Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
 
 // All outputs for all rows, one after the other.
 std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const std::atomic<int32_t> *cancel);

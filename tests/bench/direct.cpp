@@ -39,7 +39,7 @@ Direct::Value Direct::value(std::vector<int64_t> shape, bool trained) {
   return v;
 }
 
-Direct::Weight Direct::weight(const std::string &name) const { return weights_.at(name); }
+Direct::Trained Direct::weight(const std::string &name) const { return weights_.at(name); }
 void Direct::note(const std::string &layer, const std::string &routine) {
   routines_ += (routines_.empty() ? "" : "; ") + layer + ": " + routine;
 }
@@ -48,16 +48,16 @@ Direct::Direct(const Row &row, const Data &data, const Weights &weights, int thr
     : row_(row), data_(data), threads_(threads), training_(training) {
   set_threads(threads);
   size_t total = 0;
-  for (const auto &[name, w] : weights) total += w.size();
+  for (const auto &[name, w] : weights) total += w.values.size();
   all_.resize(total);
   grads_.resize(total);
   m_.resize(total);
   v_.resize(total);
   size_t at = 0;
   for (const auto &[name, w] : weights) {
-    std::copy(w.begin(), w.end(), all_.begin() + static_cast<std::ptrdiff_t>(at));
-    weights_[name] = {all_.data() + at, grads_.data() + at, static_cast<int64_t>(w.size())};
-    at += w.size();
+    std::ranges::copy(w.values, all_.begin() + static_cast<std::ptrdiff_t>(at));
+    weights_[name] = {all_.data() + at, grads_.data() + at, static_cast<int64_t>(w.values.size())};
+    at += w.values.size();
   }
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     Value v{row.inputs[i].shape};
@@ -130,7 +130,7 @@ void Direct::add_layer(const Layer &l) {
         mean_steps_grad(threads, y.grad, x.grad, x.shape[0], x.shape[1], x.shape[2]);
       });
   } else if (l.kind == "Embedding") {
-    Weight w = weight(l.name + "/embeddings");
+    Trained w = weight(l.name + "/embeddings");
     int64_t n = x.elements(), width = Json::parse(l.attributes).at("output_dim");
     std::vector<int64_t> shape = x.shape;
     shape.push_back(width);
@@ -161,7 +161,7 @@ void Direct::activate(const std::string &activation, const Value &y, bool last) 
 void Direct::dense(const Layer &l, const Value &x) {
   Json a = Json::parse(l.attributes);
   std::string activation = a.value("activation", "linear");
-  Weight w = weight(l.name + "/kernel"), b = weight(l.name + "/bias");
+  Trained w = weight(l.name + "/kernel"), b = weight(l.name + "/bias");
   int64_t m = x.rows(), k = x.shape.back(), n = a.at("units");
   std::vector<int64_t> shape = x.shape;
   shape.back() = n;
@@ -186,7 +186,7 @@ void Direct::dense(const Layer &l, const Value &x) {
 void Direct::conv(const Layer &l, const Value &x) {
   Json a = Json::parse(l.attributes);
   std::string activation = a.value("activation", "linear");
-  Weight w = weight(l.name + "/kernel"), b = weight(l.name + "/bias");
+  Trained w = weight(l.name + "/kernel"), b = weight(l.name + "/bias");
   Convolution c{};
   c.n = x.shape[0], c.h = x.shape[1], c.w = x.shape[2], c.c = x.shape[3];
   c.k = a.at("kernel_size"), c.oc = a.at("filters"), c.stride = a.value("strides", 1);
@@ -207,7 +207,7 @@ void Direct::conv(const Layer &l, const Value &x) {
 }
 
 void Direct::lstm(const Layer &l, const Value &x) {
-  Weight w = weight(l.name + "/kernel"), r = weight(l.name + "/recurrent_kernel"), b = weight(l.name + "/bias");
+  Trained w = weight(l.name + "/kernel"), r = weight(l.name + "/recurrent_kernel"), b = weight(l.name + "/bias");
   int64_t h = Json::parse(l.attributes).at("units");
   Value y = values_[l.name] = value({x.shape[0], h}, true);
   auto calls = recurrent({x.shape[1], x.shape[0], x.shape[2], h, x.data, w.data, r.data, b.data, y.data, y.grad, w.grad,

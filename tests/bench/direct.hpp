@@ -34,14 +34,14 @@ class Direct {
     int64_t elements() const;
     int64_t rows() const { return elements() / shape.back(); }
   };
-  struct Weight {
+  struct Trained {
     float *data, *grad;
     int64_t size;
   };
 
   float *buffer(int64_t n);
   Value value(std::vector<int64_t> shape, bool trained);
-  Weight weight(const std::string &name) const;
+  Trained weight(const std::string &name) const;
   void note(const std::string &layer, const std::string &routine);
 
   void add_layer(const Layer &l);
@@ -58,7 +58,7 @@ class Direct {
   bool training_;
   std::vector<std::unique_ptr<std::vector<float>>> buffers_;
   std::vector<float> all_, grads_, m_, v_;  // weights, gradients and slots in one block each
-  std::map<std::string, Weight> weights_;
+  std::map<std::string, Trained> weights_;
   std::map<std::string, Value> values_;
   std::vector<Call> forward_, backward_;  // backward_ in order of the layers: run from the end
   std::string routines_;

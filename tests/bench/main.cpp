@@ -118,9 +118,12 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
     l.creation = cold - median(warm);
   }
   Model ours(row, data, threads, training);
-  Direct floor(row, data, ours.weights(), threads, training);
-  l.routines = floor.routines();
-  l.difference = difference(row, ours, floor, training);
+  std::optional<Direct> floor;
+  if (row.floor) {
+    floor.emplace(row, data, ours.weights(), threads, training);
+    l.routines = floor->routines();
+    l.difference = difference(row, ours, *floor, training);
+  }
   if (o.describe)
     std::printf("%s, %s, %d threads\n%s\n", row.name.c_str(), l.mode.c_str(), threads, ours.describe().c_str());
   if (o.smoke) return l;
@@ -134,13 +137,14 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
   l.other_allocations = static_cast<double>(spent.others) / counted;
   l.arena_bytes = ours.arena_bytes();
 
-  auto direct = [&] { training ? static_cast<void>(floor.step()) : floor.run(); };
-  std::vector<std::function<void()>> sides{[&] { call(ours); }, direct};
+  std::vector<std::function<void()>> sides{[&] { call(ours); }};
+  if (floor) sides.push_back([&] { training ? static_cast<void>(floor->step()) : floor->run(); });
   std::optional<Model> alone;
   if (o.busy) sides.push_back([&, &one = alone.emplace(row, data, 1, training)] { call(one); });
   auto times = measure(sides, o.pace);
-  l.ours = times[0], l.floor = times[1];
-  if (o.busy) l.alone = times[2];
+  l.ours = times[0];
+  if (floor) l.floor = times[1];
+  if (o.busy) l.alone = times.back();
   return l;
 }
 

@@ -1,6 +1,7 @@
 // Builds a row's model, makes a session or a trainer of it, and runs it.
 #include "model.hpp"
 
+#include <chrono>
 #include <random>
 #include <stdexcept>
 
@@ -61,10 +62,18 @@ Owned<dl4_model> build(const Row &row, dl4_context *context) {
     std::vector<dl4_node> from;
     for (const std::string &name : l.inputs) from.push_back(nodes.at(name));
     auto a = attributes(l.attributes);
-    dl4_node n;
-    check(dl4_graph_add(graph.get(), l.kind.c_str(), l.name.c_str(), a.get(), nullptr, from.data(),
-                        static_cast<int64_t>(from.size()), &n, 1));
-    nodes[l.name] = n;
+    Owned<dl4_attrs> call;
+    const bool stateful = l.kind == "LSTM" && from.size() > 1;
+    if (stateful) {
+      call = make<dl4_attrs>(dl4_attrs_create);
+      check(dl4_attrs_set_nodes(call.get(), "initial_state", from.data() + 1, static_cast<int64_t>(from.size()) - 1));
+      from.resize(1);
+    }
+    dl4_node n[3];
+    check(dl4_graph_add(graph.get(), l.kind.c_str(), l.name.c_str(), a.get(), call.get(), from.data(),
+                        static_cast<int64_t>(from.size()), n, stateful ? 3 : 1));
+    nodes[l.name] = n[0];
+    if (stateful) nodes[l.name + "/h"] = n[1], nodes[l.name + "/c"] = n[2];
   }
   for (const std::string &name : row.outputs) out.push_back(nodes.at(name));
   return make<dl4_model>(dl4_graph_build, graph.get(), in.data(), static_cast<int64_t>(in.size()), out.data(),
@@ -97,39 +106,58 @@ Data::Data(const Row &row) {
 }
 
 Model::Model(const Row &row, const Data &data, int threads, bool training) {
+  outputs_ = row.outputs.size();
   context_ = make<dl4_context>(dl4_context_create, attributes("{\"threads\": " + std::to_string(threads) + "}").get());
   model_ = build(row, context_.get());
-  for (int64_t i = 0; i < dl4_model_weight_count(model_.get()); ++i) {
-    const char *name = dl4_model_weight_name(model_.get(), i);
-    auto w = make<dl4_tensor>(dl4_model_get_weight, model_.get(), name);
-    auto *values = static_cast<const float *>(dl4_tensor_data(w.get()));
-    weights_[name].assign(values, values + dl4_tensor_bytes(w.get()) / 4);
-  }
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     const Input &in = row.inputs[i];
     tensors_.push_back(in.ids ? wrap(DL4_INT32, in.shape, data.ids[i]) : wrap(DL4_FLOAT32, in.shape, data.inputs[i]));
     in_.push_back(tensors_.back().get());
   }
+  auto start = std::chrono::steady_clock::now();
+  auto spent = [&start] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   if (!training) {
     session_ = make<dl4_session>(dl4_session_create, model_.get(), nullptr);
-    out_.resize(row.outputs.size());
+    creation_ = spent();
     return;
   }
-  int64_t samples = row.inputs[0].shape[0];
-  bool labelled = row.training.loss.starts_with("sparse");
-  tensors_.push_back(labelled ? wrap(DL4_INT32, {samples}, data.labels)
-                              : wrap(DL4_FLOAT32, {samples, last_units(row)}, data.targets));
+  const std::vector<int64_t> target = target_shape(row);
+  tensors_.push_back(target.size() == 1 ? wrap(DL4_INT32, target, data.labels)
+                                        : wrap(DL4_FLOAT32, target, data.targets));
   target_.push_back(tensors_.back().get());
   std::string how = R"({"optimizer": ")" + row.training.optimizer + R"(", "loss": ")" + row.training.loss + "\"}";
+  start = std::chrono::steady_clock::now();
   trainer_ = make<dl4_trainer>(dl4_trainer_create, model_.get(), attributes(how).get());
+  creation_ = spent();
+}
+
+Weights Model::weights() const {
+  Weights all;
+  for (int64_t i = 0; i < dl4_model_weight_count(model_.get()); ++i) {
+    const char *name = dl4_model_weight_name(model_.get(), i);
+    auto w = make<dl4_tensor>(dl4_model_get_weight, model_.get(), name);
+    auto *dims = dl4_tensor_dims(w.get());
+    auto *values = static_cast<const float *>(dl4_tensor_data(w.get()));
+    all[name] = {{dims, dims + dl4_tensor_rank(w.get())}, {values, values + dl4_tensor_bytes(w.get()) / 4}};
+  }
+  return all;
 }
 
 void Model::run() {
-  bool first = !out_[0];
-  check(dl4_session_run(session_.get(), in_.data(), static_cast<int64_t>(in_.size()), out_.data(),
-                        static_cast<int64_t>(out_.size()), nullptr));
-  if (first)
-    for (dl4_tensor *t : out_) tensors_.emplace_back(t);
+  if (out_.empty()) out_ = new_outputs();
+  run(out_);
+}
+
+void Model::run(std::vector<dl4_tensor *> &out) {
+  check(dl4_session_run(session_.get(), in_.data(), static_cast<int64_t>(in_.size()), out.data(),
+                        static_cast<int64_t>(out.size()), nullptr));
+}
+
+std::vector<dl4_tensor *> Model::new_outputs() {
+  std::vector<dl4_tensor *> out(outputs_);
+  run(out);
+  for (dl4_tensor *t : out) tensors_.emplace_back(t);
+  return out;
 }
 
 double Model::step() {
@@ -154,6 +182,12 @@ int64_t Model::arena_bytes() const {
   const std::string s = describe(), before = ": arena ";
   size_t at = s.find(before);
   return at == std::string::npos ? -1 : std::stoll(s.substr(at + before.size()));
+}
+
+std::vector<int64_t> target_shape(const Row &row) {
+  int64_t samples = row.inputs[0].shape[0];
+  if (row.training.loss.starts_with("sparse")) return {samples};
+  return {samples, last_units(row)};
 }
 
 std::string build_info() {

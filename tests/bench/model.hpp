@@ -32,8 +32,11 @@ struct Data {
   explicit Data(const Row &row);
 };
 
-// Weights by name, as at the start.
-using Weights = std::map<std::string, std::vector<float>>;
+struct Weight {
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+using Weights = std::map<std::string, Weight>;  // by name
 
 class Model {
  public:
@@ -42,7 +45,12 @@ class Model {
   void run();     // a session's run, into the same outputs each time
   double step();  // a trainer's step: the loss
 
-  const Weights &weights() const { return weights_; }
+  // Outputs of the caller's own, for runs of one session from several threads.
+  std::vector<dl4_tensor *> new_outputs();
+  void run(std::vector<dl4_tensor *> &out);
+
+  Weights weights() const;  // as they are now
+  double creation() const { return creation_; }  // seconds: of the session, or of the trainer
   std::span<const float> output(size_t i) const;
   std::string describe() const;  // the session's, or the trainer's, Program and Plan
   int64_t arena_bytes() const;
@@ -54,8 +62,12 @@ class Model {
   Owned<dl4_trainer> trainer_;
   std::vector<Owned<dl4_tensor>> tensors_;
   std::vector<dl4_tensor *> in_, out_, target_;
-  Weights weights_;
+  size_t outputs_ = 0;
+  double creation_ = 0;
 };
+
+// The shape of the targets of a row: labels where the loss is sparse.
+std::vector<int64_t> target_shape(const Row &row);
 
 // What dl4_build_info says.
 std::string build_info();

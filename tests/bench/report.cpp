@@ -24,9 +24,12 @@ std::string format(const char *f, A... a) {
 }
 
 std::string microseconds(const Seconds &s) {
+  if (s.empty()) return "-";  // a row without a floor
   double us = median(s) * 1e6;
   return format(us < 10 ? "%.2f" : us < 1000 ? "%.1f" : "%.0f", us);
 }
+
+std::string times(double ratio) { return std::isnan(ratio) ? "-" : format("%.2f", ratio); }
 
 std::string bytes(int64_t n) {
   if (n < 10240) return format("%lld", static_cast<long long>(n));
@@ -75,10 +78,10 @@ std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy
        "| row | mode | threads | libdl4 | +- | direct calls | ratio | own allocations | others | arena bytes | "
        "plan, ms |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   for (const Line &l : lines)
-    s += format("| %s | %s | %d | %s | %.0f %% | %s | %.2f | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(),
+    s += format("| %s | %s | %d | %s | %.0f %% | %s | %s | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(),
                 l.mode.c_str(), l.threads, microseconds(l.ours).c_str(), 100 * spread(l.ours),
-                microseconds(l.floor).c_str(), ratio(l.ours, l.floor), l.own_allocations, l.other_allocations, bytes(l.arena_bytes).c_str(),
-                l.creation * 1e3);
+                microseconds(l.floor).c_str(), times(ratio(l.ours, l.floor)).c_str(), l.own_allocations,
+                l.other_allocations, bytes(l.arena_bytes).c_str(), l.creation * 1e3);
   return s;
 }
 

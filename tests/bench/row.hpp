@@ -13,6 +13,7 @@ struct Input {
   int64_t ids = 0;             // above 0: int32 ids below it, instead of floats
 };
 
+// An LSTM with return_state has three values: "name", "name/h" and "name/c"; its further inputs are the states before.
 struct Layer {
   std::string kind, name;
   std::vector<std::string> inputs;
@@ -32,6 +33,7 @@ struct Row {
   bool runs = true;              // time inference
   Training training = {};        // empty: no training step is timed
   std::vector<int> threads = {1, 2};
+  bool floor = true;             // there are direct calls that do its work
 
   bool trains() const { return !training.optimizer.empty(); }
 };

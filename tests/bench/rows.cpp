@@ -55,7 +55,7 @@ Row lenet(int64_t b, bool train) {
            {"Dense", "out", {"dense2"}, units(10, softmax)}},
           {"out"}, true, train ? Training{"Adam", "sparse_categorical_crossentropy"} : Training{}};
 }
-Row dqn(int64_t b) {
+Row dqn(int64_t b, bool train) {
   return {batch("DQN Atari", b), {{"x", {b, 84, 84, 4}}},
           {{"Conv2D", "conv1", {"x"}, conv(32, 8, 4, relu)},
            {"Conv2D", "conv2", {"conv1"}, conv(64, 4, 2, relu)},
@@ -63,11 +63,25 @@ Row dqn(int64_t b) {
            {"Flatten", "flat", {"conv3"}},
            {"Dense", "dense", {"flat"}, units(512, relu)},
            {"Dense", "out", {"dense"}, units(6)}},
-          {"out"}};
+          {"out"}, true, train ? Training{"Adam", "mean_squared_error"} : Training{}};
 }
 Row lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
   return {"LSTM T" + std::to_string(t) + " B" + std::to_string(b) + " H" + std::to_string(hidden),
           {{"x", {b, t, inputs}}}, {{"LSTM", "lstm", {"x"}, units(hidden)}}, {"lstm"}};
+}
+Row one_step(int64_t hidden) {
+  std::string h = std::to_string(hidden);
+  return {"LSTM one step B1 H" + h + " with state", {{"x", {1, 1, hidden}}, {"h", {1, hidden}}, {"c", {1, hidden}}},
+          {{"LSTM", "lstm", {"x", "h", "c"}, units(hidden, R"("return_state": true)")}},
+          {"lstm", "lstm/h", "lstm/c"}, true, {}, {1, 2}, false};
+}
+Row train_lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
+  Row r = lstm(t, b, inputs, hidden);
+  r.name += " + Dense(10)";
+  r.layers.push_back({"Dense", "out", {"lstm"}, units(10, softmax)});
+  r.outputs = {"out"};
+  r.runs = false, r.training = {"Adam", "sparse_categorical_crossentropy"};
+  return r;
 }
 Row dense(int64_t m, int64_t n = 1024) {
   std::string size = std::to_string(n);
@@ -92,9 +106,9 @@ const std::vector<Row> &table() {
       article_lstm(1), article_lstm(4),
       article_attention(1), article_attention(4),
       lenet(1, false), lenet(32, true),
-      dqn(1), dqn(32),
-      lstm(100, 1, 128, 128), lstm(100, 32, 512, 512),
-      dense(1), dense(16), dense(64), dense(512),
+      dqn(1, false), dqn(32, true),
+      lstm(100, 1, 128, 128), lstm(28, 32, 28, 128), lstm(100, 32, 512, 512), one_step(32),
+      dense(1), dense(16), dense(64), dense(512), dense(16, 512),
       one_conv(56, 64, 64, 3), one_conv(14, 256, 256, 3), one_conv(56, 256, 64, 1),
       {"attention T128 D64", {{"q", {1, 128, 64}}, {"v", {1, 128, 64}}, {"k", {1, 128, 64}}},
        {{"Attention", "attention", {"q", "v", "k"}}}, {"attention"}},
@@ -103,9 +117,7 @@ const std::vector<Row> &table() {
         {"Dense", "dense2", {"dense1"}, units(128, relu)},
         {"Dense", "out", {"dense2"}, units(10, softmax)}},
        {"out"}, false, {"Adam", "sparse_categorical_crossentropy"}},
-      {"LSTM T28 B128 H128 + Dense(10)", {{"x", {128, 28, 28}}},
-       {{"LSTM", "lstm", {"x"}, units(128)}, {"Dense", "out", {"lstm"}, units(10, softmax)}},
-       {"out"}, false, {"Adam", "sparse_categorical_crossentropy"}},
+      train_lstm(28, 128, 28, 128), train_lstm(100, 32, 256, 256),
       {"Embedding self-attention B32 T100", {{"tokens", {32, 100}, 1000}},
        {{"Embedding", "embedding", {"tokens"}, R"({"input_dim": 1000, "output_dim": 64})"},
         {"Attention", "attention", {"embedding", "embedding"}},

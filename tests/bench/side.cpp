@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -27,6 +28,13 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Seconds of all threads of this process.
+double processor_time() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
 
 Json describe(const Row &r) {
   Json j = {{"name", r.name}, {"outputs", r.outputs}, {"threads", r.threads}, {"runs", r.runs},
@@ -77,7 +85,7 @@ class Side {
     std::string what = request.at("do");
     if (what == "rows") return rows();
     if (what == "prepare") return prepare(request);
-    if (what == "time") return {{"us", times(request.at("seconds"))}};
+    if (what == "time") return {{"us", times(request.at("seconds"), request.value("cpu", false))}};
     if (what == "latency") return latency(request.at("calls"));
     if (what == "callers") return {{"per_second", throughput(request.at("callers"), request.at("seconds"))}};
     if (what == "memory") return {{"growth", memory("VmHWM") - before_}, {"peak", memory("VmHWM")}};
@@ -146,7 +154,7 @@ class Side {
   void call() { training_ ? static_cast<void>(model_->step()) : model_->run(); }
 
   // Microseconds of a call: means of chunks of about 2 ms. What brings the caches back doesn't count.
-  std::vector<double> times(double seconds) {
+  std::vector<double> times(double seconds, bool cpu) {
     auto warm = Clock::now();
     do call();
     while (since(warm) < 0.01);
@@ -154,8 +162,10 @@ class Side {
     auto start = Clock::now();
     do {
       auto begin = Clock::now();
+      double used = processor_time();
       for (int64_t i = 0; i < chunk_; ++i) call();
-      us.push_back(since(begin) * 1e6 / static_cast<double>(chunk_));
+      double spent = cpu ? processor_time() - used : since(begin);
+      us.push_back(spent * 1e6 / static_cast<double>(chunk_));
     } while (since(start) < seconds);
     return us;
   }

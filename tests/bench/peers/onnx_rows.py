@@ -1,0 +1,120 @@
+"""A row as an ONNX model, for ONNX Runtime and OpenVINO: images as NCHW, an LSTM's steps first."""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+
+def model(row):
+    """The model's bytes, its inputs by name, and read(outputs)."""
+    if row.training:
+        raise NotImplementedError("does not train")
+    nodes, constants, shapes, given, flat = [], [], {}, {}, {}
+
+    def constant(name, value):
+        constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def node(kind, inputs, outputs, **attributes):
+        nodes.append(helper.make_node(kind, inputs, outputs, **attributes))
+
+    steps_first = {la["inputs"][0] for la in row.layers if la["kind"] == "LSTM"}
+    inputs = []
+    for i in row.inputs:
+        name, x = i["name"], row.data[i["name"]]
+        shapes[name] = x.shape
+        if row.images:
+            x = x.transpose(0, 3, 1, 2)
+        elif name in steps_first:
+            x = x.transpose(1, 0, 2)
+        given[name] = np.ascontiguousarray(x)
+        inputs.append(helper.make_tensor_value_info(name, TensorProto.INT32 if i["ids"] else TensorProto.FLOAT, x.shape))
+
+    for layer in row.layers:
+        kind, name, a, x = layer["kind"], layer["name"], layer["attributes"], layer["inputs"]
+        w = {n.split("/")[1]: v for n, v in row.weights.items() if n.startswith(name + "/")}
+        s = shapes[x[0]]
+        activation = a.get("activation", "linear")
+        raw = name if activation == "linear" else name + ":raw"
+        if kind == "Dense":
+            kernel = w["kernel"]
+            if x[0] in flat:  # rows of the kernel stand in the order of NHWC
+                h, wd, c = flat[x[0]]
+                kernel = kernel.reshape(h, wd, c, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
+            k, b = constant(name + ":kernel", kernel), constant(name + ":bias", w["bias"])
+            if len(s) == 2:
+                node("Gemm", [x[0], k, b], [raw])
+            else:
+                node("MatMul", [x[0], k], [name + ":product"])
+                node("Add", [name + ":product", b], [raw])
+            shapes[name] = (*s[:-1], kernel.shape[1])
+        elif kind == "Conv2D":
+            k, stride = a["kernel_size"], a.get("strides", 1)
+            same = a.get("padding") == "same"
+            node("Conv", [x[0], constant(name + ":kernel", w["kernel"].transpose(3, 2, 0, 1)),
+                          constant(name + ":bias", w["bias"])], [raw],
+                 kernel_shape=[k, k], strides=[stride, stride], pads=[k // 2 if same else 0] * 4)
+            shapes[name] = (s[0], *(-(-d // stride) if same else (d - k) // stride + 1 for d in s[1:3]), a["filters"])
+        elif kind == "MaxPooling2D":
+            node("MaxPool", [x[0]], [raw], kernel_shape=[2, 2], strides=[2, 2])
+            shapes[name] = (s[0], s[1] // 2, s[2] // 2, s[3])
+        elif kind == "Flatten":
+            node("Flatten", [x[0]], [raw])
+            if row.images:
+                flat[name] = s[1:]
+            shapes[name] = (s[0], int(np.prod(s[1:])))
+        elif kind == "LSTM":
+            units = a["units"]
+            order = [0, 3, 1, 2]  # Keras: i f c o; ONNX: i o f c
+
+            def gates(m):
+                return m.reshape(*m.shape[:-1], 4, units)[..., order, :].reshape(m.shape)
+
+            ins = [x[0], constant(name + ":kernel", gates(w["kernel"]).T[None]),
+                   constant(name + ":recurrent", gates(w["recurrent_kernel"]).T[None]),
+                   constant(name + ":bias", np.concatenate([gates(w["bias"]), np.zeros_like(w["bias"])])[None])]
+            if len(x) > 1:
+                axis = constant(name + ":axis", np.array([0], np.int64))
+                for state in x[1:]:
+                    node("Unsqueeze", [state, axis], [f"{name}:{state}"])
+                ins += ["", f"{name}:{x[1]}", f"{name}:{x[2]}"]
+            node("LSTM", ins, ["", name + ":h1", name + ":c1"], hidden_size=units)
+            squeeze = constant(name + ":first", np.array([0], np.int64))
+            node("Squeeze", [name + ":h1", squeeze], [raw])
+            if len(x) > 1:
+                node("Identity", [raw], [name + "/h"])
+                node("Squeeze", [name + ":c1", squeeze], [name + "/c"])
+                shapes[name + "/h"] = shapes[name + "/c"] = (s[0], units)
+            shapes[name] = (s[0], units)
+        elif kind == "Add":
+            node("Add", x, [raw])
+            shapes[name] = s
+        elif kind in ("MatMul", "Attention"):
+            key, transposed = (x[1], a.get("transpose_b", False)) if kind == "MatMul" else (x[-1], True)
+            if transposed:
+                node("Transpose", [key], [name + ":key"], perm=[0, 2, 1])
+                key = name + ":key"
+            if kind == "MatMul":
+                node("MatMul", [x[0], key], [raw])
+                shapes[name] = (*s[:2], shapes[x[1]][1 if transposed else 2])
+            else:
+                node("MatMul", [x[0], key], [name + ":score"])
+                node("Softmax", [name + ":score"], [name + ":weights"], axis=-1)
+                node("MatMul", [name + ":weights", x[1]], [raw])
+                shapes[name] = (*s[:2], shapes[x[1]][2])
+        elif kind == "Softmax":
+            node("Softmax", [x[0]], [raw], axis=-1)
+            shapes[name] = s
+        else:
+            raise NotImplementedError(kind)
+        if activation == "relu":
+            node("Relu", [raw], [name])
+        elif activation == "softmax":
+            node("Softmax", [raw], [name], axis=-1)
+    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in row.outputs]
+    graph = helper.make_graph(nodes, "row", inputs, outputs, constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+    def read(values):
+        return [np.asarray(v).transpose(0, 2, 3, 1) if row.images and np.ndim(v) == 4 else np.asarray(v)
+                for v in values]
+
+    return made.SerializeToString(), given, read

@@ -1,0 +1,180 @@
+"""Rows in PyTorch: eager, or through torch.compile (inductor, with constants frozen for inference)."""
+import functools
+
+import protocol  # first: it pins the process
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def tensor(a):
+    return torch.from_numpy(a)
+
+
+class Net(nn.Module):
+    """The layers of a row as PyTorch's users write them: images as NCHW, sequences with time first."""
+
+    def __init__(self, row):
+        super().__init__()
+        self.row, self.mods, self.flat, self.acts = row, nn.ModuleDict(), {}, {}
+        self.logits = row.sparse  # the loss takes the softmax
+        shapes = {name: a.shape for name, a in row.data.items()}
+        for layer in row.layers:
+            kind, name, a = layer["kind"], layer["name"], layer["attributes"]
+            w = {n.split("/")[1]: x for n, x in row.weights.items() if n.startswith(name + "/")}
+            self.acts[name] = a.get("activation", "linear")
+            if kind == "Dense":
+                kernel = w["kernel"]
+                size = self.flat.get(layer["inputs"][0])
+                if size:  # rows of the kernel stand in the order of NHWC
+                    h, wd, c = size
+                    kernel = kernel.reshape(h, wd, c, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
+                m = nn.Linear(*kernel.shape)
+                self.fill(m.weight, kernel.T), self.fill(m.bias, w["bias"])
+            elif kind == "Conv2D":
+                k = w["kernel"]
+                padding = k.shape[0] // 2 if a.get("padding") == "same" else 0
+                m = nn.Conv2d(k.shape[2], k.shape[3], k.shape[0], a.get("strides", 1), padding)
+                self.fill(m.weight, k.transpose(3, 2, 0, 1)), self.fill(m.bias, w["bias"])
+            elif kind == "LSTM":
+                m = nn.LSTM(w["kernel"].shape[0], a["units"])
+                self.fill(m.weight_ih_l0, w["kernel"].T), self.fill(m.weight_hh_l0, w["recurrent_kernel"].T)
+                self.fill(m.bias_ih_l0, w["bias"])
+                nn.init.zeros_(m.bias_hh_l0)
+                m.bias_hh_l0.requires_grad_(False)  # Keras has one bias
+            elif kind == "Embedding":
+                m = nn.Embedding(*w["embeddings"].shape)
+                self.fill(m.weight, w["embeddings"])
+            else:
+                m = None
+            if m is not None:
+                self.mods[name] = m
+            if kind == "Flatten" and row.images:
+                self.flat[name] = shapes[layer["inputs"][0]][1:]
+            shapes[name] = self.shape_after(layer, shapes, w)
+
+    @staticmethod
+    def fill(parameter, value):
+        with torch.no_grad():
+            parameter.copy_(tensor(value.copy()))
+
+    @staticmethod
+    def shape_after(layer, shapes, w):
+        """Of images only, in NHWC: what a Flatten needs to know."""
+        s, a = shapes[layer["inputs"][0]], layer["attributes"]
+        if layer["kind"] == "Conv2D":
+            k, stride = a["kernel_size"], a.get("strides", 1)
+            same = a.get("padding") == "same"
+            return (s[0], *(-(-d // stride) if same else (d - k) // stride + 1 for d in s[1:3]), a["filters"])
+        if layer["kind"] == "MaxPooling2D":
+            return (s[0], s[1] // 2, s[2] // 2, s[3])
+        return s
+
+    def forward(self, *inputs):
+        v = dict(zip((i["name"] for i in self.row.inputs), inputs))
+        for layer in self.row.layers:
+            kind, name = layer["kind"], layer["name"]
+            x = [v[i] for i in layer["inputs"]]
+            if kind == "LSTM":
+                states = tuple(s.unsqueeze(0) for s in x[1:]) or None
+                _, (h, c) = self.mods[name](x[0], states)
+                v[name] = v[name + "/h"] = h[0]
+                v[name + "/c"] = c[0]
+                continue
+            if kind in ("Dense", "Conv2D", "Embedding"):
+                y = self.mods[name](x[0])
+            elif kind == "Flatten":
+                y = torch.flatten(x[0], 1)
+            elif kind == "MaxPooling2D":
+                y = F.max_pool2d(x[0], 2)
+            elif kind == "Add":
+                y = x[0] + x[1]
+            elif kind == "MatMul":
+                y = torch.matmul(x[0], x[1].transpose(1, 2) if layer["attributes"].get("transpose_b") else x[1])
+            elif kind == "Softmax":
+                y = torch.softmax(x[0], -1)
+            elif kind == "Attention":
+                y = F.scaled_dot_product_attention(x[0], x[2] if len(x) > 2 else x[1], x[1], scale=1.0)
+            elif kind == "GlobalAveragePooling1D":
+                y = x[0].mean(1)
+            else:
+                raise NotImplementedError(kind)
+            if self.acts[name] == "relu":
+                y = F.relu(y)
+            elif self.acts[name] == "softmax" and not (self.logits and name == self.row.outputs[0]):
+                y = torch.softmax(y, -1)
+            v[name] = y
+        out = tuple(v[n] for n in self.row.outputs)
+        return out if len(out) > 1 else out[0]
+
+
+def inputs_of(row, channels_last):
+    given = []
+    for i in row.inputs:
+        x = tensor(row.data[i["name"]])
+        if row.images:
+            x = x.permute(0, 3, 1, 2)
+            x = x.contiguous(memory_format=torch.channels_last) if channels_last else x.contiguous()
+        elif any(la["kind"] == "LSTM" and la["inputs"][0] == i["name"] for la in row.layers):
+            x = x.transpose(0, 1).contiguous()
+        given.append(x.long() if i["ids"] else x)
+    return given
+
+
+def reader(images):
+    """Outputs as the row has them: images as NHWC."""
+    def read(y):
+        ys = y if isinstance(y, tuple) else (y,)
+        return [(t.permute(0, 2, 3, 1) if images and t.dim() == 4 else t).contiguous().numpy() for t in ys]
+    return read
+
+
+def inference(row, channels_last, compiled):
+    net, given = Net(row).eval(), inputs_of(row, channels_last)
+    if channels_last:
+        net = net.to(memory_format=torch.channels_last)
+    run = torch.compile(net, options={"freezing": True}, dynamic=False) if compiled else net
+    mode = torch.no_grad if compiled else torch.inference_mode  # constants are frozen under no_grad
+
+    def call():
+        with mode():
+            return run(*given)
+
+    return call, reader(row.images)
+
+
+def training(row, channels_last, compiled):
+    net, given = Net(row).train(), inputs_of(row, channels_last)
+    if channels_last:
+        net = net.to(memory_format=torch.channels_last)
+    target = tensor(row.target)
+    target = target.long() if row.sparse else target
+    loss_of = F.cross_entropy if row.sparse else F.mse_loss
+    weights = [p for p in net.parameters() if p.requires_grad]
+    if row.training["optimizer"] == "Adam":
+        optimizer = torch.optim.Adam(weights, lr=1e-3, eps=1e-7, fused=True)
+    else:
+        optimizer = torch.optim.SGD(weights, lr=1e-2, fused=True)
+    run = torch.compile(net, dynamic=False) if compiled else net
+
+    def call():
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(run(*given), target)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return call, lambda loss: [loss.detach().numpy()]
+
+
+def serve(compiled):
+    def make(row, threads):
+        torch.set_num_threads(threads)
+        torch._dynamo.reset()
+        side = training if row.training else inference
+        layouts = (False, True) if row.images else (False,)
+        return protocol.faster([functools.partial(side, row, last, compiled) for last in layouts])
+
+    torch.set_num_interop_threads(1)
+    protocol.serve(make, f"PyTorch {torch.__version__}")

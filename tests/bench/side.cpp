@@ -179,7 +179,7 @@ class Side {
       one = since(begin) * 1e6;
     }
     std::ranges::sort(us);
-    auto at = [&](double q) { return us[std::min(us.size() - 1, static_cast<size_t>(q * static_cast<double>(calls)))]; };
+    auto at = [&](double q) { return us[static_cast<size_t>(q * static_cast<double>(calls - 1))]; };
     return {{"p50", at(0.5)}, {"p99", at(0.99)}, {"p99.9", at(0.999)}, {"max", us.back()}};
   }
 

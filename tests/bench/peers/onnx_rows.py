@@ -26,7 +26,8 @@ def model(row):
         elif name in steps_first:
             x = x.transpose(1, 0, 2)
         given[name] = np.ascontiguousarray(x)
-        inputs.append(helper.make_tensor_value_info(name, TensorProto.INT32 if i["ids"] else TensorProto.FLOAT, x.shape))
+        kind = TensorProto.INT32 if i["ids"] else TensorProto.FLOAT
+        inputs.append(helper.make_tensor_value_info(name, kind, x.shape))
 
     for layer in row.layers:
         kind, name, a, x = layer["kind"], layer["name"], layer["attributes"], layer["inputs"]

@@ -148,7 +148,7 @@ class Side:
             call()
             us.append((clock() - begin) * 1e6)
         us.sort()
-        at = {f"p{q}": us[min(calls - 1, int(q / 100 * calls))] for q in (50, 99, 99.9)}
+        at = {f"p{q}": us[int(q / 100 * (calls - 1))] for q in (50, 99, 99.9)}
         return {**at, "max": us[-1]}
 
     def callers(self, callers, seconds, **_):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times every row with libdl4 and with every peer there is, side by side; see ../README.md.
+"""Times every row with libdl4 and with every peer there is, side by side; ../run.sh --peers calls it, see ../README.md.
 
 For each row and number of threads all sides prepare the same model with the same weights, their numbers are compared,
 and then they take turns, round by round, while the others are idle.
@@ -15,6 +15,7 @@ import time
 import extras
 import sides
 import table
+import work
 from sides import Failed, log, ours
 
 
@@ -25,19 +26,20 @@ def parse():
     p.add_argument("--out", required=True, help="folder for table.md and table.json")
     p.add_argument("--python", action="append", default=[], help="an interpreter to look for peers in, repeated; "
                    "default: DL4_PEER_PYTHONS (separated by colons), then this one")
-    p.add_argument("--peers", help="a list with commas; default: all that are found")
+    p.add_argument("--only", help="peers, a list with commas; default: all that are found")
     p.add_argument("--rows", default="", help="only rows with this text in \"name run\" or \"name train\"")
     p.add_argument("--threads", default="1,2")
-    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--seconds", type=float, default=0.1, help="a side's share of a round")
     p.add_argument("--cpu", action="store_true", help="one thread by processor time: for a machine that is not idle")
     p.add_argument("--busy", action="store_true", help="a process spins on the last core; each side also in one thread")
     p.add_argument("--load", action="store_true", help="latencies, calling threads and CPU quota instead of the table")
+    p.add_argument("--page", help="a Markdown file with marks like <!-- peers -->, to write the tables into")
     p.add_argument("--no-extras", action="store_true", help="leave memory, load times and sizes out")
     o = p.parse_args()
     o.python = o.python or [x for x in os.environ.get("DL4_PEER_PYTHONS", "").split(":") if x] or [sys.executable]
     o.threads = [1] if o.cpu else [int(t) for t in o.threads.split(",")]
-    o.names = [n for n in (o.peers.split(",") if o.peers is not None else sides.peers) if n]
+    o.names = [n for n in (o.only.split(",") if o.only is not None else sides.peers) if n]
     for n in o.names:
         if n not in sides.peers:
             p.error(f"no peer {n}: there are {', '.join(sides.peers)}")
@@ -95,7 +97,8 @@ def compare(o, threads, interpreters):
     lines = []
     try:
         for row, training in wanted(group[ours].ask("rows")["rows"], o.rows, threads):
-            line = {"row": row["name"], "mode": "train" if training else "run", "threads": threads}
+            line = {"row": row["name"], "mode": "train" if training else "run", "threads": threads,
+                    "flops": work.flops(row, training)}
             try:
                 ready, line["notes"], facts = prepare(group, row, training, threads)
                 turns = [(name, group[name]) for name in ready]
@@ -142,6 +145,8 @@ def main():
         json.dump(result, f, indent=1)
     with open(os.path.join(o.out, name + ".md"), "w") as f:
         f.write(text)
+    if o.page:
+        table.insert(o.page, name, text)
     print(text)
 
 

@@ -84,22 +84,25 @@ def rows_of(lines):
 
 def against_best(lines):
     threads = sorted({line["threads"] for line in lines})
-    head = ["row", "mode", "reach"]
+    head = ["row", "mode", "Mflop", "reach"]
     for t in threads:
-        head += [f"libdl4, {t} thread{'s' * (t > 1)}", "best peer", "ratio"]
-    out = ["| " + " | ".join(head) + " |", "|---|---|--:|" + "--:|---|--:|" * len(threads)]
+        head += [f"libdl4, {t} thread{'s' * (t > 1)}", "Gflop/s", "best peer", "ratio"]
+    out = ["| " + " | ".join(head) + " |", "|---|---|--:|--:|" + "--:|--:|---|--:|" * len(threads)]
     for (row, mode), by_threads in rows_of(lines).items():
-        wanted = reach_of(next(iter(by_threads.values())))
-        cells = [row, mode, f"{wanted}x" if wanted else "0.5 us"]
+        first = next(iter(by_threads.values()))
+        wanted = reach_of(first)
+        cells = [row, mode, number(first["flops"] / 1e6), f"{wanted}x" if wanted else "0.5 us"]
         for t in threads:
             line = by_threads.get(t)
             if not line or ours not in line["us"]:
-                cells += ["", "", ""]
+                cells += [""] * 4
                 continue
             name, time = best(line)
             r = ratio(line, name) if name else None
             low = wanted is not None and r is not None and r < wanted
-            cells += [number(medians(line)[ours]), f"{title(name)} {number(time)}" if name else "-",
+            mine = medians(line)[ours]
+            cells += [number(mine), f"{line['flops'] / mine / 1e3:.1f}",
+                      f"{title(name)} {number(time)}" if name else "-",
                       "-" if r is None else f"{r:.2f}" + (" (below)" if low else "")]
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out)
@@ -152,23 +155,27 @@ def markdown(result):
            + "; ".join(f"{name} {v}" if name == ours else v for name, v in result["versions"].items()) + "."]
     lines = result.get("lines", [])
     if result["busy"] and "lines" in result:
-        out += ["## With a busy neighbour", "One other process spins on one of the cores. Microseconds of a call in two "
-                "threads; in brackets: times the same side's one-thread time in the same rounds.", busy(lines)]
+        out += ["### With a busy neighbour",
+                "One other process spins on one of the cores. Microseconds of a call in two threads; in brackets: "
+                "times the same side's one-thread time in the same rounds.", busy(lines)]
     elif "lines" in result:
-        out += ["## Against the best peer", f"Microseconds of a call{' (processor time)' * result['cpu']}, medians of {result['rounds']} interleaved rounds; "
-                "ratio: the best peer's time to libdl4's, the median over the rounds.", against_best(lines)]
+        time = "Processor time" if result["cpu"] else "Time"
+        out += ["### Against the best peer",
+                f"{time} of a call in microseconds, medians of {result['rounds']} interleaved rounds; ratio: the best "
+                "peer's time to libdl4's, the median over the rounds. Mflop: the products' arithmetic, and what libdl4 "
+                "does of it in a second.", against_best(lines)]
         for t in sorted({line["threads"] for line in lines}):
-            out += [f"## Every peer, {t} thread{'s' * (t > 1)}",
+            out += [f"### Every peer, {t} thread{'s' * (t > 1)}",
                     "±: half of the rounds lie within this part of the median.", every_peer(lines, t)]
         ready = [(line["row"], line["mode"], *(number(line["ready_ms"][n]) if n in line["ready_ms"] else "-"
                                                for n in [ours, *peers]), number(line["creation_ms"].get(ours)))
                  for line in lines if line["threads"] == min(x["threads"] for x in lines)]
-        out += ["## Creation", "Milliseconds from weights in memory to the first result (once, not a median); last "
+        out += ["### Creation", "Milliseconds from weights in memory to the first result (once, not a median); last "
                 "column: dl4_session_create or dl4_trainer_create alone.",
                 plain(["row", "mode", *(title(n) for n in [ours, *peers]), "create"], ready)]
     if result.get("memory"):
         sides = [ours, *next(iter(result["memory"].values())).keys() - {ours}]
-        out += ["## Memory of training", "Peak resident memory above that of a process which has trained the smallest "
+        out += ["### Memory of training", "Peak resident memory above that of a process which has trained the smallest "
                 "row already, and in brackets of the whole process, in MB; a fresh process for each; one thread.",
                 plain(["row", *(title(n) for n in sides), "ratio"],
                       [(row, *(f"{megabytes(by[n]['growth'])} ({megabytes(by[n]['peak'])})" if n in by else "-"
@@ -176,7 +183,7 @@ def markdown(result):
                         f"{by[ours]['growth'] / by['torch']['growth']:.2f}" if by.get("torch") and
                         by["torch"]["growth"] > 0 else "-") for row, by in result["memory"].items()])]
     if result.get("start"):
-        out += ["## Load and size", "Loading in a fresh process (dlopen; of a peer: import), median of five; bytes of "
+        out += ["### Load and size", "Loading in a fresh process (dlopen; of a peer: import), median of five; bytes of "
                 "the stripped library (of a peer: of its package), and of the libraries it loads beside the C and C++ "
                 "ones.", plain(["what", "load, ms", "MB", "others, MB"],
                                [(s["what"], number(s["ms"]), megabytes(s["bytes"]),
@@ -187,21 +194,22 @@ def markdown(result):
 
 
 def load(result):
-    out = ["## Latency", "Microseconds over so many calls in one thread.",
+    out = ["### Latency", "Microseconds over so many calls in one thread.",
            plain(["row", "side", "calls", "p50", "p99", "p99.9", "max"],
                  [(x["row"], title(x["side"]), x["calls"], *(number(x[k]) for k in ("p50", "p99", "p99.9", "max")))
                   for x in result["latency"]])]
     counts = sorted({int(n) for x in result["callers"] for n in x["per_second"]})
-    out += ["## Calling threads", "Calls per second of all threads on one session. Worst: the least from two callers "
+    out += ["### Calling threads", "Calls per second of all threads on one session. Worst: the least from two callers "
             "up, to the best.", plain(["row", "side", *map(str, counts), "worst"],
                                       [(x["row"], title(x["side"]), *(f"{x['per_second'][str(n)]:.0f}" if str(n) in
                                         x["per_second"] else "-" for n in counts),
                                         f"{worst(x['per_second']):.2f}") for x in result["callers"]])]
     if isinstance(result["quota"], str):
-        out += ["## Half a core", result["quota"]]
+        out += ["### Half a core", result["quota"]]
     else:
-        out += ["## Half a core", "A CPU quota of 50 ms in 100 ms. Microseconds of a call, mean over two seconds; free: "
-                "in one thread without the quota. With half a core 2.0 is what is due.",
+        out += ["### Half a core",
+                "A CPU quota of 50 ms in 100 ms. Microseconds of a call, mean over two seconds; free: in one thread "
+                "without the quota. With half a core 2.0 is what is due.",
                 plain(["row", "side", "free", "1 thread", "times", "2 threads", "times"],
                       [(x["row"], title(x["side"]), number(x["free"]), number(x["1"]), f"{x['1'] / x['free']:.2f}",
                         number(x["2"]), f"{x['2'] / x['free']:.2f}") for x in result["quota"]])]
@@ -211,3 +219,15 @@ def load(result):
 def worst(per_second):
     several = [v for n, v in per_second.items() if int(n) > 1]
     return min(several) / max(per_second.values()) if several else 1.0
+
+
+def insert(path, name, text):
+    """Puts the text between the marks <!-- name --> and <!-- end of name --> of a page."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    with open(path) as f:
+        page = f.read()
+    if begin not in page or end not in page:
+        raise SystemExit(f"{path} has no mark {begin}")
+    head, rest = page.split(begin, 1)
+    with open(path, "w") as f:
+        f.write(f"{head}{begin}\n{text}{end}{rest.split(end, 1)[1]}")

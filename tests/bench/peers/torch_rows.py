@@ -1,5 +1,7 @@
 """Rows in PyTorch: eager, or through torch.compile (inductor, with constants frozen for inference)."""
 import functools
+import itertools
+import math
 
 import protocol  # first: it pins the process
 
@@ -157,8 +159,11 @@ def training(row, channels_last, compiled):
     else:
         optimizer = torch.optim.SGD(weights, lr=1e-2, fused=True)
     run = torch.compile(net, dynamic=False) if compiled else net
+    group, steps = optimizer.param_groups[0], itertools.count(1)
 
     def call():
+        # Keras adds epsilon before the second moment is corrected, PyTorch after.
+        group["eps"] = 1e-7 / math.sqrt(1 - 0.999 ** next(steps))
         optimizer.zero_grad(set_to_none=True)
         loss = loss_of(run(*given), target)
         loss.backward()

@@ -63,7 +63,9 @@ def graph(jit):
         def step(x, y):
             with tf.GradientTape() as tape:
                 loss = loss_of(y, net(x, training=True))
-            optimizer.apply(tape.gradient(loss, net.trainable_variables), net.trainable_variables)
+            # Keras squares the rows of an embedding's gradient before it adds up those of one id: make it dense.
+            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, net.trainable_variables)]
+            optimizer.apply(gradients, net.trainable_variables)
             return loss
 
         return lambda: step(given, target), lambda loss: [loss.numpy()]

@@ -74,17 +74,20 @@ def prepare(group, row, training, threads):
     return ready, notes, facts
 
 
-def rounds(turns, count, seconds, cpu):
-    """turns: (key, side). Microseconds of a call by key, one for each round; the order moves on by one each round."""
+def rounds(turns, starts, anew, o):
+    """turns: (key, side). Microseconds of a call by key, one for each round; the order moves on by one each round.
+    anew() is called at the rounds in starts: a process has its own layout of memory, and there should be several."""
     us = {key: [] for key, _ in turns}
-    for r in range(count):
+    for r in range(o.rounds):
+        if r in starts[1:]:
+            anew()
         for key, side in turns[r % len(turns):] + turns[:r % len(turns)]:
             time.sleep(0.05)  # pools of threads spin for a while after their work
             try:
-                us[key].append(statistics.median(side.ask("time", seconds=seconds, cpu=cpu)["us"]))
+                us[key].append(statistics.median(side.ask("time", seconds=o.seconds, cpu=o.cpu)["us"]))
             except Failed as e:
                 log(f"    {key}: {e}")
-    return {key: values for key, values in us.items() if len(values) == count}
+    return {key: values for key, values in us.items() if len(values) == o.rounds}
 
 
 def compare(o, threads, interpreters):
@@ -108,7 +111,15 @@ def compare(o, threads, interpreters):
             except Failed as e:
                 log(f"{row['name']}: libdl4: {e}")
                 continue
-            line["us"] = rounds(turns, o.rounds, o.seconds, o.cpu)
+            line["starts"] = sorted({o.rounds * i // 3 for i in range(3)})
+
+            def anew():
+                for among, count in ((group, threads), (alone, 1)):
+                    if among:
+                        among[ours].end()
+                        among[ours].ask("prepare", row=row, training=training, threads=count)
+
+            line["us"] = rounds(turns, line["starts"], anew, o)
             for fact in ("ready_ms", "creation_ms", "difference"):
                 line[fact] = {name: f[fact] for name, f in facts.items() if fact in f}
             lines.append(line)

@@ -55,7 +55,7 @@ def slowness(groups):
     for group in groups:
         keys = list(group)
         near = [[median(r) / usual[k, side] for side, r in group[k].items() if (k, side) in usual] for k in keys]
-        found.append({k: median(sum(near[max(0, i - 4):i + 5], []) or [1.0]) for i, k in enumerate(keys)})
+        found.append({k: median(sum(near[max(0, i - 6):i + 7], []) or [1.0]) for i, k in enumerate(keys)})
     return found
 
 

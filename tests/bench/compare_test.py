@@ -20,7 +20,7 @@ def results(seed, factor=1.0, drift=0.0, speed=1.0, count=7, floor=True, peers=F
                 slow = base * speed * (1 + drift * row / rows) * how * (1 + abs(r.gauss(0, luck)))
                 return [slow * (1 + abs(r.gauss(0, 0.015))) * (1.5 if r.random() < 0.02 else 1) for _ in range(count)]
             mine = series(1e-5 * (row + 1), factor, layout)
-            other, third = (series(2e-5 * (row + 1), 1, 0 if peers else 10 * layout) for _ in range(2))
+            other, third = (series(2e-5 * (row + 1), 1, 0 if peers else 5 * layout) for _ in range(2))
             line = {"row": f"row {row}", "mode": "run", "threads": 1}
             if peers:
                 line.update(us={"libdl4": mine, "torch": other, "jax": third, "jax alone": third}, starts=[0])

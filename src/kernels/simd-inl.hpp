@@ -25,26 +25,30 @@ HWY_INLINE V set(float v) { return hn::Set(D(), v); }
 HWY_INLINE V load(const float *p) { return hn::LoadU(D(), p); }
 HWY_INLINE void store(V v, float *p) { hn::StoreU(v, D(), p); }
 
-// The first n < lanes floats, zeros behind.
-HWY_INLINE V load_n(const float *p, int64_t n) {
+// The first n floats, fewer than a vector of d, with zeros behind.
+template <class DX>
+HWY_INLINE hn::Vec<DX> load_n(DX d, const float *p, int64_t n) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  return hn::MaskedLoad(hn::FirstN(D(), static_cast<size_t>(n)), D(), p);
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
 #else
-  HWY_ALIGN float buffer[lanes] = {};
+  HWY_ALIGN float buffer[hn::MaxLanes(DX())] = {};
   std::memcpy(buffer, p, static_cast<size_t>(n) * sizeof(float));
-  return hn::Load(D(), buffer);
+  return hn::Load(d, buffer);
 #endif
 }
+HWY_INLINE V load_n(const float *p, int64_t n) { return load_n(D(), p, n); }
 
-HWY_INLINE void store_n(V v, float *p, int64_t n) {
+template <class DX>
+HWY_INLINE void store_n(DX d, hn::Vec<DX> v, float *p, int64_t n) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(D(), static_cast<size_t>(n)), D(), p);
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
 #else
-  HWY_ALIGN float buffer[lanes];
-  hn::Store(v, D(), buffer);
+  HWY_ALIGN float buffer[hn::MaxLanes(DX())];
+  hn::Store(v, d, buffer);
   std::memcpy(p, buffer, static_cast<size_t>(n) * sizeof(float));
 #endif
 }
+HWY_INLINE void store_n(V v, float *p, int64_t n) { store_n(D(), v, p, n); }
 
 // y[i] = f(x[i]).
 template <class F>

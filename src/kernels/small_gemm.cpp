@@ -42,30 +42,37 @@ inline constexpr int64_t panel = 32;
 
 using Product = SmallProduct;
 
+// How a tile finds what it multiplies: B as stored, B in panels that may be read in whole vectors, A stored [k, m].
+enum class Form { plain, panels, a_transposed };
+
 // M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
-// for each other. b may be read in whole vectors if `padded`.
-template <int M, int N, int U, bool partial, bool padded>
+// for each other.
+template <class DX, int M, int N, int U, bool partial, Form form>
 HWY_INLINE void tile(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
-  V sum[U][M][N];
+  using VX = hn::Vec<DX>;
+  const DX dx;
+  constexpr int64_t wide = hn::MaxLanes(DX());
+  const int64_t step_i = form == Form::a_transposed ? 1 : p.lda, step_k = form == Form::a_transposed ? p.lda : 1;
+  VX sum[U][M][N];
   DL4_UNROLL
   for (int u = 0; u < U; ++u) DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(D());
+  for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(dx);
 
   auto step = [&](int u, int64_t k) HWY_ATTR {
-    V row[N];
+    VX row[N];
     DL4_UNROLL
     for (int j = 0; j < N; ++j) {
-      const int64_t left = cols - j * lanes;
-      const float *from = b + k * p.ldb + j * lanes;
-      if (!partial || padded || left >= lanes)
-        row[j] = load(from);
+      const int64_t left = cols - j * wide;
+      const float *from = b + k * p.ldb + j * wide;
+      if (!partial || form == Form::panels || left >= wide)
+        row[j] = hn::LoadU(dx, from);
       else
-        row[j] = left > 0 ? load_n(from, left) : hn::Zero(D());
+        row[j] = left > 0 ? load_n(dx, from, left) : hn::Zero(dx);
     }
     DL4_UNROLL
     for (int i = 0; i < M; ++i) {
-      const V v = set(a[i * p.lda + k]);
+      const VX v = hn::Set(dx, a[i * step_i + k * step_k]);
       DL4_UNROLL
       for (int j = 0; j < N; ++j) sum[u][i][j] = hn::MulAdd(v, row[j], sum[u][i][j]);
     }
@@ -80,47 +87,59 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
   for (int j = 0; j < N; ++j) {
-    V v = sum[0][i][j];
+    VX v = sum[0][i][j];
     DL4_UNROLL
     for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-    const int64_t left = cols - j * lanes;
-    const float *add = d + i * p.ldd + j * lanes;
-    float *to = c + i * p.ldc + j * lanes;
-    if (!partial || left >= lanes) {
-      if (d) v = hn::Add(v, load(add));
-      store(v, to);
+    const int64_t left = cols - j * wide;
+    const float *add = d + i * p.ldd + j * wide;
+    float *to = c + i * p.ldc + j * wide;
+    if (!partial || left >= wide) {
+      if (d) v = hn::Add(v, hn::LoadU(dx, add));
+      hn::StoreU(v, dx, to);
     } else if (left > 0) {
-      if (d) v = hn::Add(v, load_n(add, left));
-      store_n(v, to, left);
+      if (d) v = hn::Add(v, load_n(dx, add, left));
+      store_n(dx, v, to, left);
     }
   }
 }
 
 // Vectors side by side for M rows: as many as the registers hold, within a panel when b is one.
-template <int M, bool padded>
+template <int M, Form form>
 inline constexpr int width = [] {
   const int fits = M * 4 + 5 <= registers ? 4 : 2;
-  return padded ? std::min<int>(fits, panel / lanes) : fits;
+  return form == Form::panels ? std::min<int>(fits, panel / lanes) : fits;
 }();
 
-template <int M, bool padded>
+template <int M, int N, Form form>
 HWY_INLINE void strip(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
-  constexpr int N = width<M, padded>, U = M * N >= 6 ? 1 : M * N >= 3 ? 2 : 4;
-  if (cols >= N * lanes)
-    tile<M, N, U, false, padded>(p, a, b, d, c, cols);
-  else if (N == 4 && cols <= lanes)
-    tile<M, 1, M >= 4 ? 1 : 2, true, padded>(p, a, b, d, c, cols);
-  else
-    tile<M, N, U, true, padded>(p, a, b, d, c, cols);
+  constexpr int U = M * N >= 6 ? 1 : M * N >= 3 ? 2 : 4;
+  if (cols >= N * lanes) return tile<D, M, N, U, false, form>(p, a, b, d, c, cols);
+  if constexpr (N > 1)
+    if (cols <= N / 2 * lanes) return strip<M, N / 2, form>(p, a, b, d, c, cols);
+  tile<D, M, N, U, true, form>(p, a, b, d, c, cols);
 }
 
-template <int M>
+template <int M, Form form>
 void rows(const Product &p, int64_t m, int64_t i) {
   if constexpr (M > 1)
-    if (m < M) return rows<M - 1>(p, m, i);
-  const float *d = p.d ? p.d + i * p.ldd : nullptr;
-  for (int64_t j = 0; j < p.n; j += width<M, false> * lanes)
-    strip<M, false>(p, p.a + i * p.lda, p.b + j, d ? d + j : nullptr, p.c + i * p.ldc + j, p.n - j);
+    if (m < M) return rows<M - 1, form>(p, m, i);
+  const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd : nullptr;
+  constexpr int N = width<M, form>;
+  for (int64_t j = 0; j < p.n; j += N * lanes)
+    strip<M, N, form>(p, a, p.b + j, d ? d + j : nullptr, p.c + i * p.ldc + j, p.n - j);
+}
+
+// The same for so few columns that a vector of DX holds them.
+template <class DX, int M, Form form>
+void narrow_rows(const Product &p, int64_t m, int64_t i) {
+  if constexpr (M > 1)
+    if (m < M) return narrow_rows<DX, M - 1, form>(p, m, i);
+  constexpr int U = M >= 6 ? 1 : M >= 3 ? 2 : 4;
+  const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd : nullptr;
+  if (p.n == static_cast<int64_t>(hn::MaxLanes(DX())))
+    tile<DX, M, 1, U, false, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
+  else
+    tile<DX, M, 1, U, true, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
 }
 
 template <int M>
@@ -129,17 +148,19 @@ void packed_rows(const Product &p, int64_t m, int64_t i, int64_t j) {
     if (m < M) return packed_rows<M - 1>(p, m, i, j);
   const int64_t end = HWY_MIN(p.n, j + panel);
   const float *a = p.a + i * p.lda, *b = p.b + j * p.k, *d = p.d ? p.d + i * p.ldd : nullptr;
-  for (int64_t at = j; at < end; at += width<M, true> * lanes)
-    strip<M, true>(p, a, b + (at - j), d ? d + at : nullptr, p.c + i * p.ldc + at, end - at);
+  constexpr int N = width<M, Form::panels>;
+  for (int64_t at = j; at < end; at += N * lanes)
+    strip<M, N, Form::panels>(p, a, b + (at - j), d ? d + at : nullptr, p.c + i * p.ldc + at, end - at);
 }
 
 // body(rows, first row) for blocks of rows as even as can be.
 template <class Body>
 HWY_INLINE void row_blocks(int64_t m, const Body &body) {
-  const int64_t count = (m + max_rows - 1) / max_rows;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t begin = m * i / count, end = m * (i + 1) / count;
-    body(end - begin, begin);
+  const int64_t count = (m + max_rows - 1) / max_rows, even = count ? m / count : 0, longer = m - even * count;
+  for (int64_t n = 0, i = 0; n < count; ++n) {
+    const int64_t size = even + (n < longer);
+    body(size, i);
+    i += size;
   }
 }
 
@@ -209,19 +230,47 @@ template <int M>
 HWY_INLINE void dot_rows(const Product &p, int64_t i) {
   int64_t j = 0;
   for (; j + 4 <= p.n; j += 4) dots<M, 4>(p, i, j);
-  for (; j < p.n; ++j) dots<M, 1>(p, i, j);
+  if (p.n - j == 3) dots<M, 3>(p, i, j);
+  if (p.n - j == 2) dots<M, 2>(p, i, j);
+  if (p.n - j == 1) dots<M, 1>(p, i, j);
+}
+
+template <Form form>
+HWY_INLINE void all_rows(const Product &p) {
+  row_blocks(p.m, [&](int64_t m, int64_t i) HWY_ATTR {
+    if constexpr (lanes > 4)
+      if (p.n <= 4) return narrow_rows<hn::CappedTag<float, 4>, max_rows, form>(p, m, i);
+    if constexpr (lanes > 8)
+      if (p.n <= 8) return narrow_rows<hn::CappedTag<float, 8>, max_rows, form>(p, m, i);
+    rows<max_rows, form>(p, m, i);
+  });
 }
 
 }  // namespace
 
 void small_all(const Product &p) {
   if (p.m == 1 && p.n >= 4 * lanes && p.n * p.k >= 16384) return one_row(p);
-  row_blocks(p.m, [&](int64_t m, int64_t i) HWY_ATTR { rows<max_rows>(p, m, i); });
+  all_rows<Form::plain>(p);
 }
 
-void transposed_all(const Product &p) {
+// In parts of k that leave what is read of A and B in the cache, and keep sums short.
+void a_transposed_all(const Product &p) {
+  constexpr int64_t chunk = 256;
+  Product part = p;
+  for (int64_t k = 0; k == 0 || k < p.k; k += chunk) {
+    part.k = HWY_MIN(chunk, p.k - k);
+    part.a = p.a + k * p.lda;
+    part.b = p.b + k * p.ldb;
+    if (k > 0) part.d = p.c, part.ldd = p.ldc;
+    all_rows<Form::a_transposed>(part);
+  }
+}
+
+void dot_all(const Product &p) {
+  constexpr int64_t most = registers == 32 ? 4 : 3;
   int64_t i = 0;
-  for (; i + 3 <= p.m; i += 3) dot_rows<3>(p, i);
+  for (; i + most <= p.m; i += most) dot_rows<most>(p, i);
+  if (p.m - i == 3) dot_rows<3>(p, i);
   if (p.m - i == 2) dot_rows<2>(p, i);
   if (p.m - i == 1) dot_rows<1>(p, i);
 }
@@ -236,18 +285,43 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dl4::kernels {
+namespace {
+constexpr int64_t turned_floats = 4096, turned_k = 128;
+}
 HWY_EXPORT(small_all);
-HWY_EXPORT(transposed_all);
+HWY_EXPORT(a_transposed_all);
+HWY_EXPORT(dot_all);
 HWY_EXPORT(packed_all);
 
 void small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                 const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
-  if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(small_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
+  if (m <= 0 || n <= 0) return;
+  if (n == 1 && ldb == 1 && k >= 16) return dot_gemm(m, n, k, a, lda, b, k, d, ldd, c, ldc);
+  HWY_DYNAMIC_DISPATCH(small_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
+}
+
+void small_gemm_at(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+                   const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
+  if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(a_transposed_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
+}
+
+void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+              const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
+  HWY_DYNAMIC_DISPATCH(dot_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
 }
 
 void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                    const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
-  HWY_DYNAMIC_DISPATCH(transposed_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
+  // A column of B is a row of it; a few columns at a time are soon turned when enough rows share them.
+  if (n == 1 && k < 16) return small_gemm(m, n, k, a, lda, b, 1, d, ldd, c, ldc);
+  if (m < 4 || k > turned_k) return dot_gemm(m, n, k, a, lda, b, ldb, d, ldd, c, ldc);
+  alignas(64) float turned[turned_floats];
+  const int64_t step = n * k <= turned_floats ? n : turned_floats / k / 16 * 16;
+  for (int64_t j = 0; j < n; j += step) {
+    const int64_t cols = std::min(step, n - j), dims[2] = {k, cols}, from[2] = {1, ldb}, to[2] = {cols, 1};
+    copy_strided(sizeof(float), 2, dims, b + j * ldb, from, turned, to);
+    small_gemm(m, cols, k, a, lda, turned, cols, d ? d + j : nullptr, ldd, c + j, ldc);
+  }
 }
 
 void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,

@@ -5,6 +5,7 @@
 
 #include "base/tensor.hpp"
 #include "kernels/gemm_cut.hpp"
+#include "kernels/movement.hpp"
 #include "kernels/small_gemm.hpp"
 
 namespace dl4::ops {
@@ -24,7 +25,7 @@ void each_piece(const Gemm &g, const kernels::GemmCut &cut, int64_t slice, const
   kernels::GemmPart p = cut.part_of(g, slice);
   if (p.cols() == 0) return;
   // An epilogue wants its rows still in cache.
-  int64_t most = g.epilogue ? std::max<int64_t>(8, 16384 / p.cols() / 8 * 8) : p.rows();
+  int64_t most = g.epilogue ? std::max<int64_t>(8, 4096 / p.cols() / 8 * 8) : p.rows();
   const float *bias = g.bias ? r.src<float>(2) : nullptr;
   for (int64_t item = p.item0; item < p.item1; ++item) {
     for (int64_t row = p.row0; row < p.row1; row += most) {
@@ -39,37 +40,49 @@ void each_piece(const Gemm &g, const kernels::GemmCut &cut, int64_t slice, const
 }
 
 std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
-  if (g.trans_a) return nullptr;
+  if (g.trans_a && g.trans_b) return nullptr;
   auto cut = cut_own(g, slices);
   return kernels::make_kernel("own gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    auto multiply = g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
+    auto multiply = g.trans_a   ? kernels::small_gemm_at
+                    : g.trans_b ? kernels::small_gemm_bt
+                                : kernels::small_gemm;
     each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
     });
   });
 }
 
-// Panels of a constant right-hand side.
+// A constant right-hand side in panels, or column by column.
 struct Panels final : kernels::Packed {
   Tensor data;
 };
 
+// Are there so few columns that vectors of them would be mostly empty, and are they long enough for dot products?
+bool few_columns(const Gemm &g) { return g.n > 1 && g.n < 8 && g.k >= 64; }
+
 std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b) {
   if (!b || g.trans_a || g.stride_b != 0) return nullptr;
+  bool few = few_columns(g);
   auto make = [&] {
     auto panels = std::make_shared<Panels>();
-    panels->data = make_tensor(DType::f32, {kernels::packed_floats(g.k, g.n)});
+    panels->data = make_tensor(DType::f32, {few ? g.k * g.n : kernels::packed_floats(g.k, g.n)});
     panels->bytes = panels->data.bytes();
-    kernels::pack_b(g.k, g.n, b->data, g.ldb, g.trans_b, panels->data.as<float>());
+    if (few) {
+      int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
+      kernels::copy_strided(sizeof(float), 2, dims, b->data, from, panels->data.as<float>(), to);
+    } else {
+      kernels::pack_b(g.k, g.n, b->data, g.ldb, g.trans_b, panels->data.as<float>());
+    }
     return std::shared_ptr<const kernels::Packed>(panels);
   };
-  std::string format = text("panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
+  std::string format = text(few ? "columns " : "panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
   auto form = b->forms ? b->forms->get(format, make) : make();
   auto cut = cut_own(g, slices);
-  return kernels::make_kernel("own gemm, packed", cut.slices, [g, cut, form](int64_t slice, const Run &r) noexcept {
+  return kernels::make_kernel("own gemm, packed", cut.slices, [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const Panels &>(*form).data.as<float>();
     each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
-      kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
+      if (few) kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
+      else kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
     });
   });
 }
@@ -94,37 +107,50 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
 enum class Best { small, packed, openblas, dnnl };
 
 // Measured on one core of an AVX-512 EPYC (1 MiB L2, oneDNN 2.6.3, OpenBLAS 0.3.21), best of many runs, microseconds of
-// small / packed / OpenBLAS / oneDNN / oneDNN packed for m x n x k; N, T: as stored, transposed.
-//   B constant     1x256x256 NN      2.3    2.4    2.4    2.7    2.8  ours without its 0.3 a call
-//                  32x128x784 NN    55.0   54.6   69.2   55.2   55.4
-//                  1024^3 NN       25124  19501  21829  20433  19373
-//                  2x1024x1024 NN   68.9   52.0    230    133   49.3  a large B and few rows: oneDNN streams better
-//                  64x16x16 NN      0.62   0.65   0.34   0.57   0.58  ours computes 32 columns for 16
-//                  few columns, such as 1x2x8192: panels would be padding for the most part, 16 times the bytes of B
-//   not, NN        64x1024x1024     1266      -   1677   1389      -
-//                  256x1024x1024    6037      -   5544   5040      -  B past the L2 and many rows: oneDNN
-//   not, NT        4x1024x1024       138      -    703    186      -
-//                  4x256x256        10.0      -   4.86    9.9      -
-//                  64x256x256        154      -   89.3   76.7      -
-//   not, TN        64x64x64            -      -   4.59   5.21      -
-//                  784x128x32          -      -   68.4   60.3      -
+// small / packed / OpenBLAS / oneDNN (packed where B is constant) for m x n x k; N, T: as stored, transposed.
+//   B constant     1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
+//                  32x128x784 NN     55.0   54.6   69.2   55.4
+//                  1024^3 NN        25124  19501  21829  19373
+//                  2x1024x1024 NN    68.9   52.0    230   49.3  a large B and few rows: oneDNN streams better
+//                  64x16x16 NN       0.31   0.30   0.35   0.57
+//                  64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part,
+//                  4096x8x3 NN        6.7    8.9    286    6.8  and 1x2x8192 would read 16 times the bytes of B
+//                  4x2x8192 NN        7.8    9.5    4.1   11.0  and vectors of columns would be mostly empty
+//   not, NN        64x1024x1024      1266      -   1677   1389
+//                  256x1024x1024     6037      -   5544   5040  B past the L2 and many rows: oneDNN
+//                  32x10x84          0.76      -   0.82   1.01
+//                  32x2x1000         5.36      -   1.68   9.13
+//   not, NT        4x1024x1024        138      -    703    186
+//                  4x256x256         13.1      -   4.98   10.2
+//                  64x256x256         216      -   89.9   78.0
+//                  128x128x10         3.8      -    4.9    3.8  short rows: ours turns a few at a time
+//                  4x8192x2           7.6      -   10.7   58.6
+//                  128x128x64        19.4      -   22.6   19.4
+//   not, TN        64x64x64          4.66      -   4.62   5.29
+//                  3x8x4096           3.6      -    9.3    9.5
+//                  64x10x128         2.28      -   1.77   3.30  OpenBLAS has the vectors along m
+//                  784x128x32        57.1      -   69.2   60.7
+//                  784x256x128        447      -    507    465
+//                  512x2048x800    103780      -  67853  64509
 Best best(const Gemm &g, bool constant) {
   double work = static_cast<double>(g.batch * g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
-  // Our columns come in panels of 32.
-  bool wasteful = g.m >= 16 && static_cast<double>((g.n + 31) / 32 * 32) >= 1.3 * static_cast<double>(g.n);
+  if (g.trans_a) {
+    if (g.n > 8 && g.n < 13 && g.k >= 64) return Best::openblas;
+    return g.trans_b ? Best::openblas : work >= 1 << 26 ? Best::dnnl : Best::small;
+  }
+  if (constant && few_columns(g)) return Best::packed;
+  if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? Best::small : Best::openblas;
   if (constant) {
-    if (wasteful && !g.trans_b) return g.m >= 256 && g.k <= 16 ? Best::dnnl : Best::openblas;
-    if (g.n <= 8 && g.k >= 256 && !g.trans_b) return Best::openblas;
+    if (g.n <= 8 && g.m > 1 && !g.trans_b) return Best::small;
     return g.m <= 4 && b >= 1 << 19 ? Best::dnnl : Best::packed;
   }
-  if (g.trans_a) return work >= 1 << 19 ? Best::dnnl : Best::openblas;
   if (g.trans_b) {
+    if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Best::small;
     if (g.m == 1) return Best::openblas;
     if (g.m <= 4 && b >= 1 << 18) return Best::small;
     return work >= 1 << 18 ? Best::dnnl : Best::openblas;
   }
-  if (wasteful) return Best::openblas;
   return g.m > 128 && b > 1 << 18 ? Best::dnnl : Best::small;
 }
 

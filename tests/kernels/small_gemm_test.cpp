@@ -12,19 +12,21 @@ enum class Add { nothing, bias, matrix, itself };
 void check(int64_t m, int64_t n, int64_t k, Add add) {
   SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " add " +
                std::to_string(static_cast<int>(add)));
-  const int64_t lda = k + 1, ldb = n + 2, ldt = k + 3, ldc = n + 1;
+  const int64_t lda = k + 1, ldb = n + 2, ldt = k + 3, ldu = m + 2, ldc = n + 1;
   auto matrix = [](int64_t rows, int64_t cols, int64_t ld) { return rows > 0 ? (rows - 1) * ld + cols : 0; };
   Edge<float> a(random_floats(matrix(m, k, lda), -1, 1, 1)), b(random_floats(matrix(k, n, ldb), -1, 1, 2));
-  Edge<float> t(matrix(n, k, ldt)), packed(packed_floats(k, n)), packed_t(packed_floats(k, n));
+  Edge<float> t(matrix(n, k, ldt)), u(matrix(k, m, ldu)), packed(packed_floats(k, n)), packed_t(packed_floats(k, n));
   for (int64_t i = 0; i < k; ++i)
     for (int64_t j = 0; j < n; ++j) t[j * ldt + i] = b[i * ldb + j];
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < k; ++j) u[j * ldu + i] = a[i * lda + j];
   pack_b(k, n, b, ldb, false, packed);
   pack_b(k, n, t, ldt, true, packed_t);
   if (packed.size() > 0) {
     ASSERT_EQ(0, std::memcmp(packed, packed_t, static_cast<size_t>(packed.size()) * sizeof(float)));
   }
   const auto old = random_floats(matrix(m, n, ldc), -1, 1, 3);
-  for (int which = 0; which < 3; ++which) {
+  for (int which = 0; which < 5; ++which) {
     Edge<float> c(old), other(old), bias(random_floats(n, -1, 1, 3));
     const float *d = add == Add::nothing  ? nullptr
                      : add == Add::bias   ? bias.data()
@@ -34,6 +36,8 @@ void check(int64_t m, int64_t n, int64_t k, Add add) {
     if (which == 0) small_gemm(m, n, k, a, lda, b, ldb, d, ldd, c, ldc);
     if (which == 1) small_gemm_bt(m, n, k, a, lda, t, ldt, d, ldd, c, ldc);
     if (which == 2) packed_gemm(m, n, k, a, lda, packed, d, ldd, c, ldc);
+    if (which == 4) dot_gemm(m, n, k, a, lda, t, ldt, d, ldd, c, ldc);
+    if (which == 3) small_gemm_at(m, n, k, u, ldu, b, ldb, d, ldd, c, ldc);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double want = add == Add::nothing ? 0
@@ -61,6 +65,29 @@ TEST(SmallGemm, EveryWidth) {
   on_every_target([] {
     for (int64_t n = 1; n <= 140; ++n)
       for (const int64_t m : {1, 2, 4, 7}) check(m, n, 9, static_cast<Add>((m + n) % 4));
+  });
+}
+
+TEST(SmallGemm, MoreThanOnePart) {
+  on_every_target([] {
+    for (const int64_t n : {3, 8, 140})
+      for (const int64_t m : {3, 9})
+        for (const int64_t k : {100, 128, 600}) check(m, n, k, static_cast<Add>((m + n + k) % 4));
+  });
+}
+
+TEST(SmallGemm, OneDenseColumn) {
+  on_every_target([] {
+    for (const int64_t k : {5, 16, 70}) {
+      const int64_t m = 7;
+      Edge<float> a(random_floats(m * k, -1, 1, 1)), b(random_floats(k, -1, 1, 2)), c(m);
+      small_gemm(m, 1, k, a, k, b, 1, nullptr, 0, c, 1);
+      for (int64_t i = 0; i < m; ++i) {
+        double want = 0;
+        for (int64_t q = 0; q < k; ++q) want += static_cast<double>(a[i * k + q]) * static_cast<double>(b[q]);
+        ASSERT_TRUE(near(want, static_cast<double>(c[i]), 1e-5, 1e-6)) << k << " at " << i;
+      }
+    }
   });
 }
 

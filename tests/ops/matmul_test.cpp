@@ -95,7 +95,7 @@ TEST(MatMul, FreeSizes) {
 }
 
 TEST(MatMul, Large) {
-  for (Case c : {matmul_case({65, 129}, {129, 200}, {}, true), matmul_case({1, 300}, {300, 515}, {}, true),
+  for (Case c : {matmul_case({65, 129}, {129, 200}, {}, true), matmul_case({300, 9}, {300, 40}, {true, false}), matmul_case({1, 300}, {300, 515}, {}, true),
                  matmul_case({129, 65}, {200, 129}, {true, true}), matmul_case({4, 40, 33}, {4, 33, 50})}) {
     c.gradient = false;
     check(c);

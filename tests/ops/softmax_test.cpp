@@ -83,6 +83,12 @@ TEST(Softmax, LargeNumbers) {
         tensor<float>({3}, {0.5f, 0, 0.5f}));
 }
 
+TEST(Softmax, OneElementIsOneUnlessItIsNoNumber) {
+  check([](Emit &e, const auto &v) { return softmax(e, v[0]); },
+        {tensor<float>({5, 1}, {3, -1e30f, NAN, INFINITY, -INFINITY})},
+        tensor<float>({5, 1}, {1, 1, NAN, NAN, NAN}));
+}
+
 TEST(Softmax, Refuses) {
   for (const Case &c : cases) {
     auto build = [&](Emit &e, const auto &v) { return c.emit(e, v[0], -1); };

@@ -53,6 +53,19 @@ HWY_INLINE V exp(V x) {
   return hn::IfThenElse(hn::Lt(x, set(-104.0f)), hn::Zero(D()), y);
 }
 
+// exp(x) for x <= 0, such as weights against the largest; below the least normal number it is 0.
+HWY_INLINE V exp_negative(V x) {
+  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, kept in the lowest bits
+  const V log2_e = set(1.44269504088896341f);
+  const V shifted = hn::MulAdd(x, log2_e, shift);
+  const V r = hn::MulSub(x, log2_e, hn::Sub(shifted, shift));
+  const V y = poly(r, 1.5345811929e-4f, 1.3399931384e-3f, 9.6184889587e-3f, 5.5503287766e-2f, 2.4022646891e-1f,
+                   6.9314720574e-1f, 1.0f);  // 2^r
+  const VI n = hn::Add(hn::BitCast(DI(), shifted), hn::Set(DI(), 127));
+  const V scaled = hn::Mul(y, hn::BitCast(D(), hn::ShiftLeft<23>(n)));
+  return hn::IfThenElse(hn::Lt(x, set(-87.33f)), hn::Zero(D()), scaled);
+}
+
 HWY_INLINE V expm1(V x) {
   auto [n, r] = reduce_ln2(x);
   V tail = hn::MulAdd(exp_tail(r), hn::Mul(r, r), r);

@@ -80,6 +80,13 @@ struct MatMul {
 // a (N, M, K) x b (N, K, L) or (K, L) [+ bias (L)] -> (N, M, L); leading axes broadcast.
 Id matmul(Emit &e, Id a, Id b, MatMul how = {}, Id bias = none);
 
+struct AttentionValues {
+  Id y, sum;  // sum (N, T): of exp(score - the largest); 0, and y too, for a query that sees no key
+};
+// softmax(q k^T) v for q (N, T, D), k (N, S, D), v (N, S, W), mask (N, S) bool or none: which keys have a weight;
+// causal: of those up to the query's step. What is masked must be finite all the same.
+AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, bool causal);
+
 enum class Padding { valid, same, causal };
 struct Conv {
   std::array<int64_t, 2> strides{1, 1}, dilation{1, 1};

@@ -26,17 +26,21 @@ struct Attention : ScoredAttention {
     return f.json();
   }
 
+  ops::Id dot_query(Call &c, ops::Id query) const override {
+    if (score_mode != "dot") return ops::none;
+    return use_scale ? ops::mul(c.e, query, c.weight("scale", {}, ones())) : query;
+  }
+
   ops::Id scores(Call &c, ops::Id query, ops::Id key) const override {
-    Of<Initializer> ones = std::static_pointer_cast<const Initializer>(parse("initializer", "Ones"));
-    ops::Id scale = use_scale ? c.weight("scale", {}, ones) : ops::none;
-    if (score_mode == "dot") {
-      ops::Id s = ops::matmul(c.e, query, key, {.transpose_b = true});
-      return use_scale ? ops::mul(c.e, s, scale) : s;
-    }
-    ops::Id weight = c.weight("concat_score_weight", {}, ones), sum = all_pairs(c, query, key);
+    if (ops::Id q = dot_query(c, query); q != ops::none) return ops::matmul(c.e, q, key, {.transpose_b = true});
+    ops::Id scale = use_scale ? c.weight("scale", {}, ones()) : ops::none;
+    ops::Id weight = c.weight("concat_score_weight", {}, ones()), sum = all_pairs(c, query, key);
     if (use_scale) sum = ops::mul(c.e, sum, scale);
     return ops::mul(c.e, weight, ops::reduce(c.e, ops::Reduce::sum, ops::unary(c.e, ops::Unary::tanh, sum), {-1}));
   }
+
+ private:
+  static Of<Initializer> ones() { return std::static_pointer_cast<const Initializer>(parse("initializer", "Ones")); }
 };
 
 }  // namespace

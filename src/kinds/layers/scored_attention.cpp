@@ -1,4 +1,4 @@
-// Attention from scores: masks, softmax, dropout, the weighted sum.
+// Attention from scores: masks, softmax, dropout, the weighted sum. One op where nothing else needs the weights.
 #include "kinds/layers/scored_attention.hpp"
 
 #include <limits>
@@ -49,18 +49,31 @@ std::vector<Symbol> ScoredAttention::call(Call &c) const {
   Id value = where_valid(e, value_mask, c.x(1), 0);
   Id key = inputs == 3 ? where_valid(e, value_mask, c.x(2), 0) : value;
 
-  Id score = scores(c, query, key);
-  Id keep = value_mask == none ? none : ops::expand_dims(e, value_mask, 1);
-  if (c.flag("use_causal_mask", false)) {
-    Id past = ops::causal_mask(e, score);
-    keep = keep == none ? past : ops::binary(e, ops::Binary::logical_and, keep, past);
+  bool causal = c.flag("use_causal_mask", false);
+  Id weights = none, y = none, sees_any = none;
+  bool whole = return_scores || (dropout > 0 && c.training());  // are all weights needed at once?
+  for (Id v : {key, value, value_mask})
+    whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
+  if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {
+    if (dropout > 0) c.host.random_seed(seed);  // as where something is dropped
+    auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, causal);
+    y = sum;
+    if (value_mask != none)
+      sees_any = ops::binary(e, ops::Binary::not_equal, ops::expand_dims(e, of_exps, -1), e.scalar(0));
+  } else {
+    Id score = scores(c, query, key);
+    Id keep = value_mask == none ? none : ops::expand_dims(e, value_mask, 1);
+    if (causal) {
+      Id past = ops::causal_mask(e, score);
+      keep = keep == none ? past : ops::binary(e, ops::Binary::logical_and, keep, past);
+    }
+    // Lower than any other score: no weight, or the same for all where nothing else is left.
+    if (keep != none) score = ops::select(e, keep, score, e.scalar(std::numeric_limits<float>::lowest()));
+    weights = dropped(c, ops::softmax(e, score), dropout, seed);
+    y = ops::matmul(e, weights, value);
+    if (value_mask != none) sees_any = any(e, keep, -1, true);
   }
-  // Lower than any other score: no weight, or the same for all where nothing else is left.
-  if (keep != none) score = ops::select(e, keep, score, e.scalar(std::numeric_limits<float>::lowest()));
-  Id weights = dropped(c, ops::softmax(e, score), dropout, seed);
-  Id y = ops::matmul(e, weights, value);
-  if (value_mask != none)
-    y = ops::select(e, any(e, keep, -1, true), y, ops::reduce(e, ops::Reduce::mean, c.x(1), {1}, true));
+  if (sees_any != none) y = ops::select(e, sees_any, y, ops::reduce(e, ops::Reduce::mean, c.x(1), {1}, true));
   y = where_valid(e, query_mask, y, 0);
   std::vector<Symbol> outputs{{y, query_mask}};
   if (return_scores) outputs.push_back({weights});

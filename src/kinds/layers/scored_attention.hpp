@@ -16,6 +16,8 @@ struct ScoredAttention : Layer {
 
   // query (B, Tq, D), key (B, Tv, D) -> (B, Tq, Tv).
   virtual ops::Id scores(Call &c, ops::Id query, ops::Id key) const = 0;
+  // Where the scores are dot products with the keys: of what, shaped as the query; else none.
+  virtual ops::Id dot_query(Call &, ops::Id /*query*/) const { return ops::none; }
   // (B, Tq, 1, D) + (B, 1, Tv, D), for scores that are sums over D.
   static ops::Id all_pairs(Call &c, ops::Id query, ops::Id key);
 

@@ -1,0 +1,244 @@
+// Attention by blocks of queries: scores lie transposed, a row for each key, so that the softmax works down columns
+// and only queries are ever turned.
+#include "kernels/attention.hpp"
+
+#include <algorithm>
+
+#include "kernels/movement.hpp"
+#include "kernels/small_gemm.hpp"
+
+#ifndef DL4_KERNELS_ATTENTION_WEIGHTS
+#define DL4_KERNELS_ATTENTION_WEIGHTS
+namespace dl4::kernels {
+// The scores of a block: (keys, attention_block), of which `cols` columns are queries.
+struct ScoreBlock {
+  float *s;
+  int64_t keys, cols;
+  const uint8_t *mask;
+  int64_t sees;  // the first query sees keys below this, the next one more; past all keys where it isn't causal
+};
+}  // namespace dl4::kernels
+#endif
+
+#include "kernels/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+// Vectors of columns that are worked on together.
+inline constexpr int64_t across = attention_block / lanes >= 2 ? 2 : 1;
+
+// f(column) for groups of vectors; columns past the last query hold anything.
+template <class F>
+HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
+  for (int64_t j = 0; j < b.cols; j += across * lanes) f(j);
+}
+
+// f(key) for the keys that some query sees, others(key) for masked ones.
+template <class F, class G>
+HWY_INLINE void keys(const ScoreBlock &b, const F &f, const G &others) {
+  if (!b.mask) {
+    for (int64_t i = 0; i < b.keys; ++i) f(i);
+    return;
+  }
+  for (int64_t i = 0; i < b.keys; ++i) {
+    if (b.mask[i])
+      f(i);
+    else
+      others(i);
+  }
+}
+
+// Which of the columns from j on see key i.
+HWY_INLINE auto seen(const ScoreBlock &b, int64_t i, int64_t j) {
+  const VI column = hn::Iota(DI(), static_cast<int32_t>(j));
+  const int64_t first = HWY_MIN(HWY_MAX(i - b.sees, -1), attention_block);
+  return hn::RebindMask(D(), hn::Gt(column, hn::Set(DI(), static_cast<int32_t>(first))));
+}
+HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
+
+}  // namespace
+
+// Scores become exp(score - peak), 0 for what is not seen.
+void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
+  columns(b, [&](int64_t j) HWY_ATTR {
+    V most[across], total[across];
+    for (int64_t a = 0; a < across; ++a) most[a] = set(-infinity), total[a] = hn::Zero(D());
+    keys(
+        b,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < across; ++a) {
+            V x = load(b.s + i * attention_block + j + a * lanes);
+            if (!all_see(b, i)) x = hn::IfThenElse(seen(b, i, j + a * lanes), x, set(-infinity));
+            most[a] = hn::Max(x, most[a]);  // what becomes of a NaN does not matter: the sum will be one
+          }
+        },
+        [](int64_t) {});
+    keys(
+        b,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < across; ++a) {
+            float *at = b.s + i * attention_block + j + a * lanes;
+            V p = exp_negative(hn::Sub(load(at), most[a]));
+            if (!all_see(b, i)) p = hn::IfThenElseZero(seen(b, i, j + a * lanes), p);
+            total[a] = hn::Add(total[a], p);
+            store(p, at);
+          }
+        },
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < across; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+        });
+    for (int64_t a = 0; a < across; ++a) {
+      store(most[a], peak + j + a * lanes);
+      store(total[a], sum + j + a * lanes);
+    }
+  });
+}
+
+// The same weights again, divided by their sum: scores s become weights, and d (what arrives at them) becomes
+// weights * (d - delta), the gradient of the scores.
+void attention_weights_grad(const ScoreBlock &b, const float *peak, const float *inverse, const float *delta,
+                            float *d) {
+  columns(b, [&](int64_t j) HWY_ATTR {
+    keys(
+        b,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < across; ++a) {
+            const int64_t c = j + a * lanes, at = i * attention_block + c;
+            V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), load(peak + c))), load(inverse + c));
+            V g = hn::Mul(p, hn::Sub(load(d + at), load(delta + c)));
+            if (!all_see(b, i)) {
+              p = hn::IfThenElseZero(seen(b, i, c), p);
+              g = hn::IfThenElseZero(seen(b, i, c), g);
+            }
+            store(p, b.s + at);
+            store(g, d + at);
+          }
+        },
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < across; ++a) {
+            store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+            store(hn::Zero(D()), d + i * attention_block + j + a * lanes);
+          }
+        });
+  });
+}
+
+// Each row times its factor.
+void scale_rows(float *y, int64_t rows, int64_t n, const float *factor) {
+  for (int64_t i = 0; i < rows; ++i, y += n) {
+    const V f = set(factor[i]);
+    map(y, y, n, [=](V v) HWY_ATTR { return hn::Mul(v, f); });
+  }
+}
+
+// The sum of a[i] * b[i] for each row.
+void row_dots(const float *x, const float *y, int64_t rows, int64_t n, float *out) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    V s = hn::Zero(D());
+    each(n, [&](int64_t i, auto io) HWY_ATTR { s = hn::MulAdd(io.get(x + i), io.get(y + i), s); });
+    out[r] = sum_lanes(s);
+  }
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(attention_weights);
+HWY_EXPORT(attention_weights_grad);
+HWY_EXPORT(scale_rows);
+HWY_EXPORT(row_dots);
+
+namespace {
+
+constexpr int64_t block = attention_block;
+
+// rows x n, turned: (n, block).
+void turn(const float *x, int64_t rows, int64_t n, float *y) {
+  const int64_t dims[2] = {n, rows}, from[2] = {1, n}, to[2] = {block, 1};
+  copy_strided(sizeof(float), 2, dims, x, from, y, to);
+}
+
+// The keys that queries [t, t + cols) may see.
+int64_t keys_for(const AttentionSizes &s, int64_t t, int64_t cols) {
+  return s.causal ? std::min(s.keys, t + cols) : s.keys;
+}
+
+// From the weights of queries [t, t + cols) to the sum of values. What a causal query doesn't see must not be touched
+// even with weight 0, for it may be NaN.
+void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t t, int64_t cols, const float *v,
+           float *y) {
+  auto sum = [&](int64_t i, int64_t rows, int64_t begin, int64_t end, const float *add) {
+    small_gemm_at(rows, s.width, end - begin, weights + begin * block + i, block, v + begin * s.width, s.width, add,
+                  s.width, y + i * s.width, s.width);
+  };
+  if (!s.causal || t >= keys) return sum(0, cols, 0, keys, nullptr);
+  constexpr int64_t step = 8;
+  for (int64_t i = 0; i < cols; i += step) {
+    const int64_t rows = std::min(step, cols - i), shared = std::min(keys, t + i);
+    sum(i, rows, 0, shared, nullptr);
+    for (int64_t r = i; r < i + rows; ++r) sum(r, 1, shared, std::min(keys, t + r + 1), y + r * s.width);
+  }
+}
+
+}  // namespace
+
+int64_t attention_scratch(const AttentionSizes &s) {
+  return block * (s.depth + s.width + 2 * s.keys + 4);  // q and dy turned, scores and their gradient, facts of a query
+}
+
+void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
+                       float *scratch) noexcept {
+  float *turned = scratch, *scores = turned + block * s.depth, *peak = scores + block * s.keys, *sum = peak + block;
+  for (int64_t t = begin; t < end; t += block) {
+    const int64_t cols = std::min(block, end - t), keys = keys_for(s, t, cols);
+    turn(f.q + t * s.depth, cols, s.depth, turned);
+    small_gemm(keys, cols, s.depth, f.k, s.depth, turned, block, nullptr, 0, scores, block);
+    HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, peak, sum);
+    if (f.peak) std::copy_n(peak, cols, f.peak + t);
+    if (f.sum) std::copy_n(sum, cols, f.sum + t);
+    if (!f.y) continue;
+    float *y = f.y + t * s.width;
+    weigh(s, scores, keys, t, cols, f.v, y);
+    for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] == 0 ? 0 : 1 / sum[i];
+    HWY_DYNAMIC_DISPATCH(scale_rows)(y, cols, s.width, sum);
+  }
+}
+
+void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept {
+  float *q_turned = scratch, *dy_turned = q_turned + block * s.depth, *weights = dy_turned + block * s.width,
+        *diffs = weights + block * s.keys, *peak = diffs + block * s.keys, *inverse = peak + block,
+        *delta = inverse + block;
+  for (int64_t t = 0; t < s.queries; t += block) {
+    const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
+    const float *q = b.q + t * s.depth, *dy = b.dy + t * s.width;
+    turn(q, cols, s.depth, q_turned);
+    turn(dy, cols, s.width, dy_turned);
+    small_gemm(keys, cols, s.depth, b.k, s.depth, q_turned, block, nullptr, 0, weights, block);
+    small_gemm(keys, cols, s.width, b.v, s.width, dy_turned, block, nullptr, 0, diffs, block);
+    std::copy_n(b.peak + t, cols, peak);
+    for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
+    HWY_DYNAMIC_DISPATCH(row_dots)(dy, b.y + t * s.width, cols, s.width, delta);
+    HWY_DYNAMIC_DISPATCH(attention_weights_grad)
+    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, peak, inverse, delta, diffs);
+    if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.width, b.dv, s.width, b.dv, s.width);
+    if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.depth, b.dk, s.depth, b.dk, s.depth);
+    float *dq = b.dq ? b.dq + t * s.depth : nullptr;
+    if (dq) small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.depth, dq, s.depth, dq, s.depth);
+  }
+}
+
+}  // namespace dl4::kernels
+#endif

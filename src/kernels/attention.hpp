@@ -1,0 +1,39 @@
+// Attention, softmax(q k^T) v, a block of queries at a time: no matrix of all scores is kept.
+#pragma once
+
+#include <cstdint>
+
+namespace dl4::kernels {
+
+struct AttentionSizes {
+  int64_t queries, keys, depth, width;  // q (queries, depth), k (keys, depth), v and y (keys or queries, width)
+  bool causal;                          // query t sees keys up to t
+};
+
+// Queries are taken in blocks of so many, counted from the first.
+inline constexpr int64_t attention_block = 32;
+
+// Floats of scratch, for either direction; best aligned to 64 bytes.
+int64_t attention_scratch(const AttentionSizes &s);
+
+// One sequence. A key whose mask is 0 has no weight, but 0 * NaN is NaN: its value must be finite.
+struct AttentionForward {
+  const float *q, *k, *v;
+  const uint8_t *mask;  // (keys), or nullptr
+  float *y;             // nullptr, as peak and sum: not asked for
+  float *peak, *sum;    // (queries): of the scores, and of exp(score - peak). A query that sees no key: y = 0, sum = 0
+};
+// Queries [begin, end), where begin is a multiple of the block.
+void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
+                       float *scratch) noexcept;
+
+// One sequence, all of it. Gradients are added to dq, dk, dv; nullptr: not asked for; the same place for two: their sum.
+struct AttentionBackward {
+  const float *q, *k, *v;
+  const uint8_t *mask;
+  const float *y, *peak, *sum, *dy;
+  float *dq, *dk, *dv;
+};
+void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept;
+
+}  // namespace dl4::kernels

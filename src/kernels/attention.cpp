@@ -30,13 +30,15 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// Vectors of columns that are worked on together.
-inline constexpr int64_t across = attention_block / lanes >= 2 ? 2 : 1;
+template <int64_t n>
+struct Vectors {};
 
-// f(column) for groups of vectors; columns past the last query hold anything.
+// f(column, so many vectors) for the columns, two vectors at a time; those past the last query hold anything.
 template <class F>
 HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
-  for (int64_t j = 0; j < b.cols; j += across * lanes) f(j);
+  int64_t j = 0;
+  for (; b.cols - j > lanes; j += 2 * lanes) f(j, Vectors<2>());
+  if (j < b.cols) f(j, Vectors<1>());
 }
 
 // f(key) for the keys that some query sees, others(key) for masked ones.
@@ -66,14 +68,14 @@ HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
 
 // Scores become exp(score - peak), 0 for what is not seen.
 void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
-  columns(b, [&](int64_t j) HWY_ATTR {
-    V most[across], total[across];
-    for (int64_t a = 0; a < across; ++a) most[a] = set(-infinity), total[a] = hn::Zero(D());
+  columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n], total[n];
+    for (int64_t a = 0; a < n; ++a) most[a] = set(-infinity), total[a] = hn::Zero(D());
     keys(
         b,
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
-          for (int64_t a = 0; a < across; ++a) {
+          for (int64_t a = 0; a < n; ++a) {
             V x = load(b.s + i * attention_block + j + a * lanes);
             if (!all_see(b, i)) x = hn::IfThenElse(seen(b, i, j + a * lanes), x, set(-infinity));
             most[a] = hn::Max(x, most[a]);  // what becomes of a NaN does not matter: the sum will be one
@@ -84,7 +86,7 @@ void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
         b,
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
-          for (int64_t a = 0; a < across; ++a) {
+          for (int64_t a = 0; a < n; ++a) {
             float *at = b.s + i * attention_block + j + a * lanes;
             V p = exp_negative(hn::Sub(load(at), most[a]));
             if (!all_see(b, i)) p = hn::IfThenElseZero(seen(b, i, j + a * lanes), p);
@@ -94,43 +96,59 @@ void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
         },
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
-          for (int64_t a = 0; a < across; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+          for (int64_t a = 0; a < n; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
         });
-    for (int64_t a = 0; a < across; ++a) {
+    for (int64_t a = 0; a < n; ++a) {
       store(most[a], peak + j + a * lanes);
       store(total[a], sum + j + a * lanes);
     }
   });
 }
 
-// The same weights again, divided by their sum: scores s become weights, and d (what arrives at them) becomes
-// weights * (d - delta), the gradient of the scores.
-void attention_weights_grad(const ScoreBlock &b, const float *peak, const float *inverse, const float *delta,
-                            float *d) {
-  columns(b, [&](int64_t j) HWY_ATTR {
+// The same weights again, divided by their sum: scores s become weights, and d, what arrives at them, becomes the
+// gradient of the scores.
+void attention_weights_grad(const ScoreBlock &b, const float *peak, const float *inverse, float *d) {
+  columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n], part[n], mean[n];
+    for (int64_t a = 0; a < n; ++a) {
+      most[a] = load(peak + j + a * lanes);
+      part[a] = load(inverse + j + a * lanes);
+      mean[a] = hn::Zero(D());
+    }
     keys(
         b,
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
-          for (int64_t a = 0; a < across; ++a) {
+          for (int64_t a = 0; a < n; ++a) {
             const int64_t c = j + a * lanes, at = i * attention_block + c;
-            V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), load(peak + c))), load(inverse + c));
-            V g = hn::Mul(p, hn::Sub(load(d + at), load(delta + c)));
+            V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), most[a])), part[a]), g = load(d + at);
             if (!all_see(b, i)) {
               p = hn::IfThenElseZero(seen(b, i, c), p);
               g = hn::IfThenElseZero(seen(b, i, c), g);
             }
+            mean[a] = hn::MulAdd(p, g, mean[a]);
             store(p, b.s + at);
-            store(g, d + at);
           }
         },
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
-          for (int64_t a = 0; a < across; ++a) {
+          for (int64_t a = 0; a < n; ++a) {
             store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
             store(hn::Zero(D()), d + i * attention_block + j + a * lanes);
           }
         });
+    keys(
+        b,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < n; ++a) {
+            const int64_t c = j + a * lanes, at = i * attention_block + c;
+            V g = hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean[a]));
+            if (!all_see(b, i)) g = hn::IfThenElseZero(seen(b, i, c), g);
+            store(g, d + at);
+          }
+        },
+        [](int64_t) {});
   });
 }
 
@@ -142,15 +160,6 @@ void scale_rows(float *y, int64_t rows, int64_t n, const float *factor) {
   }
 }
 
-// The sum of a[i] * b[i] for each row.
-void row_dots(const float *x, const float *y, int64_t rows, int64_t n, float *out) {
-  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
-    V s = hn::Zero(D());
-    each(n, [&](int64_t i, auto io) HWY_ATTR { s = hn::MulAdd(io.get(x + i), io.get(y + i), s); });
-    out[r] = sum_lanes(s);
-  }
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -159,7 +168,6 @@ namespace dl4::kernels {
 HWY_EXPORT(attention_weights);
 HWY_EXPORT(attention_weights_grad);
 HWY_EXPORT(scale_rows);
-HWY_EXPORT(row_dots);
 
 namespace {
 
@@ -196,7 +204,7 @@ void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t 
 }  // namespace
 
 int64_t attention_scratch(const AttentionSizes &s) {
-  return block * (s.depth + s.width + 2 * s.keys + 4);  // q and dy turned, scores and their gradient, facts of a query
+  return block * (s.depth + s.width + 2 * s.keys + 2);  // q and dy turned, scores and their gradient, facts of a query
 }
 
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
@@ -219,8 +227,7 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
 
 void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept {
   float *q_turned = scratch, *dy_turned = q_turned + block * s.depth, *weights = dy_turned + block * s.width,
-        *diffs = weights + block * s.keys, *peak = diffs + block * s.keys, *inverse = peak + block,
-        *delta = inverse + block;
+        *diffs = weights + block * s.keys, *peak = diffs + block * s.keys, *inverse = peak + block;
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
     const float *q = b.q + t * s.depth, *dy = b.dy + t * s.width;
@@ -230,9 +237,8 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     small_gemm(keys, cols, s.width, b.v, s.width, dy_turned, block, nullptr, 0, diffs, block);
     std::copy_n(b.peak + t, cols, peak);
     for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
-    HWY_DYNAMIC_DISPATCH(row_dots)(dy, b.y + t * s.width, cols, s.width, delta);
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
-    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, peak, inverse, delta, diffs);
+    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, peak, inverse, diffs);
     if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.width, b.dv, s.width, b.dv, s.width);
     if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.depth, b.dk, s.depth, b.dk, s.depth);
     float *dq = b.dq ? b.dq + t * s.depth : nullptr;

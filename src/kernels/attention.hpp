@@ -27,11 +27,11 @@ struct AttentionForward {
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
                        float *scratch) noexcept;
 
-// One sequence, all of it. Gradients are added to dq, dk, dv; nullptr: not asked for; the same place for two: their sum.
+// One sequence, all of it. Gradients are added to dq, dk, dv, which may be the same place; nullptr: not asked for.
 struct AttentionBackward {
   const float *q, *k, *v;
   const uint8_t *mask;
-  const float *y, *peak, *sum, *dy;
+  const float *peak, *sum, *dy;
   float *dq, *dk, *dv;
 };
 void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept;

@@ -17,7 +17,7 @@ using kernels::Kernel;
 
 enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
-enum GradSource { grad_y = src_count, grad_peak, grad_sum, grad_dy, grad_count };
+enum GradSource { grad_peak = src_count, grad_sum, grad_dy, grad_count };
 
 AttentionSizes sizes(const Site &site, bool causal) {
   const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
@@ -68,12 +68,12 @@ class AttentionGradOp final : public Op {
             std::fill_n(d[j], size[j], 0.0f);
         }
         auto of = [&](int source, int64_t n) { return item<const float>(r.args, source, i * n); };
-        kernels::attention_backward(
-            s,
-            {of(src_q, size[0]), of(src_k, size[1]), of(src_v, size[2]), item<const uint8_t>(r.args, src_mask, i * s.keys),
-             of(grad_y, s.queries * s.width), of(grad_peak, s.queries), of(grad_sum, s.queries),
-             of(grad_dy, s.queries * s.width), d[0], d[1], d[2]},
-            static_cast<float *>(r.scratch) + slice * scratch);
+        auto *mask = item<const uint8_t>(r.args, src_mask, i * s.keys);
+        kernels::attention_backward(s,
+                                    {of(src_q, size[0]), of(src_k, size[1]), of(src_v, size[2]), mask,
+                                     of(grad_peak, s.queries), of(grad_sum, s.queries),
+                                     of(grad_dy, s.queries * s.width), d[0], d[1], d[2]},
+                                    static_cast<float *>(r.scratch) + slice * scratch);
       }
     };
     return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
@@ -123,8 +123,8 @@ class AttentionOp final : public Op {
     }
     if (count == 0) return;
     auto d = g.e.step(std::make_shared<AttentionGradOp>(causal_, into),
-                      {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask), g.dst(dst_y), g.dst(dst_peak),
-                       g.dst(dst_sum), g.diff_dst(dst_y)});
+                      {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask), g.dst(dst_peak), g.dst(dst_sum),
+                       g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
       int to = into[static_cast<size_t>(i)];
       // A sum is handed over once.
@@ -136,7 +136,8 @@ class AttentionOp final : public Op {
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     AttentionSizes s = sizes(site, causal_);
     const Shape &q = site.src[src_q].shape;
-    int64_t batch = q.elements(0, q.rank() - 2), blocks = (s.queries + kernels::attention_block - 1) / kernels::attention_block;
+    int64_t batch = q.elements(0, q.rank() - 2);
+    int64_t blocks = (s.queries + kernels::attention_block - 1) / kernels::attention_block;
     int64_t slices = site.cutting.slices(checked_mul(batch, blocks), static_cast<double>(batch) * cost(s, 2));
     int64_t scratch = round_up(kernels::attention_scratch(s), 16);
     auto run = [=](int64_t slice, const Run &r) noexcept {

@@ -78,13 +78,14 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
   std::string format = text(few ? "columns " : "panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
   auto form = b->forms ? b->forms->get(format, make) : make();
   auto cut = cut_own(g, slices);
-  return kernels::make_kernel("own gemm, packed", cut.slices, [g, cut, form, few](int64_t slice, const Run &r) noexcept {
+  auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const Panels &>(*form).data.as<float>();
     each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
       if (few) kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
       else kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
     });
-  });
+  };
+  return kernels::make_kernel("own gemm, packed", cut.slices, run);
 }
 
 std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {

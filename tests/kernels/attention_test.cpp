@@ -38,7 +38,9 @@ void check(const AttentionSizes &s, bool masked) {
   const auto w = weights_of(s, q, k, mask);
   std::vector<double> y(static_cast<size_t>(s.queries * s.width)), dq(static_cast<size_t>(s.queries * s.depth)),
       dk(static_cast<size_t>(s.keys * s.depth)), dv(static_cast<size_t>(s.keys * s.width));
-  auto at = [](const auto &x, int64_t i, int64_t n, int64_t j) { return static_cast<double>(x[static_cast<size_t>(i * n + j)]); };
+  auto at = [](const auto &x, int64_t i, int64_t n, int64_t j) {
+    return static_cast<double>(x[static_cast<size_t>(i * n + j)]);
+  };
   for (int64_t t = 0; t < s.queries; ++t) {
     std::vector<double> dw(static_cast<size_t>(s.keys));
     double delta = 0;
@@ -73,12 +75,12 @@ void check(const AttentionSizes &s, bool masked) {
       edv(std::vector<float>(v.size(), 1.0f));
   for (auto *d : {&dq, &dk, &dv})
     for (double &x : *d) x += 1;  // gradients are added
-  attention_backward(s, {eq, ek, ev, m, ey, peak, sum, edy, edq, edk, edv}, scratch);
+  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, edq, edk, edv}, scratch);
   compare("dq", dq, edq);
   compare("dk", dk, edk);
   compare("dv", dv, edv);
   Edge<float> alone(std::vector<float>(k.size(), 1.0f));
-  attention_backward(s, {eq, ek, ev, m, ey, peak, sum, edy, nullptr, alone, nullptr}, scratch);
+  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, nullptr, alone, nullptr}, scratch);
   compare("dk alone", dk, alone);
 }
 

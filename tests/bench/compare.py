@@ -3,9 +3,9 @@
 
     compare.py BEFORE.json[,BEFORE2.json...] AFTER.json[,AFTER2.json...] [--least PERCENT]
 
-Reads what dl4_bench --json and peers/run.py write: the raw rounds. Two things move times although the build is the same:
-- The machine's speed drifts. What else was timed beside libdl4, direct calls or peers, in a row and in those next to it,
-  tells how slow the machine was, and is taken out.
+Reads what dl4_bench --json and peers/run.py write: the raw rounds. Two things move times although the build is one:
+- The machine's speed drifts. What else was timed beside libdl4, direct calls or peers, in a row and in those next to
+  it, tells how slow the machine was, and is taken out.
 - A process lays its memory out as it happens, and a tiny model can be 10 % slower for it as long as that process lives.
   So a result should come from several processes: several files of dl4_bench; peers/run.py starts libdl4 anew by itself.
 A row has changed if

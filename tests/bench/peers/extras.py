@@ -54,7 +54,9 @@ def memory(o, interpreters):
                 side = one(name, o, interpreters, 1, cores)
                 try:
                     for r, f in ((small, first), (row, folder)):
-                        side.ask("prepare", row=r, training=True, threads=1, **({} if name == ours else {"folder": f}))
+                        # Once, as it comes: libdl4 needs no folder, a peer must not leave behind what it tried.
+                        more = {} if name == ours else {"folder": f, "trying": False}
+                        side.ask("prepare", row=r, training=True, threads=1, **more)
                     side.ask("time", seconds=0.05)
                     by_row.setdefault(row["name"], {})[name] = side.ask("memory")
                 except Failed as e:

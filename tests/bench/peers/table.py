@@ -167,21 +167,23 @@ def markdown(result):
         for t in sorted({line["threads"] for line in lines}):
             out += [f"### Every peer, {t} thread{'s' * (t > 1)}",
                     "±: half of the rounds lie within this part of the median.", every_peer(lines, t)]
+        names = [ours] + [n for n in peers if any(n in line["ready_ms"] for line in lines)]
         ready = [(line["row"], line["mode"], *(number(line["ready_ms"][n]) if n in line["ready_ms"] else "-"
-                                               for n in [ours, *peers]), number(line["creation_ms"].get(ours)))
+                                               for n in names), number(line["creation_ms"].get(ours)))
                  for line in lines if line["threads"] == min(x["threads"] for x in lines)]
         out += ["### Creation", "Milliseconds from weights in memory to the first result (once, not a median); last "
                 "column: dl4_session_create or dl4_trainer_create alone.",
-                plain(["row", "mode", *(title(n) for n in [ours, *peers]), "create"], ready)]
+                plain(["row", "mode", *(title(n) for n in names), "create"], ready)]
     if result.get("memory"):
         sides = [ours, *next(iter(result["memory"].values())).keys() - {ours}]
         out += ["### Memory of training", "Peak resident memory above that of a process which has trained the smallest "
-                "row already, and in brackets of the whole process, in MB; a fresh process for each; one thread.",
+                "row already, code left out, and in brackets of the whole process, in MB; a fresh process for each; "
+                "one thread.",
                 plain(["row", *(title(n) for n in sides), "ratio"],
                       [(row, *(f"{megabytes(by[n]['growth'])} ({megabytes(by[n]['peak'])})" if n in by else "-"
                                for n in sides),
                         f"{by[ours]['growth'] / by['torch']['growth']:.2f}" if by.get("torch") and
-                        by["torch"]["growth"] > 0 else "-") for row, by in result["memory"].items()])]
+                        by["torch"]["growth"] > 2 ** 20 else "-") for row, by in result["memory"].items()])]
     if result.get("start"):
         out += ["### Load and size", "Loading in a fresh process (dlopen; of a peer: import), median of five; bytes of "
                 "the stripped library (of a peer: of its package), and of the libraries it loads beside the C and C++ "

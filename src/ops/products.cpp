@@ -108,7 +108,8 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
 enum class Best { small, packed, openblas, dnnl };
 
 // Measured on one core of an AVX-512 EPYC (1 MiB L2, oneDNN 2.6.3, OpenBLAS 0.3.21), best of many runs, microseconds of
-// small / packed / OpenBLAS / oneDNN (packed where B is constant) for m x n x k; N, T: as stored, transposed.
+// small / packed / OpenBLAS / oneDNN (packed where B is constant) for m x n x k; N, T: as stored, transposed. The bench
+// dl4_products measures it again.
 //   B constant     1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
 //                  32x128x784 NN     55.0   54.6   69.2   55.4
 //                  1024^3 NN        25124  19501  21829  19373
@@ -116,13 +117,16 @@ enum class Best { small, packed, openblas, dnnl };
 //                  64x16x16 NN       0.31   0.30   0.35   0.57
 //                  64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part,
 //                  4096x8x3 NN        6.7    8.9    286    6.8  and 1x2x8192 would read 16 times the bytes of B
-//                  4x2x8192 NN        7.8    9.5    4.1   11.0  and vectors of columns would be mostly empty
+//                  4x2x8192 NN        7.8    1.8    4.1   11.0  and vectors of columns would be mostly empty: packed
+//                                                               are whole columns, for dot products
 //   not, NN        64x1024x1024      1266      -   1677   1389
 //                  256x1024x1024     6037      -   5544   5040  B past the L2 and many rows: oneDNN
 //                  32x10x84          0.76      -   0.82   1.01
 //                  32x2x1000         5.36      -   1.68   9.13
 //   not, NT        4x1024x1024        138      -    703    186
-//                  4x256x256         13.1      -   4.98   10.2
+//                  4x256x256          8.2      -   4.98   10.2
+//                  4x384x256         12.5      -   25.4   15.1
+//                  8x512x512         54.3      -   96.7   59.2
 //                  64x256x256         216      -   89.9   78.0
 //                  128x128x10         3.8      -    4.9    3.8  short rows: ours turns a few at a time
 //                  4x8192x2           7.6      -   10.7   58.6
@@ -148,9 +152,8 @@ Best best(const Gemm &g, bool constant) {
   }
   if (g.trans_b) {
     if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Best::small;
-    if (g.m == 1) return Best::openblas;
-    if (g.m <= 4 && b >= 1 << 18) return Best::small;
-    return work >= 1 << 18 ? Best::dnnl : Best::openblas;
+    if (g.m == 1 || work <= 1 << 18) return Best::openblas;
+    return g.m <= 8 && b > 1 << 16 ? Best::small : Best::dnnl;
   }
   return g.m > 128 && b > 1 << 18 ? Best::dnnl : Best::small;
 }

@@ -146,11 +146,12 @@ class AttentionOp final : public Op {
         int64_t i = begin / blocks, first = begin % blocks, last = std::min(blocks, first + end - begin);
         begin += last - first;
         auto of = [&](int at, int64_t n) { return item<float>(r.args, at, i * n); };
+        auto to = [&](Destination at, int64_t n) { return item<float>(r.args, src_count + int{at}, i * n); };
         kernels::attention_forward(
             s,
             {of(src_q, s.queries * s.depth), of(src_k, s.keys * s.depth), of(src_v, s.keys * s.width),
-             item<const uint8_t>(r.args, src_mask, i * s.keys), of(src_count + dst_y, s.queries * s.width),
-             of(src_count + dst_peak, s.queries), of(src_count + dst_sum, s.queries)},
+             item<const uint8_t>(r.args, src_mask, i * s.keys), to(dst_y, s.queries * s.width),
+             to(dst_peak, s.queries), to(dst_sum, s.queries)},
             first * kernels::attention_block, std::min(s.queries, last * kernels::attention_block),
             static_cast<float *>(r.scratch) + slice * scratch);
       }

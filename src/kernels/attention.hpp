@@ -13,8 +13,9 @@ struct AttentionSizes {
 // Queries are taken in blocks of so many, counted from the first.
 inline constexpr int64_t attention_block = 32;
 
-// Floats of scratch, for either direction; best aligned to 64 bytes.
-int64_t attention_scratch(const AttentionSizes &s);
+// Floats of scratch, best aligned to 64 bytes.
+int64_t attention_forward_scratch(const AttentionSizes &s);
+int64_t attention_backward_scratch(const AttentionSizes &s);
 
 // One sequence. A key whose mask is 0 has no weight, but 0 * NaN is NaN: its value must be finite.
 struct AttentionForward {

@@ -55,7 +55,7 @@ class AttentionGradOp final : public Op {
     const Shape &q = site.src[src_q].shape;
     int64_t batch = q.elements(0, q.rank() - 2);
     int64_t slices = site.cutting.slices(batch, static_cast<double>(batch) * cost(s, 5));
-    int64_t scratch = round_up(kernels::attention_scratch(s), 16);
+    int64_t scratch = round_up(kernels::attention_backward_scratch(s), 16);
     std::array<int64_t, 3> size{s.queries * s.depth, s.keys * s.depth, s.keys * s.width};
     auto run = [=, into = into_](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(batch, slices, slice);
@@ -139,7 +139,7 @@ class AttentionOp final : public Op {
     int64_t batch = q.elements(0, q.rank() - 2);
     int64_t blocks = (s.queries + kernels::attention_block - 1) / kernels::attention_block;
     int64_t slices = site.cutting.slices(checked_mul(batch, blocks), static_cast<double>(batch) * cost(s, 2));
-    int64_t scratch = round_up(kernels::attention_scratch(s), 16);
+    int64_t scratch = round_up(kernels::attention_forward_scratch(s), 16);
     auto run = [=](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(batch * blocks, slices, slice);
       while (begin < end) {

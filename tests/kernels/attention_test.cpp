@@ -61,7 +61,8 @@ void check(const AttentionSizes &s, bool masked) {
 
   Edge<float> eq(q), ek(k), ev(v), edy(dy), ey(static_cast<int64_t>(y.size())), peak(s.queries), sum(s.queries);
   Edge<uint8_t> emask(mask);
-  Edge<float> scratch(std::vector<float>(static_cast<size_t>(attention_scratch(s)), nan));
+  Edge<float> scratch(std::vector<float>(static_cast<size_t>(attention_forward_scratch(s)), nan));
+  Edge<float> back(std::vector<float>(static_cast<size_t>(attention_backward_scratch(s)), nan));
   const uint8_t *m = masked ? emask.data() : nullptr;
   // Blocks in any order.
   for (int64_t t = (s.queries - 1) / attention_block * attention_block; t >= 0; t -= attention_block)
@@ -75,12 +76,12 @@ void check(const AttentionSizes &s, bool masked) {
       edv(std::vector<float>(v.size(), 1.0f));
   for (auto *d : {&dq, &dk, &dv})
     for (double &x : *d) x += 1;  // gradients are added
-  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, edq, edk, edv}, scratch);
+  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, edq, edk, edv}, back);
   compare("dq", dq, edq);
   compare("dk", dk, edk);
   compare("dv", dv, edv);
   Edge<float> alone(std::vector<float>(k.size(), 1.0f));
-  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, nullptr, alone, nullptr}, scratch);
+  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, nullptr, alone, nullptr}, back);
   compare("dk alone", dk, alone);
 }
 
@@ -105,7 +106,7 @@ TEST(Attention, WeightsOfEveryScale) {
       values[static_cast<size_t>(i)] = 1;
       float y = nan;
       const AttentionSizes s{1, n, 1, 1, false};
-      std::vector<float> scratch(static_cast<size_t>(attention_scratch(s)));
+      std::vector<float> scratch(static_cast<size_t>(attention_forward_scratch(s)));
       attention_forward(s, {q.data(), keys.data(), values.data(), nullptr, &y, nullptr, nullptr}, 0, 1, scratch.data());
       double sum = 0;
       for (float v : keys) sum += std::exp(value(v));

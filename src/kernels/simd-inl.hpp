@@ -86,16 +86,36 @@ HWY_INLINE void each(int64_t n, const F &f) {
 }
 
 // The larger or smaller one; NaN if either is.
-HWY_INLINE V max_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b); }
-HWY_INLINE V min_nan(V a, V b) { return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b); }
+template <class VX>
+HWY_INLINE VX max_nan(VX a, VX b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+}
+template <class VX>
+HWY_INLINE VX min_nan(VX a, VX b) {
+  return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+}
 
-// In a fixed tree, so that the order does not depend on the library's.
+// All lanes by f, half with half: a fixed tree, so that the order does not depend on the library's.
+template <class DX, class F>
+HWY_INLINE float join_lanes(DX, hn::Vec<DX> v, const F &f) {
+#if HWY_TARGET == HWY_SCALAR
+  static_cast<void>(f);
+  return hn::GetLane(v);
+#else
+  if constexpr (hn::MaxLanes(DX()) > 4) {
+    const hn::Half<DX> half;
+    return join_lanes(half, f(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), f);
+  } else {
+    v = f(v, hn::Shuffle1032(v));
+    return hn::GetLane(f(v, hn::Shuffle2301(v)));
+  }
+#endif
+}
 HWY_INLINE float sum_lanes(V v) {
-  HWY_ALIGN float b[lanes];
-  hn::Store(v, D(), b);
-  for (int64_t half = lanes / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) b[i] += b[i + half];
-  return b[0];
+  return join_lanes(D(), v, [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
+}
+HWY_INLINE float max_lanes(V v) {
+  return join_lanes(D(), v, [](auto a, auto b) HWY_ATTR { return max_nan(a, b); });
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

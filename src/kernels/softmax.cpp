@@ -14,6 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
+HWY_INLINE auto first(int64_t n) { return hn::FirstN(D(), static_cast<size_t>(n)); }
+
 // The same code for a row (lanes = neighbours on the axis, joined at the end) and for columns (lanes = columns).
 struct Columns {
   int64_t axis, row, m;  // m columns, at most a vector of them
@@ -49,12 +51,8 @@ struct Row {
     V r = set(-infinity);
     int64_t a = 0;
     for (; a + lanes <= axis; a += lanes) r = max_nan(r, f(load(x + a)));
-    HWY_ALIGN float b[lanes];
-    hn::Store(r, D(), b);
-    float m = -infinity;
-    for (float v : b) m = m > v || m != m ? m : v;
-    for (; a < axis; ++a) m = m > x[a] || m != m ? m : x[a];
-    return set(m);
+    if (a < axis) r = max_nan(r, hn::IfThenElse(first(axis - a), f(load_n(x + a, axis - a)), set(-infinity)));
+    return set(max_lanes(r));
   }
   template <class F>
   HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
@@ -63,7 +61,7 @@ struct Row {
     for (; a + lanes <= axis; a += lanes) r = hn::Add(r, f(load(x + a), load(x2 + a)));
     if (a < axis) {
       V t = f(load_n(x + a, axis - a), load_n(x2 + a, axis - a));
-      r = hn::Add(r, hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(axis - a)), t));
+      r = hn::Add(r, hn::IfThenElseZero(first(axis - a), t));
     }
     return set(sum_lanes(r));
   }
@@ -88,11 +86,26 @@ HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &bo
 
 const auto same = [](V v) HWY_ATTR { return v; };
 
+// y = f(x, the largest, e = exp(x - largest), the sum of e) for rows that fit into a vector, which never leave it.
+template <class F>
+HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const V v = n == lanes ? load(x) : load_n(x, n), m = set(max_lanes(hn::IfThenElse(first(n), v, set(-infinity))));
+    const V e = exp(hn::Sub(v, m)), result = f(v, m, e, set(sum_lanes(hn::IfThenElseZero(first(n), e))));
+    if (n == lanes)
+      store(result, y);
+    else
+      store_n(result, y, n);
+  }
+}
+
 }  // namespace
 
 void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
   if (axis == 1)  // 1, but of NaN and infinities NaN
     return map(x, y, outer * inner, [](V v) HWY_ATTR { return hn::Add(hn::Sub(v, v), set(1)); });
+  if (inner == 1 && axis <= lanes)
+    return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     const V m = view.max(x + at, same);
     view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); });
@@ -109,6 +122,8 @@ void softmax_grad_all(const float *dy, const float *y, float *dx, int64_t outer,
 }
 
 void log_softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
+  if (inner == 1 && axis <= lanes)
+    return short_rows(x, y, outer, axis, [](V v, V m, V, V sum) HWY_ATTR { return hn::Sub(hn::Sub(v, m), log(sum)); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     const V m = view.max(x + at, same);
     const V s = log(view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); }));

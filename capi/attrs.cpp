@@ -101,7 +101,10 @@ using namespace dl4::capi;
 
 dl4_error *dl4_attrs_create(dl4_attrs **out) {
   clear(out);
-  return guard(__func__, [&] { needed(out, "out") = new dl4_attrs; });
+  return guard(__func__, [&] {
+    auto *&to = needed(out, "out");
+    to = new dl4_attrs;
+  });
 }
 
 dl4_error *dl4_attrs_set_i64(dl4_attrs *a, const char *key, int64_t v) {

@@ -92,7 +92,8 @@ dl4_error *dl4_build_info(dl4_blob **out) {
 dl4_error *dl4_api_description(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
-    needed(out, "out") = make_blob(std::string(dl4_api_json, static_cast<size_t>(dl4_api_json_size)));
+    dl4_blob *&to = needed(out, "out");
+    to = make_blob(std::string(dl4_api_json, static_cast<size_t>(dl4_api_json_size)));
   });
 }
 
@@ -137,5 +138,8 @@ void dl4_release(void *object) {
 
 dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out) {
   clear(out);
-  return guard(__func__, [&] { needed(out, "out") = make_blob(describe_any(object, format)); });
+  return guard(__func__, [&] {
+    dl4_blob *&to = needed(out, "out");
+    to = make_blob(describe_any(object, format));
+  });
 }

@@ -256,7 +256,8 @@ TEST(Hazard10, TheHostIsAsBeforeAfterEveryEntryAndNothingIsPrinted) {
   EXPECT_TRUE(changed.empty()) << changed.size() << " calls, the first: " << changed[0];
   Own<dl4_blob> api;
   ok(dl4_api_description(api.out()));
-  for (const auto &f : nlohmann::json::parse(dl4_blob_data(api)).at("functions"))
+  const auto described = nlohmann::json::parse(dl4_blob_data(api));
+  for (const auto &f : described.at("functions"))
     EXPECT_TRUE(seen.count(f.at("name").get<std::string>())) << f.at("name") << " was not called";
 }
 

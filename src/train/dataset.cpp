@@ -38,6 +38,7 @@ class Tensors final : public Dataset {
   void skip_to(int64_t index) override { next_ = index; }
 
   bool next(Batch &b) override {
+    if (next_ > rows_ / options_.batch_size) return false;  // a checkpoint may name any batch
     int64_t begin = next_ * options_.batch_size, n = std::min(options_.batch_size, rows_ - begin);
     if (n <= 0 || (options_.drop_remainder && n < options_.batch_size)) return false;
     ++next_;

@@ -44,6 +44,7 @@ Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
 }
 
 Json fit(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, const Progress &progress, const std::atomic<int32_t> *cancel) {
+  t.need_weights();
   Dataset *train = &data;
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> parts;
   if (o.validation_split > 0) {

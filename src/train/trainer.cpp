@@ -69,8 +69,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   std::vector<ops::Id> gradients;
   for (size_t i = 0; i < offsets_.size(); ++i)
     if (offsets_[i] >= 0) gradients.push_back(e.input("gradient", DType::f32, model_->weights()[i]->spec.shape));
-  if (gradients.empty()) fail(Code::invalid_argument, "the model has no trainable weight");
-  emit_update(e, e.state("weights", DType::f32, block_.shape), gradients, states);
+  if (!gradients.empty()) emit_update(e, e.state("weights", DType::f32, block_.shape), gradients, states);
   model_->set_in_training(true);
 }
 
@@ -195,10 +194,19 @@ const Sums &Trainer::run(Entry entry, const Batch &b) {
   return sums_;
 }
 
-const Sums &Trainer::step(const Batch &b) { return run(Entry::step, b); }
+void Trainer::need_weights() const {
+  if (block_.elements() == 0) fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
+}
+
+const Sums &Trainer::step(const Batch &b) {
+  need_weights();
+  return run(Entry::step, b);
+}
+
 const Sums &Trainer::evaluate(const Batch &b) { return run(Entry::evaluate, b); }
 
 const Sums &Trainer::accumulate(const Batch &b) {
+  need_weights();
   slot("gradients", DType::f32, block_.shape, 0);
   slot("accumulated", DType::i64, {}, 0);
   return run(Entry::accumulate, b);
@@ -314,8 +322,14 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
     fail(Code::corrupt_file, "the checkpoint's position: ", error.what());
   }
   size_t names = names_.size();
-  if (p.epoch < 0 || p.batch < 0 || p.epochs_seen < 0 || p.sums.total.size() != p.sums.count.size() ||
-      (!p.sums.total.empty() && p.sums.total.size() != names) || !p.history.is_object())
+  auto counted = [](int64_t n) { return n >= 0 && n < int64_t{1} << 53; };
+  bool lists = p.history.is_object();
+  if (lists)
+    for (const Json &list : p.history) lists = lists && list.is_array();
+  for (const auto &[name, t] : slots)
+    if (t.dtype == DType::i64 && !counted(*t.as<int64_t>())) fail(Code::corrupt_file, "the checkpoint's \"", name, "\" is ", *t.as<int64_t>());
+  if (!counted(p.epoch) || !counted(p.batch) || !counted(p.epochs_seen) || p.sums.total.size() != p.sums.count.size() ||
+      (!p.sums.total.empty() && p.sums.total.size() != names) || !lists)
     fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");
 
   own_weights();

@@ -54,6 +54,8 @@ class Trainer {
   const Sums &accumulate(const Batch &b);
   void apply();
   const Sums &evaluate(const Batch &b);
+  // Refuses a model that has no trainable weight.
+  void need_weights() const;
   // The mean gradient of what was accumulated since the last apply; "*" is the flat block.
   Tensor gradient(const std::string &weight) const;
 

@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/fork.hpp"
 
 namespace dl4::capi {
 
@@ -159,7 +159,7 @@ class Gate {
   [[noreturn]] static void refuse(const char *what, bool callback) {
     fail(Code::busy, "the ", what, callback ? " is in use by the caller of this callback" : " is in use by another thread");
   }
-  std::mutex mutex_;
+  Mutex mutex_;
   std::thread::id owner_;
   bool alone_ = false;
   int64_t readers_ = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/float_mode.hpp"
+#include "base/fork.hpp"
 
 namespace dl4 {
 namespace {
@@ -19,13 +20,6 @@ namespace {
 constexpr auto spin_time = std::chrono::microseconds(50);
 constexpr size_t stack_bytes = size_t{1} << 20;
 constexpr uint32_t asleep = uint32_t{1} << 31;  // in Slot::done: the owner waits in the kernel
-
-std::atomic<uint32_t> forks{0};
-
-void count_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  (void)registered;
-}
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -87,7 +81,7 @@ struct Crew::Shared {
   void (*on_start)() noexcept = nullptr;
   std::vector<pthread_t> helpers;
 
-  bool forked() const { return forks.load(std::memory_order_relaxed) != born; }
+  bool forked() const { return forks() != born; }
 
   // Index of an unused slot, now the caller's; -1 when all have owners.
   int take() {
@@ -145,8 +139,7 @@ struct Crew::Shared {
 };
 
 Crew::Crew(int threads, void (*on_start)() noexcept) : shared_(std::make_unique<Shared>()) {
-  count_forks();
-  shared_->born = forks.load(std::memory_order_relaxed);
+  shared_->born = forks();
   shared_->on_start = on_start;
   if (threads < 2) return;
   shared_->helpers.reserve(static_cast<size_t>(threads - 1));

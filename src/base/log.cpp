@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.hpp"
+
 namespace dl4 {
 namespace {
 
@@ -19,6 +21,7 @@ constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::le
 class Sink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   std::vector<std::pair<int, std::string>> take() {
+    NoFork whole;
     std::lock_guard lock(mutex_);
     return std::exchange(kept_, {});
   }
@@ -59,6 +62,7 @@ void Log::set(int32_t min_level, Deliver deliver, void *user) {
 
 void Log::write(Level level, const std::string &message) noexcept {
   if (!takes(level)) return;
+  NoFork whole;  // the sink's lock
   try {
     queue_->logger.log(levels[level], spdlog::string_view_t(message.data(), message.size()));
   } catch (...) {

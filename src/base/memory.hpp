@@ -2,8 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
+#include "base/fork.hpp"
 #include "base/tensor.hpp"
 
 namespace dl4 {
@@ -24,7 +24,7 @@ class Memory {
     Give give;
     void *user;
   };
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const Source> source_;  // null = the system's
   std::atomic<bool> custom_{false};       // without it no lock is taken: a forked child may find it held for ever
 };

@@ -5,8 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "base/fork.hpp"
 
 namespace dl4::kernels {
 
@@ -25,7 +26,7 @@ class PackedForms {
   int64_t bytes() const;  // of the forms alive
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, std::weak_ptr<const Packed>> forms_;
 };
 

@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "kernels/kernel.hpp"
 #include "ops/program.hpp"
 
@@ -39,7 +39,7 @@ class Packs {
   std::shared_ptr<const void> get(const std::string &key, const std::function<std::shared_ptr<const void>()> &make);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, std::shared_ptr<const void>> packs_;
 };
 

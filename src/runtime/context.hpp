@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "base/log.hpp"
 #include "graph/graph.hpp"
 #include "runtime/session.hpp"
@@ -41,7 +41,7 @@ class Context {
 
  private:
   Fields fields_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::shared_ptr<Crew> crew_;
   std::vector<std::weak_ptr<Session>> sessions_;
 };

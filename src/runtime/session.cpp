@@ -62,11 +62,20 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
 
 // One run in flight: arena, bound arguments, kernels' own objects.
 struct Session::Frame {
+  Frame(std::atomic<int64_t> &all, int64_t bytes) : all_(all), bytes_(bytes) { all_.fetch_add(bytes_, std::memory_order_relaxed); }
+  ~Frame() { all_.fetch_sub(bytes_, std::memory_order_relaxed); }
+  Frame(const Frame &) = delete;
+  Frame &operator=(const Frame &) = delete;
+
   Bytes arena;
   std::vector<void *> args;                                    // of all steps, one after the other
   std::vector<std::unique_ptr<kernels::Bound>> bound;          // by step
   std::vector<Bytes> staging;                                  // by input: where a strided one is made contiguous
   kernels::Report report;
+
+ private:
+  std::atomic<int64_t> &all_;
+  const int64_t bytes_;
 };
 
 struct Session::Cached {
@@ -85,30 +94,31 @@ struct Session::Cached {
   std::array<std::atomic<Frame *>, max_idle_frames> idle{};
   std::unique_ptr<StepTime[]> times;
   std::atomic<int64_t> last_used{0};
-  int64_t bytes = 0;                                           // of one frame
 
   ~Cached() { drop_frames(); }
   void drop_frames() {
     for (auto &slot : idle) delete slot.exchange(nullptr);
   }
 
-  std::unique_ptr<Frame> take(const Memory *memory) {
+  std::unique_ptr<Frame> take(const Memory *memory, std::atomic<int64_t> &all) {
     for (auto &slot : idle)
       if (Frame *f = slot.load(std::memory_order_relaxed) ? slot.exchange(nullptr, std::memory_order_acquire) : nullptr)
         return std::unique_ptr<Frame>(f);
-    auto frame = std::make_unique<Frame>();
+    auto frame = std::make_unique<Frame>(all, plan->arena_bytes);
     frame->arena = memory ? memory->allocate(plan->arena_bytes) : allocate(plan->arena_bytes);
     for (const auto &step : plan->steps) {
       for (const auto &place : step.args) frame->args.push_back(address(*frame, place));
       frame->args.push_back(address(*frame, step.scratch));
-      frame->bound.push_back(step.kernel->bind());
     }
+    NoFork whole;  // the libraries below have locks of their own
+    for (const auto &step : plan->steps) frame->bound.push_back(step.kernel->bind());
     frame->staging.resize(key.size());
     return frame;
   }
-  void give_back(std::unique_ptr<Frame> frame) {
+  void give_back(std::unique_ptr<Frame> frame, bool one_is_enough) {
     for (auto &slot : idle) {
       Frame *none = nullptr;
+      if (one_is_enough && &slot != &idle[0]) return;
       if (slot.compare_exchange_strong(none, frame.get(), std::memory_order_release, std::memory_order_relaxed)) {
         (void)frame.release();
         return;
@@ -189,7 +199,6 @@ Session::Use Session::use(std::span<const Shape> inputs) {
       c.first_arg = std::move(first_arg);
       c.outside = std::move(outside);
       c.times = std::move(times);
-      c.bytes = plan->arena_bytes;
       c.plan = std::move(plan);
       c.last_used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
       c.users.fetch_add(1 - changing, std::memory_order_acq_rel);
@@ -208,23 +217,23 @@ Session::Cached &Session::make_room() {
     return c.users.compare_exchange_strong(none, changing, std::memory_order_acq_rel);
   };
   for (;;) {
-    int64_t total = 0;
     Cached *oldest = nullptr, *empty = nullptr;
     for (size_t i = 0; i < max_plans; ++i) {
       Cached &c = plans_[i];
       if (!c.plan) {
         if (!empty) empty = &c;
-      } else {
-        total += c.bytes;
-        if (!oldest || c.last_used.load() < oldest->last_used.load()) oldest = &c;
+      } else if (!oldest || c.last_used.load() < oldest->last_used.load()) {
+        oldest = &c;
       }
     }
-    if (empty && total <= options_.plan_bytes && seize(*empty)) return *empty;
+    bool fits = frame_bytes_.load(std::memory_order_relaxed) <= options_.plan_bytes;
+    if (empty && fits && seize(*empty)) return *empty;
     if (oldest && seize(*oldest)) {
       oldest->drop_frames();
       oldest->plan.reset();
-      oldest->bytes = 0;
-      return *oldest;
+      if (fits || !empty) return *oldest;
+      oldest->users.fetch_sub(changing, std::memory_order_release);
+      continue;
     }
     if (empty && seize(*empty)) return *empty;
   }
@@ -259,7 +268,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, " must be contiguous");
   }
 
-  std::unique_ptr<Frame> frame = cached->take(options_.memory.get());
+  std::unique_ptr<Frame> frame = cached->take(options_.memory.get(), frame_bytes_);
   for (size_t i = 0; i < in.size(); ++i) {
     if (is_contiguous(in[i])) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
@@ -276,7 +285,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   }
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
   execute(*cached, *frame, cancel);
-  cached->give_back(std::move(frame));
+  cached->give_back(std::move(frame), frame_bytes_.load(std::memory_order_relaxed) > options_.plan_bytes);
 }
 
 void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
@@ -337,15 +346,6 @@ std::string Session::describe() {
 void Session::trim() {
   std::lock_guard lock(specialise_);
   for (size_t i = 0; i < max_plans; ++i) plans_[i].drop_frames();
-}
-
-int64_t Session::cached_bytes() {
-  std::lock_guard lock(specialise_);
-  int64_t total = 0;
-  for (size_t i = 0; i < max_plans; ++i) {
-    total += plans_[i].bytes;
-  }
-  return total;
 }
 
 }  // namespace dl4::runtime

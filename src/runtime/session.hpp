@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/crew.hpp"
+#include "base/fork.hpp"
 #include "base/memory.hpp"
 #include "plan/plan.hpp"
 
@@ -29,7 +29,7 @@ struct Options {
   bool constant_states = false;      // no run changes them: kernels may pack them once
   bool fill_nan = false;             // before every run, and guard words are checked after it
   bool profile = false;
-  int64_t plan_bytes = 256 << 20;    // least recently used plans and frames past this are let go
+  int64_t plan_bytes = 256 << 20;    // of idle frames: past it the least recently used plans are let go
 };
 
 // Time of a step, summed over runs.
@@ -60,7 +60,8 @@ class Session {
   std::string describe();
   // Lets idle frames and plans go.
   void trim();
-  int64_t cached_bytes();
+  // What its frames take, idle or in use.
+  int64_t cached_bytes() const { return frame_bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Frame;
@@ -75,7 +76,8 @@ class Session {
   std::vector<Tensor> states_;
   std::shared_ptr<ops::Packs> packs_;
   Options options_;
-  std::mutex specialise_;
+  Mutex specialise_;
+  std::atomic<int64_t> frame_bytes_{0};  // of all frames, idle or in use
   std::unique_ptr<Cached[]> plans_;
   std::atomic<int64_t> clock_{0};
 };

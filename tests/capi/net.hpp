@@ -4,6 +4,7 @@
 #include <dl4/dl4.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ inline void ok(dl4_error *e) {
   EXPECT_EQ(e, nullptr) << dl4_error_message(e);
   dl4_release(e);
 }
+
+// How often to try: `full` when the environment has DL4_FULL_TESTS, as for the test capi/full.
+inline int times(int few, int full) { return std::getenv("DL4_FULL_TESTS") ? full : few; }
 
 // The code of a refusal, and its message.
 struct Refusal {

@@ -166,7 +166,7 @@ TEST(Hazard6, ChildrenForkedWhileOthersPlanMakePlansOfTheirOwn) {
       for (int64_t i = 0; !stop; ++i) wrong += net.rows(1 + (t * 331 + i * 7) % 1000).empty();  // far more sizes than plans are kept
     });
   }
-  const int children = 40;
+  const int children = 15;
   int fine = 0;
   for (int i = 0; i < children; ++i) {
     fine += in_child([&] {

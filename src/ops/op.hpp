@@ -47,7 +47,7 @@ class Packs {
 struct Cutting {
   int threads = 1;
   bool strict = false;  // by the shapes alone
-  double least = 20;    // microseconds of work: below this a slice costs more to hand over than to run
+  double least = 10;    // microseconds of work: below this a slice costs more to hand over than to run
 
   // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;
@@ -63,6 +63,12 @@ struct Site {
   Packs *packs = nullptr;
 
   bool allows(std::string_view kernel) const;
+};
+
+// A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
+struct RowPart {
+  int64_t begin, end;   // elements of the block; may hold less than a row beyond the last one
+  int64_t rows, width;
 };
 
 class Op {
@@ -101,6 +107,12 @@ class Op {
   // What this op is, for such merging: an elementwise function, or a sum of two values.
   virtual bool is_unary(kernels::Unary * /*f*/, std::array<float, 3> * /*param*/) const { return false; }
   virtual bool is_add() const { return false; }
+
+  // The op is scatter_add.
+  virtual bool is_scatter_add() const { return false; }
+  // Of an update of source 0 by a gradient, source 1: the same with these parts left out of the gradient; the ids and
+  // rows of each follow as further sources. nullptr: the op wants all of the gradient.
+  virtual std::shared_ptr<const Op> with_rows(std::vector<RowPart>) const { return nullptr; }
 };
 
 // One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.

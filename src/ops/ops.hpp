@@ -67,6 +67,12 @@ Id sparsemax(Emit &e, Id x, int axis = -1);
 // table (V, N), ids (M), also with other or more axes for M and N -> (M, N). ids of any integer dtype, or float32. An id
 // outside [0, V) is a fault of the run.
 Id gather(Emit &e, Id table, Id ids);
+// Zeros in the shape of the table (V, N) with every row (M, N) added to the row that its id (M) says.
+Id scatter_add(Emit &e, Id rows, Id ids, Id table);
+struct RowSums {
+  Id ids, rows;  // (M) int64: the ids that came, ascending, filled up with V; (M, N): their sums
+};
+RowSums row_sums(Emit &e, Id rows, Id ids, Id table);
 // x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
 // counts as 0.
 Id pick(Emit &e, Id x, Id labels, Id valid = none);

@@ -31,4 +31,80 @@ inline float *take_over(const Run &r, int src, int dst, int64_t begin, int64_t e
   return to;
 }
 
+// The gradient of a block of n elements lacks these parts.
+inline void want_gradient(const char *op, Operands src, std::span<const RowPart> parts, size_t first) {
+  want_float(op, src[1]);
+  Shape expected = src[0].shape;
+  for (const RowPart &p : parts) expected = {expected.elements() - (p.end - p.begin)};
+  same_shape(op, expected, src[1].shape);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    want_type(op, src[first + 2 * i], DType::i64);
+    same_shape(op, src[first + 2 * i].shape.joined({parts[i].width}), src[first + 2 * i + 1].shape);
+  }
+}
+
+// Elements of the gradient, those that come as rows included.
+inline int64_t gradient_elements(const Site &site, std::span<const RowPart> parts) {
+  int64_t n = site.src[1].shape.elements();
+  for (size_t i = 0; i < parts.size(); ++i) n += site.src[site.src.size() - 1 - 2 * i].shape.elements();
+  return n;
+}
+
+inline std::string print(std::span<const RowPart> parts) {
+  std::string s;
+  for (const RowPart &p : parts) s += text(" rows=", p.begin, '+', p.rows, 'x', p.width);
+  return s;
+}
+
+// The gradient of a block: source 1, and the parts that come as rows, their ids and sums from source `first` on.
+class Rows {
+ public:
+  Rows(const Site &site, std::vector<RowPart> parts, size_t first) : parts_(std::move(parts)), first_(first) {
+    for (size_t i = 0; i < parts_.size(); ++i) counts_.push_back(site.src[first + 2 * i].shape[0]);
+  }
+
+  // f(begin, end, g) for ranges that make up [begin, end), g their gradient or nullptr where that is zero.
+  template <class F>
+  void each(const Run &r, int64_t begin, int64_t end, F f) const {
+    const float *g = r.src<float>(1);
+    int64_t missing = 0;
+    for (size_t i = 0; i < parts_.size() && begin < end; ++i) {
+      const RowPart &p = parts_[i];
+      if (int64_t to = std::min(p.begin, end); begin < to) {
+        f(begin, to, g + (begin - missing));
+        begin = to;
+      }
+      begin = part(r, i, begin, std::min(p.end, end), f);
+      missing += p.end - p.begin;
+    }
+    if (begin < end) f(begin, end, g + (begin - missing));
+  }
+
+ private:
+  template <class F>
+  int64_t part(const Run &r, size_t i, int64_t begin, int64_t end, F f) const {
+    if (begin >= end) return begin;
+    const RowPart &p = parts_[i];
+    const auto *ids = r.src<int64_t>(static_cast<int>(first_ + 2 * i)), *last = ids + counts_[i];
+    const float *sums = r.src<float>(static_cast<int>(first_ + 2 * i + 1));
+    for (const int64_t *id = std::lower_bound(ids, last, (begin - p.begin) / p.width); begin < end; ++id) {
+      const bool named = id != last && *id < p.rows;
+      const int64_t row = named ? p.begin + *id * p.width : end;
+      if (int64_t to = std::min(row, end); begin < to) {
+        f(begin, to, nullptr);
+        begin = to;
+      }
+      if (int64_t to = std::min(row + p.width, end); begin < to) {
+        f(begin, to, sums + (id - ids) * p.width + (begin - row));
+        begin = to;
+      }
+    }
+    return end;
+  }
+
+  std::vector<RowPart> parts_;
+  size_t first_;
+  std::vector<int64_t> counts_;
+};
+
 }  // namespace dl4::ops

@@ -10,6 +10,7 @@ constexpr Pass list[] = {
     {"drop_identities", drop_identities},
     {"fold_constants", fold_constants},
     {"merge_equal", merge_equal},
+    {"keep_rows", keep_rows},
     {"fuse_epilogues", fuse_epilogues},
     {"drop_dead", drop_dead},
 };

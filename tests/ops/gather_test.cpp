@@ -33,6 +33,21 @@ TEST(Gather, Gradient) {
   check_gradient(build, {random({6, 3}, 1), random({2, 3}, 2, 0, 6, DType::i64)});
 }
 
+TEST(RowSums, SumByIdInAscendingOrder) {
+  Tensor rows = random({5, 3}, 1), table = random({10, 3}, 2);
+  auto build = [](Emit &e, const std::vector<Id> &x) {
+    RowSums sums = row_sums(e, x[0], x[1], x[2]);
+    return std::vector<Id>{sums.ids, slice(e, sums.rows, 0, 0, 3)};
+  };
+  auto row = [&](int64_t i, int64_t j) { return at(rows, {i, j}); };
+  for (DType t : {DType::i32, DType::i64, DType::u8, DType::f32}) {
+    Tensor ids = naive(t, {5}, [](const Index &i) { return std::array{7, 2, 7, 0, 7}[static_cast<size_t>(i[0])]; });
+    check(build, {rows, ids, table}, {tensor<int64_t>({5}, {0, 2, 7, 10, 10}), naive({3, 3}, [&](const Index &i) {
+            return i[0] == 0 ? row(3, i[1]) : i[0] == 1 ? row(1, i[1]) : row(0, i[1]) + row(2, i[1]) + row(4, i[1]);
+          })}, 1e-6);
+  }
+}
+
 TEST(Gather, FaultsOutOfRange) {
   Tensor table = random({3, 2}, 1);
   for (int32_t bad : {3, -1, 1 << 30}) {

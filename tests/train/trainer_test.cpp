@@ -102,6 +102,40 @@ TEST(Trainer, TwoRunsGiveTheSameBits) {
   for (int threads : {2, 3, 7}) expect_same_bits(run(1, true), run(threads, true));
 }
 
+// Two tables, one read twice by equal ids, of which a step uses few rows; a Dense layer between them in the block.
+std::shared_ptr<Model> tables() {
+  auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  Node ids = g->input("ids", DType::i32, {free_dim, 4}), other = g->input("other", DType::i32, {free_dim});
+  auto add = [&](const char *kind, Json attributes, std::vector<Node> in) {
+    return g->call(g->layer(kind, "", std::move(attributes)), {}, in)[0];
+  };
+  Node a = add("Flatten", Json::object(), {add("Embedding", {{"input_dim", 1000}, {"output_dim", 5}}, {ids})});
+  Node b = add("Dense", {{"units", 7}, {"activation", "tanh"}}, {a});
+  Node c = add("Embedding", {{"input_dim", 33}, {"output_dim", 7}}, {other});
+  return std::make_shared<Model>(g, std::vector{ids, other}, std::vector{add("Add", Json::object(), {b, c})});
+}
+
+TEST(Trainer, FewRowsOfATableGiveTheBitsOfTheWholeTable) {
+  std::vector<int32_t> ids{5, 999, 5, 0, 17, 17, 17, 998, 0, 1, 2, 3}, other{32, 0, 32};
+  std::vector<float> y(21, 0.5f);
+  for (const char *optimizer : {"SGD", "Adam"}) {
+    auto run = [&](int threads, std::vector<std::string> off) {
+      auto m = tables();
+      runtime::Options o = run_options(threads, true);
+      o.plan.passes_off = off;
+      o.plan.cutting.least = 1e-3;
+      Trainer t(m, options(optimizer), o);
+      Batch batch{{{DType::i32, {3, 4}, ids.data(), nullptr}, {DType::i32, {3}, other.data(), nullptr}},
+                  {{DType::f32, {3, 7}, y.data(), nullptr}}, {}};
+      for (int i = 0; i < 4; ++i) t.step(batch);
+      EXPECT_EQ(t.describe().find("row_sums") == std::string::npos, !off.empty());
+      return weights(*m);
+    };
+    auto table = run(1, {"keep_rows"});
+    for (int threads : {1, 2, 3}) expect_same_bits(run(threads, {}), table);
+  }
+}
+
 TEST(Trainer, ACheckpointInMidEpochGoesOnBitForBit) {
   Data d;
   FitOptions fit_options = FitOptions::parse({{"epochs", 3}});

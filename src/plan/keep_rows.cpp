@@ -1,0 +1,68 @@
+// Pass: the gradient of a table of which a run uses few rows goes to the update as these rows, never as a table.
+#include <algorithm>
+
+#include "ops/ops.hpp"
+#include "plan/passes.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+
+// A scatter_add that only the pack reads, into more rows than are added.
+bool keeps_rows(const Program &p, const Step &scatter) {
+  const Shape &table = p[scatter.dst[0]].shape;
+  return scatter.op->is_scatter_add() && table.rank() == 2 && table[1] > 0 &&
+         p[scatter.src[1]].shape.elements() < table[0];
+}
+
+}  // namespace
+
+void keep_rows(Program &p) {
+  auto by = producers(p);
+  auto used = uses(p);
+  auto maker = [&](Id v) -> const Step * {
+    auto i = static_cast<size_t>(v);
+    return v == none || used[i] != 1 || by[i] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[i])];
+  };
+  for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
+    if (!p.steps[s].op->with_rows({})) continue;
+    const Step update = p.steps[s];  // by value: emitting moves the list
+    const Step *packing = maker(update.src[1]);
+    if (!packing || packing->op->part_offset(0) < 0) continue;
+    const Step pack = *packing;
+
+    Emit e(p);
+    e.scope = update.scope;
+    std::vector<RowPart> rows;
+    std::vector<Id> parts, src = update.src;
+    std::vector<int64_t> offsets;
+    int64_t total = p[pack.dst[0]].shape[0], missing = 0;
+    for (size_t i = 0; i < pack.src.size(); ++i) {
+      auto offset = [&](size_t k) {
+        return k < pack.src.size() ? pack.op->part_offset(static_cast<int>(k)) / size_of(DType::f32) : total;
+      };
+      const Step *made = maker(pack.src[i]);
+      if (!made || !keeps_rows(p, *made)) {
+        parts.push_back(pack.src[i]);
+        offsets.push_back(offset(i) - missing);
+        continue;
+      }
+      const Step scatter = *made;
+      const Shape &table = p[scatter.dst[0]].shape;
+      rows.push_back({offset(i), offset(i + 1), table[0], table[1]});
+      missing += offset(i + 1) - offset(i);
+      RowSums sums = row_sums(e, scatter.src[0], scatter.src[1], scatter.src[2]);
+      src.insert(src.end(), {sums.ids, sums.rows});
+    }
+    if (rows.empty()) continue;
+    src[1] = ops::pack(e, std::move(parts), std::move(offsets), total - missing);
+    p.steps[s] = {update.op->with_rows(std::move(rows)), std::move(src), update.dst, update.scope};
+    // What was emitted stands before the update.
+    auto at = [&](size_t i) { return p.steps.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::rotate(at(s), at(end), p.steps.end());
+    return;  // a Program has one update
+  }
+}
+
+}  // namespace dl4::plan

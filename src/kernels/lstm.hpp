@@ -29,7 +29,7 @@ struct LstmLoop {
 // Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
 // run" = in order of processing, which Keras does not flip back.
 struct LstmForward {
-  const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias
+  const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
   const float *recurrent = nullptr;            // pack_b of R [h, 4h]
   const float *h0 = nullptr, *c0 = nullptr;    // [b, h]; nullptr: zeros
   const uint8_t *mask = nullptr;               // [b, time] by step; nullptr: none
@@ -40,9 +40,18 @@ struct LstmForward {
   float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
   float *h_prev = nullptr;  // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr
 };
+// Steps [first, last) as run: calls that follow one another with the same scratch make up a whole run.
+struct LstmSteps {
+  int64_t first = 0, last = 0;
+  const float *x_gates = nullptr;  // [last - first, rows, 4h] in order of time, of these steps and sequences alone
+};
 // Scratch floats for a call with that many sequences.
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept;
-void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_t end, float *scratch) noexcept;
+void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
+                  float *scratch) noexcept;
+inline void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_t end, float *scratch) noexcept {
+  lstm_forward(l, f, {0, l.time, nullptr}, begin, end, scratch);
+}
 
 struct LstmBackward {
   const float *gates = nullptr, *c = nullptr;  // as saved

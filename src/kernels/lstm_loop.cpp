@@ -29,13 +29,16 @@ T *at(T *p, int64_t offset) {
 
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept { return rows * (6 * l.hidden + 1); }
 
-void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_t end, float *scratch) noexcept {
+void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
+                  float *scratch) noexcept {
   const int64_t rows = end - begin, n = l.hidden, g = 4 * n, time = l.time;
   float *h = scratch, *c = h + rows * n, *own = c + rows * n,
         *seen = own + rows * g;  // seen: 1 after a row's first valid step
-  copy_rows(rows, n, at(f.h0, begin * n), n, h, n);
-  copy_rows(rows, n, at(f.c0, begin * n), n, c, n);
-  std::fill_n(seen, rows, f.mask ? 0.0f : 1.0f);
+  if (steps.first == 0) {
+    copy_rows(rows, n, at(f.h0, begin * n), n, h, n);
+    copy_rows(rows, n, at(f.c0, begin * n), n, c, n);
+    std::fill_n(seen, rows, f.mask ? 0.0f : 1.0f);
+  }
   const uint8_t *mask = nullptr;
   // Its output: the state, but zeros before the first valid step and, where asked for, at every masked one.
   auto put_output = [&](float *y, int64_t ld) {
@@ -44,12 +47,14 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_
       copy_rows(1, n, shown ? h + r * n : nullptr, n, y + r * ld, ld);
     }
   };
-  for (int64_t s = 0; s < time; ++s) {
+  for (int64_t s = steps.first; s < steps.last; ++s) {
     const int64_t t = l.backwards ? time - 1 - s : s, step = begin * time + t;
+    const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
+    const float *x = steps.x_gates ? steps.x_gates + place * rows * g : f.x_gates + step * g;
     if (f.h_prev) copy_rows(rows, n, h, n, f.h_prev + step * n, time * n);
     float *gates = f.gates ? f.gates + step * g : own;
     const int64_t ld = f.gates ? time * g : g;
-    packed_gemm(rows, g, n, h, n, f.recurrent, f.x_gates + step * g, time * g, gates, ld);
+    packed_gemm(rows, g, n, h, n, f.recurrent, x, steps.x_gates ? g : time * g, gates, ld);
     mask = at(f.mask, step);
     lstm_cell(rows, n, gates, ld, c, n, h, n, mask, time, c, n, h, n);
     for (int64_t r = 0; mask && r < rows; ++r)
@@ -57,6 +62,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_
     if (f.c) copy_rows(rows, n, c, n, f.c + step * n, time * n);
     if (f.y) put_output(f.y + (begin * time + s) * n, time * n);
   }
+  if (steps.last < time) return;
   if (time == 0) std::fill_n(seen, rows, 0.0f);
   if (f.y_last) put_output(f.y_last + begin * n, n);
   if (f.h_last) copy_rows(rows, n, h, n, f.h_last + begin * n, n);

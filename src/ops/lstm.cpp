@@ -24,17 +24,23 @@ struct Sizes {
   int64_t batch, time, inputs, units;
 };
 
+// How one slice multiplies its sequences with the kernel, adding the bias: all steps at once where the gates are kept
+// for a gradient, else as many as stay in cache until they are used.
+struct Products {
+  int64_t steps = 0, rest = 0;               // at once, and in the last piece
+  std::shared_ptr<const Kernel> whole, end;  // for so many
+};
+
 // Where a run of our own loop finds its scratch, in floats, and what it multiplies with.
 struct Layout {
   Sizes s;
   kernels::LstmLoop loop;
   int64_t slices = 0;
-  bool bias = false;
-  std::vector<std::shared_ptr<const Kernel>> products;  // x kernel (+ bias) for each slice's sequences
-  std::shared_ptr<const void> recurrent;                // packed, when it is constant
-  int64_t x_gates = 0;      // of all slices, when no one reads the gates; the slices' parts come after
-  int64_t each = 0;         // of one slice: packed recurrent kernel, loop, product
-  int64_t packed = 0, steps = 0;
+  bool bias = false, keeps = false;       // keeps: the gates are a result
+  std::vector<Products> products;         // by slice
+  std::shared_ptr<const void> recurrent;  // packed, when it is constant
+  int64_t each = 0;                       // of one slice: packed recurrent kernel, loop, source, gates, product
+  int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
 };
 
 // R in the form of our own loop, for as long as someone uses the packs.
@@ -50,35 +56,54 @@ std::shared_ptr<const void> packed_recurrent(const Site &site, int64_t units) {
   return site.packs->get(site.constant_key[src_recurrent_kernel] + " lstm panels", make);
 }
 
+constexpr int64_t rows_at_once = 256;
+
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   Layout l;
   l.s = s;
   l.loop = {s.time, s.units, backwards, false};
   l.slices = slices;
   l.bias = site.src[src_bias].present;
+  l.keeps = site.dst[lstm_dst::gates].present;
   l.recurrent = packed_recurrent(site, s.units);
-  if (!l.recurrent) l.packed = round_up(kernels::packed_floats(s.units, 4 * s.units), 16);
-  if (!site.dst[lstm_dst::gates].present) l.x_gates = round_up(checked_mul(s.batch * s.time, 4 * s.units), 16);
   auto weights = constant_source(site, src_kernel);
   std::map<int64_t, std::shared_ptr<const Kernel>> by_rows;
-  int64_t most = 0, product_bytes = 0;
-  for (int64_t i = 0; i < slices; ++i) {
-    auto [begin, end] = kernels::part(s.batch, slices, i);
-    auto &p = by_rows[end - begin];
+  int64_t most = 0, most_rows = 0, product_bytes = 0;
+  auto product_of = [&](int64_t rows) {
+    auto &p = by_rows[rows];
     if (!p) {
       kernels::Gemm g;
-      g.m = (end - begin) * s.time;
+      g.m = rows;
       g.n = 4 * s.units;
       g.k = s.inputs;
       g.bias = l.bias;
       p = product(site, g, 1, weights ? &*weights : nullptr);
     }
-    l.products.push_back(p);
-    most = std::max(most, end - begin);
     product_bytes = std::max(product_bytes, p->scratch);
+    return p;
+  };
+  for (int64_t i = 0; i < slices; ++i) {
+    auto [begin, end] = kernels::part(s.batch, slices, i);
+    int64_t batch = end - begin;
+    Products p;
+    p.steps = l.keeps ? s.time : std::min(std::max<int64_t>(1, rows_at_once / batch), s.time);
+    p.rest = p.steps ? s.time % p.steps : 0;
+    p.whole = product_of(batch * p.steps);
+    p.end = product_of(batch * p.rest);
+    l.products.push_back(std::move(p));
+    most = std::max(most, batch);
+    most_rows = std::max(most_rows, batch * l.products.back().steps);
   }
-  l.steps = round_up(kernels::lstm_forward_scratch(l.loop, most), 16);
-  l.each = checked_add(l.packed + l.steps, round_up(product_bytes, 64) / 4);
+  int64_t floats = l.recurrent ? 0 : kernels::packed_floats(s.units, 4 * s.units);
+  auto place = [&](int64_t &at, int64_t n) {
+    at = round_up(floats, 16);
+    floats = checked_add(at, n);
+  };
+  place(l.loop_at, kernels::lstm_forward_scratch(l.loop, most));
+  place(l.src_at, l.keeps || most == 1 ? 0 : most_rows * s.inputs);
+  place(l.gates_at, l.keeps ? 0 : checked_mul(most_rows, 4 * s.units));
+  place(l.product_at, (product_bytes + 3) / 4);
+  l.each = round_up(floats, 16);
   return l;
 }
 
@@ -86,24 +111,26 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
 class OwnLstm final : public Kernel {
  public:
   explicit OwnLstm(Layout layout)
-      : Kernel("own_lstm", layout.slices, checked_mul(layout.x_gates + checked_mul(layout.slices, layout.each), 4)),
+      : Kernel("own_lstm", layout.slices, checked_mul(checked_mul(layout.slices, layout.each), 4)),
         l_(std::move(layout)) {}
 
   std::unique_ptr<Bound> bind() const override {
-    auto b = std::make_unique<Products>();
-    for (const auto &p : l_.products) b->parts.push_back(p->bind());
+    auto b = std::make_unique<BoundProducts>();
+    for (const auto &p : l_.products) b->parts.push_back({p.whole->bind(), p.end->bind()});
     return b;
   }
 
   void run(int64_t slice, const Run &r) const noexcept override {
     auto [begin, end] = kernels::part(l_.s.batch, l_.slices, slice);
-    float *scratch = static_cast<float *>(r.scratch), *mine = scratch + l_.x_gates + slice * l_.each;
-    float *gates = l_.x_gates ? scratch : dst(r, lstm_dst::gates);
-    multiply(slice, r, begin, gates, mine + l_.packed + l_.steps);
+    const auto at = static_cast<size_t>(slice);
+    const Products &products = l_.products[at];
+    const auto &bound = static_cast<const BoundProducts *>(r.bound)->parts[at];
+    float *mine = static_cast<float *>(r.scratch) + slice * l_.each;
     if (!l_.recurrent)
       kernels::pack_b(l_.s.units, 4 * l_.s.units, r.src<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
+    const int64_t time = l_.s.time, inputs = l_.s.inputs, batch = end - begin;
+    const float *x = r.src<float>(src_x) + begin * time * inputs;
     kernels::LstmForward f;
-    f.x_gates = gates;
     f.recurrent = l_.recurrent ? static_cast<const float *>(l_.recurrent.get()) : mine;
     f.h0 = r.src<float>(src_h0);
     f.c0 = r.src<float>(src_c0);
@@ -111,25 +138,44 @@ class OwnLstm final : public Kernel {
     f.y = dst(r, lstm_dst::y);
     f.h_last = dst(r, lstm_dst::h);
     f.c_last = dst(r, lstm_dst::c);
-    f.gates = l_.x_gates ? nullptr : gates;
     f.c = dst(r, lstm_dst::cells);
     f.h_prev = dst(r, lstm_dst::h_before);
-    kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.packed);
+    if (l_.keeps) {
+      f.x_gates = f.gates = dst(r, lstm_dst::gates);
+      multiply(*products.whole, bound.first.get(), r, x, f.gates + begin * time * 4 * l_.s.units, mine);
+    }
+    if (l_.keeps || time == 0) return kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.loop_at);
+
+    float *gates = mine + l_.gates_at, *src = mine + l_.src_at;
+    for (int64_t first = 0, last; first < time; first = last) {
+      last = std::min(first + products.steps, time);
+      const bool whole = last - first == products.steps;
+      const int64_t t = l_.loop.backwards ? time - last : first;  // the earliest of these steps
+      const float *from = x + t * inputs;
+      if (batch > 1) {
+        for (int64_t s = 0; s < last - first; ++s)
+          for (int64_t b = 0; b < batch; ++b)
+            std::copy_n(x + (b * time + t + s) * inputs, inputs, src + (s * batch + b) * inputs);
+        from = src;
+      }
+      const Kernel &product = whole ? *products.whole : *products.end;
+      multiply(product, (whole ? bound.first : bound.second).get(), r, from, gates, mine);
+      kernels::lstm_forward(l_.loop, f, {first, last, gates}, begin, end, mine + l_.loop_at);
+    }
   }
 
  private:
-  struct Products final : Bound {
-    std::vector<std::unique_ptr<Bound>> parts;
+  struct BoundProducts final : Bound {
+    std::vector<std::pair<std::unique_ptr<Bound>, std::unique_ptr<Bound>>> parts;
   };
 
-  void multiply(int64_t slice, const Run &r, int64_t begin, float *gates, float *scratch) const noexcept {
-    auto at = static_cast<size_t>(slice);
-    if (l_.products[at]->slices == 0) return;
-    const float *x = r.src<float>(src_x) + begin * l_.s.time * l_.s.inputs;
-    float *out = gates + begin * l_.s.time * 4 * l_.s.units;
-    void *args[4] = {const_cast<float *>(x), r.args[src_kernel], out, nullptr};
-    if (l_.bias) args[2] = r.args[src_bias], args[3] = out;
-    l_.products[at]->run(0, {args, scratch, static_cast<Products *>(r.bound)->parts[at].get(), r.report});
+  // gates = x kernel + bias.
+  void multiply(const Kernel &product, Bound *bound, const Run &r, const float *x, float *gates,
+                float *mine) const noexcept {
+    if (product.slices == 0) return;
+    void *args[4] = {const_cast<float *>(x), r.args[src_kernel], gates, nullptr};
+    if (l_.bias) args[2] = r.args[src_bias], args[3] = gates;
+    product.run(0, {args, mine + l_.product_at, bound, r.report});
   }
 
   Layout l_;

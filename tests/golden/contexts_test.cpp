@@ -58,7 +58,8 @@ struct Way {
 // Kernels that are chosen for some of the cases, or that take over when the others are off.
 const std::vector<std::vector<std::string>> kernels_off = {
     {"dnnl_gemm"}, {"packed_gemm"}, {"small_gemm"}, {"openblas_gemm"}, {"openblas_by_item"}, {"dnnl_lstm"}, {"own_lstm"},
-    {"dnnl_conv"}, {"dnnl_conv_data"}, {"dnnl_conv_weights"}, {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
+    {"direct_conv"}, {"winograd_conv"}, {"direct_conv", "winograd_conv", "dnnl_conv"},
+    {"dnnl_conv_data"}, {"dnnl_conv_weights"}, {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
     {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
 
 const std::vector<Way> &ways() {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "run_kernel.hpp"
+#include "targets.hpp"
 
 namespace dl4::kernels {
 namespace {
@@ -51,6 +52,8 @@ const Sizes table[] = {
     {"one channel", 7, 12, 12, 1, 1, 2, 3},
     {"row vector", 2, 1, 50, 12, 24, 1, 5, 1, 1, 1, 1, 0, 2, 0, 2},
     {"pads wider than the window", 1, 3, 3, 4, 4, 2, 2, 1, 1, 1, 1, 4, 4, 4, 4},
+    {"3x3 wide", 2, 15, 9, 33, 40, 3, 3},
+    {"3x3 uneven pads", 1, 6, 7, 64, 32, 3, 3, 1, 1, 1, 1, 2, 0, 1, 3},
     {"few channels", 8, 12, 12, 1, 6, 3, 3, 2, 2, 1, 1, 1, 1, 0, 0},
 };
 
@@ -141,6 +144,31 @@ TEST(Conv, Forward) {
   EXPECT_GE(applied, 100);
 }
 
+TEST(Conv, ForwardByOwnKernels) {
+  on_every_target([] {
+    std::mt19937 random(6);
+    int few = 0, winograd = 0;
+    for (const Sizes &s : table)
+      for (bool bias : {false, true}) {
+        Data d(conv_of(s, bias), random);
+        if (bias) d.c.epilogue = doubled_plus_one;
+        auto want = d.forward();
+        std::vector<void *> args{d.src.begin(), d.weights.begin()};
+        if (bias) args.push_back(d.bias.begin());
+        Constant constant{d.weights.begin()};
+        for (int64_t slices : {1, 2, 3, 7}) {
+          auto by_pixels = direct_conv(d.c, slices), by_tiles = winograd_conv(d.c, slices, &constant);
+          few += by_pixels != nullptr;
+          winograd += by_tiles != nullptr;
+          check(by_pixels.get(), args, want, s.name);
+          check(by_tiles.get(), args, want, s.name);
+        }
+      }
+    EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
+    EXPECT_GE(winograd, 20);
+  });
+}
+
 TEST(Conv, GradientByTheSource) {
   std::mt19937 random(2);
   int applied = 0;
@@ -192,6 +220,9 @@ TEST(Conv, GradientByTheWeights) {
 TEST(Conv, NothingToDo) {
   Conv c = conv_of(table[0], true);
   c.n = 0;
+  Constant none{nullptr};
+  EXPECT_EQ(direct_conv(c, 2), nullptr);
+  EXPECT_EQ(winograd_conv(c, 2, &none), nullptr);
   EXPECT_EQ(dnnl_conv(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv_data(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv_weights(c, 2), nullptr);
@@ -200,6 +231,29 @@ TEST(Conv, NothingToDo) {
   Guarded weights(3 * 3 * 16 * 32), bias(32);
   run_kernel(*reference_conv_weights(c, 2), {nullptr, nullptr, weights.begin(), bias.begin()});
   EXPECT_TRUE(near(weights, std::vector<double>(3 * 3 * 16 * 32, 0.0), 0));
+}
+
+// Where a window meets a NaN the result is one; only Winograd's tiles spread it further.
+TEST(Conv, NanPassesThroughOwnKernels) {
+  std::mt19937 random(7);
+  for (const Sizes &s : {table[0], table[1], table[13]}) {
+    Data d(conv_of(s, false), random);
+    d.src[d.src.size() / 2] = std::nanf("");
+    d.src[d.src.size() - 1] = 1e-40f;
+    auto want = d.forward();
+    Constant constant{d.weights.begin()};
+    for (auto *kernel : {direct_conv(d.c, 2).release(), winograd_conv(d.c, 2, &constant).release()}) {
+      std::unique_ptr<Kernel> owned(kernel);
+      if (!kernel) continue;
+      Guarded out(d.diff_dst.size());
+      run_kernel(*kernel, {d.src.begin(), d.weights.begin(), out.begin()});
+      for (int64_t i = 0; i < out.size(); ++i) {
+        if (std::isnan(want[static_cast<size_t>(i)])) EXPECT_TRUE(std::isnan(out[i]));
+        else if (!std::isnan(out[i])) EXPECT_NEAR(out[i], want[static_cast<size_t>(i)], 1e-4);
+        else EXPECT_NE(kernel->name.find("winograd"), std::string::npos);
+      }
+    }
+  }
 }
 
 TEST(Conv, NanPassesThrough) {

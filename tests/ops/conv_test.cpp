@@ -56,8 +56,8 @@ Case conv_case(std::string name, Shape x, Shape w, Conv how, bool bias = true) {
     return std::vector<Id>{conv(e, in[0], in[1], bias ? in[2] : none, how)};
   };
   c.reference = [=](const std::vector<Array> &in) { return naive(in, how); };
-  c.kernels = {"dnnl_conv", "reference_conv", "dnnl_conv_data", "reference_conv_data", "dnnl_conv_weights",
-               "reference_conv_weights"};
+  c.kernels = {"direct_conv",    "winograd_conv",       "dnnl_conv",         "reference_conv",
+               "dnnl_conv_data", "reference_conv_data", "dnnl_conv_weights", "reference_conv_weights"};
   return c;
 }
 

@@ -11,6 +11,22 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
+// A quotient whose division may wait: what comes of it is divided once. `under` is in [1, 2].
+struct Fraction {
+  V over, under;
+  HWY_INLINE V value() const { return hn::Div(over, under); }
+};
+
+HWY_INLINE Fraction sigmoid_fraction(V x) {
+  const V e = exp_negative(hn::Neg(hn::Abs(x)));
+  return {hn::IfThenElse(hn::Lt(x, hn::Zero(D())), e, set(1)), hn::Add(e, set(1))};
+}
+
+HWY_INLINE Fraction tanh_fraction(V x) {
+  const V e = expm1_negative(hn::Mul(hn::Abs(x), set(-2)));
+  return {hn::CopySign(e, x), hn::Add(e, set(2))};
+}
+
 // d s(z) where s = sigmoid(z).
 HWY_INLINE V sigmoid_slope(V d, V s) { return hn::Mul(d, hn::Mul(s, hn::Sub(set(1), s))); }
 HWY_INLINE V tanh_slope(V d, V t) { return hn::Mul(d, hn::NegMulAdd(t, t, set(1))); }
@@ -27,7 +43,7 @@ void copy_or_zero(int64_t n, const float *from, float *to) {
 
 void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
               const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-              float *h, int64_t ld_h) {
+              float *h, int64_t ld_h, bool keep) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, h += ld_h) {
     const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     if (mask && !mask[r * mask_step]) {
@@ -37,16 +53,26 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
     }
     each(n, [&](int64_t j, auto io) HWY_ATTR {
       float *g = gates + j;
-      const V i = sigmoid(io.get(g)), f = sigmoid(io.get(g + n)), a = tanh(io.get(g + 2 * n)),
-              o = sigmoid(io.get(g + 3 * n));
-      io.put(i, g);
-      io.put(f, g + n);
-      io.put(a, g + 2 * n);
-      io.put(o, g + 3 * n);
-      V cell = hn::Mul(i, a);
-      if (before) cell = hn::MulAdd(f, io.get(before + j), cell);
-      io.put(cell, c + j);
-      io.put(hn::Mul(o, tanh(cell)), h + j);
+      const Fraction i = sigmoid_fraction(io.get(g)), f = sigmoid_fraction(io.get(g + n)),
+                     a = tanh_fraction(io.get(g + 2 * n)), o = sigmoid_fraction(io.get(g + 3 * n));
+      const V c0 = before ? io.get(before + j) : hn::Zero(D());
+      if (keep) {
+        const V in = i.value(), forget = f.value(), candidate = a.value(), out = o.value();
+        io.put(in, g);
+        io.put(forget, g + n);
+        io.put(candidate, g + 2 * n);
+        io.put(out, g + 3 * n);
+        const V cell = hn::MulAdd(forget, c0, hn::Mul(in, candidate));
+        io.put(cell, c + j);
+        io.put(hn::Mul(out, tanh_fraction(cell).value()), h + j);
+      } else {
+        const V under = hn::Mul(i.under, a.under);
+        const V cell = hn::Div(hn::MulAdd(hn::Mul(f.over, c0), under, hn::Mul(hn::Mul(i.over, a.over), f.under)),
+                               hn::Mul(f.under, under));
+        const Fraction t = tanh_fraction(cell);
+        io.put(cell, c + j);
+        io.put(hn::Div(hn::Mul(o.over, t.over), hn::Mul(o.under, t.under)), h + j);
+      }
     });
   }
 }
@@ -85,9 +111,9 @@ HWY_EXPORT(cell_grad_all);
 
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h) noexcept {
+               float *h, int64_t ld_h, bool keep) noexcept {
   HWY_DYNAMIC_DISPATCH(cell_all)
-  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h);
+  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h, keep);
 }
 
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,

@@ -6,12 +6,13 @@
 
 namespace dl4::kernels {
 
-// One step of `rows` sequences. gates [rows, 4h]: pre-activation in, activations (i, f, tanh of the candidate, o) out.
+// One step of `rows` sequences. gates [rows, 4h]: pre-activation in, activations (i, f, tanh of the candidate, o) out if
+// they are to be kept.
 // mask: a byte per row, 0 = skip: states stay, nothing else of that row is touched. h, c may be h_prev, c_prev.
 // Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows (nullptr: zeros).
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h) noexcept;
+               float *h, int64_t ld_h, bool keep = true) noexcept;
 
 // dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh; dc [rows, h] holds the
 // gradient of c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.

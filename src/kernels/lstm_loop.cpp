@@ -56,7 +56,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
     const int64_t ld = f.gates ? time * g : g;
     packed_gemm(rows, g, n, h, n, f.recurrent, x, steps.x_gates ? g : time * g, gates, ld);
     mask = at(f.mask, step);
-    lstm_cell(rows, n, gates, ld, c, n, h, n, mask, time, c, n, h, n);
+    lstm_cell(rows, n, gates, ld, c, n, h, n, mask, time, c, n, h, n, f.gates != nullptr);
     for (int64_t r = 0; mask && r < rows; ++r)
       if (mask[r * time]) seen[r] = 1;
     if (f.c) copy_rows(rows, n, c, n, f.c + step * n, time * n);

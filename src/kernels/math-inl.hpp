@@ -77,6 +77,14 @@ HWY_INLINE V expm1(V x) {
   return hn::IfThenElse(hn::Lt(x, set(-25.0f)), set(-1), y);
 }
 
+// exp(x) - 1 for x <= 0; -1 from -25 on.
+HWY_INLINE V expm1_negative(V x) {
+  const V low = hn::IfThenElse(hn::Lt(x, set(-25)), set(-25), x);
+  const auto [n, r] = reduce_ln2(low);
+  const V tail = hn::MulAdd(exp_tail(r), hn::Mul(r, r), r), scale = power_of_2(n);
+  return hn::MulAdd(tail, scale, hn::Sub(scale, set(1)));
+}
+
 HWY_INLINE V log(V x) {
   auto denormal = hn::Lt(x, set(std::numeric_limits<float>::min()));
   V scaled = hn::IfThenElse(denormal, hn::Mul(x, set(8388608.0f)), x);

@@ -275,11 +275,8 @@ class LstmOp final : public Op {
     auto own = [&] { return std::make_unique<OwnLstm>(lay_out(site, s, backwards_, slices)); };
     auto dnnl = [&] { return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, backwards_, slices); };
     // Measured on one core (AVX-512, oneDNN 2.6.3), microseconds of ours and of oneDNN for batch, time, inputs, units:
-    // 1x100x128x128 387 and 581; 8x28x28x64 136 and 140; 32x28x28x64 545 and 537; 32x28x128x128 2474 and 2330;
-    // 16x50x256x256 8633 and 8200; 32x20x512x512 26559 and 27418.
-    bool dnnl_first = s.batch / slices >= 16 && s.units >= 128 && s.units <= 256;
-    auto early = [&]() -> std::unique_ptr<Kernel> { return dnnl_first ? dnnl() : nullptr; };
-    return choose(site, {{"dnnl_lstm", early}, {"own_lstm", own}, {"dnnl_lstm", dnnl}, {"own_lstm", own}});
+    // 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
+    return choose(site, {{"own_lstm", own}, {"dnnl_lstm", dnnl}, {"own_lstm", own}});
   }
 
  private:

@@ -150,7 +150,7 @@ TEST(Crew, ForkedChildrenWorkAlone) {
   Crew crew(2);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
-#if defined(__SANITIZE_ADDRESS__)  // gcc 12's allocator is not put right in a child: one in a few hundred finds it locked
+#if defined(__SANITIZE_ADDRESS__)  // gcc 12's allocator is not put right in a child: now and then one finds it locked
     return;
 #endif
     while (!stop) one_region(crew, 8);

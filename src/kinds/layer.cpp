@@ -18,7 +18,7 @@ ops::Id Call::mask(int i) const {
   if (static_cast<size_t>(i) >= given.size()) return ops::none;
   ops::Id m = given[static_cast<size_t>(i)].value;
   if (m == ops::none) return m;
-  const Shape &s = e.shape(m), &value = shape(i);
+  const Shape s = e.shape(m), value = shape(i);
   if (s.rank() > value.rank() || !compatible(s, value.first(s.rank())))
     fail(Code::shape_mismatch, "\"mask\": expected the first axes of input ", i, " with shape ", value, ", got ", s);
   return ops::cast(e, m, DType::boolean);

@@ -59,7 +59,7 @@ class Call {
   Host &host;
 
   ops::Id x(int i = 0) const { return in[static_cast<size_t>(i)].value; }
-  const Shape &shape(int i = 0) const { return e.shape(x(i)); }
+  Shape shape(int i = 0) const { return e.shape(x(i)); }
   // The mask of input i: from the `mask` argument (for input 0, or one each), else the one it carries.
   ops::Id mask(int i = 0) const;
   // Training mode, unless the call says otherwise.

@@ -244,7 +244,7 @@ class LstmOp final : public Op {
                                              g.src(src_recurrent_kernel),
                                              g.src(src_c0), g.src(src_mask), dy, dh, dc};
     LstmDiffs d = lstm_grad(e, src, backwards_);
-    const Shape &w = e.shape(g.src(src_kernel));
+    const Shape w = e.shape(g.src(src_kernel));
     int64_t inputs = w[0], units = w[1] / 4;
     Id flat = reshape(e, d.gates, 0, {free_dim, 4 * units});
     if (g.wants(src_x)) g.set(src_x, matmul(e, d.gates, g.src(src_kernel), {false, true}));

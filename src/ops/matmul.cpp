@@ -176,7 +176,7 @@ class MatMulOp final : public Op {
     return e.shape(b).elements() > 0;  // rows of nothing can't be counted
   }
   Id flat_weights(Emit &e, Id a, Id b, Id dc) const {
-    const Shape &w = e.shape(b);
+    const Shape w = e.shape(b);
     int64_t k = w[how_.transpose_b ? 1 : 0], n = w[how_.transpose_b ? 0 : 1];
     Id rows = reshape(e, a, 0, {free_dim, k}), diff = reshape(e, dc, 0, {free_dim, n});
     return how_.transpose_b ? matmul(e, diff, rows, {true, false}) : matmul(e, rows, diff, {true, false});

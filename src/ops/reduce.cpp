@@ -83,7 +83,7 @@ class ReduceOp final : public Op {
 }  // namespace
 
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
-  const Shape &s = e.shape(x);
+  const Shape s = e.shape(x);
   for (int &a : axes) a = s.axis(a);
   if (axes.empty())
     for (int i = 0; i < s.rank(); ++i) axes.push_back(i);

@@ -27,7 +27,7 @@ struct Concatenate : Layer {
     c.need_rank_from(0, 1);
     int along = c.shape().axis(axis), count = static_cast<int>(c.in.size());
     for (int i = 1; i < count; ++i) {
-      const Shape &first = c.shape(0), &s = c.shape(i);
+      const Shape first = c.shape(0), s = c.shape(i);
       if (s.rank() != first.rank() || !compatible(first.with(along, 0), s.with(along, 0)))
         fail(Code::shape_mismatch, "inputs must have matching shapes except for the concatenation axis ", along,
              ". Received shapes ", first, " and ", s);

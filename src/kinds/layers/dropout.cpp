@@ -35,7 +35,7 @@ struct Dropout : Layer {
 
  private:
   ops::Id noise(Call &c) const {
-    const Shape s = c.shape();  // a copy: emitting moves the values
+    const Shape s = c.shape();
     if (noise_shape->size() != static_cast<size_t>(s.rank()))
       fail(Code::shape_mismatch, "\"noise_shape\": expected ", s.rank(), " dims as the input has, got ",
            noise_shape->size());

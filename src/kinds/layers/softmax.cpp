@@ -45,7 +45,7 @@ struct Softmax : Layer {
     if (given.empty()) return c.mask() == ops::none ? ops::none : spread(c.e, c.mask(), c.shape().rank());
     ops::Id m = given[0].value;
     if (m == ops::none) return m;
-    const Shape &s = c.e.shape(m);
+    const Shape s = c.e.shape(m);
     for (int i = 1; i <= s.rank(); ++i) {
       bool fits = i <= c.shape().rank() &&
                   (s[-i] == 1 || s[-i] == free_dim || c.shape()[-i] == free_dim || s[-i] == c.shape()[-i]);
@@ -61,7 +61,7 @@ struct Softmax : Layer {
     auto given = c.symbols("mask");
     if (given.empty()) return c.mask();
     if (given[0].value == ops::none) return ops::none;
-    const Shape &s = c.e.shape(given[0].value);
+    const Shape s = c.e.shape(given[0].value);
     return compatible(s, c.shape().first(s.rank())) ? mask(c) : ops::none;
   }
 

@@ -26,7 +26,7 @@ class Memory {
   };
   mutable Mutex mutex_;
   std::shared_ptr<const Source> source_;  // null = the system's
-  std::atomic<bool> custom_{false};       // without it no lock is taken: a forked child may find it held for ever
+  std::atomic<bool> custom_{false};       // without a source no lock is taken
 };
 
 }  // namespace dl4

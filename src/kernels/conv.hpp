@@ -23,6 +23,12 @@ struct Conv {
   int64_t groups = 1;
   bool bias = false;
   Epilogue epilogue = {};  // forward only
+
+  bool is_empty() const {
+    for (int64_t dim : {n, h, w, c, oc, oh, ow, kh, kw})
+      if (dim <= 0) return true;
+    return false;
+  }
 };
 
 // Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
+#include "base/checked.hpp"
 #include "kernels/conv.hpp"
 
 namespace dl4::kernels {
@@ -34,6 +36,9 @@ struct ConvCut {
       slices = c.n * pieces;
     }
   }
+
+  // For the kernel's name.
+  std::string name() const { return slices < 2 ? "" : pieces > 1 ? ", by rows" : ", by images"; }
 
   // Cut by rows of the destination: with the rows of the source that they read.
   ConvPart by_destination(const Conv &c, int64_t slice) const {

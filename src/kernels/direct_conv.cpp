@@ -38,19 +38,6 @@ namespace {
 
 inline constexpr int most_pixels = 12;
 
-template <class Tag>
-HWY_INLINE void put(Tag d, hn::Vec<Tag> v, float *to, int64_t n) {
-  constexpr int64_t width = hn::MaxLanes(Tag());
-  if (n == width) return hn::StoreU(v, d, to);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, to);
-#else
-  HWY_ALIGN float buffer[width];
-  hn::Store(v, d, buffer);
-  for (int64_t i = 0; i < n; ++i) to[i] = buffer[i];
-#endif
-}
-
 template <class Tag, int M>
 HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
   const Tag d;
@@ -70,8 +57,14 @@ HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
     DL4_UNROLL
     for (int m = 0; m < M; ++m) sum[m] = hn::MulAdd(hn::Set(d, from[m / 3][at[m % 3]]), weight, sum[m]);
   }
-  DL4_UNROLL
-  for (int m = 0; m < M; ++m) put(d, sum[m], r.dst + (pixel + m) * r.oc, r.oc);
+  float *to = r.dst + pixel * r.oc;
+  if (r.oc == width) {
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) hn::StoreU(sum[m], d, to + m * width);
+  } else {
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) store_n(d, sum[m], to + m * r.oc, r.oc);
+  }
 }
 
 template <class Tag, int M>
@@ -105,7 +98,6 @@ namespace {
 HWY_EXPORT(conv_lanes);
 HWY_EXPORT(conv_row);
 
-int64_t whole_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
 int64_t at_least_0(int64_t v) { return std::max<int64_t>(0, v); }
 
 void zero(float *at, int64_t n) { std::memset(at, 0, static_cast<size_t>(n) * sizeof(float)); }
@@ -130,7 +122,7 @@ void pad(const Conv &c, const ConvPart &p, const float *src, float *to) {
 std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
   const int64_t lanes = HWY_DYNAMIC_DISPATCH(conv_lanes)(c.oc);
   if (lanes == 0 || c.groups != 1 || c.pad_left < 0) return nullptr;
-  if (c.n * c.oh * c.ow * c.oc * c.c * c.kh * c.kw == 0) return nullptr;
+  if (c.is_empty()) return nullptr;
   const bool padded = c.pad_top > 0 || c.pad_bottom > 0 || c.pad_left > 0 || c.pad_right > 0;
   const int64_t width = c.w + (padded ? c.pad_left + at_least_0(c.pad_right) : 0);
 
@@ -148,8 +140,8 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
 
   // Scratch of a slice: the padded source, the weights and the bias in whole vectors.
   const auto count = static_cast<int64_t>(taps.size());
-  const int64_t weights_at = whole_lines(rows * width * c.c), bias_at = weights_at + whole_lines(count * lanes);
-  const int64_t floats = bias_at + whole_lines(lanes);
+  const int64_t weights_at = round_up(rows * width * c.c, 16), bias_at = weights_at + round_up(count * lanes, 16);
+  const int64_t floats = bias_at + round_up(lanes, 16);
 
   auto run = [=, taps = std::move(taps)](int64_t slice, const Run &r) noexcept {
     const ConvPart p = cut.by_destination(c, slice);
@@ -181,8 +173,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
       }
     }
   };
-  const char *how = cut.slices < 2 ? "" : cut.pieces > 1 ? ", by rows" : ", by images";
-  return make_kernel(std::string("own conv") + how, cut.slices, run, cut.slices * floats * 4);
+  return make_kernel("own conv" + cut.name(), cut.slices, run, cut.slices * floats * 4);
 }
 
 }  // namespace dl4::kernels

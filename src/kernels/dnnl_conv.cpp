@@ -40,13 +40,11 @@ auto describe_data(const Conv &c, const ConvPart &p) {
                                                         d.dilations, d.pad_before, d.pad_after);
 }
 
-std::string cut_name(const ConvCut &cut) { return cut.slices < 2 ? "" : cut.pieces > 1 ? ", by rows" : ", by images"; }
-
 }  // namespace
 
 std::unique_ptr<Kernel> dnnl_conv(const Conv &c, int64_t slices, const Constant *weights) try {
   SingleThreaded one;
-  if (is_empty(c)) return nullptr;
+  if (c.is_empty()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   std::vector<std::pair<ConvPart, dnnl::convolution_forward::primitive_desc>> made;
@@ -74,14 +72,14 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &c, int64_t slices, const Constant 
       c.epilogue(r.dst<float>(dst) + (p.n0 * c.oh + p.dst0) * row, p.images() * p.dst_rows() * row);
     };
   std::string name = std::string("oneDNN conv ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
-  return std::make_unique<DnnlKernel>(name + cut_name(cut), std::move(all), scratch.bytes(), Step{}, after);
+  return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), Step{}, after);
 } catch (const dnnl::error &) {
   return nullptr;
 }
 
 std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Constant *weights) try {
   SingleThreaded one;
-  if (is_empty(c)) return nullptr;
+  if (c.is_empty()) return nullptr;
   ConvCut cut(c, slices, c.h);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   std::vector<std::pair<ConvPart, dnnl::convolution_backward_data::primitive_desc>> made;
@@ -115,7 +113,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Cons
     };
   if (made.empty()) return nullptr;
   std::string name = std::string("oneDNN conv data ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
-  return std::make_unique<DnnlKernel>(name + cut_name(cut), std::move(all), scratch.bytes(), before);
+  return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), before);
 } catch (const dnnl::error &) {
   return nullptr;
 }

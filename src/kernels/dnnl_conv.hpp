@@ -32,10 +32,6 @@ struct ConvDescs {
   }
 };
 
-inline bool is_empty(const Conv &c) {
-  return c.n <= 0 || c.h <= 0 || c.w <= 0 || c.c <= 0 || c.oc <= 0 || c.oh <= 0 || c.ow <= 0 || c.kh <= 0 || c.kw <= 0;
-}
-
 // Byte offsets of a part's first image row.
 inline int64_t src_offset(const Conv &c, const ConvPart &p) {
   return static_cast<int64_t>(sizeof(float)) * (p.n0 * c.h + p.src0) * c.w * c.c;

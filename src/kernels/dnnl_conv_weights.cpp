@@ -27,7 +27,7 @@ auto describe(const Conv &c, const ConvPart &p) {
 
 std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
   SingleThreaded one;
-  if (is_empty(c)) return nullptr;
+  if (c.is_empty()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   Scratch scratch;

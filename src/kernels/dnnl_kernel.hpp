@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "kernels/dnnl_compat.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/packed.hpp"
@@ -54,7 +55,7 @@ class Scratch {
  public:
   int64_t take(int64_t bytes) {
     int64_t at = bytes_;
-    bytes_ += (bytes + 63) / 64 * 64;
+    bytes_ += round_up(bytes, 64);
     return at;
   }
   int64_t bytes() const { return bytes_; }

@@ -35,6 +35,10 @@ class PackedForms {
 struct Constant {
   const float *data;
   PackedForms *forms = nullptr;  // nullptr: packed for this kernel alone
+
+  std::shared_ptr<const Packed> packed(const std::string &format, const PackedForms::Make &make) const {
+    return forms ? forms->get(format, make) : make();
+  }
 };
 
 }  // namespace dl4::kernels

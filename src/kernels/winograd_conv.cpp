@@ -110,16 +110,16 @@ constexpr int64_t good_scratch = 192 << 10;         // stay in the second cache
 std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {
   if (!weights || c.kh != 3 || c.kw != 3 || c.groups != 1) return nullptr;
   if (c.stride_h != 1 || c.stride_w != 1 || c.dil_h != 1 || c.dil_w != 1) return nullptr;
-  if (c.n * c.oh * c.ow * c.oc * c.c == 0) return nullptr;
+  if (c.is_empty()) return nullptr;
   const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles of an image
   const int64_t row_floats = 16 * across * (c.c + c.oc);
   const int64_t rows = std::clamp<int64_t>(good_scratch / row_floats, 1, down);  // of tiles, at once
   const int64_t plane_src = rows * across * c.c, plane_dst = rows * across * c.oc;
-  const int64_t floats = 16 * (plane_src + plane_dst) + (c.c + 15) / 16 * 16;
+  const int64_t floats = 16 * (plane_src + plane_dst) + round_up(c.c, 16);
   if (floats > most_scratch) return nullptr;
 
   auto make = [&] { return std::make_shared<const Transformed>(c, weights->data); };
-  auto form = weights->forms ? weights->forms->get(text("winograd ", c.c, 'x', c.oc), make) : make();
+  auto form = weights->packed(text("winograd ", c.c, 'x', c.oc), make);
   const int64_t count = std::clamp<int64_t>(slices, 1, c.n * down);
 
   auto run = [=](int64_t slice, const Run &r) noexcept {

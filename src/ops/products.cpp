@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
     return std::shared_ptr<const kernels::Packed>(panels);
   };
   std::string format = text(few ? "columns " : "panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
-  auto form = b->forms ? b->forms->get(format, make) : make();
+  auto form = b->packed(format, make);
   auto cut = cut_own(g, slices);
   auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const Panels &>(*form).data.as<float>();

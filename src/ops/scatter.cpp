@@ -67,7 +67,7 @@ class RowSumsOp final : public Op {
     DType type = site.src[1].dtype;
     int64_t n = site.dst[0].shape[0], rows = site.src[2].shape[0];
     int64_t width = site.dst[1].shape.elements(1, site.dst[1].shape.rank());
-    int64_t scratch = (n * 8 + 63) / 64 * 64;
+    int64_t scratch = round_up(n * 8, 64);
     return kernels::make_kernel("row_sums", n ? 1 : 0, [=](int64_t, const Run &r) noexcept {
       auto *keys = static_cast<uint64_t *>(r.scratch);
       auto *segments = reinterpret_cast<int64_t *>(static_cast<std::byte *>(r.scratch) + scratch);

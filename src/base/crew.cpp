@@ -48,6 +48,7 @@ struct alignas(64) Slot {
   std::atomic<uint32_t> done{0};
   Crew::Slice slice = nullptr;
   void *user = nullptr;
+  int64_t first = 0;  // of the phase
 
   bool claimable(std::memory_order order = std::memory_order_relaxed) const {
     uint64_t t = ticket.load(order);
@@ -60,7 +61,7 @@ struct alignas(64) Slot {
     while ((t >> 32) > (t & UINT32_MAX)) {
       if (!ticket.compare_exchange_weak(t, t + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
       count = static_cast<uint32_t>(t >> 32);
-      slice(user, static_cast<int64_t>(t & UINT32_MAX));
+      slice(user, first + static_cast<int64_t>(t & UINT32_MAX));
       ran++;
       if (count == (t & UINT32_MAX) + 1) break;
       t++;
@@ -172,28 +173,32 @@ Crew::~Crew() {
   for (pthread_t id : shared_->helpers) pthread_join(id, nullptr);
 }
 
-void Crew::run(int64_t slices, Slice slice, void *user) noexcept {
+void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept {
   int at = -1;
   if (slices > 1 && slices <= INT32_MAX && helpers_ && !shared_->forked()) at = shared_->take();
   if (at < 0) {
-    for (int64_t i = 0; i < slices; i++) slice(user, i);
+    for (int64_t i = 0; i < slices * phases; i++) slice(user, i);
     return;
   }
   Slot &s = shared_->slots[at];
   auto count = static_cast<uint32_t>(slices);
   s.slice = slice;
   s.user = user;
-  s.done.store(0, std::memory_order_relaxed);
-  s.ticket.store(uint64_t{count} << 32, std::memory_order_seq_cst);
-  if (shared_->sleepers.load(std::memory_order_seq_cst)) shared_->ring(count - 1);
-  uint32_t ran = 0;
-  s.work(ran);
-  uint32_t done = s.done.fetch_add(ran, std::memory_order_acq_rel) + ran;
-  if (done != count && !spin([&] { return s.done.load(std::memory_order_acquire) == count; })) {
-    done = s.done.fetch_or(asleep, std::memory_order_acq_rel) | asleep;
-    while ((done & ~asleep) != count) {
-      s.done.wait(done, std::memory_order_acquire);
-      done = s.done.load(std::memory_order_acquire);
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    s.first = phase * slices;
+    s.done.store(0, std::memory_order_relaxed);
+    s.ticket.store(uint64_t{count} << 32, std::memory_order_seq_cst);
+    // Who has not woken for the first phase will find a later one.
+    if (phase == 0 && shared_->sleepers.load(std::memory_order_seq_cst)) shared_->ring(count - 1);
+    uint32_t ran = 0;
+    s.work(ran);
+    uint32_t done = s.done.fetch_add(ran, std::memory_order_acq_rel) + ran;
+    if (done != count && !spin([&] { return s.done.load(std::memory_order_acquire) == count; })) {
+      done = s.done.fetch_or(asleep, std::memory_order_acq_rel) | asleep;
+      while ((done & ~asleep) != count) {
+        s.done.wait(done, std::memory_order_acquire);
+        done = s.done.load(std::memory_order_acquire);
+      }
     }
   }
   shared_->give_back(at);

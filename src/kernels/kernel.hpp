@@ -43,26 +43,29 @@ struct Run {
 // Immutable once made, shared by every frame of a plan.
 class Kernel {
  public:
-  Kernel(std::string name, int64_t slices, int64_t scratch = 0)
-      : name(std::move(name)), slices(slices), scratch(scratch) {}
+  Kernel(std::string name, int64_t slices, int64_t scratch = 0, int64_t phases = 1)
+      : name(std::move(name)), slices(slices), scratch(scratch), phases(phases) {}
   virtual ~Kernel() = default;
   virtual std::unique_ptr<Bound> bind() const { return nullptr; }
+  // slice: in [0, slices * phases), those of a phase (slice / slices) after all of the phase before.
   virtual void run(int64_t slice, const Run &r) const noexcept = 0;
 
   const std::string name;
-  const int64_t slices;   // 0 = nothing to do
+  const int64_t slices;   // of a phase; 0 = nothing to do
   const int64_t scratch;  // bytes for all slices together
+  const int64_t phases;
 };
 
 // A kernel from a function (int64_t slice, const Run &).
 template <class F>
-std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0) {
+std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0, int64_t phases = 1) {
   struct Function final : Kernel {
-    Function(std::string n, int64_t s, int64_t bytes, F g) : Kernel(std::move(n), s, bytes), f(std::move(g)) {}
+    Function(std::string n, int64_t s, int64_t bytes, int64_t p, F g)
+        : Kernel(std::move(n), s, bytes, p), f(std::move(g)) {}
     void run(int64_t slice, const Run &r) const noexcept override { f(slice, r); }
     F f;
   };
-  return std::make_unique<Function>(std::move(name), slices, scratch, std::move(f));
+  return std::make_unique<Function>(std::move(name), slices, scratch, phases, std::move(f));
 }
 
 // The part [first, second) of n items that slice i of count takes: whole blocks of `block`, as even as can be.

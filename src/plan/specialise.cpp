@@ -126,7 +126,8 @@ std::string Plan::to_string() const {
   };
   std::string s = text("arena ", arena_bytes, " bytes, ", steps.size(), " steps\n");
   for (const PlanStep &step : steps) {
-    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices", " [");
+    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices",
+              step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"), " [");
     for (size_t i = 0; i < step.args.size(); ++i) s += text(i ? " " : "", word(step.args[i]));
     s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n');
   }

@@ -300,11 +300,11 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
     if (options_.fill_nan) move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     std::chrono::steady_clock::time_point start;
     if (options_.profile) start = std::chrono::steady_clock::now();
-    if (kernel.slices == 1) {
+    if (kernel.slices * kernel.phases == 1) {
       kernel.run(0, run);
     } else {
       auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };
-      options_.crew->run(kernel.slices, slice);
+      options_.crew->run(kernel.slices, slice, kernel.phases);
     }
     if (options_.profile) {
       auto spent = std::chrono::steady_clock::now() - start;

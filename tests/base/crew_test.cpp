@@ -54,6 +54,47 @@ TEST(Crew, RunsEachSliceOnce) {
   }
 }
 
+// Each slice adds what all slices of the phase before have written.
+TEST(Crew, APhaseSeesAllOfTheOneBefore) {
+  for (int threads : {1, 2, 3})
+    for (int64_t slices : {1, 2, 3, 7}) {
+      Crew crew(threads);
+      std::vector<int64_t> sums[2] = {std::vector<int64_t>(static_cast<size_t>(slices), 1)};
+      sums[1] = sums[0];
+      const int64_t phases = 20;
+      auto slice = [&](int64_t i) noexcept {
+        auto &before = sums[i / slices % 2];
+        sums[(i / slices + 1) % 2][static_cast<size_t>(i % slices)] =
+            std::accumulate(before.begin(), before.end(), int64_t{i % slices}) % 1000003;
+      };
+      for (int round = 0; round < 200; ++round) {
+        std::fill(sums[0].begin(), sums[0].end(), 1);
+        crew.run(slices, slice, phases);
+        auto got = sums[phases % 2];
+        std::fill(sums[0].begin(), sums[0].end(), 1);
+        for (int64_t i = 0; i < slices * phases; ++i) slice(i);
+        ASSERT_EQ(sums[phases % 2], got);
+      }
+    }
+}
+
+TEST(Crew, PhasesOfManyCallersAndNestedRuns) {
+  Crew crew(3);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 8; ++c)
+    callers.emplace_back([&] {
+      std::atomic<int64_t> done{0};
+      auto slice = [&](int64_t i) noexcept {
+        if (i % 4 == 0) wrong += !one_region(crew, 3);
+        wrong += done.fetch_add(1) / 4 != i / 4;
+      };
+      for (int round = 0; round < 100; ++round, done = 0) crew.run(4, slice, 5);
+    });
+  for (auto &t : callers) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Crew, NegativeCountsAreEmpty) {
   Crew crew(0);
   EXPECT_EQ(crew.threads(), 1);

@@ -121,8 +121,10 @@ class Evaluation {
     Buffer scratch(kernel->scratch);
     auto bound = kernel->bind();
     for (int again = 0; again < (how_.in_place || s.op->is_view() ? 1 : 2); ++again) {  // a frame is used many times
-      for (int64_t i = 0; i < kernel->slices; ++i)
-        kernel->run(how_.reversed ? kernel->slices - 1 - i : i, {args.data(), scratch.data(), bound.get(), &report_});
+      for (int64_t phase = 0; phase < kernel->phases; ++phase)
+        for (int64_t i = 0; i < kernel->slices; ++i)
+          kernel->run(phase * kernel->slices + (how_.reversed ? kernel->slices - 1 - i : i),
+                      {args.data(), scratch.data(), bound.get(), &report_});
     }
     EXPECT_TRUE(scratch.intact()) << s.op->name() << " wrote outside its scratch";
     for (const Buffer &b : buffers_) EXPECT_TRUE(b.intact()) << s.op->name() << " wrote outside a buffer";

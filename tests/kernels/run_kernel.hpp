@@ -67,16 +67,17 @@ inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, W
     stay_single_threaded();
     kernel.run(s, r);
   };
-  for (int round = 0; round < 2; round++) {
+  for (int64_t round = 0; round < 2 * kernel.phases; round++) {
+    const int64_t begin = round % kernel.phases * kernel.slices, end = begin + kernel.slices;
     if (who == Who::caller)
-      for (int64_t s = 0; s < kernel.slices; s++) kernel.run(s, r);
+      for (int64_t s = begin; s < end; s++) kernel.run(s, r);
     if (who == Who::backwards)
-      for (int64_t s = kernel.slices; s--;) kernel.run(s, r);
+      for (int64_t s = end; s-- > begin;) kernel.run(s, r);
     if (who == Who::another_thread)
-      for (int64_t s = 0; s < kernel.slices; s++) std::thread(slice, s).join();
+      for (int64_t s = begin; s < end; s++) std::thread(slice, s).join();
     if (who == Who::all_at_once) {
       std::vector<std::thread> threads;
-      for (int64_t s = 0; s < kernel.slices; s++) threads.emplace_back(slice, s);
+      for (int64_t s = begin; s < end; s++) threads.emplace_back(slice, s);
       for (auto &t : threads) t.join();
     }
   }

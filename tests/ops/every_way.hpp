@@ -136,7 +136,8 @@ inline std::map<Id, Tensor> evaluate(const Program &p, std::map<Id, Tensor> valu
     std::memset(scratch.get(), 0xff, static_cast<size_t>(kernel->scratch));
     kernels::Report report;
     kernels::Run run{args.data(), scratch.get(), bound.get(), &report};
-    for (int64_t i = kernel->slices - 1; i >= 0; --i) kernel->run(i, run);
+    for (int64_t phase = 0; phase < kernel->phases; ++phase)
+      for (int64_t i = kernel->slices - 1; i >= 0; --i) kernel->run(phase * kernel->slices + i, run);
     EXPECT_EQ(report.fault.load(), kernels::Fault::none);
   }
   return values;

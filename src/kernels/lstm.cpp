@@ -43,7 +43,7 @@ void copy_or_zero(int64_t n, const float *from, float *to) {
 
 void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
               const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-              float *h, int64_t ld_h, bool keep) {
+              float *h, int64_t ld_h, bool keep, int64_t apart) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, h += ld_h) {
     const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     if (mask && !mask[r * mask_step]) {
@@ -53,15 +53,15 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
     }
     each(n, [&](int64_t j, auto io) HWY_ATTR {
       float *g = gates + j;
-      const Fraction i = sigmoid_fraction(io.get(g)), f = sigmoid_fraction(io.get(g + n)),
-                     a = tanh_fraction(io.get(g + 2 * n)), o = sigmoid_fraction(io.get(g + 3 * n));
+      const Fraction i = sigmoid_fraction(io.get(g)), f = sigmoid_fraction(io.get(g + apart)),
+                     a = tanh_fraction(io.get(g + 2 * apart)), o = sigmoid_fraction(io.get(g + 3 * apart));
       const V c0 = before ? io.get(before + j) : hn::Zero(D());
       if (keep) {
         const V in = i.value(), forget = f.value(), candidate = a.value(), out = o.value();
         io.put(in, g);
-        io.put(forget, g + n);
-        io.put(candidate, g + 2 * n);
-        io.put(out, g + 3 * n);
+        io.put(forget, g + apart);
+        io.put(candidate, g + 2 * apart);
+        io.put(out, g + 3 * apart);
         const V cell = hn::MulAdd(forget, c0, hn::Mul(in, candidate));
         io.put(cell, c + j);
         io.put(hn::Mul(out, tanh_fraction(cell).value()), h + j);
@@ -79,23 +79,24 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
 
 void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev,
                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
-                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates) {
+                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
+                   int64_t apart) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, dh += ld_dh, dc += ld_dc, dgates += ld_dgates) {
     if (mask && !mask[r * mask_step]) {
-      copy_or_zero(4 * n, nullptr, dgates);
+      for (int64_t g = 0; g < 4; ++g) copy_or_zero(n, nullptr, dgates + g * apart);
       continue;
     }
     const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     each(n, [&](int64_t j, auto io) HWY_ATTR {
       const float *g = gates + j;
-      const V i = io.get(g), f = io.get(g + n), a = io.get(g + 2 * n), o = io.get(g + 3 * n);
+      const V i = io.get(g), f = io.get(g + apart), a = io.get(g + 2 * apart), o = io.get(g + 3 * apart);
       const V t = tanh(io.get(c + j)), d = io.get(dh + j);
       const V cell = hn::Add(io.get(dc + j), tanh_slope(hn::Mul(d, o), t));
       float *z = dgates + j;
       io.put(sigmoid_slope(hn::Mul(cell, a), i), z);
-      io.put(before ? sigmoid_slope(hn::Mul(cell, io.get(before + j)), f) : hn::Zero(D()), z + n);
-      io.put(tanh_slope(hn::Mul(cell, i), a), z + 2 * n);
-      io.put(sigmoid_slope(hn::Mul(d, t), o), z + 3 * n);
+      io.put(before ? sigmoid_slope(hn::Mul(cell, io.get(before + j)), f) : hn::Zero(D()), z + apart);
+      io.put(tanh_slope(hn::Mul(cell, i), a), z + 2 * apart);
+      io.put(sigmoid_slope(hn::Mul(d, t), o), z + 3 * apart);
       io.put(hn::Mul(cell, f), dc + j);
     });
   }
@@ -111,17 +112,19 @@ HWY_EXPORT(cell_grad_all);
 
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h, bool keep) noexcept {
+               float *h, int64_t ld_h, bool keep, int64_t apart) noexcept {
   HWY_DYNAMIC_DISPATCH(cell_all)
-  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h, keep);
+  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h, keep,
+   apart ? apart : hidden);
 }
 
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
                     int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
                     const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
-                    int64_t ld_dgates) noexcept {
+                    int64_t ld_dgates, int64_t apart) noexcept {
   HWY_DYNAMIC_DISPATCH(cell_grad_all)
-  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, c, ld_c, dh, ld_dh, mask, mask_step, dc, ld_dc, dgates, ld_dgates);
+  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, c, ld_c, dh, ld_dh, mask, mask_step, dc, ld_dc, dgates, ld_dgates,
+   apart ? apart : hidden);
 }
 
 }  // namespace dl4::kernels

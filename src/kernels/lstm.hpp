@@ -10,16 +10,17 @@ namespace dl4::kernels {
 // they are to be kept.
 // mask: a byte per row, 0 = skip: states stay, nothing else of that row is touched. h, c may be h_prev, c_prev.
 // Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows (nullptr: zeros).
+// apart: elements from one gate of a row to the next (0: hidden), more than hidden for some of the units.
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h, bool keep = true) noexcept;
+               float *h, int64_t ld_h, bool keep = true, int64_t apart = 0) noexcept;
 
 // dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh; dc [rows, h] holds the
 // gradient of c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
                     int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
                     const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
-                    int64_t ld_dgates) noexcept;
+                    int64_t ld_dgates, int64_t apart = 0) noexcept;
 
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
@@ -54,6 +55,20 @@ inline void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin,
   lstm_forward(l, f, {0, l.time, nullptr}, begin, end, scratch);
 }
 
+// The same cut along the units, for few sequences: a call does some units of all `rows` sequences for one step as run
+// (-1 first, which brings in the states). Calls of one step may run at once, and come before those of the next step.
+// f.recurrent: by pack_gates; f.x_gates is whole.
+struct LstmUnits {
+  int64_t begin = 0, end = 0;  // begin is a multiple of lstm_unit_block
+};
+inline constexpr int64_t lstm_unit_block = 32;
+int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) noexcept;
+void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
+                           float *scratch) noexcept;
+// Some units of R [h, 4h], each gate in panels of its own.
+int64_t packed_gates_floats(int64_t hidden) noexcept;
+void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *packed) noexcept;
+
 struct LstmBackward {
   const float *gates = nullptr, *c = nullptr;  // as saved
   const float *recurrent_t = nullptr;          // pack_b of R^T: k = 4h, n = h
@@ -66,5 +81,9 @@ struct LstmBackward {
 };
 int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept;
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept;
+// Cut along the units: steps as run from the last to the first, then -1, which gives dh0 and dc0. Scratch as for all
+// sequences at once.
+void lstm_backward_by_units(const LstmLoop &l, const LstmBackward &f, int64_t rows, int64_t step, LstmUnits u,
+                            float *scratch) noexcept;
 
 }  // namespace dl4::kernels

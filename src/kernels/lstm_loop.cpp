@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/lstm.hpp"
 #include "kernels/small_gemm.hpp"
@@ -25,80 +26,178 @@ T *at(T *p, int64_t offset) {
   return p ? p + offset : nullptr;
 }
 
+// The sequences and units that a call does, and where their state lies: rows of `hidden` floats. h_before is read whole
+// and may be h; gates unless they are kept.
+struct Part {
+  int64_t begin, rows, unit, units;
+  const float *h_before;
+  float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
+};
+
+void bring_in(const LstmLoop &l, const LstmForward &f, const Part &p) {
+  const int64_t n = l.hidden, from = p.begin * n + p.unit;
+  copy_rows(p.rows, p.units, at(f.h0, from), n, p.h + p.unit, n);
+  copy_rows(p.rows, p.units, at(f.c0, from), n, p.c + p.unit, n);
+  std::fill_n(p.seen, p.rows, f.mask ? 0.0f : 1.0f);
+}
+
+// The output of step t: the state, but zeros before the first valid step and, where asked for, at every masked one.
+void put_output(const LstmLoop &l, const LstmForward &f, const Part &p, int64_t t, float *y, int64_t ld) {
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const bool shown = l.zero_for_mask && f.mask ? f.mask[(p.begin + r) * l.time + t] != 0 : p.seen[r] != 0;
+    copy_rows(1, p.units, shown ? p.h + r * l.hidden + p.unit : nullptr, p.units, y + r * ld + p.unit, ld);
+  }
+}
+
+int64_t step_in_time(const LstmLoop &l, int64_t s) { return l.backwards ? l.time - 1 - s : s; }
+
+// Step s as run. x: of the step's first sequence.
+void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_t s, const float *x, int64_t ld_x) {
+  const int64_t n = l.hidden, time = l.time, t = step_in_time(l, s), step = p.begin * time + t;
+  if (f.h_prev) copy_rows(p.rows, p.units, p.h_before + p.unit, n, f.h_prev + step * n + p.unit, time * n);
+  float *gates = f.gates ? f.gates + step * 4 * n : p.gates;
+  const int64_t ld = f.gates ? time * 4 * n : 4 * n;
+  if (p.units == n) {
+    packed_gemm(p.rows, 4 * n, n, p.h_before, n, f.recurrent, x, ld_x, gates, ld);
+  } else {
+    for (int64_t g = 0; g < 4; ++g)
+      packed_gemm(p.rows, p.units, n, p.h_before, n, f.recurrent + g * packed_floats(n, n) + p.unit * n,
+                  x + g * n + p.unit, ld_x, gates + g * n + p.unit, ld);
+  }
+  const uint8_t *mask = at(f.mask, step);
+  float *h = p.h + p.unit, *c = p.c + p.unit;
+  lstm_cell(p.rows, p.units, gates + p.unit, ld, c, n, p.h_before + p.unit, n, mask, time, c, n, h, n,
+            f.gates != nullptr, n);
+  for (int64_t r = 0; mask && r < p.rows; ++r)
+    if (mask[r * time]) p.seen[r] = 1;
+  if (f.c) copy_rows(p.rows, p.units, c, n, f.c + step * n + p.unit, time * n);
+  if (f.y) put_output(l, f, p, t, f.y + (p.begin * time + s) * n, time * n);
+}
+
+void bring_out(const LstmLoop &l, const LstmForward &f, const Part &p) {
+  const int64_t n = l.hidden, to = p.begin * n;
+  if (f.y_last && l.time) put_output(l, f, p, step_in_time(l, l.time - 1), f.y_last + to, n);
+  if (f.y_last && !l.time) copy_rows(p.rows, p.units, nullptr, n, f.y_last + to + p.unit, n);
+  if (f.h_last) copy_rows(p.rows, p.units, p.h + p.unit, n, f.h_last + to + p.unit, n);
+  if (f.c_last) copy_rows(p.rows, p.units, p.c + p.unit, n, f.c_last + to + p.unit, n);
+}
+
+// The gradients of the state of some sequences and units on the way back; carry: for an output that later steps
+// repeated.
+struct PartDiff {
+  int64_t begin, rows, unit, units;
+  float *dh, *dc, *carry;
+};
+
+void bring_in(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+  const int64_t n = l.hidden, from = p.begin * n + p.unit;
+  copy_rows(p.rows, p.units, at(f.dh_last, from), n, p.dh + p.unit, n);
+  copy_rows(p.rows, p.units, at(f.dc_last, from), n, p.dc + p.unit, n);
+  copy_rows(p.rows, p.units, at(f.dy_last, from), n, p.carry + p.unit, n);
+}
+
+// Through the cell at step s as run: dh and dc -> the gates' gradients.
+void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) {
+  const int64_t n = l.hidden, time = l.time, t = step_in_time(l, s), before = l.backwards ? t + 1 : t - 1;
+  const int64_t step = p.begin * time + t;
+  const uint8_t *mask = at(f.mask, step);
+  const float *dy = at(f.dy, (p.begin * time + s) * n + p.unit);
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const bool valid = !mask || mask[r * time];
+    float *held = p.carry + r * n + p.unit;
+    if (dy) axpy(1, dy + r * time * n, held, p.units);
+    if (valid) axpy(1, held, p.dh + r * n + p.unit, p.units);
+    if (valid || l.zero_for_mask) copy_rows(1, p.units, nullptr, n, held, n);
+  }
+  const float *c_prev = s > 0 ? f.c + (p.begin * time + before) * n + p.unit : at(f.c0, p.begin * n + p.unit);
+  lstm_cell_grad(p.rows, p.units, f.gates + step * 4 * n + p.unit, time * 4 * n, c_prev, s > 0 ? time * n : n,
+                 f.c + step * n + p.unit, time * n, p.dh + p.unit, n, mask, time, p.dc + p.unit, n,
+                 f.dgates + step * 4 * n + p.unit, time * 4 * n, n);
+}
+
+// From the gradients of all gates at step s to that of the state before it. That of a masked row's state passes by: its
+// dgates are 0.
+void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) {
+  const int64_t n = l.hidden, step = p.begin * l.time + step_in_time(l, s);
+  const uint8_t *mask = at(f.mask, step);
+  float *dh = p.dh + p.unit;
+  for (int64_t r = 0; mask && r < p.rows; ++r)
+    if (mask[r * l.time]) copy_rows(1, p.units, nullptr, n, dh + r * n, n);
+  packed_gemm(p.rows, p.units, 4 * n, f.dgates + step * 4 * n, l.time * 4 * n, f.recurrent_t + p.unit * 4 * n,
+              mask ? dh : nullptr, n, dh, n);
+}
+
+void bring_out(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+  const int64_t n = l.hidden, to = p.begin * n + p.unit;
+  if (f.dh0) copy_rows(p.rows, p.units, p.dh + p.unit, n, f.dh0 + to, n);
+  if (f.dc0) copy_rows(p.rows, p.units, p.dc + p.unit, n, f.dc0 + to, n);
+}
+
 }  // namespace
 
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept { return rows * (6 * l.hidden + 1); }
 
 void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
                   float *scratch) noexcept {
-  const int64_t rows = end - begin, n = l.hidden, g = 4 * n, time = l.time;
-  float *h = scratch, *c = h + rows * n, *own = c + rows * n,
-        *seen = own + rows * g;  // seen: 1 after a row's first valid step
-  if (steps.first == 0) {
-    copy_rows(rows, n, at(f.h0, begin * n), n, h, n);
-    copy_rows(rows, n, at(f.c0, begin * n), n, c, n);
-    std::fill_n(seen, rows, f.mask ? 0.0f : 1.0f);
-  }
-  const uint8_t *mask = nullptr;
-  // Its output: the state, but zeros before the first valid step and, where asked for, at every masked one.
-  auto put_output = [&](float *y, int64_t ld) {
-    for (int64_t r = 0; r < rows; ++r) {
-      const bool shown = l.zero_for_mask && mask ? mask[r * time] != 0 : seen[r] != 0;
-      copy_rows(1, n, shown ? h + r * n : nullptr, n, y + r * ld, ld);
-    }
-  };
+  const int64_t rows = end - begin, n = l.hidden, g = 4 * n;
+  float *c = scratch + rows * n, *gates = c + rows * n;
+  const Part p{begin, rows, 0, n, scratch, scratch, c, gates, gates + rows * g};
+  if (steps.first == 0) bring_in(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
-    const int64_t t = l.backwards ? time - 1 - s : s, step = begin * time + t;
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
-    const float *x = steps.x_gates ? steps.x_gates + place * rows * g : f.x_gates + step * g;
-    if (f.h_prev) copy_rows(rows, n, h, n, f.h_prev + step * n, time * n);
-    float *gates = f.gates ? f.gates + step * g : own;
-    const int64_t ld = f.gates ? time * g : g;
-    packed_gemm(rows, g, n, h, n, f.recurrent, x, steps.x_gates ? g : time * g, gates, ld);
-    mask = at(f.mask, step);
-    lstm_cell(rows, n, gates, ld, c, n, h, n, mask, time, c, n, h, n, f.gates != nullptr);
-    for (int64_t r = 0; mask && r < rows; ++r)
-      if (mask[r * time]) seen[r] = 1;
-    if (f.c) copy_rows(rows, n, c, n, f.c + step * n, time * n);
-    if (f.y) put_output(f.y + (begin * time + s) * n, time * n);
+    if (steps.x_gates) forward_step(l, f, p, s, steps.x_gates + place * rows * g, g);
+    else forward_step(l, f, p, s, f.x_gates + (begin * l.time + step_in_time(l, s)) * g, l.time * g);
   }
-  if (steps.last < time) return;
-  if (time == 0) std::fill_n(seen, rows, 0.0f);
-  if (f.y_last) put_output(f.y_last + begin * n, n);
-  if (f.h_last) copy_rows(rows, n, h, n, f.h_last + begin * n, n);
-  if (f.c_last) copy_rows(rows, n, c, n, f.c_last + begin * n, n);
+  if (steps.last == l.time) bring_out(l, f, p);
+}
+
+// Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen.
+int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) noexcept {
+  const int64_t blocks = (l.hidden + lstm_unit_block - 1) / lstm_unit_block;
+  return rows * 7 * l.hidden + blocks * round_up(rows, 16);
+}
+
+void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
+                           float *scratch) noexcept {
+  const int64_t n = l.hidden, all = rows * n;
+  float *h = scratch + (step & 1 ? 0 : all), *h_before = scratch + (step & 1 ? all : 0);
+  float *c = scratch + 2 * all, *gates = c + all, *seen = gates + 4 * all;
+  const Part p{0, rows, u.begin, u.end - u.begin, h_before, h, c, gates,
+               seen + u.begin / lstm_unit_block * round_up(rows, 16)};
+  if (step < 0) bring_in(l, f, p);
+  else forward_step(l, f, p, step, f.x_gates + step_in_time(l, step) * 4 * n, l.time * 4 * n);
+  if (step == l.time - 1) bring_out(l, f, p);
+}
+
+int64_t packed_gates_floats(int64_t hidden) noexcept { return 4 * packed_floats(hidden, hidden); }
+
+void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *packed) noexcept {
+  for (int64_t g = 0; g < 4; ++g)
+    pack_b(hidden, u.end - u.begin, recurrent + g * hidden + u.begin, 4 * hidden, false,
+           packed + g * packed_floats(hidden, hidden) + u.begin * hidden);
 }
 
 int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept { return rows * 3 * l.hidden; }
 
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept {
-  const int64_t rows = end - begin, n = l.hidden, g = 4 * n, time = l.time;
-  float *dh = scratch, *dc = dh + rows * n, *carry = dc + rows * n;  // carry: for an output that later steps repeated
-  copy_rows(rows, n, at(f.dh_last, begin * n), n, dh, n);
-  copy_rows(rows, n, at(f.dc_last, begin * n), n, dc, n);
-  copy_rows(rows, n, at(f.dy_last, begin * n), n, carry, n);
-  for (int64_t s = time - 1; s >= 0; --s) {
-    const int64_t t = l.backwards ? time - 1 - s : s, before = l.backwards ? t + 1 : t - 1, step = begin * time + t;
-    const uint8_t *mask = at(f.mask, step);
-    const float *dy = at(f.dy, (begin * time + s) * n);
-    for (int64_t r = 0; r < rows; ++r) {
-      const bool valid = !mask || mask[r * time];
-      float *held = carry + r * n;
-      if (dy) axpy(1, dy + r * time * n, held, n);
-      if (valid) axpy(1, held, dh + r * n, n);
-      if (valid || l.zero_for_mask) copy_rows(1, n, nullptr, n, held, n);
-    }
-    const float *c_prev = s > 0 ? f.c + (begin * time + before) * n : at(f.c0, begin * n);
-    lstm_cell_grad(rows, n, f.gates + step * g, time * g, c_prev, s > 0 ? time * n : n, f.c + step * n, time * n, dh, n,
-                   mask, time, dc, n, f.dgates + step * g, time * g);
-    if (s == 0 && !f.dh0) break;
-    for (int64_t r = 0; mask && r < rows; ++r)
-      if (mask[r * time]) copy_rows(1, n, nullptr, n, dh + r * n, n);
-    // The gradient of a masked row's state passes by: its dgates are 0.
-    packed_gemm(rows, n, g, f.dgates + step * g, time * g, f.recurrent_t, mask ? dh : nullptr, n, dh, n);
+  const int64_t rows = end - begin, all = rows * l.hidden;
+  const PartDiff p{begin, rows, 0, l.hidden, scratch, scratch + all, scratch + 2 * all};
+  bring_in(l, f, p);
+  for (int64_t s = l.time - 1; s >= 0; --s) {
+    backward_cell(l, f, p, s);
+    if (s > 0 || f.dh0) backward_product(l, f, p, s);
   }
-  if (f.dh0) copy_rows(rows, n, dh, n, f.dh0 + begin * n, n);
-  if (f.dc0) copy_rows(rows, n, dc, n, f.dc0 + begin * n, n);
+  bring_out(l, f, p);
+}
+
+void lstm_backward_by_units(const LstmLoop &l, const LstmBackward &f, int64_t rows, int64_t step, LstmUnits u,
+                            float *scratch) noexcept {
+  const int64_t all = rows * l.hidden;
+  const PartDiff p{0, rows, u.begin, u.end - u.begin, scratch, scratch + all, scratch + 2 * all};
+  if (step == l.time - 1) bring_in(l, f, p);
+  else if (step >= 0 || f.dh0) backward_product(l, f, p, step + 1);
+  if (step >= 0) backward_cell(l, f, p, step);
+  else bring_out(l, f, p);
 }
 
 }  // namespace dl4::kernels

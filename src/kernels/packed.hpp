@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/fork.hpp"
+#include "base/tensor.hpp"
 
 namespace dl4::kernels {
 
@@ -15,6 +16,12 @@ namespace dl4::kernels {
 struct Packed {
   virtual ~Packed() = default;
   int64_t bytes = 0;
+};
+
+struct PackedFloats : Packed {
+  explicit PackedFloats(int64_t floats) : data(make_tensor(DType::f32, {floats})) { bytes = data.bytes(); }
+  float *floats() const { return data.as<float>(); }
+  Tensor data;
 };
 
 // The packed forms of one weight that are in use. Forgets a form with the last kernel that holds it.

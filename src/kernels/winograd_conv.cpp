@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "base/tensor.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/conv_cut.hpp"
 #include "kernels/small_gemm.hpp"
@@ -77,18 +76,16 @@ HWY_EXPORT(winograd_source);
 HWY_EXPORT(winograd_destination);
 
 // G g G^T in double, each of the 16 elements packed for products.
-struct Transformed final : Packed {
-  Tensor data;
+struct Transformed final : PackedFloats {
   int64_t plane;
 
-  Transformed(const Conv &c, const float *weights) : plane(packed_floats(c.c, c.oc)) {
-    data = make_tensor(DType::f32, {16 * plane});
-    bytes = data.bytes();
+  Transformed(const Conv &c, const float *weights)
+      : PackedFloats(16 * packed_floats(c.c, c.oc)), plane(packed_floats(c.c, c.oc)) {
     std::vector<float> element(static_cast<size_t>(c.c * c.oc));
     for (int y = 0; y < 4; ++y)
       for (int x = 0; x < 4; ++x) {
         for (int64_t i = 0; i < c.c * c.oc; ++i) element[static_cast<size_t>(i)] = at(weights + i, c.c * c.oc, y, x);
-        pack_b(c.c, c.oc, element.data(), c.oc, false, data.as<float>() + (4 * y + x) * plane);
+        pack_b(c.c, c.oc, element.data(), c.oc, false, floats() + (4 * y + x) * plane);
       }
   }
 
@@ -148,7 +145,7 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Const
         HWY_DYNAMIC_DISPATCH(winograd_source)(pixels.data(), c.c, src_tiles + t * c.c, plane_src);
       }
       for (int64_t i = 0; i < 16; ++i)
-        packed_gemm(tiles, c.oc, c.c, src_tiles + i * plane_src, c.c, u.data.as<float>() + i * u.plane, nullptr, 0,
+        packed_gemm(tiles, c.oc, c.c, src_tiles + i * plane_src, c.c, u.floats() + i * u.plane, nullptr, 0,
                     dst_tiles + i * plane_dst, c.oc);
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t top = 2 * (y0 + t / across), left = 2 * (t % across);

@@ -57,11 +57,9 @@ std::vector<Id> Emit::step(std::shared_ptr<const Op> op, std::vector<Id> src) {
   return dst;
 }
 
-std::shared_ptr<const void> Packs::get(const std::string &key, const std::function<std::shared_ptr<const void>()> &make) {
+kernels::PackedForms &Packs::of(const std::string &key) {
   std::lock_guard lock(mutex_);
-  auto &slot = packs_[key];
-  if (!slot) slot = make();
-  return slot;
+  return forms_[key];
 }
 
 int64_t Cutting::slices(int64_t parts, double microseconds) const {

@@ -37,23 +37,50 @@ struct Layout {
   kernels::LstmLoop loop;
   int64_t slices = 0;
   bool bias = false, keeps = false;       // keeps: the gates are a result
-  std::vector<Products> products;         // by slice
-  std::shared_ptr<const void> recurrent;  // packed, when it is constant
+  std::vector<Products> products;                    // by slice
+  std::shared_ptr<const kernels::Packed> recurrent;  // when it is constant
   int64_t each = 0;                       // of one slice: packed recurrent kernel, loop, source, gates, product
   int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
 };
 
-// R in the form of our own loop, for as long as someone uses the packs.
-std::shared_ptr<const void> packed_recurrent(const Site &site, int64_t units) {
-  if (site.constant.size() <= src_recurrent_kernel || !site.constant[src_recurrent_kernel]) return nullptr;
-  const Tensor *r = site.constant[src_recurrent_kernel];
-  auto make = [&]() -> std::shared_ptr<const void> {
-    Tensor t = make_tensor(DType::f32, {kernels::packed_floats(units, 4 * units)});
-    kernels::pack_b(units, 4 * units, r->as<float>(), 4 * units, false, t.as<float>());
-    return t.data;
-  };
-  if (!site.packs || site.constant_key[src_recurrent_kernel].empty()) return make();
-  return site.packs->get(site.constant_key[src_recurrent_kernel] + " lstm panels", make);
+// R in the form of our own loop, or nullptr if it is not constant.
+std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_t units, bool by_gate) {
+  auto r = constant_source(site, src_recurrent_kernel);
+  if (!r) return nullptr;
+  int64_t floats = by_gate ? kernels::packed_gates_floats(units) : kernels::packed_floats(units, 4 * units);
+  return r->packed(by_gate ? "lstm panels by gate" : "lstm panels", [&] {
+    auto panels = std::make_shared<const kernels::PackedFloats>(floats);
+    if (by_gate) kernels::pack_gates(units, {0, units}, r->data, panels->floats());
+    else kernels::pack_b(units, 4 * units, r->data, 4 * units, false, panels->floats());
+    return panels;
+  });
+}
+
+const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) {
+  return p ? static_cast<const kernels::PackedFloats &>(*p).floats() : nullptr;
+}
+
+// What a run gives its loop, but for x_gates and recurrent.
+kernels::LstmForward arguments(const Run &r) noexcept {
+  kernels::LstmForward f;
+  f.h0 = r.src<float>(src_h0);
+  f.c0 = r.src<float>(src_c0);
+  f.mask = r.src<uint8_t>(src_mask);
+  f.y = dst(r, lstm_dst::y);
+  f.h_last = dst(r, lstm_dst::h);
+  f.c_last = dst(r, lstm_dst::c);
+  f.gates = dst(r, lstm_dst::gates);
+  f.c = dst(r, lstm_dst::cells);
+  f.h_prev = dst(r, lstm_dst::h_before);
+  return f;
+}
+
+// gates = x kernel + bias: slice i of the product.
+void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool bias, const float *x, float *gates,
+              float *scratch) noexcept {
+  void *args[4] = {const_cast<float *>(x), r.args[src_kernel], gates, nullptr};
+  if (bias) args[2] = r.args[src_bias], args[3] = gates;
+  product.run(i, {args, scratch, bound, r.report});
 }
 
 constexpr int64_t rows_at_once = 256;
@@ -65,7 +92,7 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
   l.slices = slices;
   l.bias = site.src[src_bias].present;
   l.keeps = site.dst[lstm_dst::gates].present;
-  l.recurrent = packed_recurrent(site, s.units);
+  l.recurrent = packed_recurrent(site, s.units, false);
   auto weights = constant_source(site, src_kernel);
   std::map<int64_t, std::shared_ptr<const Kernel>> by_rows;
   int64_t most = 0, most_rows = 0, product_bytes = 0;
@@ -130,19 +157,14 @@ class OwnLstm final : public Kernel {
       kernels::pack_b(l_.s.units, 4 * l_.s.units, r.src<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
     const int64_t time = l_.s.time, inputs = l_.s.inputs, batch = end - begin;
     const float *x = r.src<float>(src_x) + begin * time * inputs;
-    kernels::LstmForward f;
-    f.recurrent = l_.recurrent ? static_cast<const float *>(l_.recurrent.get()) : mine;
-    f.h0 = r.src<float>(src_h0);
-    f.c0 = r.src<float>(src_c0);
-    f.mask = r.src<uint8_t>(src_mask);
-    f.y = dst(r, lstm_dst::y);
-    f.h_last = dst(r, lstm_dst::h);
-    f.c_last = dst(r, lstm_dst::c);
-    f.c = dst(r, lstm_dst::cells);
-    f.h_prev = dst(r, lstm_dst::h_before);
+    kernels::LstmForward f = arguments(r);
+    f.recurrent = l_.recurrent ? floats_of(l_.recurrent) : mine;
+    auto fill = [&](const Kernel &product, Bound *b, const float *from, float *gates) {
+      if (product.slices) multiply(product, 0, b, r, l_.bias, from, gates, mine + l_.product_at);
+    };
     if (l_.keeps) {
-      f.x_gates = f.gates = dst(r, lstm_dst::gates);
-      multiply(*products.whole, bound.first.get(), r, x, f.gates + begin * time * 4 * l_.s.units, mine);
+      f.x_gates = f.gates;
+      fill(*products.whole, bound.first.get(), x, f.gates + begin * time * 4 * l_.s.units);
     }
     if (l_.keeps || time == 0) return kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.loop_at);
 
@@ -158,8 +180,8 @@ class OwnLstm final : public Kernel {
             std::copy_n(x + (b * time + t + s) * inputs, inputs, src + (s * batch + b) * inputs);
         from = src;
       }
-      const Kernel &product = whole ? *products.whole : *products.end;
-      multiply(product, (whole ? bound.first : bound.second).get(), r, from, gates, mine);
+      if (whole) fill(*products.whole, bound.first.get(), from, gates);
+      else fill(*products.end, bound.second.get(), from, gates);
       kernels::lstm_forward(l_.loop, f, {first, last, gates}, begin, end, mine + l_.loop_at);
     }
   }
@@ -169,16 +191,70 @@ class OwnLstm final : public Kernel {
     std::vector<std::pair<std::unique_ptr<Bound>, std::unique_ptr<Bound>>> parts;
   };
 
-  // gates = x kernel + bias.
-  void multiply(const Kernel &product, Bound *bound, const Run &r, const float *x, float *gates,
-                float *mine) const noexcept {
-    if (product.slices == 0) return;
-    void *args[4] = {const_cast<float *>(x), r.args[src_kernel], gates, nullptr};
-    if (l_.bias) args[2] = r.args[src_bias], args[3] = gates;
-    product.run(0, {args, mine + l_.product_at, bound, r.report});
+  Layout l_;
+};
+
+// For few sequences: one phase for the product with all inputs, and one for each step, in which a slice does some of the
+// units.
+class OwnLstmByUnits final : public Kernel {
+ public:
+  static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+    kernels::Gemm g;
+    g.m = s.batch * s.time;
+    g.n = 4 * s.units;
+    g.k = s.inputs;
+    g.bias = site.src[src_bias].present;
+    auto weights = constant_source(site, src_kernel);
+    std::shared_ptr<const Kernel> inputs = product(site, g, slices, weights ? &*weights : nullptr);
+    Places at;
+    at.loop = round_up((inputs->scratch + 3) / 4, 16);
+    kernels::LstmLoop loop{s.time, s.units, backwards, false};
+    at.gates = at.loop + round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16);
+    at.recurrent = at.gates + (site.dst[lstm_dst::gates].present ? 0 : round_up(checked_mul(g.m, g.n), 16));
+    auto recurrent = packed_recurrent(site, s.units, true);
+    at.end = at.recurrent + (recurrent ? 0 : kernels::packed_gates_floats(s.units));
+    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, recurrent, at));
   }
 
-  Layout l_;
+  std::unique_ptr<Bound> bind() const override { return inputs_->bind(); }
+
+  void run(int64_t i, const Run &r) const noexcept override {
+    const int64_t step = i / slices - 1, slice = i % slices;
+    auto [begin, end] = kernels::part(loop_.hidden, slices, slice, kernels::lstm_unit_block);
+    float *scratch = static_cast<float *>(r.scratch), *packed = scratch + at_.recurrent;
+    kernels::LstmForward f = arguments(r);
+    f.recurrent = recurrent_ ? floats_of(recurrent_) : packed;
+    float *gates = f.gates ? f.gates : scratch + at_.gates;
+    f.x_gates = gates;
+    if (step < 0) {
+      if (slice < inputs_->slices)
+        multiply(*inputs_, slice, r.bound, r, bias_, r.src<float>(src_x), gates, scratch);
+      if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.src<float>(src_recurrent_kernel), packed);
+    }
+    kernels::lstm_forward_by_units(loop_, f, batch_, step, {begin, end}, scratch + at_.loop);
+  }
+
+ private:
+  struct Places {
+    int64_t loop = 0, gates = 0, recurrent = 0, end = 0;  // in the scratch, in floats; the product is first
+  };
+
+  OwnLstmByUnits(kernels::LstmLoop loop, int64_t batch, int64_t slices, bool bias, std::shared_ptr<const Kernel> inputs,
+                 std::shared_ptr<const kernels::Packed> recurrent, Places at)
+      : Kernel("own_lstm, by units", slices, checked_mul(at.end, 4), 1 + loop.time),
+        loop_(loop),
+        batch_(batch),
+        bias_(bias),
+        inputs_(std::move(inputs)),
+        recurrent_(std::move(recurrent)),
+        at_(at) {}
+
+  kernels::LstmLoop loop_;
+  int64_t batch_;
+  bool bias_;
+  std::shared_ptr<const Kernel> inputs_;
+  std::shared_ptr<const kernels::Packed> recurrent_;
+  Places at_;
 };
 
 // oneDNN's, for runs that keep nothing for a gradient and have no mask.
@@ -269,11 +345,12 @@ class LstmOp final : public Op {
     const Shape &x = site.src[src_x].shape;
     Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
     if (s.batch == 0 || s.units == 0) return nothing();
-    double work = static_cast<double>(s.batch * s.time) * static_cast<double>(s.units);
-    double us = work * (8 * static_cast<double>(s.inputs + s.units) / 60e3 + 4e-3);
-    int64_t slices = std::max<int64_t>(1, site.cutting.slices(s.batch, us));
-    auto own = [&] { return std::make_unique<OwnLstm>(lay_out(site, s, backwards_, slices)); };
-    auto dnnl = [&] { return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, backwards_, slices); };
+    LstmCut cut(site.cutting, s.batch, s.time, s.inputs, s.units);
+    auto own = [&]() -> std::unique_ptr<Kernel> {
+      if (cut.by_units > 1) return OwnLstmByUnits::make(site, s, backwards_, cut.by_units);
+      return std::make_unique<OwnLstm>(lay_out(site, s, backwards_, cut.by_sequences));
+    };
+    auto dnnl = [&] { return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, backwards_, cut.by_sequences); };
     // Measured on one core (AVX-512, oneDNN 2.6.3), microseconds of ours and of oneDNN for batch, time, inputs, units:
     // 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
     return choose(site, {{"own_lstm", own}, {"dnnl_lstm", dnnl}, {"own_lstm", own}});

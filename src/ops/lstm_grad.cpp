@@ -3,6 +3,7 @@
 
 #include "kernels/small_gemm.hpp"
 #include "ops/lstm.hpp"
+#include "ops/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
@@ -28,17 +29,26 @@ class LstmGrad final : public Op {
     const Shape &cells = site.src[lstm_grad_src::cells].shape;
     int64_t batch = cells[0], time = cells[1], units = cells[2];
     kernels::LstmLoop loop{time, units, backwards_, false};
-    double work = static_cast<double>(batch * time) * static_cast<double>(units);
-    int64_t slices = units == 0 ? 0 : site.cutting.slices(batch, work * (8 * static_cast<double>(units) / 60e3 + 4e-3));
+    if (batch == 0 || units == 0) return nothing();
+    LstmCut cut(site.cutting, batch, time, 0, units);
+    bool by_units = cut.by_units > 1;
+    int64_t slices = by_units ? cut.by_units : cut.by_sequences;
     int64_t packed = round_up(kernels::packed_floats(4 * units, units), 16);
-    int64_t rows = slices ? batch / slices + 1 : 0;
+    int64_t rows = by_units ? batch : batch / slices + 1;
     int64_t each = packed + round_up(kernels::lstm_backward_scratch(loop, rows), 16);
-    int64_t all = checked_mul(slices, each);
+    int64_t all = by_units ? each : checked_mul(slices, each);
     int64_t unread = site.dst[0].present ? 0 : checked_mul(batch * time, 4 * units);
-    auto run = [=](int64_t slice, const Run &r) noexcept {
-      auto [begin, end] = kernels::part(batch, slices, slice);
-      float *scratch = static_cast<float *>(r.scratch) + slice * each;
-      kernels::pack_b(4 * units, units, r.src<float>(lstm_grad_src::recurrent_kernel), 4 * units, true, scratch);
+    auto run = [=](int64_t i, const Run &r) noexcept {
+      const int64_t slice = i % slices, step = time - 1 - i / slices;
+      auto [begin, end] = by_units ? kernels::part(units, slices, slice, kernels::lstm_unit_block)
+                                   : kernels::part(batch, slices, slice);
+      float *scratch = static_cast<float *>(r.scratch) + (by_units ? 0 : slice * each);
+      const float *recurrent = r.src<float>(lstm_grad_src::recurrent_kernel);
+      if (!by_units)
+        kernels::pack_b(4 * units, units, recurrent, 4 * units, true, scratch);
+      else if (step == time - 1)
+        kernels::pack_b(4 * units, end - begin, recurrent + begin * 4 * units, 4 * units, true,
+                        scratch + begin * 4 * units);
       kernels::LstmBackward b;
       b.gates = r.src<float>(lstm_grad_src::gates);
       b.c = r.src<float>(lstm_grad_src::cells);
@@ -52,9 +62,11 @@ class LstmGrad final : public Op {
       if (!b.dgates) b.dgates = static_cast<float *>(r.scratch) + all;
       b.dh0 = r.dst<float>(lstm_grad_src::count + 1);
       b.dc0 = r.dst<float>(lstm_grad_src::count + 2);
-      kernels::lstm_backward(loop, b, begin, end, scratch + packed);
+      if (by_units) kernels::lstm_backward_by_units(loop, b, batch, step, {begin, end}, scratch + packed);
+      else kernels::lstm_backward(loop, b, begin, end, scratch + packed);
     };
-    return kernels::make_kernel("own_lstm_grad", slices, run, checked_mul(all + unread, 4));
+    return kernels::make_kernel(by_units ? "own_lstm_grad, by units" : "own_lstm_grad", slices, run,
+                                checked_mul(all + unread, 4), by_units ? time + 1 : 1);
   }
 
  private:

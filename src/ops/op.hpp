@@ -12,6 +12,7 @@
 
 #include "base/fork.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/packed.hpp"
 #include "ops/program.hpp"
 
 namespace dl4::kernels {
@@ -35,12 +36,11 @@ inline const Operand absent{DType::f32, {}, false};
 // Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
 class Packs {
  public:
-  // The pack under `key`, made by `make` at the first call.
-  std::shared_ptr<const void> get(const std::string &key, const std::function<std::shared_ptr<const void>()> &make);
+  kernels::PackedForms &of(const std::string &key);
 
  private:
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<const void>> packs_;
+  std::map<std::string, kernels::PackedForms> forms_;
 };
 
 // How work is cut into slices.

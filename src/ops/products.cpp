@@ -52,34 +52,28 @@ std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
   });
 }
 
-// A constant right-hand side in panels, or column by column.
-struct Panels final : kernels::Packed {
-  Tensor data;
-};
-
 // Are there so few columns that vectors of them would be mostly empty, and are they long enough for dot products?
 bool few_columns(const Gemm &g) { return g.n > 1 && g.n < 8 && g.k >= 64; }
 
+// A constant right-hand side in panels, or column by column.
 std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b) {
   if (!b || g.trans_a || g.stride_b != 0) return nullptr;
   bool few = few_columns(g);
   auto make = [&] {
-    auto panels = std::make_shared<Panels>();
-    panels->data = make_tensor(DType::f32, {few ? g.k * g.n : kernels::packed_floats(g.k, g.n)});
-    panels->bytes = panels->data.bytes();
+    auto panels = std::make_shared<const kernels::PackedFloats>(few ? g.k * g.n : kernels::packed_floats(g.k, g.n));
     if (few) {
       int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
-      kernels::copy_strided(sizeof(float), 2, dims, b->data, from, panels->data.as<float>(), to);
+      kernels::copy_strided(sizeof(float), 2, dims, b->data, from, panels->floats(), to);
     } else {
-      kernels::pack_b(g.k, g.n, b->data, g.ldb, g.trans_b, panels->data.as<float>());
+      kernels::pack_b(g.k, g.n, b->data, g.ldb, g.trans_b, panels->floats());
     }
-    return std::shared_ptr<const kernels::Packed>(panels);
+    return panels;
   };
   std::string format = text(few ? "columns " : "panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
   auto form = b->packed(format, make);
   auto cut = cut_own(g, slices);
   auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
-    const float *panels = static_cast<const Panels &>(*form).data.as<float>();
+    const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
     each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
       if (few) kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
       else kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
@@ -168,11 +162,8 @@ std::optional<Constant> constant_source(const Site &site, int i) {
   auto at = static_cast<size_t>(i);
   if (at >= site.constant.size() || !site.constant[at]) return {};
   Constant c{site.constant[at]->as<float>()};
-  if (site.packs && at < site.constant_key.size() && !site.constant_key[at].empty()) {
-    auto forms = site.packs->get(site.constant_key[at], [] { return std::make_shared<kernels::PackedForms>(); });
-    // Packs hands out constants, but PackedForms locks itself and lives as long as they do.
-    c.forms = const_cast<kernels::PackedForms *>(static_cast<const kernels::PackedForms *>(forms.get()));
-  }
+  if (site.packs && at < site.constant_key.size() && !site.constant_key[at].empty())
+    c.forms = &site.packs->of(site.constant_key[at]);
   return c;
 }
 

@@ -61,6 +61,13 @@ double weighted(const Values &v, Edge<float> &w) {
   return s;
 }
 
+// A call for each block of units, backwards, of each step.
+template <class F>
+void by_units(int64_t hidden, const F &f) {
+  for (int64_t u = (hidden - 1) / lstm_unit_block * lstm_unit_block; u >= 0; u -= lstm_unit_block)
+    f(LstmUnits{u, std::min(u + lstm_unit_block, hidden)});
+}
+
 void check(const Case &k) {
   SCOPED_TRACE(std::to_string(k.b) + " x " + std::to_string(k.t) + " x " + std::to_string(k.h) +
                (k.backwards ? " backwards" : "") + (k.masked ? " masked" : "") + (k.zero ? " zero" : "") +
@@ -91,14 +98,24 @@ void check(const Case &k) {
                 .gates = gates,
                 .c = cells,
                 .h_prev = h_prev};
+  const bool cut_by_units = k.h > lstm_unit_block;
   auto slices = [&](auto &&body) {
     body(0, k.b / 3);
     body(k.b / 3, k.b);
   };
-  slices([&](int64_t begin, int64_t end) {
-    Edge<float> scratch(lstm_forward_scratch(loop, end - begin));
-    lstm_forward(loop, f, begin, end, scratch);
-  });
+  if (cut_by_units) {
+    Edge<float> gates_packed(packed_gates_floats(k.h)), scratch(lstm_forward_scratch_by_units(loop, k.b));
+    by_units(k.h, [&](LstmUnits u) { pack_gates(k.h, u, r, gates_packed); });
+    LstmForward g = f;
+    g.recurrent = gates_packed;
+    for (int64_t s = -1; s < k.t; ++s)
+      by_units(k.h, [&](LstmUnits u) { lstm_forward_by_units(loop, g, k.b, s, u, scratch); });
+  } else {
+    slices([&](int64_t begin, int64_t end) {
+      Edge<float> scratch(lstm_forward_scratch(loop, end - begin));
+      lstm_forward(loop, f, begin, end, scratch);
+    });
+  }
   auto same = [](const Values &want, Edge<float> &got, const char *what, double tolerance = 2e-5) {
     for (size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(near(want[i], static_cast<double>(got[i]), tolerance, tolerance / 4)) << what << " " << i;
@@ -130,10 +147,16 @@ void check(const Case &k) {
                  .dgates = gates,
                  .dh0 = dh0,
                  .dc0 = dc0};
-  slices([&](int64_t begin, int64_t end) {
-    Edge<float> scratch(lstm_backward_scratch(loop, end - begin));
-    lstm_backward(loop, g, begin, end, scratch);
-  });
+  if (cut_by_units) {
+    Edge<float> scratch(lstm_backward_scratch(loop, k.b));
+    for (int64_t s = k.t - 1; s >= -1; --s)
+      by_units(k.h, [&](LstmUnits u) { lstm_backward_by_units(loop, g, k.b, s, u, scratch); });
+  } else {
+    slices([&](int64_t begin, int64_t end) {
+      Edge<float> scratch(lstm_backward_scratch(loop, end - begin));
+      lstm_backward(loop, g, begin, end, scratch);
+    });
+  }
   auto loss = [&] {
     Plain q = p;
     run(k, mask, q);
@@ -176,6 +199,15 @@ TEST(Lstm, ForwardAndGradient) {
               if (masked || !zero) check({3, 4, h, backwards, masked, zero, states});
     check({1, 1, 17});
     check({7, 2, 9});
+  });
+}
+
+TEST(Lstm, CutByUnits) {
+  on_every_target([] {
+    for (const bool backwards : {false, true})
+      for (const bool masked : {false, true}) check({2, 3, 37, backwards, masked, masked, masked});
+    check({1, 2, 64, false, false, false, false});
+    check({1, 1, 65});
   });
 }
 

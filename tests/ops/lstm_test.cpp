@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "every_way.hpp"
+#include "ops/lstm.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -94,6 +95,26 @@ TEST(Lstm, Sizes) {
     c.gradient = false;
     check(c);
   }
+}
+
+// Few sequences of many units: each step is a phase.
+TEST(Lstm, CutByUnits) {
+  auto in_phases = [](const LstmCut &cut) { return cut.by_units > 1; };
+  const Cutting two{.threads = 2};
+  EXPECT_TRUE(in_phases({two, 1, 100, 128, 128}));
+  EXPECT_FALSE(in_phases({two, 1, 100, 128, 32}));   // too little in a step
+  EXPECT_FALSE(in_phases({two, 2, 100, 128, 128}));  // a sequence for each thread
+  EXPECT_FALSE(in_phases({Cutting{}, 1, 100, 128, 128}));
+  for (bool mask : {false, true})
+    for (bool backwards : {false, true}) {
+      Case c = lstm_case(1, 3, 4, 37, {true, mask, mask, backwards});
+      c.gradient = !mask || !backwards;  // slow
+      check(c);
+    }
+  check(lstm_case(1, 3, 2, 35, {false, true, true, false}, {1}));
+  Case c = lstm_case(2, 4, 3, 100, {});
+  c.gradient = false;
+  check(c);
 }
 
 TEST(Lstm, SomeOutputs) {

@@ -107,7 +107,10 @@ enum class Best { small, packed, openblas, dnnl };
 //   B constant     1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
 //                  32x128x784 NN     55.0   54.6   69.2   55.4
 //                  1024^3 NN        25124  19501  21829  19373
-//                  2x1024x1024 NN    68.9   52.0    230   49.3  a large B and few rows: oneDNN streams better
+//                  1x1024x1024 NN    55.3   44.8   53.1   48.2
+//                  1x2048x2048 NN     350    350    387    460
+//                  2x1024x1024 NN     117   52.5    386   52.0
+//                  3x1024x1024 NN     121   75.8    452   63.7  a tile of ours has 1, 2 or 4 rows
 //                  64x16x16 NN       0.31   0.30   0.35   0.57
 //                  64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part,
 //                  4096x8x3 NN        6.7    8.9    286    6.8  and 1x2x8192 would read 16 times the bytes of B
@@ -142,7 +145,7 @@ Best best(const Gemm &g, bool constant) {
   if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? Best::small : Best::openblas;
   if (constant) {
     if (g.n <= 8 && g.m > 1 && !g.trans_b) return Best::small;
-    return g.m <= 4 && b >= 1 << 19 ? Best::dnnl : Best::packed;
+    return (g.m == 3 || g.m == 4) && b >= 1 << 19 ? Best::dnnl : Best::packed;
   }
   if (g.trans_b) {
     if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Best::small;

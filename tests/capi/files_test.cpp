@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "harness/folder.hpp"
 #include "net.hpp"
 
 namespace {
@@ -16,26 +17,7 @@ using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-class Files : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dl4-files-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path(const std::string &name) const { return (folder_ / name).string(); }
-  std::string put(const std::string &name, const std::string &bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
-  std::string get(const std::string &name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  size_t count() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
-  fs::path folder_;
-};
+using Files = Folder;
 
 std::string saved(dl4_model *m) {
   Own<dl4_blob> b;

@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <random>
 
+#include "harness/folder.hpp"
 #include "net.hpp"
 
 namespace {
@@ -16,12 +16,7 @@ using namespace dl4_test;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-std::string bytes_of(const fs::path &path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-pid_t start(const fs::path &checkpoint, const fs::path &end) {
+pid_t start(const std::string &checkpoint, const std::string &end) {
   pid_t child = fork();
   if (child == 0) {
     execl(DL4_TRAINEE, DL4_TRAINEE, checkpoint.c_str(), end.c_str(), nullptr);
@@ -30,16 +25,16 @@ pid_t start(const fs::path &checkpoint, const fs::path &end) {
   return child;
 }
 
-TEST(KilledTraining, EndsInTheSameBits) {
-  std::string name = (fs::temp_directory_path() / "dl4-killed-test-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  const fs::path folder = name, checkpoint = folder / "checkpoint", whole = folder / "whole", end = folder / "end";
+using KilledTraining = Folder;
+
+TEST_F(KilledTraining, EndsInTheSameBits) {
+  const std::string checkpoint = path("checkpoint"), whole = path("whole"), end = path("end");
   int status = -1;
   auto begin = Clock::now();
   waitpid(start(checkpoint, whole), &status, 0);
   ASSERT_EQ(status, 0);
   const auto alone = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
-  const std::string expected = bytes_of(whole);
+  const std::string expected = get("whole");
   ASSERT_GT(expected.size(), 1000u);
   fs::remove(checkpoint);
 
@@ -61,14 +56,13 @@ TEST(KilledTraining, EndsInTheSameBits) {
       continue;
     }
     ASSERT_EQ(WEXITSTATUS(status), 0) << "after " << killed << " kills";
-    ASSERT_EQ(bytes_of(end), expected) << "after " << killed << " kills";
+    ASSERT_EQ(get("end"), expected) << "after " << killed << " kills";
     ++finished;
     fs::remove(checkpoint);
     fs::remove(end);
   }
   std::printf("%d kills, %d resumptions, %d trainings to the end, each of %.2f s\n", killed, resumed, finished, static_cast<double>(alone) / 1e6);
   EXPECT_GT(resumed, 0);
-  fs::remove_all(folder);
 }
 
 }  // namespace

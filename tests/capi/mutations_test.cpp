@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "harness/folder.hpp"
 #include "training.hpp"
 
 namespace {
@@ -249,21 +250,7 @@ Own<dl4_model> rich_net() {
   return m;
 }
 
-class Mutations : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dl4-mutations-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string put(const std::string &bytes) const {
-    std::string path = (folder_ / "bad").string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-  fs::path folder_;
-};
+using Mutations = Folder;
 
 TEST_F(Mutations, OfAModelEndInAModelThatWorksOrInARefusal) {
   auto c = bounded();
@@ -284,7 +271,7 @@ TEST_F(Mutations, OfAModelEndInAModelThatWorksOrInARefusal) {
     limits.start();
     Refusal r;
     Own<dl4_model> m;
-    if (i % 16 == 0) r = refusal(dl4_model_load(c, put(bad).c_str(), nullptr, m.out()));
+    if (i % 16 == 0) r = refusal(dl4_model_load(c, put("bad", bad).c_str(), nullptr, m.out()));
     else m = load(c, bad, r);
     ASSERT_TRUE(expected(r.code)) << r.code << ' ' << r.message;
     ASSERT_EQ(r.code == 0, r.message.empty());
@@ -304,7 +291,7 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
   Training t(5);
   t.stop_at = 9;
   ASSERT_EQ(t.fit().code, DL4_CANCELLED);
-  const std::string good = (folder_ / "good").string();
+  const std::string good = path("good");
   ok(dl4_trainer_save(t.t, good.c_str()));
   std::ifstream in(good, std::ios::binary);
   const std::string file((std::istreambuf_iterator<char>(in)), {}), before = saved(t.m);
@@ -313,7 +300,7 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
   int loaded = 0;
   const int most = times(1000, 10000);
   for (int i = 0; i < most; ++i) {
-    const std::string path = put(damage(file));
+    const std::string path = put("bad", damage(file));
     SCOPED_TRACE("mutation " + std::to_string(i));
     limits.start();
     Refusal r = refusal(dl4_trainer_load(t.t, path.c_str()));

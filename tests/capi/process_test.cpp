@@ -134,55 +134,43 @@ TEST(Hazard5, SixtyFourCallersAtOnceFinish) {
 
 // ---- Hazard 6 -----------------------------------------------------------------------------------------------------
 
-TEST(Hazard6, ChildrenForkedInTheMiddleOfWorkRunOnTheirOwn) {
-  if (sanitized) GTEST_SKIP() << "a sanitizer's allocator may be locked by another thread at the fork";
-  Net net(2);
+// Forks children that work while three threads of the parent do, each call with another number.
+void fork_while_busy(int children, const std::function<bool(int64_t)> &work, const std::function<int(int)> &child) {
   std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
   std::vector<std::thread> busy;
-  for (int t = 0; t < 3; ++t) {
-    busy.emplace_back([&] {
-      while (!stop)
-        if (net.run() != net.expected) ++wrong;
+  for (int t = 0; t < 3; ++t)
+    busy.emplace_back([&, t] {
+      for (int64_t i = 0; !stop; ++i) wrong += !work(t * 331 + i * 7);
     });
-  }
-  const int children = 60;
   int fine = 0;
-  for (int i = 0; i < children; ++i) fine += in_child([&] { return net.run() == net.expected ? 0 : 1; }, 60) == 0;
+  for (int i = 0; i < children; ++i) fine += in_child([&] { return child(i); }, 60) == 0;
   stop = true;
   for (auto &t : busy) t.join();
   EXPECT_EQ(fine, children);
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Hazard6, ChildrenForkedInTheMiddleOfWorkRunOnTheirOwn) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer's allocator may be locked by another thread at the fork";
+  Net net(2);
+  auto right = [&] { return net.run() == net.expected; };
+  fork_while_busy(60, [&](int64_t) { return right(); }, [&](int) { return right() ? 0 : 1; });
+}
+
 TEST(Hazard6, ChildrenForkedWhileOthersPlanMakePlansOfTheirOwn) {
   if (sanitized) GTEST_SKIP() << "a sanitizer's allocator may be locked by another thread at the fork";
   Net net(2);
-  std::atomic<bool> stop{false};
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> busy;
-  for (int t = 0; t < 3; ++t) {
-    busy.emplace_back([&, t] {
-      for (int64_t i = 0; !stop; ++i) wrong += net.rows(1 + (t * 331 + i * 7) % 1000).empty();  // far more sizes than plans are kept
-    });
-  }
-  const int children = 15;
-  int fine = 0;
-  for (int i = 0; i < children; ++i) {
-    fine += in_child([&] {
-      if (net.rows(1100 + i).empty()) return 1;
-      Own<dl4_session> fresh;
-      dl4_tensor *in = net.x;
-      Own<dl4_tensor> out;
-      ok(dl4_session_create(net.m, nullptr, fresh.out()));
-      ok(dl4_session_run(fresh, &in, 1, out.out(), 1, nullptr));
-      return floats(out) == net.expected ? 0 : 2;
-    }, 60) == 0;
-  }
-  stop = true;
-  for (auto &t : busy) t.join();
-  EXPECT_EQ(fine, children);
-  EXPECT_EQ(wrong, 0);
+  auto plan = [&](int64_t i) { return !net.rows(1 + i % 1000).empty(); };  // far more sizes than plans are kept
+  fork_while_busy(15, plan, [&](int i) {
+    if (net.rows(1100 + i).empty()) return 1;
+    Own<dl4_session> fresh;
+    dl4_tensor *in = net.x;
+    Own<dl4_tensor> out;
+    ok(dl4_session_create(net.m, nullptr, fresh.out()));
+    ok(dl4_session_run(fresh, &in, 1, out.out(), 1, nullptr));
+    return floats(out) == net.expected ? 0 : 2;
+  });
 }
 
 TEST(Hazard6, AChildMayMakeItsOwn) {

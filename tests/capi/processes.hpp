@@ -79,20 +79,11 @@ struct Net {
     ok(dl4_session_create(m, nullptr, s.out()));
     expected = run();
   }
-  std::vector<float> run() {
-    dl4_tensor *in = x;
-    Own<dl4_tensor> out;
-    dl4_error *e = dl4_session_run(s, &in, 1, out.out(), 1, nullptr);
-    if (e) {
-      dl4_release(e);
-      return {};
-    }
-    return floats(out);
-  }
-  // What n rows of zeros give; nothing if refused.
-  std::vector<float> rows(int64_t n) {
-    auto zeros = tensor({n, 16, 16, 4});
-    dl4_tensor *in = zeros;
+  std::vector<float> run() { return run(x); }
+  // What n rows of zeros give.
+  std::vector<float> rows(int64_t n) { return run(tensor({n, 16, 16, 4})); }
+  // Nothing if refused.
+  std::vector<float> run(dl4_tensor *in) {
     Own<dl4_tensor> out;
     dl4_error *e = dl4_session_run(s, &in, 1, out.out(), 1, nullptr);
     if (e) {

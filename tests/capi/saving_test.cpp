@@ -10,6 +10,7 @@
 #include <fstream>
 #include <random>
 
+#include "harness/folder.hpp"
 #include "training.hpp"
 
 namespace {
@@ -17,22 +18,7 @@ namespace {
 using namespace dl4_test;
 namespace fs = std::filesystem;
 
-class Saving : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dl4-saving-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path(const std::string &name) const { return (folder_ / name).string(); }
-  std::string get(const std::string &name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  size_t count() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
-  fs::path folder_;
-};
+using Saving = Folder;
 
 Own<dl4_model> wide_net(int units) {
   Own<dl4_graph> g;

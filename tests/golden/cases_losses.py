@@ -1,4 +1,6 @@
 """Goldens of losses and metrics."""
+import functools
+
 import keras
 import numpy as np
 
@@ -200,24 +202,25 @@ def losses():
     return f
 
 
+def running_metric(f, name, metric, y, p, w=None, batches=None):
+    """Running value after each batch of `batches` rows."""
+    f.note(name, metric=metric, batches=batches)
+    f.put(name, "input", "prediction", p)
+    f.put(name, "target", 0, y)
+    if w is not None:
+        f.put(name, "sample_weight", 0, w)
+    made, values, at = one_metric(metric), [], 0
+    for size in batches or [len(p)]:
+        part = slice(at, at + size)
+        made.update_state(y[part], p[part], None if w is None else w[part])
+        values.append(float(made.result()))
+        at += size
+    f.put(name, "metric", "value", np.array(values, np.float32))
+
+
 def metrics():
     f = Family("metrics")
-
-    def one(name, metric, y, p, w=None, batches=None):
-        """Running value after each batch of `batches` rows."""
-        f.note(name, metric=metric, batches=batches)
-        f.put(name, "input", "prediction", p)
-        f.put(name, "target", 0, y)
-        if w is not None:
-            f.put(name, "sample_weight", 0, w)
-        made, values, at = one_metric(metric), [], 0
-        for size in batches or [len(p)]:
-            part = slice(at, at + size)
-            made.update_state(y[part], p[part], None if w is None else w[part])
-            values.append(float(made.result()))
-            at += size
-        f.put(name, "metric", "value", np.array(values, np.float32))
-
+    one = functools.partial(running_metric, f)
     rng = f.rng("data")
     p = rng.dirichlet(np.ones(4), 12).astype(np.float32)
     index = rng.integers(0, 4, 12).astype(np.int32)

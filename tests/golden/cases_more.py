@@ -1,10 +1,9 @@
 """Goldens of the kinds beside the main vocabulary: one case each, two where a shape or a sign matters."""
-import keras
 import numpy as np
 
-from cases_losses import one_hot, predictor
+from cases_losses import one_hot, predictor, running_metric
 from cases_sequence import finish, normal
-from record import Family, Net, kind, one_metric
+from record import Family, Net, kind
 
 
 def more():
@@ -65,20 +64,7 @@ def more():
 
     def metric(class_name, y, p, w):
         name = "metric_" + class_name.lower() + ("" if w is None else "_weights")
-        # Keras's metric has another name than its loss; ours has the loss's.
-        made = keras.metrics.LogCoshError() if class_name == "LogCosh" else one_metric(kind(class_name))
-        values, at = [], 0
-        f.note(name, metric=kind(class_name), batches=[5, 5, 2])
-        f.put(name, "input", "prediction", p)
-        f.put(name, "target", 0, y)
-        if w is not None:
-            f.put(name, "sample_weight", 0, w)
-        for size in (5, 5, 2):
-            part = slice(at, at + size)
-            made.update_state(y[part], p[part], None if w is None else w[part])
-            values.append(float(made.result()))
-            at += size
-        f.put(name, "metric", "value", np.array(values, np.float32))
+        running_metric(f, name, kind(class_name), y, p, w, [5, 5, 2])
 
     rng = f.rng("metrics")
     y, p = rng.normal(0, 1, (2, 12, 3)).astype(np.float32)

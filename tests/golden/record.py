@@ -240,4 +240,6 @@ class Family:
 def one_metric(metric):
     if not isinstance(metric, str) and metric["class_name"] == "Huber":  # Keras has the loss only
         return keras.metrics.MeanMetricWrapper(keras.losses.huber, name="huber", **metric["config"])
+    if not isinstance(metric, str) and metric["class_name"] == "LogCosh":  # Keras's metric has another name
+        return keras.metrics.LogCoshError()
     return metric if isinstance(metric, str) else keras.metrics.get(metric)

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "harness/folder.hpp"
 #include "io/safetensors.hpp"
 
 namespace dl4::io {
@@ -16,18 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Files : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dl4-file-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path(const char *name) const { return (folder_ / name).string(); }
-  size_t count() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
-  fs::path folder_;
-};
+using Files = dl4_test::Folder;
 
 TEST_F(Files, WhatWasWrittenIsRead) {
   write_file(path("a"), "hello");

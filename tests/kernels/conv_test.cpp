@@ -1,6 +1,7 @@
 // Convolutions and their gradients by oneDNN and by plain loops, against sums in double.
 #include "kernels/conv.hpp"
 
+#include <array>
 #include <functional>
 #include <string>
 
@@ -122,9 +123,10 @@ void doubled_plus_one(float *v, int64_t n) {
   for (int64_t i = 0; i < n; i++) v[i] = 2 * v[i] + 1;
 }
 
-TEST(Conv, Forward) {
-  std::mt19937 random(1);
-  int applied = 0;
+// make(conv, constant weights, slices) -> kernels; checked for all sizes with and without a bias and an epilogue.
+template <class Make>
+void check_forward(uint32_t seed, const Make &make) {
+  std::mt19937 random(seed);
   for (const Sizes &s : table)
     for (bool bias : {false, true}) {
       Data d(conv_of(s, bias), random);
@@ -133,37 +135,31 @@ TEST(Conv, Forward) {
       std::vector<void *> args{d.src.begin(), d.weights.begin()};
       if (bias) args.push_back(d.bias.begin());
       Constant constant{d.weights.begin()};
-      for (int64_t slices : {1, 2, 3, 7}) {
-        auto kernel = dnnl_conv(d.c, slices);
-        applied += kernel != nullptr;
-        check(kernel.get(), args, want, s.name);
-        check(dnnl_conv(d.c, slices, &constant).get(), args, want, s.name);
-        if (slices < 3) check(reference_conv(d.c, slices).get(), args, want, s.name);
-      }
+      for (int64_t slices : {1, 2, 3, 7})
+        for (const auto &kernel : make(d.c, constant, slices)) check(kernel.get(), args, want, s.name);
     }
+}
+
+TEST(Conv, Forward) {
+  int applied = 0;
+  check_forward(1, [&](const Conv &c, const Constant &weights, int64_t slices) {
+    std::array kernels{dnnl_conv(c, slices), dnnl_conv(c, slices, &weights),
+                       slices < 3 ? reference_conv(c, slices) : nullptr};
+    applied += kernels[0] != nullptr;
+    return kernels;
+  });
   EXPECT_GE(applied, 100);
 }
 
 TEST(Conv, ForwardByOwnKernels) {
   on_every_target([] {
-    std::mt19937 random(6);
     int few = 0, winograd = 0;
-    for (const Sizes &s : table)
-      for (bool bias : {false, true}) {
-        Data d(conv_of(s, bias), random);
-        if (bias) d.c.epilogue = doubled_plus_one;
-        auto want = d.forward();
-        std::vector<void *> args{d.src.begin(), d.weights.begin()};
-        if (bias) args.push_back(d.bias.begin());
-        Constant constant{d.weights.begin()};
-        for (int64_t slices : {1, 2, 3, 7}) {
-          auto by_pixels = direct_conv(d.c, slices), by_tiles = winograd_conv(d.c, slices, &constant);
-          few += by_pixels != nullptr;
-          winograd += by_tiles != nullptr;
-          check(by_pixels.get(), args, want, s.name);
-          check(by_tiles.get(), args, want, s.name);
-        }
-      }
+    check_forward(6, [&](const Conv &c, const Constant &weights, int64_t slices) {
+      std::array kernels{direct_conv(c, slices), winograd_conv(c, slices, &weights)};
+      few += kernels[0] != nullptr;
+      winograd += kernels[1] != nullptr;
+      return kernels;
+    });
     EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
     EXPECT_GE(winograd, 20);
   });

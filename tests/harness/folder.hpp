@@ -1,0 +1,38 @@
+// A folder that is there as long as the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace dl4_test {
+
+class Folder : public ::testing::Test {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "dl4-test-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::filesystem::filesystem_error("mkdtemp", name, {});
+    folder_ = name;
+  }
+  ~Folder() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string &name) const { return (folder_ / name).string(); }
+  std::string put(const std::string &name, const std::string &bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+  std::string get(const std::string &name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  size_t count() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
+
+ protected:
+  std::filesystem::path folder_;
+};
+
+}  // namespace dl4_test

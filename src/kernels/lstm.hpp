@@ -24,19 +24,18 @@ void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld
 
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
-  bool backwards = false;      // from the last step to the first
-  bool zero_for_mask = false;  // output zeros at masked steps; else the previous output again (zeros before the first)
+  bool backwards = false;  // from the last step to the first
 };
 
 // Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
-// run" = in order of processing, which Keras does not flip back.
+// run" = in order of processing, which Keras does not flip back. The output of a masked step is the previous one, zeros
+// before the first.
 struct LstmForward {
   const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
   const float *recurrent = nullptr;            // pack_b of R [h, 4h]
   const float *h0 = nullptr, *c0 = nullptr;    // [b, h]; nullptr: zeros
   const uint8_t *mask = nullptr;               // [b, time] by step; nullptr: none
   float *y = nullptr;                          // [b, time, h] as run, or nullptr
-  float *y_last = nullptr;                     // [b, h] the last output, or nullptr
   float *h_last = nullptr, *c_last = nullptr;  // [b, h] the states, or nullptr
   float *gates = nullptr;   // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
   float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
@@ -74,8 +73,8 @@ struct LstmBackward {
   const float *recurrent_t = nullptr;          // pack_b of R^T: k = 4h, n = h
   const float *c0 = nullptr;
   const uint8_t *mask = nullptr;
-  const float *dy = nullptr;  // [b, time, h] as run, or nullptr; the same for the next three
-  const float *dy_last = nullptr, *dh_last = nullptr, *dc_last = nullptr;
+  const float *dy = nullptr;  // [b, time, h] as run, or nullptr; the same for the next two
+  const float *dh_last = nullptr, *dc_last = nullptr;
   float *dgates = nullptr;               // [b, time, 4h] by step: gradient of x_gates (may be gates)
   float *dh0 = nullptr, *dc0 = nullptr;  // [b, h] or nullptr
 };

@@ -34,19 +34,11 @@ struct Part {
   float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
 };
 
-void bring_in(const LstmLoop &l, const LstmForward &f, const Part &p) {
+void load_state(const LstmLoop &l, const LstmForward &f, const Part &p) {
   const int64_t n = l.hidden, from = p.begin * n + p.unit;
   copy_rows(p.rows, p.units, at(f.h0, from), n, p.h + p.unit, n);
   copy_rows(p.rows, p.units, at(f.c0, from), n, p.c + p.unit, n);
   std::fill_n(p.seen, p.rows, f.mask ? 0.0f : 1.0f);
-}
-
-// The output of step t: the state, but zeros before the first valid step and, where asked for, at every masked one.
-void put_output(const LstmLoop &l, const LstmForward &f, const Part &p, int64_t t, float *y, int64_t ld) {
-  for (int64_t r = 0; r < p.rows; ++r) {
-    const bool shown = l.zero_for_mask && f.mask ? f.mask[(p.begin + r) * l.time + t] != 0 : p.seen[r] != 0;
-    copy_rows(1, p.units, shown ? p.h + r * l.hidden + p.unit : nullptr, p.units, y + r * ld + p.unit, ld);
-  }
 }
 
 int64_t step_in_time(const LstmLoop &l, int64_t s) { return l.backwards ? l.time - 1 - s : s; }
@@ -71,15 +63,14 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
   for (int64_t r = 0; mask && r < p.rows; ++r)
     if (mask[r * time]) p.seen[r] = 1;
   if (f.c) copy_rows(p.rows, p.units, c, n, f.c + step * n + p.unit, time * n);
-  if (f.y) put_output(l, f, p, t, f.y + (p.begin * time + s) * n, time * n);
+  float *y = at(f.y, (p.begin * time + s) * n + p.unit);
+  for (int64_t r = 0; y && r < p.rows; ++r) copy_rows(1, p.units, p.seen[r] ? h + r * n : nullptr, n, y + r * time * n, n);
 }
 
-void bring_out(const LstmLoop &l, const LstmForward &f, const Part &p) {
-  const int64_t n = l.hidden, to = p.begin * n;
-  if (f.y_last && l.time) put_output(l, f, p, step_in_time(l, l.time - 1), f.y_last + to, n);
-  if (f.y_last && !l.time) copy_rows(p.rows, p.units, nullptr, n, f.y_last + to + p.unit, n);
-  if (f.h_last) copy_rows(p.rows, p.units, p.h + p.unit, n, f.h_last + to + p.unit, n);
-  if (f.c_last) copy_rows(p.rows, p.units, p.c + p.unit, n, f.c_last + to + p.unit, n);
+void store_state(const LstmLoop &l, const LstmForward &f, const Part &p) {
+  const int64_t n = l.hidden, to = p.begin * n + p.unit;
+  if (f.h_last) copy_rows(p.rows, p.units, p.h + p.unit, n, f.h_last + to, n);
+  if (f.c_last) copy_rows(p.rows, p.units, p.c + p.unit, n, f.c_last + to, n);
 }
 
 // The gradients of the state of some sequences and units on the way back; carry: for an output that later steps
@@ -89,11 +80,11 @@ struct PartDiff {
   float *dh, *dc, *carry;
 };
 
-void bring_in(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+void load_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
   const int64_t n = l.hidden, from = p.begin * n + p.unit;
   copy_rows(p.rows, p.units, at(f.dh_last, from), n, p.dh + p.unit, n);
   copy_rows(p.rows, p.units, at(f.dc_last, from), n, p.dc + p.unit, n);
-  copy_rows(p.rows, p.units, at(f.dy_last, from), n, p.carry + p.unit, n);
+  copy_rows(p.rows, p.units, nullptr, n, p.carry + p.unit, n);
 }
 
 // Through the cell at step s as run: dh and dc -> the gates' gradients.
@@ -106,8 +97,9 @@ void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, 
     const bool valid = !mask || mask[r * time];
     float *held = p.carry + r * n + p.unit;
     if (dy) axpy(1, dy + r * time * n, held, p.units);
-    if (valid) axpy(1, held, p.dh + r * n + p.unit, p.units);
-    if (valid || l.zero_for_mask) copy_rows(1, p.units, nullptr, n, held, n);
+    if (!valid) continue;
+    axpy(1, held, p.dh + r * n + p.unit, p.units);
+    copy_rows(1, p.units, nullptr, n, held, n);
   }
   const float *c_prev = s > 0 ? f.c + (p.begin * time + before) * n + p.unit : at(f.c0, p.begin * n + p.unit);
   lstm_cell_grad(p.rows, p.units, f.gates + step * 4 * n + p.unit, time * 4 * n, c_prev, s > 0 ? time * n : n,
@@ -127,7 +119,7 @@ void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &
               mask ? dh : nullptr, n, dh, n);
 }
 
-void bring_out(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+void store_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
   const int64_t n = l.hidden, to = p.begin * n + p.unit;
   if (f.dh0) copy_rows(p.rows, p.units, p.dh + p.unit, n, f.dh0 + to, n);
   if (f.dc0) copy_rows(p.rows, p.units, p.dc + p.unit, n, f.dc0 + to, n);
@@ -142,13 +134,13 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   const int64_t rows = end - begin, n = l.hidden, g = 4 * n;
   float *c = scratch + rows * n, *gates = c + rows * n;
   const Part p{begin, rows, 0, n, scratch, scratch, c, gates, gates + rows * g};
-  if (steps.first == 0) bring_in(l, f, p);
+  if (steps.first == 0) load_state(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
     if (steps.x_gates) forward_step(l, f, p, s, steps.x_gates + place * rows * g, g);
     else forward_step(l, f, p, s, f.x_gates + (begin * l.time + step_in_time(l, s)) * g, l.time * g);
   }
-  if (steps.last == l.time) bring_out(l, f, p);
+  if (steps.last == l.time) store_state(l, f, p);
 }
 
 // Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen.
@@ -164,9 +156,9 @@ void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows
   float *c = scratch + 2 * all, *gates = c + all, *seen = gates + 4 * all;
   const Part p{0, rows, u.begin, u.end - u.begin, h_before, h, c, gates,
                seen + u.begin / lstm_unit_block * round_up(rows, 16)};
-  if (step < 0) bring_in(l, f, p);
+  if (step < 0) load_state(l, f, p);
   else forward_step(l, f, p, step, f.x_gates + step_in_time(l, step) * 4 * n, l.time * 4 * n);
-  if (step == l.time - 1) bring_out(l, f, p);
+  if (step == l.time - 1) store_state(l, f, p);
 }
 
 int64_t packed_gates_floats(int64_t hidden) noexcept { return 4 * packed_floats(hidden, hidden); }
@@ -182,22 +174,22 @@ int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept { return
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept {
   const int64_t rows = end - begin, all = rows * l.hidden;
   const PartDiff p{begin, rows, 0, l.hidden, scratch, scratch + all, scratch + 2 * all};
-  bring_in(l, f, p);
+  load_state(l, f, p);
   for (int64_t s = l.time - 1; s >= 0; --s) {
     backward_cell(l, f, p, s);
     if (s > 0 || f.dh0) backward_product(l, f, p, s);
   }
-  bring_out(l, f, p);
+  store_state(l, f, p);
 }
 
 void lstm_backward_by_units(const LstmLoop &l, const LstmBackward &f, int64_t rows, int64_t step, LstmUnits u,
                             float *scratch) noexcept {
   const int64_t all = rows * l.hidden;
   const PartDiff p{0, rows, u.begin, u.end - u.begin, scratch, scratch + all, scratch + 2 * all};
-  if (step == l.time - 1) bring_in(l, f, p);
+  if (step == l.time - 1) load_state(l, f, p);
   else if (step >= 0 || f.dh0) backward_product(l, f, p, step + 1);
   if (step >= 0) backward_cell(l, f, p, step);
-  else bring_out(l, f, p);
+  else store_state(l, f, p);
 }
 
 }  // namespace dl4::kernels

@@ -88,7 +88,7 @@ constexpr int64_t rows_at_once = 256;
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   Layout l;
   l.s = s;
-  l.loop = {s.time, s.units, backwards, false};
+  l.loop = {s.time, s.units, backwards};
   l.slices = slices;
   l.bias = site.src[src_bias].present;
   l.keeps = site.dst[lstm_dst::gates].present;
@@ -208,7 +208,7 @@ class OwnLstmByUnits final : public Kernel {
     std::shared_ptr<const Kernel> inputs = product(site, g, slices, weights ? &*weights : nullptr);
     Places at;
     at.loop = round_up((inputs->scratch + 3) / 4, 16);
-    kernels::LstmLoop loop{s.time, s.units, backwards, false};
+    kernels::LstmLoop loop{s.time, s.units, backwards};
     at.gates = at.loop + round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16);
     at.recurrent = at.gates + (site.dst[lstm_dst::gates].present ? 0 : round_up(checked_mul(g.m, g.n), 16));
     auto recurrent = packed_recurrent(site, s.units, true);
@@ -263,7 +263,7 @@ std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards
   if (site.src[src_mask].present) return nullptr;
   if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
   if (backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
-  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards, false};
+  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards};
   auto w = constant_source(site, src_kernel), r = constant_source(site, src_recurrent_kernel);
   auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
   if (!inner) return nullptr;

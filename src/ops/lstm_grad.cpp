@@ -28,7 +28,7 @@ class LstmGrad final : public Op {
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     const Shape &cells = site.src[lstm_grad_src::cells].shape;
     int64_t batch = cells[0], time = cells[1], units = cells[2];
-    kernels::LstmLoop loop{time, units, backwards_, false};
+    kernels::LstmLoop loop{time, units, backwards_};
     if (batch == 0 || units == 0) return nothing();
     LstmCut cut(site.cutting, batch, time, 0, units);
     bool by_units = cut.by_units > 1;

@@ -85,13 +85,13 @@ inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, W
   return report.fault;
 }
 
-// |got - want| <= tolerance * (1 + |want|) everywhere, and both NaN at the same places.
+// |got - want| <= tolerance * (1 + |want|) everywhere, NaN and infinities at the same places.
 inline ::testing::AssertionResult near(const Guarded &got, const std::vector<double> &want, double tolerance) {
   if (!got.whole()) return ::testing::AssertionFailure() << "a guard word was overwritten";
   for (int64_t i = 0; i < got.size(); i++) {
     double w = want[static_cast<size_t>(i)], g = got[i];
-    if (std::isnan(w) && std::isnan(g)) continue;
-    if (!(std::abs(g - w) <= tolerance * (1 + std::abs(w))))
+    if (w == g || (std::isnan(w) && std::isnan(g))) continue;
+    if (!(std::isfinite(w) && std::abs(g - w) <= tolerance * (1 + std::abs(w))))
       return ::testing::AssertionFailure() << "element " << i << " is " << g << ", not " << w;
   }
   return ::testing::AssertionSuccess();

@@ -80,11 +80,12 @@ inline std::vector<float> random_floats(int64_t n, float low = -2, float high = 
   return v;
 }
 
-// Both NaN, or within `relative` of the larger plus `absolute`.
+// Both NaN, the same infinity, or within `relative` of the expected plus `absolute`.
 inline ::testing::AssertionResult near(double expected, double got, double relative = 1e-5, double absolute = 1e-6) {
   if (std::isnan(expected) && std::isnan(got)) return ::testing::AssertionSuccess();
   if (expected == got) return ::testing::AssertionSuccess();
-  if (std::fabs(expected - got) <= relative * std::fabs(expected) + absolute) return ::testing::AssertionSuccess();
+  if (std::isfinite(expected) && std::fabs(expected - got) <= relative * std::fabs(expected) + absolute)
+    return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "expected " << expected << ", got " << got;
 }
 

@@ -1,165 +1,252 @@
 // NaN, infinities and denormals at every place of odd lengths, on every instruction set: against plain double.
-#include <functional>
+#include "special_values.hpp"
+
+#include <numeric>
 
 #include "kernels/elementwise.hpp"
-#include "kernels/lstm.hpp"
+#include "kernels/movement.hpp"
 #include "kernels/optimizer.hpp"
 #include "kernels/pool.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/small_gemm.hpp"
-#include "kernels/softmax.hpp"
-#include "targets.hpp"
 
 namespace dl4::kernels {
 namespace {
 
-constexpr float specials[] = {nan, inf, -inf, 1e-40f, -1e-40f, 0.0f, -0.0f};
-
-// The same class, and near where it is finite. A denormal may be flushed.
-::testing::AssertionResult alike(double expected, double got) {
-  if (std::isinf(expected) && expected == got) return ::testing::AssertionSuccess();
-  if (std::isinf(got) != std::isinf(expected)) return near(expected, got);
-  return near(expected, got, 1e-5, 1e-6);
+// Every product of A [m, k] and B [k, n] plus D, with a special value in each of them.
+void check_products(int64_t m, int64_t n, int64_t k) {
+  SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+  Edge<float> a(random_floats(m * k, 0.5f, 2, 1)), b(random_floats(k * n, 0.5f, 2, 2)), c(m * n),
+      d(random_floats(m * n, 0.5f, 2, 3)), at(m * k), bt(k * n), packed(packed_floats(k, n));
+  auto check = [&](int64_t) {
+    Values want;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        want.push_back(value(d[i * n + j]));
+        for (int64_t q = 0; q < k; ++q) want.back() += value(a[i * k + q]) * value(b[q * n + j]);
+      }
+    const int64_t a_dims[] = {m, k}, b_dims[] = {k, n};
+    const int turned[] = {1, 0};
+    permute(4, 2, a_dims, turned, a, at, 0, k);
+    permute(4, 2, b_dims, turned, b, bt, 0, n);
+    pack_b(k, n, b, n, false, packed);
+    for (int which = 0; which < 5; ++which) {
+      if (which == 0) small_gemm(m, n, k, a, k, b, n, d, n, c, n);
+      if (which == 1) small_gemm_at(m, n, k, at, m, b, n, d, n, c, n);
+      if (which == 2) small_gemm_bt(m, n, k, a, k, bt, k, d, n, c, n);
+      if (which == 3) dot_gemm(m, n, k, a, k, bt, k, d, n, c, n);
+      if (which == 4) packed_gemm(m, n, k, a, k, packed, d, n, c, n);
+      for (int64_t i = 0; i < m * n; ++i)
+        EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(c[i]))) << "product " << which << " at " << i;
+    }
+  };
+  for (auto *x : {&a, &b, &d}) at_each_place(*x, check, 1 + x->size() / 15);
 }
 
-// f(array with v at one place): for every special value, every odd length, every place.
-void everywhere(const std::function<void(const std::vector<float> &)> &f) {
-  on_every_target([&] {
-    for (int64_t n : {1, 3, 17, 37})
-      for (float v : specials)
-        for (int64_t at = 0; at < n; ++at) {
-          std::vector<float> x = random_floats(n, 0.5f, 2, static_cast<uint32_t>(n));
-          x[static_cast<size_t>(at)] = v;
-          SCOPED_TRACE(std::to_string(v) + " at " + std::to_string(at) + " of " + std::to_string(n));
-          f(x);
-          if (::testing::Test::HasFailure()) return;
-        }
+TEST(SpecialValues, Products) {
+  on_every_target([] {
+    check_products(7, 35, 3);
+    check_products(3, 3, 17);
+    check_products(5, 1, 17);
+    check_products(1, 129, 129);
   });
 }
 
-TEST(SpecialValues, SumsAndProducts) {
-  everywhere([](const std::vector<float> &v) {
-    const auto n = static_cast<int64_t>(v.size());
-    Edge<float> x(v), y(random_floats(n, 0.5f, 2, 9)), one(1), out(n);
+TEST(SpecialValues, Sums) {
+  everywhere([](Edge<float> &x, int64_t n) {
+    Edge<float> y(random_floats(n, 0.5f, 2, 9));
     double total = 0, squares = 0, times = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const double a = static_cast<double>(x[i]);
-      total += a;
-      squares += a * a;
-      times += a * static_cast<double>(y[i]);
+      total += value(x[i]);
+      squares += value(x[i]) * value(x[i]);
+      times += value(x[i]) * value(y[i]);
     }
-    EXPECT_TRUE(alike(total, sum(x, n)));
-    EXPECT_TRUE(alike(squares, sum_squares(x, n)));
-    EXPECT_TRUE(alike(times, dot(x, y, n)));
-    reduce(Reduce::sum, x, one, 1, n, 1);
-    EXPECT_TRUE(alike(total, static_cast<double>(one[0])));
-    small_gemm(1, 1, n, x, n, y, 1, nullptr, 0, one, 1);
-    EXPECT_TRUE(alike(times, static_cast<double>(one[0])));
-    small_gemm_bt(1, 1, n, x, n, y, n, nullptr, 0, one, 1);
-    EXPECT_TRUE(alike(times, static_cast<double>(one[0])));
-    // One value times a row of the special ones.
-    const float two = 2;
-    Edge<float> packed(packed_floats(1, n));
-    pack_b(1, n, x, n, false, packed);
-    for (int way = 0; way < 2; ++way) {
-      if (way == 0) small_gemm(1, n, 1, &two, 1, x, n, y, 0, out, n);
-      else packed_gemm(1, n, 1, &two, 1, packed, y, 0, out, n);
-      for (int64_t i = 0; i < n; ++i)
-        EXPECT_TRUE(alike(2 * static_cast<double>(x[i]) + static_cast<double>(y[i]), static_cast<double>(out[i]))) << i;
+    EXPECT_TRUE(near(total, sum(x, n)));
+    EXPECT_TRUE(near(squares, sum_squares(x, n)));
+    EXPECT_TRUE(near(times, dot(x, y, n)));
+    EXPECT_EQ(std::isfinite(total), all_finite(x, n));
+  });
+}
+
+double fold(Reduce f, const Values &v) {
+  double r = f == Reduce::prod ? 1 : f == Reduce::max || f == Reduce::min ? v[0] : 0;
+  for (const double x : v) {
+    if (f == Reduce::max || f == Reduce::min) r = std::isnan(x) || (f == Reduce::max ? x > r : x < r) ? x : r;
+    else if (f == Reduce::prod) r *= x;
+    else r += f == Reduce::sum_squares ? x * x : f == Reduce::sum_abs ? std::fabs(x) : x;
+  }
+  return f == Reduce::mean ? r / static_cast<double>(v.size()) : r;
+}
+
+// Of equal ones the first; a NaN before all.
+int64_t best(const Values &v, bool largest) {
+  size_t b = 0;
+  for (size_t i = 0; i < v.size() && !std::isnan(v[b]); ++i)
+    if (std::isnan(v[i]) || (largest ? v[i] > v[b] : v[i] < v[b])) b = i;
+  return static_cast<int64_t>(b);
+}
+
+TEST(SpecialValues, Reductions) {
+  everywhere([](Edge<float> &x, int64_t n) {
+    for (const int64_t inner : {1, 3}) {
+      Axis t(x, x.vector(), inner);
+      Edge<float> y(inner), variance(inner);
+      Edge<int32_t> most(inner), least(inner);
+      for (const Reduce f :
+           {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs}) {
+        reduce(f, t.a, y, 1, n, inner);
+        for (int64_t i = 0; i < inner; ++i)
+          EXPECT_TRUE(near(fold(f, t.column(t.a, inner, i)), value(y[i]))) << static_cast<int>(f) << ' ' << i;
+      }
+      argmax(t.a, DType::i32, most, 1, n, inner);
+      argmin(t.a, DType::i32, least, 1, n, inner);
+      moments(t.a, y, variance, 1, n, inner);
+      for (int64_t i = 0; i < inner; ++i) {
+        const Values v = t.column(t.a, inner, i);
+        EXPECT_EQ(best(v, true), most[i]);
+        EXPECT_EQ(best(v, false), least[i]);
+        const double mean = fold(Reduce::mean, v);
+        double spread = 0;
+        for (const double a : v) spread += (a - mean) * (a - mean) / static_cast<double>(n);
+        EXPECT_TRUE(near(mean, value(y[i])));
+        EXPECT_TRUE(near(spread, value(variance[i])));
+      }
+      for (const bool reverse : {false, true}) {
+        cumsum(t.a, t.out, 1, n, inner, reverse);
+        t.expect("cumsum", [&](Values v, const Values &) {
+          if (reverse) std::partial_sum(v.rbegin(), v.rend(), v.rbegin());
+          else std::partial_sum(v.begin(), v.end(), v.begin());
+          return v;
+        });
+      }
     }
   });
 }
 
 TEST(SpecialValues, ElementByElement) {
-  everywhere([](const std::vector<float> &v) {
-    const auto n = static_cast<int64_t>(v.size());
-    Edge<float> x(v), y(random_floats(n, 0.5f, 2, 9)), out(n);
+  everywhere([](Edge<float> &x, int64_t n) {
+    Edge<float> y(random_floats(n, 0.5f, 2, 9)), out(n);
     auto expect = [&](const char *what, auto f) {
       for (int64_t i = 0; i < n; ++i)
-        EXPECT_TRUE(alike(f(static_cast<double>(x[i]), static_cast<double>(y[i])), static_cast<double>(out[i]))) << what << ' ' << i;
+        EXPECT_TRUE(near(f(value(x[i]), value(y[i])), value(out[i]))) << what << ' ' << i;
     };
-    binary_run(Binary::add, DType::f32, x, 1, y, 1, out, n);
-    expect("add", [](double a, double b) { return a + b; });
-    binary_run(Binary::mul, DType::f32, x, 1, y, 1, out, n);
-    expect("mul", [](double a, double b) { return a * b; });
-    binary_run(Binary::max, DType::f32, x, 1, y, 1, out, n);
-    expect("max", [](double a, double b) { return std::isnan(a) ? a : std::max(a, b); });
     axpby(3, x, 2, y, out, n);
     expect("axpby", [](double a, double b) { return 3 * a + 2 * b; });
     multiply_add(x, y, y, out, n);
     expect("multiply_add", [](double a, double b) { return a * b + b; });
-    std::copy(y.data(), y.data() + n, out.data());
+    std::copy_n(y.data(), n, out.data());
     axpy(-2, x, out, n);
     expect("axpy", [](double a, double b) { return b - 2 * a; });
+    const int64_t one = 1;
+    std::copy_n(y.data(), n, out.data());
+    add_strided(1, &n, x, &one, out, &one);
+    expect("add_strided", [](double a, double b) { return a + b; });
+    const float half = 0.5f;
+    scale(&half, x, out, n);
+    expect("scale", [](double a, double) { return 0.5 * a; });
+    clip_by_value(1, x, out, n);
+    expect("clip", [](double a, double) { return a > 1 ? 1 : a < -1 ? -1 : a; });
+    std::copy_n(y.data(), n, out.data());
+    moving_average(0.75f, x, out, n);
+    expect("average", [](double a, double b) { return 0.75 * b + 0.25 * a; });
+    std::copy_n(x.data(), n, out.data());
+    moving_average(0.75f, y, out, n);
+    expect("average of special ones", [](double a, double b) { return 0.75 * a + 0.25 * b; });
   });
 }
 
-TEST(SpecialValues, Updates) {
-  everywhere([](const std::vector<float> &v) {
-    const auto n = static_cast<int64_t>(v.size());
-    Edge<float> g(v), w(std::vector<float>(v.size(), 1.0f)), a(std::vector<float>(v.size(), 1.0f)), m(n), s(n);
-    sgd(Sgd{.lr = 0.5}, w, g, nullptr, n);
-    adam(Adam{.lr = 0.5}, a, g, m, s, nullptr, n);
-    for (int64_t i = 0; i < n; ++i) {
-      EXPECT_TRUE(alike(1 - 0.5 * static_cast<double>(g[i]), static_cast<double>(w[i]))) << i;
-      EXPECT_EQ(std::isfinite(g[i]), std::isfinite(a[i])) << i;
-      if (std::fabs(g[i]) < 1e-30f) {
-        EXPECT_NEAR(a[i], 1, 1e-6) << i;
+template <class T>
+void expect_cast(DType to, Edge<float> &x, int64_t n) {
+  Edge<T> y(n);
+  cast_run(DType::f32, to, x, y, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const T whole = std::isnan(x[i]) ? T{0}
+                    : x[i] == inf  ? std::numeric_limits<T>::max()
+                    : x[i] == -inf ? std::numeric_limits<T>::min()
+                                   : static_cast<T>(x[i]);
+    EXPECT_EQ(to == DType::boolean ? x[i] != 0 : whole, y[i]) << static_cast<int>(to) << ' ' << i;
+  }
+}
+
+TEST(SpecialValues, Casts) {
+  everywhere([](Edge<float> &x, int64_t n) {
+    expect_cast<int32_t>(DType::i32, x, n);
+    expect_cast<int64_t>(DType::i64, x, n);
+    expect_cast<uint8_t>(DType::u8, x, n);
+    expect_cast<uint8_t>(DType::boolean, x, n);
+  });
+}
+
+// What is chosen, gathered or picked keeps its bits; what isn't leaves no trace.
+TEST(SpecialValues, Choices) {
+  everywhere([](Edge<float> &x, int64_t n) {
+    Edge<float> y(random_floats(n, 0.5f, 2, 9)), out(n);
+    Edge<uint8_t> mask(n);
+    Edge<int32_t> ids(n);
+    for (int64_t i = 0; i < n; ++i) mask[i] = i % 3 == 0, ids[i] = static_cast<int32_t>(n - 1 - i);
+    auto expect = [&](const char *what, auto from) {
+      for (int64_t i = 0; i < n; ++i) EXPECT_EQ(0, std::memcmp(from(i), out + i, 4)) << what << ' ' << i;
+    };
+    select_run(4, mask, 1, x, 1, y, 1, out, n);
+    expect("select", [&](int64_t i) { return i % 3 == 0 ? x + i : y + i; });
+    EXPECT_TRUE(gather_rows(4, x, n, DType::i32, ids, n, out, nullptr));
+    expect("gather", [&](int64_t i) { return x + (n - 1 - i); });
+    EXPECT_TRUE(pick_grad(x, n, 1, DType::u8, std::vector<uint8_t>(static_cast<size_t>(n)).data(), out, nullptr));
+    expect("pick_grad", [&](int64_t i) { return x + i; });
+  });
+}
+
+// Rows of one id are added up, the others not touched.
+TEST(SpecialValues, SumsOfEqualIds) {
+  on_every_target([] {
+    const int64_t n = 5, width = 19;
+    const int32_t ids[n] = {2, 0, 2, 1, 2};
+    Edge<float> dy(random_floats(n * width, 0.5f, 2, 1)), sums(3 * width), table(3 * width);
+    Edge<uint64_t> keys(n);
+    Edge<int64_t> segments(n + 1);
+    ASSERT_EQ(3, sort_rows(DType::i32, ids, n, 3, keys, segments, nullptr));
+    at_each_place(dy, [&](int64_t) {
+      Values want(static_cast<size_t>(3 * width));
+      for (int64_t i = 0; i < n * width; ++i)
+        want[static_cast<size_t>(ids[i / width] * width + i % width)] += value(dy[i]);
+      std::fill_n(table.data(), table.size(), 0.0f);
+      segment_sum(keys, segments, 0, 3, dy, width, sums, nullptr);
+      segment_add(keys, segments, 0, 3, dy, width, table);
+      for (int64_t i = 0; i < 3 * width; ++i) {
+        EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(sums[i]))) << i;
+        EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(table[i]))) << i;
       }
-    }
+    });
   });
 }
 
 TEST(SpecialValues, Windows) {
-  everywhere([](const std::vector<float> &v) {
-    const auto c = static_cast<int64_t>(v.size());
+  everywhere([](Edge<float> &x, int64_t c) {
     // Two cells of c channels each: the special ones, and ones.
     const Pool p{.n = 1, .w = 2, .c = c, .kw = 2, .oh = 1, .ow = 1};
-    std::vector<float> both = v;
-    both.resize(v.size() * 2, 1.0f);
-    Edge<float> x(both), most(c), mean(c);
-    max_pool(p, x, most, 0, 1);
-    average_pool(p, x, mean, 0, 1);
+    std::vector<float> both = x.vector();
+    both.resize(both.size() * 2, 1.0f);
+    Edge<float> cells(both), most(c), mean(c), dy(random_floats(c, 0.5f, 2, 9)), dx(2 * c);
+    max_pool(p, cells, most, 0, 1);
+    average_pool(p, cells, mean, 0, 1);
+    max_pool_grad(p, cells, most, dy, dx, 0, 1);
     for (int64_t i = 0; i < c; ++i) {
-      const double a = static_cast<double>(x[i]);
-      EXPECT_TRUE(alike(std::isnan(a) ? a : std::max(a, 1.0), static_cast<double>(most[i]))) << i;
-      EXPECT_TRUE(alike((a + 1) / 2, static_cast<double>(mean[i]))) << i;
+      const double a = value(x[i]);
+      const bool first = std::isnan(a) || a >= 1;
+      EXPECT_TRUE(near(first ? a : 1, value(most[i]))) << i;
+      EXPECT_TRUE(near((a + 1) / 2, value(mean[i]))) << i;
+      EXPECT_EQ(first ? dy[i] : 0, dx[i]) << i;
+      EXPECT_EQ(first ? 0 : dy[i], dx[c + i]) << i;
     }
-  });
-}
-
-TEST(SpecialValues, SoftmaxOfARow) {
-  everywhere([](const std::vector<float> &v) {
-    const auto n = static_cast<int64_t>(v.size());
-    Edge<float> x(v), y(n);
-    softmax(x, y, 1, n, 1);
-    double peak = -HUGE_VAL, total = 0;
-    for (float f : v) peak = std::isnan(f) ? static_cast<double>(f) : std::max(peak, static_cast<double>(f));
-    for (float f : v) total += std::exp(static_cast<double>(f) - peak);
-    for (int64_t i = 0; i < n; ++i) {
-      const double expected = std::exp(static_cast<double>(x[i]) - peak) / total;
-      EXPECT_TRUE(near(expected, static_cast<double>(y[i]))) << i;
+    std::fill_n(cells.data(), c, 0.5f);
+    std::fill_n(most.data(), c, 1.0f);
+    max_pool_grad(p, cells, most, x, dx, 0, 1);
+    for (int64_t i = 0; i < c; ++i) {
+      EXPECT_EQ(0, dx[i]) << i;
+      EXPECT_TRUE(near(value(x[i]), value(dx[c + i]))) << i;
     }
-  });
-}
-
-// A special pre-activation saturates its own unit; NaN goes no further than that.
-TEST(SpecialValues, LstmCell) {
-  everywhere([](const std::vector<float> &v) {
-    const auto h = static_cast<int64_t>(v.size());
-    for (int gate = 0; gate < 4; ++gate) {
-      std::vector<float> in(static_cast<size_t>(4 * h), 0.25f);
-      std::copy(v.begin(), v.end(), in.begin() + gate * h);
-      Edge<float> gates(in), before(std::vector<float>(v.size(), 0.5f)), c(h), out(h);
-      lstm_cell(1, h, gates, 4 * h, before, h, nullptr, 0, nullptr, 0, c, h, out, h);
-      for (int64_t i = 0; i < h; ++i) {
-        auto of = [&](int g) { return static_cast<double>(in[static_cast<size_t>(g * h + i)]); };
-        auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
-        const double cell = sigmoid(of(1)) * 0.5 + sigmoid(of(0)) * std::tanh(of(2));
-        EXPECT_TRUE(near(cell, static_cast<double>(c[i]))) << gate << ' ' << i;
-        EXPECT_TRUE(near(sigmoid(of(3)) * std::tanh(cell), static_cast<double>(out[i]))) << gate << ' ' << i;
-      }
-    }
+    average_pool_grad(p, x, dx, 0, 1);
+    for (int64_t i = 0; i < 2 * c; ++i) EXPECT_TRUE(near(value(x[i % c]) / 2, value(dx[i]))) << i;
   });
 }
 

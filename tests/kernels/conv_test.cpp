@@ -4,9 +4,10 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "run_kernel.hpp"
-#include "targets.hpp"
+#include "special_values.hpp"
 
 namespace dl4::kernels {
 namespace {
@@ -229,27 +230,29 @@ TEST(Conv, NothingToDo) {
   EXPECT_TRUE(near(weights, std::vector<double>(3 * 3 * 16 * 32, 0.0), 0));
 }
 
-// Where a window meets a NaN the result is one; only Winograd's tiles spread it further.
-TEST(Conv, NanPassesThroughOwnKernels) {
-  std::mt19937 random(7);
-  for (const Sizes &s : {table[0], table[1], table[13]}) {
-    Data d(conv_of(s, false), random);
-    d.src[d.src.size() / 2] = std::nanf("");
-    d.src[d.src.size() - 1] = 1e-40f;
-    auto want = d.forward();
-    Constant constant{d.weights.begin()};
-    for (auto *kernel : {direct_conv(d.c, 2).release(), winograd_conv(d.c, 2, &constant).release()}) {
-      std::unique_ptr<Kernel> owned(kernel);
-      if (!kernel) continue;
-      Guarded out(d.diff_dst.size());
-      run_kernel(*kernel, {d.src.begin(), d.weights.begin(), out.begin()});
-      for (int64_t i = 0; i < out.size(); ++i) {
-        if (std::isnan(want[static_cast<size_t>(i)])) EXPECT_TRUE(std::isnan(out[i]));
-        else if (!std::isnan(out[i])) EXPECT_NEAR(out[i], want[static_cast<size_t>(i)], 1e-4);
-        else EXPECT_NE(kernel->name.find("winograd"), std::string::npos);
+TEST(Conv, PlainLoopsTakeSpecialValues) {
+  std::mt19937 random(8);
+  Data d(conv_of({"", 1, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, 1, 0, 0, 1, 3}, true), random);
+  auto expect = [](const std::unique_ptr<Kernel> &kernel, std::vector<void *> args, const std::vector<double> &want) {
+    Guarded out(static_cast<int64_t>(want.size()));
+    args.push_back(out.begin());
+    EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+    ASSERT_TRUE(near(out, want, 2e-5)) << kernel->name;
+  };
+  for (Guarded *x : {&d.src, &d.weights, &d.bias, &d.diff_dst})
+    for (int64_t i = 0; i < x->size(); ++i)
+      for (const float v : specials) {
+        const float keep = std::exchange((*x)[i], v);
+        expect(reference_conv(d.c, 2), {d.src.begin(), d.weights.begin(), d.bias.begin()}, d.forward());
+        expect(reference_conv_data(d.c, 2), {d.diff_dst.begin(), d.weights.begin()}, d.data());
+        Guarded by_bias(d.c.oc);
+        run_kernel(*reference_conv_weights(d.c, 2), {d.src.begin(), d.diff_dst.begin(), nullptr, by_bias.begin()});
+        ASSERT_TRUE(near(by_bias, d.by_bias(), 2e-5));
+        d.c.bias = false;
+        expect(reference_conv_weights(d.c, 2), {d.src.begin(), d.diff_dst.begin()}, d.by_weights());
+        d.c.bias = true;
+        (*x)[i] = keep;
       }
-    }
-  }
 }
 
 TEST(Conv, NanPassesThrough) {

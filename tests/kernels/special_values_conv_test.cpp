@@ -1,0 +1,92 @@
+// Special values in the source, the weights and the bias of our own convolutions, against plain double.
+#include <algorithm>
+#include <memory>
+
+#include "kernels/conv.hpp"
+#include "run_kernel.hpp"
+#include "special_values.hpp"
+
+namespace dl4::kernels {
+namespace {
+
+// Padding is zeros, which are multiplied like any pixel: by an infinite weight they are NaN.
+std::vector<double> plain(const Conv &c, const float *src, const float *weights, const float *bias) {
+  std::vector<double> dst;
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t y = 0; y < c.oh; ++y)
+      for (int64_t x = 0; x < c.ow; ++x)
+        for (int64_t o = 0; o < c.oc; ++o) {
+          double sum = value(bias[o]);
+          for (int64_t ky = 0; ky < c.kh; ++ky)
+            for (int64_t kx = 0; kx < c.kw; ++kx)
+              for (int64_t i = 0; i < c.c; ++i) {
+                const int64_t sy = y * c.stride_h - c.pad_top + ky * c.dil_h, sx = x * c.stride_w - c.pad_left + kx;
+                const bool inside = sy >= 0 && sy < c.h && sx >= 0 && sx < c.w;
+                sum += (inside ? value(src[((n * c.h + sy) * c.w + sx) * c.c + i]) : 0) *
+                       value(weights[((ky * c.kw + kx) * c.c + i) * c.oc + o]);
+              }
+          dst.push_back(sum);
+        }
+  return dst;
+}
+
+// Whether Winograd's tile of a destination element reads the source at `from`.
+bool tile_reads(const Conv &c, int64_t dst, int64_t from) {
+  const int64_t x = dst / c.oc % c.ow, y = dst / c.oc / c.ow % c.oh, n = dst / c.oc / c.ow / c.oh;
+  const int64_t sx = from / c.c % c.w, sy = from / c.c / c.w % c.h, sn = from / c.c / c.w / c.h;
+  const int64_t top = y / 2 * 2 - c.pad_top, left = x / 2 * 2 - c.pad_left;
+  return n == sn && sy >= top && sy < top + 4 && sx >= left && sx < left + 4;
+}
+
+void check(const Conv &c, bool winograd) {
+  Edge<float> src(random_floats(c.n * c.h * c.w * c.c, -1, 1, 1)), bias(random_floats(c.oc, -1, 1, 3)),
+      weights(random_floats(c.kh * c.kw * c.c * c.oc, -1, 1, 2)), dst(c.n * c.oh * c.ow * c.oc);
+  const Constant constant{weights};
+  auto make = [&] { return winograd ? winograd_conv(c, 2, &constant) : direct_conv(c, 2); };
+  std::shared_ptr<Kernel> kernel = make();
+  EXPECT_TRUE(kernel || !winograd);
+  if (!kernel) return;  // too many channels for a vector
+  // spread(dst): what isn't finite may reach this place where it should not.
+  auto run = [&](const auto &spread) {
+    std::fill_n(dst.data(), dst.size(), 12345.0f);
+    EXPECT_EQ(testing::run_kernel(*kernel, {src.data(), weights.data(), bias.data(), dst.data()}), Fault::none);
+    const auto want = plain(c, src, weights, bias);
+    for (int64_t i = 0; i < dst.size(); ++i) {
+      const double w = want[static_cast<size_t>(i)], got = value(dst[i]);
+      if (winograd && spread(i) && !std::isfinite(got)) continue;
+      ASSERT_TRUE(near(w, got, 1e-5, 2e-5)) << kernel->name << " at " << i;
+    }
+  };
+  at_each_place(src, [&](int64_t at) {
+    run([&](int64_t i) { return !std::isfinite(src[at]) && tile_reads(c, i, at); });
+  });
+  at_each_place(weights, [&](int64_t at) {
+    if (winograd) kernel = make();
+    run([&](int64_t i) { return !std::isfinite(weights[at]) && i % c.oc == at % c.oc; });
+  });
+  if (winograd) kernel = make();
+  at_each_place(bias, [&](int64_t) { run([](int64_t) { return false; }); });
+}
+
+TEST(SpecialValues, DirectConv) {
+  on_every_target([] {
+    check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, false);
+    check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, false);
+    check({.n = 1, .h = 5, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 7, .oh = 3, .ow = 3, .stride_h = 2, .pad_top = 1,
+           .pad_left = 1, .pad_bottom = 1, .pad_right = 1, .bias = true}, false);
+    check({.n = 1, .h = 5, .w = 3, .c = 1, .kh = 2, .kw = 3, .oc = 13, .oh = 3, .ow = 1, .dil_h = 2, .bias = true},
+          false);
+  });
+}
+
+TEST(SpecialValues, WinogradConv) {
+  on_every_target([] {
+    check({.n = 2, .h = 3, .w = 5, .c = 1, .kh = 3, .kw = 3, .oc = 3, .oh = 3, .ow = 5, .pad_top = 1, .pad_left = 1,
+           .pad_bottom = 1, .pad_right = 1, .bias = true}, true);
+    check({.n = 1, .h = 7, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 5, .oh = 5, .ow = 3, .pad_right = 2, .bias = true},
+          true);
+  });
+}
+
+}  // namespace
+}  // namespace dl4::kernels

@@ -29,6 +29,8 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
                        float *scratch) noexcept;
 
 // One sequence, all of it. Gradients are added to dq, dk, dv, which may be the same place; nullptr: not asked for.
+// A score that doesn't count, masked or of a later key in a causal block, has a gradient of 0, but 0 * NaN is NaN: one
+// in q, k or dy may spread over the gradients of its block.
 struct AttentionBackward {
   const float *q, *k, *v;
   const uint8_t *mask;

@@ -2,6 +2,7 @@
 // set.
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "kernels/elementwise.hpp"
 #include "targets.hpp"
@@ -178,22 +179,26 @@ TEST(Unary, EveryLengthMatchesDouble) {
 TEST(Unary, SpecialValues) {
   const float values[] = {nan,    -nan,   inf,     -inf,  0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f,
                           -3e38f, 1e-30f, -1e-30f, 88.5f, -88,  100,   -100,   1e5f,    -1e5f};
+  std::vector<float> all;  // each in a vector of its own, and in what is left after vectors
+  for (const float v : values) all.insert(all.end(), 17, v);
+  const int64_t n = static_cast<int64_t>(all.size()) - 5;
   on_every_target([&] {
     for_every_unary([&](Unary f) {
       const Params p = params_of(f);
-      for (const float v : values) {
-        float y = 0;
-        unary(f, p.data(), &v, &y, 1);
+      Edge<float> x(std::vector<float>(all.begin() + 5, all.end())), y(n);
+      unary(f, p.data(), x, y, n);
+      for (int64_t i = 0; i < n; ++i) {
+        const float v = x[i];
         const double want = reference(f, p, static_cast<double>(v));
         const double rounded = static_cast<double>(static_cast<float>(want));
         const bool overflows = f == Unary::gelu_tanh || f == Unary::squareplus;  // a power on the way does, in float
         if (overflows && std::fabs(v) > 1e30f) continue;
         ASSERT_TRUE(
-            near(rounded, static_cast<double>(y), 4e-6,
+            near(rounded, static_cast<double>(y[i]), 4e-6,
                  1e-37 + (cancels(f) && std::isfinite(v) ? 1e-7 * std::fabs(static_cast<double>(v)) + 1e-6 : 0)))
             << v;
         if (std::isnan(v)) {
-          ASSERT_TRUE(std::isnan(y));
+          ASSERT_TRUE(std::isnan(y[i]));
         }
       }
     });
@@ -275,6 +280,69 @@ TEST(UnaryGrad, MatchesTheSlopeInDouble) {
         unary_grad(f, p.data(), dy, from, from, n);
         for (int64_t i = 0; i < n; ++i) ASSERT_EQ(apart[static_cast<size_t>(i)], from[i]) << "in place";
       }
+    });
+  });
+}
+
+// The slopes of each function at -infinity and at infinity, in the order of Unary.
+constexpr double far_slopes[][2] = {
+    {-1, -1}, {-1, 1}, {0, 0}, {-HUGE_VAL, HUGE_VAL}, {NAN, 0}, {NAN, 0}, {0, 0},                 // up to reciprocal
+    {0, HUGE_VAL}, {0, HUGE_VAL}, {0, 0}, {0, 0}, {NAN, NAN}, {NAN, NAN},                         // up to cos
+    {0, 0}, {0, 0}, {0, 0}, {0, 0},                                                               // up to erf
+    {0, 1}, {0, 0}, {0.3, 1}, {0.25, 0}, {0, 1}, {0, 1.0507009873554805}, {0, 1},                 // up to celu
+    {0, 0}, {1, 0}, {0, 0}, {0, 1}, {0, 0}, {0, 1}, {0, 1}, {0, 1}, {0, 1},                       // up to mish
+    {0, 0}, {0, 0}, {0, 1}, {0, 0}, {1, 1}, {1, 1}, {1, 1}, {0, 1},                               // up to threshold
+    {0, 1}, {0, 1}, {0, 0}, {0, 0}, {2.5, 2.5}};
+static_assert(std::size(far_slopes) == unary_table.size());
+
+// The slope at a special value. Kinks are a test of their own.
+double special_slope(Unary f, const Params &p, float v) {
+  if (std::isnan(v)) {
+    const bool constant = f == Unary::neg || f == Unary::sign || f == Unary::floor || f == Unary::ceil ||
+                          f == Unary::round || f == Unary::scale_shift;
+    return constant ? far_slopes[static_cast<size_t>(f)][0] : nan;
+  }
+  if (std::isinf(v)) return far_slopes[static_cast<size_t>(f)][v > 0];
+  const double x = static_cast<double>(v), e = 1e-5;
+  if (f == Unary::sqrt) return 0.5 / std::sqrt(x);
+  if (f == Unary::rsqrt) return -0.5 / x / std::sqrt(x);
+  if (f == Unary::reciprocal) return -1 / x / x;
+  if (f == Unary::log) return 1 / x;
+  return (reference(f, p, x + e) - reference(f, p, x - e)) / (2 * e);
+}
+
+TEST(UnaryGrad, SpecialValues) {
+  on_every_target([] {
+    for_every_unary([](Unary f) {
+      const Params p = params_of(f);
+      const int64_t n = 19;
+      Edge<float> x(n), y(n), dx(n), dy(random_floats(n, 0.5f, 2, 9));
+      auto at = [&](double v) { return reference(f, p, v); };
+      const bool kink = f == Unary::sign || std::fabs(at(1e-3) + at(-1e-3) - 2 * at(0)) > 1e-5;
+      float *from = grad_from(f, p.data()) == GradFrom::input ? x : y;
+      auto expect = [&](float v, float d) {
+        for (int64_t place = 0; place < n; ++place) {
+          std::fill_n(x.data(), n, 0.75f);
+          x[place] = v;
+          const float keep = std::exchange(dy[place], d);
+          unary(f, p.data(), x, y, n);
+          unary_grad(f, p.data(), dy, from, dx, n);
+          for (int64_t i = 0; i < n; ++i) {
+            const double slope = special_slope(f, p, x[i]), want = static_cast<double>(dy[i]) * slope;
+            // Where the slope is 0, the gradient may be taken or not.
+            if (i == place && slope == 0 && !std::isfinite(d) && dx[i] == 0) continue;
+            ASSERT_TRUE(near(static_cast<double>(static_cast<float>(want)), static_cast<double>(dx[i]), 2e-5, 2e-6))
+                << "x " << x[i] << ", dy " << dy[i];
+          }
+          dy[place] = keep;
+        }
+      };
+      for (const float v : {nan, inf, -inf})
+        if (std::isnan(v) || f != Unary::squareplus) expect(v, 1.5f);  // whose formula has a square that overflows
+      for (const float v : {0.0f, 1e-40f}) {
+        if (!kink) expect(v, 1.5f);
+      }
+      for (const float d : {nan, inf, -inf, 1e-40f}) expect(0.75f, d);
     });
   });
 }

@@ -62,7 +62,8 @@ std::vector<T> values(int64_t n, uint32_t seed) {
     const int r = static_cast<int>(g() % 9) - 4;
     x = static_cast<T>(std::is_unsigned_v<T> ? std::max(r, 0) : r);
     if (std::is_same_v<T, int32_t> && g() % 5 == 0) x = static_cast<T>(2000000000);
-    if (std::is_same_v<T, float> && g() % 5 == 0) x = static_cast<T>(g() % 2 ? nan : inf);
+    constexpr float specials[] = {nan, inf, -inf, 1e-40f, -1e-40f, -0.0f};
+    if (std::is_same_v<T, float> && g() % 3 == 0) x = static_cast<T>(specials[g() % std::size(specials)]);
   }
   return v;
 }

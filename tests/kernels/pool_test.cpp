@@ -46,8 +46,8 @@ TEST(Pool, MatchesPlainLoops) {
       const int64_t in = p.n * p.h * p.w * p.c, out = p.n * p.oh * p.ow * p.c;
       std::vector<float> values = random_floats(in, -3, 3);
       for (float &v : values) v = std::round(v);  // ties
-      for (const bool with_nan : {false, true}) {
-        if (with_nan) values[static_cast<size_t>(in / 2)] = nan;
+      for (const float middle : {1.0f, nan, inf, -inf, 1e-40f}) {
+        values[static_cast<size_t>(in / 2)] = middle;
         Edge<float> x(values), y(out), a(out), dy(random_floats(out, 1, 2)), dx(in), da(in);
         for (int64_t r = 0; r < p.n * p.oh; ++r) {
           max_pool(p, x, y, r, r + 1);

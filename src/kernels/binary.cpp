@@ -49,10 +49,8 @@ HWY_INLINE auto value(T a, T b) {
     return static_cast<uint8_t>(a >= b);
   else if constexpr (F == Binary::logical_and)
     return static_cast<uint8_t>((a != 0) & (b != 0));
-  else if constexpr (F == Binary::logical_or)
-    return static_cast<uint8_t>((a != 0) | (b != 0));
   else
-    return static_cast<uint8_t>((a != 0) ^ (b != 0));
+    return static_cast<uint8_t>((a != 0) | (b != 0));
 }
 
 template <Binary F, class T>
@@ -113,18 +111,6 @@ void axpy_all(float s, const float *x, float *y, int64_t n) {
   map(x, y, y, n, [=](V v, V w) HWY_ATTR { return hn::MulAdd(a, v, w); });
 }
 
-void axpby_all(float s, const float *x, float t, const float *y, float *out, int64_t n) {
-  const V a = set(s), b = set(t);
-  map(x, y, out, n, [=](V v, V w) HWY_ATTR { return hn::MulAdd(a, v, hn::Mul(b, w)); });
-}
-
-void multiply_add_all(const float *a, const float *b, const float *c, float *out, int64_t n) {
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) store(hn::MulAdd(load(a + i), load(b + i), load(c + i)), out + i);
-  if (i == n) return;
-  store_n(hn::MulAdd(load_n(a + i, n - i), load_n(b + i, n - i), load_n(c + i, n - i)), out + i, n - i);
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -132,20 +118,12 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(binary_all);
 HWY_EXPORT(axpy_all);
-HWY_EXPORT(axpby_all);
-HWY_EXPORT(multiply_add_all);
 
 void binary_run(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out,
                 int64_t n) noexcept {
   if (n > 0) HWY_DYNAMIC_DISPATCH(binary_all)(f, t, a, step_a, b, step_b, out, n);
 }
 void axpy(float a, const float *x, float *y, int64_t n) noexcept { HWY_DYNAMIC_DISPATCH(axpy_all)(a, x, y, n); }
-void axpby(float a, const float *x, float b, const float *y, float *out, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(axpby_all)(a, x, b, y, out, n);
-}
-void multiply_add(const float *a, const float *b, const float *c, float *out, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_add_all)(a, b, c, out, n);
-}
 
 }  // namespace dl4::kernels
 #endif

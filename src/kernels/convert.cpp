@@ -122,11 +122,6 @@ void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
   }
 }
 
-void not_all(const uint8_t *x, uint8_t *y, int64_t n) {
-  DL4_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] == 0;
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -134,7 +129,6 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(select_all);
 HWY_EXPORT(cast_all);
-HWY_EXPORT(not_all);
 
 void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void *a, int64_t step_a, const void *b,
                 int64_t step_b, void *out, int64_t n) noexcept {
@@ -143,7 +137,6 @@ void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void
 void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept {
   HWY_DYNAMIC_DISPATCH(cast_all)(from, to, x, y, n);
 }
-void logical_not(const uint8_t *x, uint8_t *y, int64_t n) noexcept { HWY_DYNAMIC_DISPATCH(not_all)(x, y, n); }
 
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept {
   auto as = [&](auto v) {

@@ -150,18 +150,16 @@ enum class Binary : int32_t {
   greater,
   greater_equal,  // f32, i32, i64, u8, bool -> bool
   logical_and,
-  logical_or,
-  logical_xor,  // bool
+  logical_or,  // bool
   count_
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
     "add",        "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
-    "equal",      "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
-    "logical_xor"};
+    "equal",      "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"};
 
 constexpr bool is_comparison(Binary f) { return f >= Binary::equal && f <= Binary::greater_equal; }
-constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_xor; }
+constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_or; }
 
 // Is there an inner loop for these operands?
 constexpr bool supports(Binary f, DType t) {
@@ -187,13 +185,8 @@ void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept;
 
 // Copies of the `size` bytes (1, 4 or 8) at value.
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept;
-void logical_not(const uint8_t *x, uint8_t *y, int64_t n) noexcept;
 
 // y += a * x.
 void axpy(float a, const float *x, float *y, int64_t n) noexcept;
-// out = a * x + b * y.
-void axpby(float a, const float *x, float b, const float *y, float *out, int64_t n) noexcept;
-// out = a * b + c.
-void multiply_add(const float *a, const float *b, const float *c, float *out, int64_t n) noexcept;
 
 }  // namespace dl4::kernels

@@ -89,21 +89,11 @@ void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, i
   }
 }
 
-void segment_add(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
-                 int64_t width, float *table) noexcept {
-  for (int64_t s = begin; s < end; ++s) {
-    float *row = table + key_id(keys[segments[s]]) * width;
-    for (int64_t i = segments[s]; i < segments[s + 1]; ++i) axpy(1, dy + key_place(keys[i]) * width, row, width);
-  }
-}
-
-bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const void *labels, float *y, Report *report,
-          const int64_t *ignore) noexcept {
+bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const void *labels, float *y,
+          Report *report) noexcept {
   return with_ids(label_type, labels, [&](auto label) {
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t k = label(r);
-      y[r] = 0;
-      if (ignore && k == *ignore) continue;
       if (!inside(k, width, report)) return false;
       y[r] = x[r * width + k];
     }
@@ -112,24 +102,15 @@ bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const v
 }
 
 bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, const void *labels, float *dx,
-               Report *report, const int64_t *ignore) noexcept {
+               Report *report) noexcept {
   std::memset(dx, 0, static_cast<size_t>(rows * width) * sizeof(float));
   return with_ids(label_type, labels, [&](auto label) {
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t k = label(r);
-      if (ignore && k == *ignore) continue;
       if (!inside(k, width, report)) return false;
       dx[r * width + k] = dy[r];
     }
     return true;
-  });
-}
-
-void one_hot(DType id_type, const void *ids, int64_t n, int64_t depth, float on, float off, float *y) noexcept {
-  std::fill_n(y, n * depth, off);
-  with_ids(id_type, ids, [&](auto id) {
-    for (int64_t i = 0; i < n; ++i)
-      if (const int64_t k = id(i); k >= 0 && k < depth) y[i * depth + k] = on;
   });
 }
 

@@ -18,9 +18,6 @@ void permute(int64_t size, int rank, const int64_t *dims, const int *perm, const
 // 0...0.
 void copy_strided(int64_t size, int rank, const int64_t *dims, const void *x, const int64_t *x_strides, void *y,
                   const int64_t *y_strides) noexcept;
-// y[i...] += x[i...].
-void add_strided(int rank, const int64_t *dims, const float *x, const int64_t *x_strides, float *y,
-                 const int64_t *y_strides) noexcept;
 
 // ids: i32, i64, u8 or f32 (truncated). An id outside [0, rows) raises index_out_of_range with its value and returns
 // false; the rows before it are written.
@@ -37,17 +34,11 @@ constexpr int64_t key_place(uint64_t key) { return static_cast<int64_t>(key & 0x
 // For segments [begin, end): out[s] = sum of dy[place] in order of place; unique_ids[s] = the id, where asked for.
 void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
                  int64_t width, float *out, int64_t *unique_ids) noexcept;
-// The same, added to row `id` of a table. Different segments never touch the same row.
-void segment_add(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
-                 int64_t width, float *table) noexcept;
 
-// y[r] = x[r, labels[r]]; and its gradient: dx is overwritten with zeros and dy. Refuses labels as gather_rows does,
-// except `ignore` when it is given: 0.
-bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const void *labels, float *y, Report *report,
-          const int64_t *ignore = nullptr) noexcept;
+// y[r] = x[r, labels[r]]; and its gradient: dx is overwritten with zeros and dy. Refuses labels as gather_rows does.
+bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const void *labels, float *y,
+          Report *report) noexcept;
 bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, const void *labels, float *dx,
-               Report *report, const int64_t *ignore = nullptr) noexcept;
-// `on` at the id, `off` elsewhere: everywhere when the id is out of range, as in Keras.
-void one_hot(DType id_type, const void *ids, int64_t n, int64_t depth, float on, float off, float *y) noexcept;
+               Report *report) noexcept;
 
 }  // namespace dl4::kernels

@@ -66,18 +66,12 @@ void transpose_all(int64_t size, int64_t na, int64_t nb, const void *x, int64_t 
   if (size == 8) as(uint64_t{});
 }
 
-void add_all(const float *x, float *y, int64_t n) {
-  DL4_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] += x[i];
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dl4::kernels {
 HWY_EXPORT(transpose_all);
-HWY_EXPORT(add_all);
 
 namespace {
 
@@ -163,21 +157,6 @@ void copy_strided(int64_t size, int rank, const int64_t *dims, const void *x, co
   if (size == 1) copy_as(l, static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y));
   if (size == 4) copy_as(l, static_cast<const uint32_t *>(x), static_cast<uint32_t *>(y));
   if (size == 8) copy_as(l, static_cast<const uint64_t *>(x), static_cast<uint64_t *>(y));
-}
-
-void add_strided(int rank, const int64_t *dims, const float *x, const int64_t *x_strides, float *y,
-                 const int64_t *y_strides) noexcept {
-  for (int i = 0; i < rank; ++i)
-    if (dims[i] <= 0) return;
-  const Loops l(rank, dims, x_strides, y_strides);
-  const int last = l.rank - 1;
-  const int64_t n = l.n[last], xs = l.xs[last], ys = l.ys[last];
-  walk(l, last, [&](int64_t p, int64_t q) {
-    if (xs == 1 && ys == 1)
-      HWY_DYNAMIC_DISPATCH(add_all)(x + p, y + q, n);
-    else
-      for (int64_t i = 0; i < n; ++i) y[q + i * ys] += x[p + i * xs];
-  });
 }
 
 void permute(int64_t size, int rank, const int64_t *dims, const int *perm, const void *x, void *y, int64_t begin,

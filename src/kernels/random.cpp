@@ -124,15 +124,10 @@ void normal_all(Stream s, int64_t first, float mean, float stddev, float *y, int
   });
 }
 
-void dropout_all(Stream s, int64_t first, float rate, const float *x, float *y, int64_t n) {
+void keep_all(Stream s, int64_t first, float rate, float *y, int64_t n) {
   const V threshold = set(rate), kept = set(static_cast<float>(1 / (1 - static_cast<double>(rate))));
   chunks(s, first, n, uniform_chunk, [=](const float *v, int64_t i, int64_t m) HWY_ATTR {
-    if (x) {
-      map(v, x + i, y + i, m,
-          [=](V u, V a) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), hn::Mul(a, kept)); });
-    } else {
-      map(v, y + i, m, [=](V u) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), kept); });
-    }
+    map(v, y + i, m, [=](V u) HWY_ATTR { return hn::IfThenElseZero(hn::Ge(u, threshold), kept); });
   });
 }
 
@@ -143,7 +138,7 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(uniform_all);
 HWY_EXPORT(normal_all);
-HWY_EXPORT(dropout_all);
+HWY_EXPORT(keep_all);
 
 void fill_uniform(Stream s, int64_t first, float low, float high, float *y, int64_t n) noexcept {
   HWY_DYNAMIC_DISPATCH(uniform_all)(s, first, low, high, y, n);
@@ -152,10 +147,7 @@ void fill_normal(Stream s, int64_t first, float mean, float stddev, float *y, in
   HWY_DYNAMIC_DISPATCH(normal_all)(s, first, mean, stddev, y, n);
 }
 void keep_mask(Stream s, int64_t first, float rate, float *y, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(dropout_all)(s, first, rate, nullptr, y, n);
-}
-void dropout(Stream s, int64_t first, float rate, const float *x, float *y, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(dropout_all)(s, first, rate, x, y, n);
+  HWY_DYNAMIC_DISPATCH(keep_all)(s, first, rate, y, n);
 }
 
 void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, float *y, int64_t n) noexcept {

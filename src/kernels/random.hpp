@@ -15,7 +15,5 @@ void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, fl
 
 // 1 / (1 - rate) where kept, else 0. rate is in [0, 1).
 void keep_mask(Stream s, int64_t first, float rate, float *y, int64_t n) noexcept;
-// y = x * keep_mask without the mask; for the gradient as well. A dropped NaN is 0. y may be x.
-void dropout(Stream s, int64_t first, float rate, const float *x, float *y, int64_t n) noexcept;
 
 }  // namespace dl4::kernels

@@ -82,23 +82,18 @@ HWY_INLINE void write(V v, float *p, int64_t m) {
 }
 
 template <class F>
-void sums(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row, float divisor, bool add,
+void sums(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row, float divisor,
           const F &f) {
   for (int64_t o = 0; o < outer; ++o, x += axis * row, y += row) {
     if (inner == 1 && row == 1) {
-      const float s = static_cast<float>(row_sum(x, axis, f) / divisor);
-      *y = add ? *y + s : s;
+      *y = static_cast<float>(row_sum(x, axis, f) / divisor);
       continue;
     }
     const V d = set(divisor);
     strips(inner, [&](auto k_, int64_t i, int64_t m) HWY_ATTR {
       constexpr int K = decltype(k_)::value;
       const Strip<K> s = column_sum<K>(x + i, axis, row, m, [&](V v, int) HWY_ATTR { return f(v); });
-      for (int k = 0; k < K; ++k) {
-        V r = hn::Div(s.v[k], d);
-        float *to = y + i + k * lanes;
-        write(add ? hn::Add(read(to, m), r) : r, to, m);
-      }
+      for (int k = 0; k < K; ++k) write(hn::Div(s.v[k], d), y + i + k * lanes, m);
     });
   }
 }
@@ -156,19 +151,19 @@ void products(const float *x, float *y, int64_t outer, int64_t axis, int64_t inn
 
 }  // namespace
 
-void reduce_all(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row, bool add) {
+void reduce_all(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row) {
   const auto same = [](V v) HWY_ATTR { return v; };
   const auto square = [](V v) HWY_ATTR { return hn::Mul(v, v); };
   const auto absolute = [](V v) HWY_ATTR { return hn::Abs(v); };
   switch (f) {
     case Reduce::sum:
-      return sums(x, y, outer, axis, inner, row, 1, add, same);
+      return sums(x, y, outer, axis, inner, row, 1, same);
     case Reduce::mean:
-      return sums(x, y, outer, axis, inner, row, static_cast<float>(axis), add, same);
+      return sums(x, y, outer, axis, inner, row, static_cast<float>(axis), same);
     case Reduce::sum_squares:
-      return sums(x, y, outer, axis, inner, row, 1, add, square);
+      return sums(x, y, outer, axis, inner, row, 1, square);
     case Reduce::sum_abs:
-      return sums(x, y, outer, axis, inner, row, 1, add, absolute);
+      return sums(x, y, outer, axis, inner, row, 1, absolute);
     case Reduce::max:
       return extremes<true>(x, y, outer, axis, inner, row);
     case Reduce::min:
@@ -178,51 +173,15 @@ void reduce_all(Reduce f, const float *x, float *y, int64_t outer, int64_t axis,
   }
 }
 
-void moments_all(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner,
-                 int64_t row) {
-  reduce_all(Reduce::mean, x, mean, outer, axis, inner, row, false);
-  const float n = static_cast<float>(axis);
-  for (int64_t o = 0; o < outer; ++o, x += axis * row, mean += row, variance += row) {
-    if (inner == 1 && row == 1) {
-      const V c = set(*mean);
-      *variance = static_cast<float>(row_sum(x, axis,
-                                             [c](V v) HWY_ATTR {
-                                               const V d = hn::Sub(v, c);
-                                               return hn::Mul(d, d);
-                                             }) /
-                                     n);
-      continue;
-    }
-    strips(inner, [&](auto k_, int64_t i, int64_t m) HWY_ATTR {
-      constexpr int K = decltype(k_)::value;
-      Strip<K> c;
-      for (int k = 0; k < K; ++k) c.v[k] = read(mean + i + k * lanes, m);
-      const Strip<K> s = column_sum<K>(x + i, axis, row, m, [&](V v, int k) HWY_ATTR {
-        const V d = hn::Sub(v, c.v[k]);
-        return hn::Mul(d, d);
-      });
-      for (int k = 0; k < K; ++k) write(hn::Div(s.v[k], set(n)), variance + i + k * lanes, m);
-    });
-  }
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dl4::kernels {
 HWY_EXPORT(reduce_all);
-HWY_EXPORT(moments_all);
 
 void reduce(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row) noexcept {
-  HWY_DYNAMIC_DISPATCH(reduce_all)(f, x, y, outer, axis, inner, row ? row : inner, false);
-}
-void reduce_add(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row) noexcept {
-  HWY_DYNAMIC_DISPATCH(reduce_all)(f, x, y, outer, axis, inner, row ? row : inner, true);
-}
-void moments(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner,
-             int64_t row) noexcept {
-  HWY_DYNAMIC_DISPATCH(moments_all)(x, mean, variance, outer, axis, inner, row ? row : inner);
+  HWY_DYNAMIC_DISPATCH(reduce_all)(f, x, y, outer, axis, inner, row ? row : inner);
 }
 
 }  // namespace dl4::kernels

@@ -13,28 +13,14 @@ enum class Reduce : int32_t { sum, mean, max, min, prod, sum_squares, sum_abs };
 // `row` (0 = inner) and pointers to the first column. Sums of an empty axis are 0, mean NaN, max -inf, min inf, prod 1.
 // max and min of a NaN are NaN. Relative error of sums: a few times 1e-7 of the sum of |x|, whatever the length.
 void reduce(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, int64_t row = 0) noexcept;
-// The same, y = y + result; for sum and sum_squares only: gradients of values used more than once.
-void reduce_add(Reduce f, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner,
-                int64_t row = 0) noexcept;
-
-// mean and variance (population) of [outer, axis, inner] -> [outer, inner] each, two passes.
-void moments(const float *x, float *mean, float *variance, int64_t outer, int64_t axis, int64_t inner,
-             int64_t row = 0) noexcept;
 
 void any(const uint8_t *x, uint8_t *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 void all(const uint8_t *x, uint8_t *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 
 // Index of the first largest along the axis; a NaN counts as largest. to: i32 or i64.
 void argmax(const float *x, DType to, void *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
-void argmin(const float *x, DType to, void *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 
-// Inclusive running sum along the axis.
-void cumsum(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, bool reverse) noexcept;
-
-double sum(const float *x, int64_t n) noexcept;
 double sum_squares(const float *x, int64_t n) noexcept;  // in double: does not overflow where a float would
-double dot(const float *a, const float *b, int64_t n) noexcept;
 bool all_finite(const float *x, int64_t n) noexcept;
-int64_t count_true(const uint8_t *x, int64_t n) noexcept;
 
 }  // namespace dl4::kernels

@@ -30,7 +30,6 @@ inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
 // where(mask, a, b) with broadcasting of all three; the side not taken never leaks, NaN included.
 Id select(Emit &e, Id mask, Id a, Id b);
 Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are cut towards zero
-Id logical_not(Emit &e, Id x);
 // The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
@@ -76,7 +75,6 @@ RowSums row_sums(Emit &e, Id rows, Id ids, Id table);
 // x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
 // counts as 0.
 Id pick(Emit &e, Id x, Id labels, Id valid = none);
-Id one_hot(Emit &e, Id labels, int64_t depth);  // float32
 Id causal_mask(Emit &e, Id scores);             // scores (N, T, S) -> bool (T, S): key s <= query t
 
 // ---- products ----------------------------------------------------------------------------------------------------

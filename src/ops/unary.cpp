@@ -1,4 +1,4 @@
-// unary: y = f(x), element by element, and logical_not.
+// unary: y = f(x), element by element.
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
@@ -68,29 +68,10 @@ class UnaryOp final : public Op {
   std::array<float, 3> param_;
 };
 
-class LogicalNotOp final : public Op {
- public:
-  std::string_view name() const override { return "logical_not"; }
-  std::vector<Operand> infer(Operands src) const override {
-    want_type("logical_not", src[0], DType::boolean);
-    return {src[0]};
-  }
-  int overwrites(int) const override { return 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t n = site.dst[0].shape.elements();
-    double us = 2 * us_per_byte * static_cast<double>(n);
-    return sliced("logical_not", site, n, us, [](int64_t begin, int64_t end, const Run &r) {
-      kernels::logical_not(r.src<uint8_t>(0) + begin, r.dst<uint8_t>(1) + begin, end - begin);
-    }, line_block);
-  }
-};
-
 }  // namespace
 
 Id unary(Emit &e, Unary f, Id x, std::array<float, 3> param) {
   return e.value(std::make_shared<UnaryOp>(f, param), {x});
 }
-
-Id logical_not(Emit &e, Id x) { return e.value(std::make_shared<LogicalNotOp>(), {x}); }
 
 }  // namespace dl4::ops

@@ -46,8 +46,6 @@ double reference(Binary f, T x, T y) {
       return a != 0 && b != 0;
     case Binary::logical_or:
       return a != 0 || b != 0;
-    case Binary::logical_xor:
-      return (a != 0) != (b != 0);
     case Binary::count_:
       break;
   }
@@ -175,14 +173,7 @@ TEST(Cast, TruncatesAndSaturates) {
 TEST(Elementwise, AddAndFill) {
   on_every_target([] {
     for (int64_t n = 0; n <= 40; ++n) {
-      Edge<float> x(random_floats(n, -1, 1, 1)), y(random_floats(n, -1, 1, 2)), z(n), w(n);
-      axpby(2, x, -3, y, z, n);
-      multiply_add(x, y, z, w, n);
-      for (int64_t i = 0; i < n; ++i) {
-        const double a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
-        ASSERT_TRUE(near(2 * a - 3 * b, static_cast<double>(z[i])));
-        ASSERT_TRUE(near(a * b + static_cast<double>(z[i]), static_cast<double>(w[i])));
-      }
+      Edge<float> x(random_floats(n, -1, 1, 1)), y(random_floats(n, -1, 1, 2));
       const float four = 4;
       fill(sizeof(float), &four, x, n);
       axpy(0.5f, x, y, n);

@@ -1,11 +1,8 @@
 // NaN, infinities and denormals at every place of odd lengths, on every instruction set: against plain double.
 #include "special_values.hpp"
 
-#include <numeric>
-
 #include "kernels/elementwise.hpp"
 #include "kernels/movement.hpp"
-#include "kernels/optimizer.hpp"
 #include "kernels/pool.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/small_gemm.hpp"
@@ -54,16 +51,12 @@ TEST(SpecialValues, Products) {
 
 TEST(SpecialValues, Sums) {
   everywhere([](Edge<float> &x, int64_t n) {
-    Edge<float> y(random_floats(n, 0.5f, 2, 9));
-    double total = 0, squares = 0, times = 0;
+    double total = 0, squares = 0;
     for (int64_t i = 0; i < n; ++i) {
       total += value(x[i]);
       squares += value(x[i]) * value(x[i]);
-      times += value(x[i]) * value(y[i]);
     }
-    EXPECT_TRUE(near(total, sum(x, n)));
     EXPECT_TRUE(near(squares, sum_squares(x, n)));
-    EXPECT_TRUE(near(times, dot(x, y, n)));
     EXPECT_EQ(std::isfinite(total), all_finite(x, n));
   });
 }
@@ -79,10 +72,10 @@ double fold(Reduce f, const Values &v) {
 }
 
 // Of equal ones the first; a NaN before all.
-int64_t best(const Values &v, bool largest) {
+int64_t largest(const Values &v) {
   size_t b = 0;
   for (size_t i = 0; i < v.size() && !std::isnan(v[b]); ++i)
-    if (std::isnan(v[i]) || (largest ? v[i] > v[b] : v[i] < v[b])) b = i;
+    if (std::isnan(v[i]) || v[i] > v[b]) b = i;
   return static_cast<int64_t>(b);
 }
 
@@ -90,8 +83,8 @@ TEST(SpecialValues, Reductions) {
   everywhere([](Edge<float> &x, int64_t n) {
     for (const int64_t inner : {1, 3}) {
       Axis t(x, x.vector(), inner);
-      Edge<float> y(inner), variance(inner);
-      Edge<int32_t> most(inner), least(inner);
+      Edge<float> y(inner);
+      Edge<int32_t> most(inner);
       for (const Reduce f :
            {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs}) {
         reduce(f, t.a, y, 1, n, inner);
@@ -99,26 +92,7 @@ TEST(SpecialValues, Reductions) {
           EXPECT_TRUE(near(fold(f, t.column(t.a, inner, i)), value(y[i]))) << static_cast<int>(f) << ' ' << i;
       }
       argmax(t.a, DType::i32, most, 1, n, inner);
-      argmin(t.a, DType::i32, least, 1, n, inner);
-      moments(t.a, y, variance, 1, n, inner);
-      for (int64_t i = 0; i < inner; ++i) {
-        const Values v = t.column(t.a, inner, i);
-        EXPECT_EQ(best(v, true), most[i]);
-        EXPECT_EQ(best(v, false), least[i]);
-        const double mean = fold(Reduce::mean, v);
-        double spread = 0;
-        for (const double a : v) spread += (a - mean) * (a - mean) / static_cast<double>(n);
-        EXPECT_TRUE(near(mean, value(y[i])));
-        EXPECT_TRUE(near(spread, value(variance[i])));
-      }
-      for (const bool reverse : {false, true}) {
-        cumsum(t.a, t.out, 1, n, inner, reverse);
-        t.expect("cumsum", [&](Values v, const Values &) {
-          if (reverse) std::partial_sum(v.rbegin(), v.rend(), v.rbegin());
-          else std::partial_sum(v.begin(), v.end(), v.begin());
-          return v;
-        });
-      }
+      for (int64_t i = 0; i < inner; ++i) EXPECT_EQ(largest(t.column(t.a, inner, i)), most[i]);
     }
   });
 }
@@ -130,28 +104,9 @@ TEST(SpecialValues, ElementByElement) {
       for (int64_t i = 0; i < n; ++i)
         EXPECT_TRUE(near(f(value(x[i]), value(y[i])), value(out[i]))) << what << ' ' << i;
     };
-    axpby(3, x, 2, y, out, n);
-    expect("axpby", [](double a, double b) { return 3 * a + 2 * b; });
-    multiply_add(x, y, y, out, n);
-    expect("multiply_add", [](double a, double b) { return a * b + b; });
     std::copy_n(y.data(), n, out.data());
     axpy(-2, x, out, n);
     expect("axpy", [](double a, double b) { return b - 2 * a; });
-    const int64_t one = 1;
-    std::copy_n(y.data(), n, out.data());
-    add_strided(1, &n, x, &one, out, &one);
-    expect("add_strided", [](double a, double b) { return a + b; });
-    const float half = 0.5f;
-    scale(&half, x, out, n);
-    expect("scale", [](double a, double) { return 0.5 * a; });
-    clip_by_value(1, x, out, n);
-    expect("clip", [](double a, double) { return a > 1 ? 1 : a < -1 ? -1 : a; });
-    std::copy_n(y.data(), n, out.data());
-    moving_average(0.75f, x, out, n);
-    expect("average", [](double a, double b) { return 0.75 * b + 0.25 * a; });
-    std::copy_n(x.data(), n, out.data());
-    moving_average(0.75f, y, out, n);
-    expect("average of special ones", [](double a, double b) { return 0.75 * a + 0.25 * b; });
   });
 }
 
@@ -201,7 +156,7 @@ TEST(SpecialValues, SumsOfEqualIds) {
   on_every_target([] {
     const int64_t n = 5, width = 19;
     const int32_t ids[n] = {2, 0, 2, 1, 2};
-    Edge<float> dy(random_floats(n * width, 0.5f, 2, 1)), sums(3 * width), table(3 * width);
+    Edge<float> dy(random_floats(n * width, 0.5f, 2, 1)), sums(3 * width);
     Edge<uint64_t> keys(n);
     Edge<int64_t> segments(n + 1);
     ASSERT_EQ(3, sort_rows(DType::i32, ids, n, 3, keys, segments, nullptr));
@@ -209,13 +164,8 @@ TEST(SpecialValues, SumsOfEqualIds) {
       Values want(static_cast<size_t>(3 * width));
       for (int64_t i = 0; i < n * width; ++i)
         want[static_cast<size_t>(ids[i / width] * width + i % width)] += value(dy[i]);
-      std::fill_n(table.data(), table.size(), 0.0f);
       segment_sum(keys, segments, 0, 3, dy, width, sums, nullptr);
-      segment_add(keys, segments, 0, 3, dy, width, table);
-      for (int64_t i = 0; i < 3 * width; ++i) {
-        EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(sums[i]))) << i;
-        EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(table[i]))) << i;
-      }
+      for (int64_t i = 0; i < 3 * width; ++i) EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(sums[i]))) << i;
     });
   });
 }

@@ -61,15 +61,8 @@ TEST(Unary, Values) {
   check(of(Unary::relu), {tensor<float>({2}, {NAN, INFINITY})}, tensor<float>({2}, {NAN, INFINITY}));
 }
 
-TEST(Unary, LogicalNot) {
-  check([](Emit &e, const auto &x) { return logical_not(e, x[0]); }, {tensor<bool>({3}, {true, false, true})},
-        tensor<bool>({3}, {false, true, false}));
-}
-
 TEST(Unary, Refuses) {
   check_refused(of(Unary::tanh), {Operand{DType::i32, {3}}}, Code::invalid_argument, "tanh wants float32, got int32");
-  check_refused([](Emit &e, const auto &x) { return logical_not(e, x[0]); }, {Shape{2}}, Code::invalid_argument,
-                "logical_not wants bool, got float32");
 }
 
 }  // namespace

@@ -54,24 +54,10 @@ class ConvData final : public Op {
     auto weights = constant_source(site, 1);
     auto dnnl = [&] { return kernels::dnnl_conv_data(c, slices, weights ? &*weights : nullptr); };
     auto reference = [&] { return kernels::reference_conv_data(c, slices); };
-    // The kernel's arguments know no x.
-    return skipping(choose(site, {{"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}));
+    return with_args(choose(site, {{"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}), {0, 1, 3});
   }
 
  private:
-  static std::unique_ptr<Kernel> skipping(std::unique_ptr<Kernel> inner) {
-    struct Skipping final : Kernel {
-      explicit Skipping(std::unique_ptr<Kernel> k) : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)) {}
-      std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
-      void run(int64_t slice, const Run &r) const noexcept override {
-        void *args[] = {r.args[0], r.args[1], r.args[3]};
-        inner->run(slice, {args, r.scratch, r.bound, r.report});
-      }
-      std::unique_ptr<Kernel> inner;
-    };
-    return std::make_unique<Skipping>(std::move(inner));
-  }
-
   Conv how_;
 };
 
@@ -99,25 +85,11 @@ class ConvWeightsOp final : public Op {
     bool empty = site.src[0].shape.elements() == 0;
     auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv_weights(c, slices); };
     auto reference = [&] { return kernels::reference_conv_weights(c, slices); };
-    return skipping(choose(site, {{"dnnl_conv_weights", dnnl}, {"reference_conv_weights", reference}}), c.bias);
+    auto best = choose(site, {{"dnnl_conv_weights", dnnl}, {"reference_conv_weights", reference}});
+    return c.bias ? with_args(std::move(best), {0, 1, 3, 4}) : with_args(std::move(best), {0, 1, 3});
   }
 
  private:
-  static std::unique_ptr<Kernel> skipping(std::unique_ptr<Kernel> inner, bool bias) {
-    struct Skipping final : Kernel {
-      Skipping(std::unique_ptr<Kernel> k, bool with_bias)
-          : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)), bias(with_bias) {}
-      std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
-      void run(int64_t slice, const Run &r) const noexcept override {
-        void *args[] = {r.args[0], r.args[1], r.args[3], bias ? r.args[4] : nullptr};
-        inner->run(slice, {args, r.scratch, r.bound, r.report});
-      }
-      std::unique_ptr<Kernel> inner;
-      bool bias;
-    };
-    return std::make_unique<Skipping>(std::move(inner), bias);
-  }
-
   Conv how_;
   bool bias_;
 };

@@ -64,7 +64,7 @@ kernels::PackedForms &Packs::of(const std::string &key) {
 
 int64_t Cutting::slices(int64_t parts, double microseconds) const {
   int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
-  int64_t most = strict ? std::max<int64_t>(1, std::min<int64_t>(parts / 32 > 0 ? parts / 32 : parts, 8)) : threads;
+  int64_t most = strict ? 8 : threads;
   return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
 }
 

@@ -267,18 +267,8 @@ std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards
   auto w = constant_source(site, src_kernel), r = constant_source(site, src_recurrent_kernel);
   auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
   if (!inner) return nullptr;
-  struct WithoutMask final : Kernel {
-    explicit WithoutMask(std::unique_ptr<Kernel> k) : Kernel(k->name, k->slices, k->scratch), inner(std::move(k)) {}
-    std::unique_ptr<Bound> bind() const override { return inner->bind(); }
-    void run(int64_t slice, const Run &run) const noexcept override {
-      void *args[9];
-      std::copy_n(run.args, src_mask, args);
-      std::copy_n(run.args + src_count, 3, args + src_mask);
-      inner->run(slice, {args, run.scratch, run.bound, run.report});
-    }
-    std::unique_ptr<Kernel> inner;
-  };
-  return std::make_unique<WithoutMask>(std::move(inner));
+  return with_args(std::move(inner), {src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0, src_count,
+                                      src_count + 1, src_count + 2});
 }
 
 class LstmOp final : public Op {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +28,27 @@ std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int6
     auto [begin, end] = kernels::part(n, slices, i, block);
     if (begin < end) f(begin, end, r);
   });
+}
+
+// The kernel with these of the step's arguments, in this order.
+inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kernel> inner,
+                                                  std::initializer_list<int> which) {
+  struct Picked final : kernels::Kernel {
+    Picked(std::unique_ptr<kernels::Kernel> k, std::initializer_list<int> list)
+        : Kernel(k->name, k->slices, k->scratch, k->phases), inner(std::move(k)), count(list.size()) {
+      std::copy(list.begin(), list.end(), which.begin());
+    }
+    std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
+    void run(int64_t slice, const Run &r) const noexcept override {
+      std::array<void *, 12> args;
+      for (size_t i = 0; i < count; ++i) args[i] = r.args[which[i]];
+      inner->run(slice, {args.data(), r.scratch, r.bound, r.report});
+    }
+    std::unique_ptr<kernels::Kernel> inner;
+    size_t count;
+    std::array<int, 12> which{};
+  };
+  return std::make_unique<Picked>(std::move(inner), which);
 }
 
 // A block of elements that is a whole number of cache lines, so that no two slices write to one line.

@@ -212,7 +212,7 @@ void expect_close(const Tensor &got, const Tensor &expected, double tolerance, c
   auto a = values(got), b = values(expected);
   for (size_t i = 0; i < a.size(); ++i) {
     if ((std::isnan(a[i]) && std::isnan(b[i])) || a[i] == b[i]) continue;
-    bool close = std::abs(a[i] - b[i]) <= tolerance * (1 + std::abs(b[i]));
+    bool close = std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= tolerance * (1 + std::abs(b[i]));
     ASSERT_TRUE(close) << where << ": element " << i << " is " << a[i] << ", expected " << b[i];
   }
 }

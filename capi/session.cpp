@@ -123,24 +123,27 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
   return guard(__func__, [&] {
     dl4_session &session = object(s, "s");
     dl4_dataset &data = object(d, "d");
-    dl4_cancel *flag = object_or_null(cancel, "cancel");
+    Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Outputs to;
     for (dl4_tensor *slot : array(out, n_out, "out")) take(to, slot, to.views.size());
     const auto &p = session.core->program();
-    if (to.views.size() != p.outputs.size()) fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", to.views.size());
+    if (to.views.size() != p.outputs.size())
+      fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", to.views.size());
+    Ref<dl4_session> keep_session(&session);
+    std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
     LogDelivery delivery(session.context->log);
-    Gate::Alone alone(data.gate, "dataset");
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
-    auto whole = train::predict(*session.core, *data.core, flag ? &flag->triggered : nullptr);
+    auto whole = train::predict(*session.core, *data.core, flag(keep));
     for (size_t i = 0; i < whole.size(); ++i) {
-      if (!out[i]) {
+      if (!yours[i]) {
         to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));
-      } else if (out[i]->dtype != whole[i].dtype || out[i]->shape != whole[i].shape) {
-        fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ", out[i]->dtype, ' ', out[i]->shape);
+      } else if (yours[i]->dtype != whole[i].dtype || yours[i]->shape != whole[i].shape) {
+        fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
+             yours[i]->dtype, ' ', yours[i]->shape);
       }
     }
     for (size_t i = 0; i < whole.size(); ++i)
-      if (out[i]) out[i]->assign(whole[i]);
+      if (yours[i]) yours[i]->assign(whole[i]);
     to.give(out);
   });
 }

@@ -57,11 +57,8 @@ dl4_error *on_batch(const char *who, const train::Sums &(train::Trainer::*work)(
   });
 }
 
-Batches ask_for(dl4_dataset &d, const dl4_trainer &t) { return {d, t.core.model().inputs().size(), t.core.targets(), true}; }
-
-const std::atomic<int32_t> *flag(dl4_cancel *cancel) {
-  dl4_cancel *c = object_or_null(cancel, "cancel");
-  return c ? &c->triggered : nullptr;
+Batches ask_for(dl4_dataset &d, const dl4_trainer &t) {
+  return {d, t.core.model().inputs().size(), t.core.targets(), true};
 }
 
 }  // namespace
@@ -131,14 +128,10 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     auto o = train::FitOptions::parse(plain(options, "options"));
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(trainer);
-    Gate::Alone alone(data.gate, "dataset");
     Batches batches = ask_for(data, trainer);
-    std::optional<Gate::Alone> also;
     std::optional<Batches> more;
-    if (validation && validation != &data) {
-      also.emplace(validation->gate, "dataset");
+    if (validation && validation != &data)
       more.emplace(*validation, trainer.core.model().inputs().size(), trainer.core.targets(), true);
-    }
     train::Progress progress;
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
@@ -146,7 +139,8 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
         return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size())) != 0;
       };
     }
-    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress, flag(cancel));
+    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
+                           flag(keep));
     if (history) *history = make_blob(dump(told));
   });
 }
@@ -159,9 +153,8 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     need_metrics(metrics, cap);
     Working working(trainer);
-    Gate::Alone alone(data.gate, "dataset");
     Batches batches = ask_for(data, trainer);
-    give(train::evaluate(trainer.core, *data.core, flag(cancel)), metrics, cap, n);
+    give(train::evaluate(trainer.core, *data.core, flag(keep)), metrics, cap, n);
   });
 }
 

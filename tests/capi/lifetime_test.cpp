@@ -167,6 +167,86 @@ TEST(Model, ModelsThatShareWeightsHaveOneTrainer) {
   t = trainer(front);
 }
 
+// What a callback drops is the last reference of the program's to everything that is in use.
+struct Dropping {
+  Own<dl4_model> model = small_net();
+  Own<dl4_tensor> x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24)), out = tensor({8, 3});
+  Own<dl4_trainer> t;
+  Own<dl4_session> session;
+  Own<dl4_dataset> data, valid;
+  Own<dl4_cancel> cancel;
+  std::vector<float> expected;
+  int released = 0;
+
+  Dropping() {
+    ok(dl4_session_create(model, nullptr, session.out()));
+    ok(dl4_dataset_from_callback(nullptr, batches, this, count, nullptr, data.out()));
+    ok(dl4_cancel_create(cancel.out()));
+  }
+  void drop() {
+    t = {};
+    session = {};
+    data = {};
+    valid = {};
+    cancel = {};
+    model = {};
+    out = {};
+  }
+  static void count(void *user) { ++static_cast<Dropping *>(user)->released; }
+  static int32_t batches(void *user, int64_t index, dl4_tensor **x, int64_t, dl4_tensor **y, int64_t, dl4_tensor **,
+                         int64_t) {
+    auto &self = *static_cast<Dropping *>(user);
+    self.drop();
+    EXPECT_EQ(self.released, 0) << "while in use";
+    if (index == 2) return 1;
+    for (dl4_tensor *t : {self.x.get(), self.y.get()}) dl4_retain(t);
+    x[0] = self.x;
+    y[0] = self.y;
+    return 0;
+  }
+  static int32_t progress(void *user, int32_t, int64_t, int64_t, const double *, int64_t) {
+    static_cast<Dropping *>(user)->drop();
+    return 0;
+  }
+};
+
+TEST(Lifetime, ACallbackMayReleaseWhatItsCallWorksOn) {
+  for (bool from_the_start : {true, false}) {
+    Dropping d;
+    d.t = trainer(d.model);
+    ok(dl4_dataset_from_callback(nullptr, Dropping::batches, &d, Dropping::count, nullptr, d.valid.out()));
+    auto progress = from_the_start ? Dropping::progress : nullptr;
+    ok(dl4_trainer_fit(d.t, d.data, d.valid, nullptr, progress, &d, d.cancel, nullptr));
+    EXPECT_EQ(d.released, 2);
+  }
+  {
+    Dropping d;
+    d.t = trainer(d.model);
+    ok(dl4_trainer_evaluate(d.t, d.data, d.cancel, nullptr, 0, nullptr));
+    EXPECT_EQ(d.released, 1);
+  }
+  {
+    Dropping d;
+    dl4_tensor *in = d.x, *y = nullptr;
+    Own<dl4_tensor> expected, got, kept = tensor({16, 3});
+    ok(dl4_session_run(d.session, &in, 1, expected.out(), 1, nullptr));
+    ok(dl4_session_predict(d.session, d.data, d.cancel, &y, 1));
+    got = y;
+    EXPECT_EQ(d.released, 1);
+    auto twice = floats(expected);
+    twice.insert(twice.end(), twice.begin(), twice.end());
+    EXPECT_EQ(floats(got), twice);
+  }
+  {
+    Dropping d;
+    d.out = tensor({16, 3});
+    dl4_tensor *y = d.out;
+    ok(dl4_session_predict(d.session, d.data, d.cancel, &y, 1));
+    EXPECT_EQ(d.released, 1);
+  }
+}
+
+
 TEST(Graph, ANodeMayBeReplacedByWhatIsMadeOfIt) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));

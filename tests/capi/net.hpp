@@ -43,6 +43,7 @@ class Own {
   }
   ~Own() { dl4_release(p_); }
   operator T *() const { return p_; }
+  T *get() const { return p_; }
   T **out() {
     dl4_release(p_);
     p_ = nullptr;

@@ -121,7 +121,6 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   }
   if (!training) return p;
 
-  e.write(draws, next(e, draws));
   if (nan_guard_ != "off") {
     e.scope = "loss";
     check_finite(e, m.loss);
@@ -133,17 +132,19 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
 
   if (entry == Entry::step) {
     emit_update(e, block, gradients, states);
-    return p;
+  } else {
+    std::vector<int64_t> offsets;
+    for (int64_t offset : offsets_)
+      if (offset >= 0) offsets.push_back(offset);
+    Id sum = state("gradients", DType::f32, block_.shape), count = state("accumulated", DType::i64, {});
+    Id g = pack(e, gradients, offsets, block_.shape[0]);
+    // The first one is taken as it is, so that accumulate and apply equal a step bit for bit.
+    Id first = binary(e, Binary::equal, count, integer(e, 0));
+    e.write(sum, select(e, first, g, add(e, sum, g)));
+    e.write(count, next(e, count));
   }
-  std::vector<int64_t> offsets;
-  for (int64_t offset : offsets_)
-    if (offset >= 0) offsets.push_back(offset);
-  Id sum = state("gradients", DType::f32, block_.shape), count = state("accumulated", DType::i64, {});
-  Id g = pack(e, gradients, offsets, block_.shape[0]);
-  // The first one is taken as it is, so that accumulate and apply equal a step bit for bit.
-  Id first = binary(e, Binary::equal, count, integer(e, 0));
-  e.write(sum, select(e, first, g, add(e, sum, g)));
-  e.write(count, next(e, count));
+  // Last: what was refused before it draws the same when it is tried again.
+  e.write(draws, next(e, draws));
   return p;
 }
 

@@ -138,6 +138,11 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
       if (offset >= 0) offsets.push_back(offset);
     Id sum = state("gradients", DType::f32, block_.shape), count = state("accumulated", DType::i64, {});
     Id g = pack(e, gradients, offsets, block_.shape[0]);
+    if (nan_guard_ == "gradients") {
+      e.scope = "gradients";
+      check_finite(e, g);
+      e.scope.clear();
+    }
     // The first one is taken as it is, so that accumulate and apply equal a step bit for bit.
     Id first = binary(e, Binary::equal, count, integer(e, 0));
     e.write(sum, select(e, first, g, add(e, sum, g)));

@@ -215,6 +215,24 @@ TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(before, bits(t));
 }
 
+TEST(Trainer, GradientsThatAreNotFiniteAreNotAccumulated) {
+  auto g = std::make_shared<Graph>(graph::Settings{});
+  Node x = g->input("x", DType::f32, {free_dim, 6});
+  int32_t layer = g->layer("Dense", "", {{"units", 3}, {"kernel_initializer", "zeros"}});
+  auto m = std::make_shared<Model>(g, std::vector{x}, g->call(layer, {}, {x}));
+  Json how = options("SGD");
+  how["nan_guard"] = "gradients";
+  Trainer t(m, how, run_options());
+  Data good, bad;
+  for (float &v : bad.x) v = 1e25f;
+  for (float &v : bad.y) v = 1e18f;  // its square is finite, its product with x is not
+  t.accumulate(good.batch(0, 10));
+  auto before = bits(t);
+  EXPECT_EQ(refusal([&] { t.accumulate(bad.batch(0, 10)); }), Code::numeric);
+  EXPECT_EQ(before, bits(t));
+  t.apply();
+}
+
 TEST(Trainer, GradientsAreTheMeanOfWhatWasAccumulated) {
   Data d;
   auto m = model();

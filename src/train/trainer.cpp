@@ -222,22 +222,32 @@ void Trainer::apply() {
 }
 
 Tensor Trainer::gradient(const std::string &weight) const {
-  auto it = slots_.find("gradients");
-  if (it == slots_.end() || *slots_.at("accumulated").as<int64_t>() == 0)
+  auto it = slots_.find("accumulated");
+  if (it == slots_.end() || *it->second.as<int64_t>() == 0)
     fail(Code::invalid_argument, "no gradients: call accumulate first");
-  auto n = static_cast<float>(*slots_.at("accumulated").as<int64_t>());
-  auto mean = [&](int64_t offset, const Shape &shape) {
-    Tensor t = make_tensor(DType::f32, shape);
-    const float *g = it->second.as<float>() + offset;
-    for (int64_t i = 0; i < t.elements(); ++i) t.as<float>()[i] = g[i] / n;
-    return t;
+  auto n = static_cast<float>(*it->second.as<int64_t>());
+  const float *sums = slots_.at("gradients").as<float>();
+  auto mean = [&](const float *sum, int64_t size, float *to) {
+    for (int64_t i = 0; i < size; ++i) to[i] = sum[i] / n;
   };
-  if (weight == "*") return mean(0, it->second.shape);
+  if (weight == "*") {  // the block has gaps between the weights
+    Tensor all = make_tensor(DType::f32, Shape{model_->parameters(true)});
+    float *to = all.as<float>();
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      if (offsets_[i] < 0) continue;
+      int64_t size = model_->weights()[i]->spec.shape.elements();
+      mean(sums + offsets_[i], size, to);
+      to += size;
+    }
+    return all;
+  }
   const auto &w = model_->weight(weight);
   auto index = std::find(model_->weights().begin(), model_->weights().end(), w) - model_->weights().begin();
   int64_t offset = offsets_[static_cast<size_t>(index)];
   if (offset < 0) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
-  return mean(offset, w->spec.shape);
+  Tensor one = make_tensor(DType::f32, w->spec.shape);
+  mean(sums + offset, one.elements(), one.as<float>());
+  return one;
 }
 
 double Trainer::get(const std::string &key) const {

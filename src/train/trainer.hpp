@@ -56,7 +56,7 @@ class Trainer {
   const Sums &evaluate(const Batch &b);
   // Refuses a model that has no trainable weight.
   void need_weights() const;
-  // The mean gradient of what was accumulated since the last apply; "*" is the flat block.
+  // The mean gradient of what was accumulated since the last apply; "*" joins all trainable weights.
   Tensor gradient(const std::string &weight) const;
 
   double get(const std::string &key) const;

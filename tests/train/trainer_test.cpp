@@ -248,6 +248,22 @@ TEST(Trainer, GradientsAreTheMeanOfWhatWasAccumulated) {
   EXPECT_THROW(t.apply(), Error);
 }
 
+TEST(Trainer, TheFlatGradientIsAllOthersInTheirOrder) {
+  auto m = tables();
+  Trainer t(m, options("SGD"), run_options());
+  std::vector<int32_t> ids{5, 999, 5, 0}, other{32};
+  std::vector<float> y(7, 0.5f), all;
+  t.accumulate({{{DType::i32, {1, 4}, ids.data(), nullptr}, {DType::i32, {1}, other.data(), nullptr}},
+                {{DType::f32, {1, 7}, y.data(), nullptr}}, {}});
+  for (const auto &w : m->weights()) {
+    Tensor one = t.gradient(w->name);
+    all.insert(all.end(), one.as<float>(), one.as<float>() + one.elements());
+  }
+  Tensor flat = t.gradient("*");
+  EXPECT_EQ(flat.shape, Shape{m->parameters(true)});
+  expect_same_bits(all, {flat.as<float>(), flat.as<float>() + flat.elements()});
+}
+
 struct Refusal {
   const char *what;
   Json options;

@@ -632,7 +632,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const 
 
 /* Trains for some epochs, and validates after each if there is something to validate on.
  * history is JSON, a list per name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}.
- * A fit that was cancelled, or that a loaded checkpoint was taken in, goes on where it stood, in mid-epoch too.
+ * A fit that was cancelled, or that a loaded checkpoint was taken in, goes on where it stood, in mid-epoch too, and
+ * does not look at initial_epoch. Any other failure leaves the place in the epochs as it was before the call, and the
+ * weights as the last complete step left them.
  * Options:
  *   epochs            int    the last epoch, counted from 1; default 1
  *   initial_epoch     int    epochs already done; default 0

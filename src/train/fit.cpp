@@ -43,8 +43,10 @@ Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   return sums;
 }
 
-Json fit(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, const Progress &progress, const std::atomic<int32_t> *cancel) {
-  t.need_weights();
+namespace {
+
+Json go_on(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, const Progress &progress,
+           const std::atomic<int32_t> *cancel) {
   Dataset *train = &data;
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> parts;
   if (o.validation_split > 0) {
@@ -96,6 +98,21 @@ Json fit(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, co
   at.in_fit = false;
   report(Event::train_end, at.epoch, o.epochs, {});
   return at.history;
+}
+
+}  // namespace
+
+Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
+         const std::atomic<int32_t> *cancel) {
+  t.need_weights();
+  Position before = t.position;
+  try {
+    return go_on(t, train, validation, options, progress, cancel);
+  } catch (const std::exception &e) {
+    auto *error = dynamic_cast<const Error *>(&e);
+    if (!error || error->code != Code::cancelled) t.position = std::move(before);
+    throw;
+  }
 }
 
 std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const std::atomic<int32_t> *cancel) {

@@ -20,9 +20,11 @@ struct FitOptions {
   static FitOptions parse(const Json &options);
 };
 
-// The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit that a checkpoint was saved in goes on where it
-// stood. Refuses with CANCELLED; the model then is as the last complete step left it.
-Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress, const std::atomic<int32_t> *cancel);
+// The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit that was cancelled, or that a checkpoint
+// was saved in, goes on where it stood. After a failure the model is as the last complete step left it; the position is
+// kept by CANCELLED, and else as it was before.
+Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
+         const std::atomic<int32_t> *cancel);
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
 

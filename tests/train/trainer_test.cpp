@@ -264,6 +264,33 @@ TEST(Trainer, TheFlatGradientIsAllOthersInTheirOrder) {
   expect_same_bits(all, {flat.as<float>(), flat.as<float>() + flat.elements()});
 }
 
+TEST(Trainer, AFitThatFailsLeavesThePlaceAsItWas) {
+  Data d;
+  Trainer t(model(), options(), run_options());
+  auto broken = from_callback(
+      [&](int64_t i, Batch &b) {
+        b = d.batch(i * 10, 10);
+        return i == 2 ? 5 : 0;
+      },
+      std::nullopt);
+  FitOptions late = FitOptions::parse({{"initial_epoch", 5}, {"epochs", 7}}), once = FitOptions::parse({{"epochs", 1}});
+  EXPECT_EQ(refusal([&] { fit(t, *broken, nullptr, late, nullptr, nullptr); }), Code::callback_failed);
+  EXPECT_EQ(t.get("iterations"), 2);
+  EXPECT_EQ(t.get("epoch"), 0);
+  EXPECT_EQ(t.get("batch"), 0);
+
+  auto stop = [](Event event, int64_t step, int64_t, const std::vector<double> &) {
+    return event == Event::batch_end && step == 3;
+  };
+  EXPECT_EQ(refusal([&] { fit(t, *d.dataset(), nullptr, once, stop, nullptr); }), Code::cancelled);
+  EXPECT_EQ(t.get("batch"), 3);
+  FitOptions both = FitOptions::parse({{"validation_split", 0.5}});
+  EXPECT_EQ(refusal([&] { fit(t, *d.dataset(), d.dataset().get(), both, nullptr, nullptr); }), Code::invalid_argument);
+  EXPECT_EQ(t.get("batch"), 3);
+  EXPECT_EQ(fit(t, *d.dataset(), nullptr, once, nullptr, nullptr)["epoch"], Json::array({0}));
+  EXPECT_EQ(t.get("iterations"), 2 + 7);
+}
+
 struct Refusal {
   const char *what;
   Json options;

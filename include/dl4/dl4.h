@@ -546,10 +546,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out);
 
 /* Runs a model: in [n_in] and out [n_out] in the order of the model's inputs and outputs, all of them.
- * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place, and must
- * have the right shape and type. On failure slots that were NULL are NULL, and tensors of yours may be half written.
+ * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place. It must
+ * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure slots
+ * that were NULL are NULL, and tensors of yours may be half written.
  * May be NULL: cancel (looked at between the steps).
- * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED. */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                int64_t n_out, dl4_cancel *cancel);
 

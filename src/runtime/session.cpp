@@ -46,6 +46,13 @@ bool is_contiguous(const View &v) {
   return true;
 }
 
+// Do two dense views share memory?
+bool overlap(const View &a, const View &b) {
+  const View &low = a.data < b.data ? a : b, &high = a.data < b.data ? b : a;
+  const auto *end = static_cast<const std::byte *>(low.data) + low.shape.elements() * size_of(low.dtype);
+  return high.data < end && high.shape.elements() > 0;
+}
+
 // Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are set.
 void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t next, std::byte *arena) {
   for (const plan::Guard &g : guards) {
@@ -265,7 +272,13 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     const ops::Operand &o = cached->plan->outputs[j];
     if (out[j].dtype != o.dtype || out[j].shape != o.shape)
       fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ', out[j].shape);
-    if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, " must be contiguous");
+    if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    // Outputs are written while inputs are still read; a strided one has been copied by then.
+    for (size_t i = 0; i < in.size(); ++i)
+      if (overlap(out[j], in[i]) && is_contiguous(in[i]))
+        fail(Code::invalid_argument, "output ", j, " overlaps input ", i, " (\"", p[p.inputs[i]].name, "\") in memory");
+    for (size_t i = 0; i < j; ++i)
+      if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
 
   std::unique_ptr<Frame> frame = cached->take(options_.memory.get(), frame_bytes_);

@@ -48,8 +48,9 @@ class Session {
   void check(std::span<const View> in) const;
   // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet.
   std::vector<ops::Operand> outputs(std::span<const Shape> inputs);
-  // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape, and says
-  // CANCELLED when *cancel becomes non-zero between two steps. A fault leaves states as they were unless a step before it wrote them.
+  // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape and an
+  // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
+  // steps. A fault leaves states as they were unless a step before it wrote them.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
   // The same buffers again, moved: no run may be under way.

@@ -67,6 +67,49 @@ TEST(Wrap, AStridedInputGivesTheSameOutputs) {
   EXPECT_EQ(floats(y), floats(z));
 }
 
+Own<dl4_tensor> over(float *data, int64_t rows, int64_t columns, const int64_t *strides = nullptr) {
+  Own<dl4_tensor> t;
+  const int64_t dims[2] = {rows, columns};
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, data, rows * columns * 4, nullptr, nullptr, t.out()));
+  return t;
+}
+
+TEST(Session, OutputsOverlapNothingAndAreDense) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, 4});
+  const dl4_node ys[2] = {add(g, "Dense", "first", R"({"units": 4})", x),
+                          add(g, "Dense", "second", R"({"units": 4})", x)};
+  ok(dl4_graph_build(g, &x, 1, ys, 2, m.out()));
+  ok(dl4_session_create(m, nullptr, s.out()));
+  std::vector<float> memory = numbers(64);
+  auto run = [&](dl4_tensor *in, dl4_tensor *a, dl4_tensor *b) {
+    dl4_tensor *out[2] = {a, b};
+    return refusal(dl4_session_run(s, &in, 1, out, 2, nullptr));
+  };
+  auto in = over(&memory[16], 2, 4), before = over(&memory[8], 2, 4), after = over(&memory[24], 2, 4);
+  auto near = over(&memory[9], 2, 4), far = over(&memory[23], 2, 4), none = over(&memory[18], 0, 4);
+  EXPECT_EQ(run(in, before, after).message, "");
+  EXPECT_EQ(run(none, over(&memory[16], 0, 4), none).message, "") << "nothing overlaps what is empty";
+  for (dl4_tensor *bad : {in.get(), near.get(), far.get()}) {
+    Refusal r = run(in, over(&memory[40], 2, 4), bad);
+    EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+    EXPECT_NE(r.message.find("output 1 overlaps input 0 (\"x\")"), std::string::npos) << r.message;
+  }
+  Refusal r = run(in, after, after);
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_NE(r.message.find("output 1 overlaps output 0"), std::string::npos) << r.message;
+
+  const int64_t strides[2] = {1, 2};
+  r = run(in, over(&memory[40], 2, 4, strides), after);
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("output 0: expected a dense tensor, got a strided one"), std::string::npos) << r.message;
+  auto spread = over(&memory[40], 2, 4, strides);  // is copied before anything is written
+  EXPECT_EQ(run(spread, over(&memory[40], 2, 4), after).message, "");
+}
+
 TEST(DLPack, ThereAndBackSharesTheMemory) {
   for (int32_t versioned : {0, 1}) {
     Own<dl4_tensor> back;

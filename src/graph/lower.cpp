@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/float_mode.hpp"
+
 namespace dl4::graph {
 namespace {
 
@@ -42,6 +44,7 @@ class Replay final : public kinds::Host {
 }  // namespace
 
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, bool training) {
+  FlushToZero flush;  // constants are rounded here
   const Graph &g = model.graph();
   Lowered lowered;
   std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));

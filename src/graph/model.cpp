@@ -5,6 +5,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/float_mode.hpp"
+
 namespace dl4::graph {
 
 Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out)
@@ -18,6 +20,7 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   for (const auto &w : weights_) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
   if (int64_t limit = graph_->settings().memory_limit; bytes > limit)
     fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
+  FlushToZero flush;
   for (const auto &w : weights_)
     if (!w->value.data) w->initialise();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cstring>
 
 namespace dl4::io {
@@ -35,6 +36,22 @@ std::string checksum(const std::byte *data, size_t n) {
   return s;
 }
 
+// To nearest, without traps. The C library rounds the numbers of a text as the x87 unit is set, which FlushToZero
+// leaves as it is.
+class Rounding {
+ public:
+  Rounding() {
+    std::feholdexcept(&kept_);
+    std::fesetround(FE_TONEAREST);
+  }
+  ~Rounding() { std::fesetenv(&kept_); }
+  Rounding(const Rounding &) = delete;
+  Rounding &operator=(const Rounding &) = delete;
+
+ private:
+  std::fenv_t kept_;
+};
+
 template <class... A>
 [[noreturn]] void corrupt(const A &...a) {
   fail(Code::corrupt_file, a...);
@@ -64,6 +81,7 @@ Json parse_object(std::string_view text, Code code, const char *what) {
     }
   }
   try {
+    Rounding nearest;
     Json j = Json::parse(text);
     if (!j.is_object()) fail(code, what, ": expected an object");
     return j;

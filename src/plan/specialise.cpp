@@ -1,6 +1,7 @@
 // From a Program to a Plan: shapes, passes, memory, kernels.
 #include <algorithm>
 
+#include "base/float_mode.hpp"
 #include "kernels/single_threaded.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -71,6 +72,7 @@ std::string step_text(const Program &p, const Step &step) {
 
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, Packs *packs) {
+  FlushToZero flush;               // constants are folded and weights packed as in a run
   kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
   auto plan = std::make_unique<Plan>();
   plan->program = resolve(program, inputs);

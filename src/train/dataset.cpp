@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/float_mode.hpp"
 #include "base/rng.hpp"
 #include "kinds/field.hpp"
 
@@ -58,6 +59,7 @@ class Tensors final : public Dataset {
   }
 
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const override {
+    FlushToZero flush;
     auto cut = static_cast<int64_t>(static_cast<double>(rows_) * (1 - fraction));
     if (cut == 0 || cut == rows_)
       fail(Code::invalid_argument, "\"validation_split\" ", fraction, " of ", rows_, " rows leaves ", cut == 0 ? "no training" : "no validation", " data");

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_mode.hpp"
+
 namespace dl4::train {
 
 void Sums::add(const Sums &o) {
+  FlushToZero flush;
   if (total.empty()) {
     *this = o;
     return;
@@ -16,6 +19,11 @@ void Sums::add(const Sums &o) {
     total[i] += o.total[i];
     count[i] += o.count[i];
   }
+}
+
+double Sums::mean(size_t i) const {
+  FlushToZero flush;
+  return count[i] == 0 ? 0 : total[i] / count[i];
 }
 
 std::vector<double> Sums::means() const {
@@ -45,6 +53,7 @@ struct Fields {
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
     : model_(std::move(model)), options_(options), run_(run) {
+  FlushToZero flush;
   Json own = options_.is_null() ? Json::object() : options_;
   kinds::refuse_unknown_keys(own, {"optimizer", "loss", "loss_weights", "metrics", "nan_guard", "profile"});
   for (const char *key : {"loss", "loss_weights", "metrics"}) own.erase(key);
@@ -140,6 +149,7 @@ void Trainer::check(const Batch &b) const {
 }
 
 runtime::Session &Trainer::session(Entry entry, const Batch &b) {
+  FlushToZero flush;
   auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
     return std::equal(columns.begin(), columns.end(), views.begin(), views.end(), [](const Column &c, const runtime::View &v) {
       return c.dtype == v.dtype && c.rank == v.shape.rank() && c.is_column == is_column(v.shape);
@@ -176,6 +186,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b) {
     if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
     throw;
   }
+  FlushToZero flush;
   sums_.total.clear();
   sums_.count.clear();
   auto size = static_cast<double>(b.size());
@@ -225,6 +236,7 @@ Tensor Trainer::gradient(const std::string &weight) const {
   auto it = slots_.find("accumulated");
   if (it == slots_.end() || *it->second.as<int64_t>() == 0)
     fail(Code::invalid_argument, "no gradients: call accumulate first");
+  FlushToZero flush;
   auto n = static_cast<float>(*it->second.as<int64_t>());
   const float *sums = slots_.at("gradients").as<float>();
   auto mean = [&](const float *sum, int64_t size, float *to) {
@@ -264,6 +276,7 @@ void Trainer::set(const std::string &key, double v) {
   get(key);
   if (key != "learning_rate") fail(Code::invalid_argument, '"', key, "\" can be read but not set");
   if (!std::isfinite(v) || v < 0) fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
+  FlushToZero flush;
   *slots_.at(key).as<float>() = static_cast<float>(v);
 }
 

@@ -29,7 +29,7 @@ struct Sums {
 
   void add(const Sums &o);
   size_t size() const { return total.size(); }
-  double mean(size_t i) const { return count[i] == 0 ? 0 : total[i] / count[i]; }
+  double mean(size_t i) const;
   std::vector<double> means() const;
 };
 

@@ -640,7 +640,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const 
  *   epochs            int    the last epoch, counted from 1; default 1
  *   initial_epoch     int    epochs already done; default 0
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
- *   validation_freq   int    validate after every n-th epoch; default 1
+ *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  * May be NULL: valid, options, fn, user, cancel, history.
  * Errors: DL4_CANCELLED (all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_CALLBACK_FAILED,
  * DL4_BUSY. */

@@ -80,7 +80,7 @@ Json go_on(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, 
     }
     if (at.sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
     std::vector<double> metrics = at.sums.means();
-    bool validate = validation && (at.epoch + 1 - o.initial_epoch) % o.validation_freq == 0;
+    bool validate = validation && (at.epoch + 1) % o.validation_freq == 0;
     if (validate) {
       const Sums validated = evaluate(t, *validation, cancel);
       for (double v : validated.means()) metrics.push_back(v);

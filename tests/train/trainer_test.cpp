@@ -291,6 +291,19 @@ TEST(Trainer, AFitThatFailsLeavesThePlaceAsItWas) {
   EXPECT_EQ(t.get("iterations"), 2 + 7);
 }
 
+TEST(Trainer, ValidationIsAfterEveryNthEpochCountedFromTheFirst) {
+  Data d;
+  Trainer t(model(), options(), run_options());
+  std::vector<int64_t> validated;
+  auto note = [&](Event event, int64_t step, int64_t, const std::vector<double> &metrics) {
+    if (event == Event::epoch_end && metrics.size() == 4) validated.push_back(step);
+    return false;
+  };
+  FitOptions o = FitOptions::parse({{"initial_epoch", 1}, {"epochs", 4}, {"validation_freq", 2}});
+  fit(t, *d.dataset(), d.dataset().get(), o, note, nullptr);
+  EXPECT_EQ(validated, (std::vector<int64_t>{2, 4}));
+}
+
 struct Refusal {
   const char *what;
   Json options;

@@ -53,8 +53,8 @@ class Session {
   // steps. A fault leaves states as they were unless a step before it wrote them.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
-  // The same buffers again, moved: no run may be under way.
-  void set_states(std::vector<Tensor> states) { states_ = std::move(states); }
+  // The same state in another buffer: no run may be under way.
+  void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }
 
   const ops::Program &program() const { return program_; }
   // The Program, every cached plan and, with profile, its times.

@@ -103,17 +103,21 @@ void Trainer::own_weights() {
   Bytes counted = block_.data;
   if (counted.use_count() == holders + 1) return;
   block_ = graph::gather_block(model_->weights(), offsets_);
-  for (Compiled &c : compiled_) c.session->set_states(bind(c.states));
+  rebind();
 }
 
-std::vector<Tensor> Trainer::bind(const std::vector<std::string> &states) const {
-  std::vector<Tensor> tensors;
-  for (const std::string &name : states) {
-    if (name == "weights") tensors.push_back(block_);
-    else if (auto it = slots_.find(name); it != slots_.end()) tensors.push_back(it->second);
-    else tensors.push_back(model_->weight(name)->value);
-  }
-  return tensors;
+// Allocates nothing, so that what was moved is always bound.
+const Tensor &Trainer::bound(const std::string &state) const {
+  if (state == "weights") return block_;
+  if (auto it = slots_.find(state); it != slots_.end()) return it->second;
+  for (const auto &w : model_->weights())
+    if (w->name == state) return w->value;
+  fail(Code::internal, "the trainer keeps no \"", state, '"');
+}
+
+void Trainer::rebind() {
+  for (Compiled &c : compiled_)
+    for (size_t i = 0; i < c.states.size(); ++i) c.session->set_state(i, bound(c.states[i]));
 }
 
 void Trainer::check(const Batch &b) const {
@@ -161,7 +165,8 @@ runtime::Session &Trainer::session(Entry entry, const Batch &b) {
   for (const auto &v : b.y) c.y.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
   for (const auto &v : b.w) c.w.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
   ops::Program p = emit(entry, b, c.states);
-  auto tensors = bind(c.states);
+  std::vector<Tensor> tensors;
+  for (const std::string &state : c.states) tensors.push_back(bound(state));
   c.session = std::make_unique<runtime::Session>(std::move(p), std::move(tensors), nullptr, run_);
   compiled_.push_back(std::move(c));
   return *compiled_.back().session;
@@ -355,15 +360,20 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
       (!p.sums.total.empty() && p.sums.total.size() != names) || !lists)
     fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");
 
+  std::vector<Tensor> frozen;
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (offsets_[i] < 0) frozen.push_back(clone(*weights[i]));
   own_weights();
+  // From here on nothing fails.
+  auto next = frozen.begin();
   for (size_t i = 0; i < weights.size(); ++i) {
     Tensor &to = model_->weights()[i]->value;
-    if (offsets_[i] < 0) to = clone(*weights[i]);
+    if (offsets_[i] < 0) to = std::move(*next++);
     else if (int64_t n = to.bytes()) std::memcpy(to.data.get(), weights[i]->data.get(), static_cast<size_t>(n));
   }
   slots_ = std::move(slots);
   position = std::move(p);
-  for (Compiled &c : compiled_) c.session->set_states(bind(c.states));
+  rebind();
 }
 
 }  // namespace dl4::train

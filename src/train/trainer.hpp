@@ -79,7 +79,8 @@ class Trainer {
   runtime::Session &session(Entry entry, const Batch &b);
   ops::Program emit(Entry entry, const Batch &b, std::vector<std::string> &states);
   void emit_update(ops::Emit &e, ops::Id w, const std::vector<ops::Id> &gradients, std::vector<std::string> &states);
-  std::vector<Tensor> bind(const std::vector<std::string> &states) const;
+  const Tensor &bound(const std::string &state) const;
+  void rebind();
   Tensor &slot(const std::string &name, DType dtype, const Shape &shape, double start);
   const Sums &run(Entry entry, const Batch &b);
   void check(const Batch &b) const;

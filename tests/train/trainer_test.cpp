@@ -3,13 +3,30 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <random>
 
 #include "io/model_file.hpp"
 #include "kernels/single_threaded.hpp"
 #include "train/fit.hpp"
+
+namespace {
+
+int64_t until_refusal = -1;  // calls of operator new that are still granted; below zero: all
+
+}  // namespace
+
+// Not inlined: the compiler would see a free() of what came from new.
+[[gnu::noinline]] void *operator new(size_t bytes) {
+  if (until_refusal >= 0 && until_refusal-- == 0) throw std::bad_alloc();
+  if (void *p = std::malloc(bytes ? bytes : 1)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void *p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void *p, size_t) noexcept { std::free(p); }
 
 namespace dl4::train {
 namespace {
@@ -302,6 +319,42 @@ TEST(Trainer, ValidationIsAfterEveryNthEpochCountedFromTheFirst) {
   FitOptions o = FitOptions::parse({{"initial_epoch", 1}, {"epochs", 4}, {"validation_freq", 2}});
   fit(t, *d.dataset(), d.dataset().get(), o, note, nullptr);
   EXPECT_EQ(validated, (std::vector<int64_t>{2, 4}));
+}
+
+// The first k allocations of a restore are granted, for every k: it is done whole or not at all.
+TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
+  Data d;
+  auto make = [] {
+    auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+    Node x = g->input("x", DType::f32, {free_dim, 6});
+    Node h = g->call(g->layer("Dense", "", {{"units", 4}, {"trainable", false}}), {}, {x})[0];
+    return std::make_shared<Model>(g, std::vector{x}, g->call(g->layer("Dense", "", {{"units", 3}}), {}, {h}));
+  };
+  Trainer saved(make(), options(), run_options());
+  for (int i = 0; i < 3; ++i) saved.step(d.batch(0, 10));
+  const auto state = saved.state();
+  const Json position = saved.position_json();
+  Trainer one(make(), options(), run_options()), other(make(), options(), run_options());
+  one.step(d.batch(0, 10));
+  other.step(d.batch(0, 10));
+  int64_t refused = 0;
+  for (bool whole = false; !whole; refused += !whole) {
+    std::vector<Tensor> held;  // as a session holds them: the trainer must move to a copy
+    for (const auto &w : one.model().weights()) held.push_back(w->value);
+    until_refusal = refused;
+    try {
+      one.restore(state, position);
+      whole = true;
+    } catch (const std::bad_alloc &) {
+    }
+    until_refusal = -1;
+    if (whole) other.restore(state, position);
+    ASSERT_TRUE(bits(one) == bits(other)) << refused;
+    one.step(d.batch(0, 10));
+    other.step(d.batch(0, 10));
+    ASSERT_TRUE(bits(one) == bits(other)) << refused << ", a step later";
+  }
+  EXPECT_GT(refused, 10);
 }
 
 struct Refusal {

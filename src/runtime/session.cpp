@@ -140,11 +140,12 @@ struct Session::Cached {
   }
 };
 
-// Keeps a cached plan from being changed.
+// Keeps a cached plan from being changed, or owns one for which there was no room.
 class Session::Use {
  public:
   explicit Use(Cached &c) : cached_(&c), held_(c.users.fetch_add(1, std::memory_order_acquire) >= 0) {}
-  Use(Use &&o) noexcept : cached_(o.cached_), held_(o.held_) { o.cached_ = nullptr; }
+  explicit Use(std::unique_ptr<Cached> own) : Use(*own) { own_ = std::move(own); }
+  Use(Use &&o) noexcept : own_(std::move(o.own_)), cached_(o.cached_), held_(o.held_) { o.cached_ = nullptr; }
   ~Use() {
     if (cached_) cached_->users.fetch_sub(1, std::memory_order_release);
   }
@@ -155,6 +156,7 @@ class Session::Use {
   Cached &operator*() const { return *cached_; }
 
  private:
+  std::unique_ptr<Cached> own_;
   Cached *cached_;
   bool held_;
 };
@@ -201,48 +203,55 @@ Session::Use Session::use(std::span<const Shape> inputs) {
         ++arg;  // scratch
       }
       auto times = std::make_unique<StepTime[]>(plan->steps.size());
-      Cached &c = make_room();  // from here on nothing throws
+      Cached *room = make_room();
+      auto own = room ? nullptr : std::make_unique<Cached>();
+      Cached &c = room ? *room : *own;  // from here on nothing throws
       c.key = std::move(key);
       c.first_arg = std::move(first_arg);
       c.outside = std::move(outside);
       c.times = std::move(times);
       c.plan = std::move(plan);
       c.last_used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
-      c.users.fetch_add(1 - changing, std::memory_order_acq_rel);
-      found.emplace(c);
-      c.users.fetch_sub(1, std::memory_order_release);  // the one that kept it from being let go until here
+      if (room) {
+        c.users.fetch_add(1 - changing, std::memory_order_acq_rel);
+        found.emplace(c);
+        c.users.fetch_sub(1, std::memory_order_release);  // the one that kept it from being let go until here
+      } else {
+        found.emplace(std::move(own));
+      }
     }
   }
   (*found)->last_used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return std::move(*found);
 }
 
-// An entry that is free or was least recently used, marked as being changed. Waits for none: entries in use stay.
-Session::Cached &Session::make_room() {
-  auto seize = [](Cached &c) {
-    int64_t none = 0;
-    return c.users.compare_exchange_strong(none, changing, std::memory_order_acq_rel);
-  };
+// Marks an entry as being changed, unless it is in use.
+bool Session::seize(Cached &c) {
+  int64_t none = 0;
+  return c.users.compare_exchange_strong(none, changing, std::memory_order_acq_rel);
+}
+
+// An entry that is free or, of those not in use, was least recently used, marked as being changed; null when all are in
+// use.
+Session::Cached *Session::make_room() {
   for (;;) {
     Cached *oldest = nullptr, *empty = nullptr;
     for (size_t i = 0; i < max_plans; ++i) {
       Cached &c = plans_[i];
       if (!c.plan) {
         if (!empty) empty = &c;
-      } else if (!oldest || c.last_used.load() < oldest->last_used.load()) {
+      } else if (c.users.load() == 0 && (!oldest || c.last_used.load() < oldest->last_used.load())) {
         oldest = &c;
       }
     }
     bool fits = frame_bytes_.load(std::memory_order_relaxed) <= options_.plan_bytes;
-    if (empty && fits && seize(*empty)) return *empty;
-    if (oldest && seize(*oldest)) {
-      oldest->drop_frames();
-      oldest->plan.reset();
-      if (fits || !empty) return *oldest;
-      oldest->users.fetch_sub(changing, std::memory_order_release);
-      continue;
-    }
-    if (empty && seize(*empty)) return *empty;
+    if (empty && fits && seize(*empty)) return empty;
+    if (!oldest) return empty && seize(*empty) ? empty : nullptr;
+    if (!seize(*oldest)) continue;
+    oldest->drop_frames();
+    oldest->plan.reset();
+    if (fits || !empty) return oldest;
+    oldest->users.fetch_sub(changing, std::memory_order_release);
   }
 }
 

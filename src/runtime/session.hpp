@@ -70,7 +70,8 @@ class Session {
   class Use;
   // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
   Use use(std::span<const Shape> inputs);
-  Cached &make_room();
+  static bool seize(Cached &c);
+  Cached *make_room();
   void execute(const Cached &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;

@@ -1,5 +1,7 @@
 // Many threads at once: sessions give the same bits, other objects say BUSY, callbacks stay on the caller's thread.
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -42,6 +44,48 @@ TEST(Threads, OneSessionOnSixteenThreadsGivesTheSameBits) {
   }
   for (auto &thread : all) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Memory that keeps whoever asks for it waiting.
+struct Waiting {
+  std::atomic<int> inside{0};
+  std::atomic<bool> open{true};
+  static void *take(void *user, int64_t bytes, int64_t align) {
+    auto &w = *static_cast<Waiting *>(user);
+    ++w.inside;
+    while (!w.open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
+  }
+  static void give(void *, void *memory, int64_t) { std::free(memory); }
+};
+
+TEST(Threads, MoreShapesThanPlansAreKeptRunAtOnce) {
+  constexpr int64_t kept = 64, many = kept + 4;
+  Waiting w;
+  Own<dl4_context> c;
+  Own<dl4_session> session;
+  ok(dl4_context_create(nullptr, c.out()));
+  ok(dl4_context_set_allocator(c, Waiting::take, Waiting::give, &w));
+  auto model = small_net(c);
+  ok(dl4_session_create(model, nullptr, session.out()));
+  auto run = [&](int64_t rows) {
+    auto x = tensor({rows, 4}, numbers(static_cast<size_t>(rows) * 4)), y = tensor({rows, 3});
+    dl4_tensor *in = x, *out = y;
+    ok(dl4_session_run(session, &in, 1, &out, 1, nullptr));
+    return floats(y);
+  };
+  std::vector<std::vector<float>> expected, got(many);
+  for (int64_t rows = 1; rows <= many; ++rows) expected.push_back(run(rows));
+  ok(dl4_context_trim(c));
+  w.inside = 0;
+  w.open = false;
+  std::vector<std::thread> all;
+  for (int64_t i = 0; i < many; ++i) all.emplace_back([&, i] { got[static_cast<size_t>(i)] = run(i + 1); });
+  for (int i = 0; i < 2000 && w.inside < many; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(w.inside, many) << "threads that have a plan";
+  w.open = true;
+  for (auto &thread : all) thread.join();
+  EXPECT_EQ(got, expected);
 }
 
 TEST(Threads, ReferencesAreCountedFromAll) {

@@ -76,8 +76,7 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     runtime::Options run = model.context->options();
     run.constant_states = true;
     run.profile = given.profile;
-    auto core = std::make_shared<runtime::Session>(std::move(program), std::move(states), std::make_shared<ops::Packs>(), std::move(run));
-    model.context->add(core);
+    auto core = runtime::Session::make(std::move(program), std::move(states), std::make_shared<ops::Packs>(), run);
     to = new dl4_session(model.context, std::move(core));
   });
 }

@@ -76,25 +76,10 @@ Options Context::options() {
   o.plan.memory_limit = *fields_.memory_limit;
   o.fill_nan = fields_.arena_fill_nan;
   o.memory = memory;
+  o.sessions = sessions_;
   return o;
 }
 
 Json Context::describe() const { return kinds::write_fields(fields_); }
-
-void Context::add(const std::shared_ptr<Session> &session) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(sessions_, [](const auto &s) { return s.expired(); });
-  sessions_.push_back(session);
-}
-
-void Context::trim() {
-  std::vector<std::shared_ptr<Session>> sessions;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto &weak : sessions_)
-      if (auto s = weak.lock()) sessions.push_back(std::move(s));
-  }
-  for (const auto &s : sessions) s->trim();
-}
 
 }  // namespace dl4::runtime

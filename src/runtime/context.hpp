@@ -23,9 +23,8 @@ class Context {
   Options options();
   Json describe() const;
 
-  // A session whose idle frames trim() lets go.
-  void add(const std::shared_ptr<Session> &session);
-  void trim();
+  // Lets go what sessions and trainers keep only for speed.
+  void trim() { sessions_->trim(); }
 
   const std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   Log log;
@@ -43,7 +42,7 @@ class Context {
   Fields fields_;
   Mutex mutex_;
   std::shared_ptr<Crew> crew_;
-  std::vector<std::weak_ptr<Session>> sessions_;
+  const std::shared_ptr<Sessions> sessions_ = std::make_shared<Sessions>();
 };
 
 }  // namespace dl4::runtime

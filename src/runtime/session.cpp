@@ -172,6 +172,13 @@ Session::Session(ops::Program program, std::vector<Tensor> states, std::shared_p
 
 Session::~Session() = default;
 
+std::shared_ptr<Session> Session::make(ops::Program program, std::vector<Tensor> states,
+                                       std::shared_ptr<ops::Packs> packs, const Options &options) {
+  auto s = std::make_shared<Session>(std::move(program), std::move(states), std::move(packs), options);
+  if (options.sessions) options.sessions->add(s);
+  return s;
+}
+
 Session::Use Session::use(std::span<const Shape> inputs) {
   auto find = [&]() -> std::optional<Use> {
     for (size_t i = 0; i < max_plans; ++i) {
@@ -367,7 +374,30 @@ std::string Session::describe() {
 
 void Session::trim() {
   std::lock_guard lock(specialise_);
-  for (size_t i = 0; i < max_plans; ++i) plans_[i].drop_frames();
+  for (size_t i = 0; i < max_plans; ++i) {
+    Cached &c = plans_[i];
+    bool unused = seize(c);
+    c.drop_frames();
+    if (!unused) continue;
+    c.plan.reset();
+    c.users.fetch_sub(changing, std::memory_order_release);
+  }
+}
+
+void Sessions::add(const std::shared_ptr<Session> &session) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(all_, [](const auto &s) { return s.expired(); });
+  all_.push_back(session);
+}
+
+void Sessions::trim() {
+  std::vector<std::shared_ptr<Session>> live;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto &weak : all_)
+      if (auto s = weak.lock()) live.push_back(std::move(s));
+  }
+  for (const auto &s : live) s->trim();
 }
 
 }  // namespace dl4::runtime

@@ -22,10 +22,24 @@ struct View {
   const int64_t *strides = nullptr;
 };
 
+class Session;
+
+// Those whose plans and frames are let go together.
+class Sessions {
+ public:
+  void add(const std::shared_ptr<Session> &session);
+  void trim();
+
+ private:
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Session>> all_;
+};
+
 struct Options {
   plan::Options plan;
   std::shared_ptr<Crew> crew;
   std::shared_ptr<const Memory> memory;  // of arenas; null = the system's
+  std::shared_ptr<Sessions> sessions;    // where Session::make adds itself; may be null
   bool constant_states = false;      // no run changes them: kernels may pack them once
   bool fill_nan = false;             // before every run, and guard words are checked after it
   bool profile = false;
@@ -43,6 +57,8 @@ class Session {
   // states: by state of the program. Packs are shared by sessions over the same states.
   Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
   ~Session();
+  static std::shared_ptr<Session> make(ops::Program program, std::vector<Tensor> states,
+                                       std::shared_ptr<ops::Packs> packs, const Options &options);
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
@@ -59,7 +75,7 @@ class Session {
   const ops::Program &program() const { return program_; }
   // The Program, every cached plan and, with profile, its times.
   std::string describe();
-  // Lets idle frames and plans go.
+  // Lets idle frames go, and plans that no run is using.
   void trim();
   // What its frames take, idle or in use.
   int64_t cached_bytes() const { return frame_bytes_.load(std::memory_order_relaxed); }

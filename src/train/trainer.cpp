@@ -167,7 +167,7 @@ runtime::Session &Trainer::session(Entry entry, const Batch &b) {
   ops::Program p = emit(entry, b, c.states);
   std::vector<Tensor> tensors;
   for (const std::string &state : c.states) tensors.push_back(bound(state));
-  c.session = std::make_unique<runtime::Session>(std::move(p), std::move(tensors), nullptr, run_);
+  c.session = runtime::Session::make(std::move(p), std::move(tensors), nullptr, run_);
   compiled_.push_back(std::move(c));
   return *compiled_.back().session;
 }

@@ -104,7 +104,7 @@ class Trainer {
   struct Compiled {
     Entry entry;
     std::vector<Column> y, w;
-    std::unique_ptr<runtime::Session> session;
+    std::shared_ptr<runtime::Session> session;
     std::vector<std::string> states;  // names of what it is bound to
   };
   std::vector<Compiled> compiled_;

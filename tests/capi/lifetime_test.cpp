@@ -371,6 +371,44 @@ TEST(Allocator, IsAskedAndGetsEverythingBack) {
   EXPECT_EQ(purse.held, 0);
 }
 
+size_t plans(const void *object) {
+  Own<dl4_blob> listing;
+  ok(dl4_describe(object, DL4_FORMAT_TEXT, listing.out()));
+  size_t n = 0;
+  for (const char *s = dl4_blob_data(listing); (s = std::strstr(s, "plan for")) != nullptr; ++s) ++n;
+  return n;
+}
+
+TEST(Context, TrimGivesBackPlansAndFramesOfSessionsAndTrainers) {
+  Purse purse;
+  Own<dl4_context> c;
+  ok(dl4_context_create(nullptr, c.out()));
+  ok(dl4_context_set_allocator(c, Purse::take, Purse::give, &purse));
+  auto model = small_net(c);
+  auto t = trainer(model);
+  Own<dl4_session> session;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  std::vector<std::vector<float>> expected;
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t rows : {2, 3}) {
+      auto x = tensor({rows, 4}, numbers(static_cast<size_t>(rows) * 4)), y = tensor({rows, 3});
+      auto out = tensor({rows, 3});
+      dl4_tensor *in = x, *target = y, *to = out;
+      ok(dl4_session_run(session, &in, 1, &to, 1, nullptr));
+      ok(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+      if (round == 0) expected.push_back(floats(out));
+      EXPECT_EQ(floats(out), expected[static_cast<size_t>(rows - 2)]);
+    }
+    EXPECT_EQ(plans(session), 2u);
+    EXPECT_EQ(plans(t), 2u);
+    EXPECT_GT(purse.held, 0);
+    ok(dl4_context_trim(c));
+    EXPECT_EQ(plans(session), 0u);
+    EXPECT_EQ(plans(t), 0u);
+    EXPECT_EQ(purse.held, 0);
+  }
+}
+
 TEST(Attrs, SettingAgainReplacesWhateverTheType) {
   auto a = attrs(R"({"k": 1, "other": 2})");
   auto x = tensor({2, 4});

@@ -132,7 +132,7 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
     LogDelivery delivery(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
-    auto whole = train::predict(*session.core, *data.core, flag(keep));
+    auto whole = train::predict(*session.core, *data.core, *session.context->memory, flag(keep));
     for (size_t i = 0; i < whole.size(); ++i) {
       if (!yours[i]) {
         to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));

@@ -296,7 +296,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_
  * Keeps: fn, user (until another logger is set or the context is freed). */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user);
 
-/* Sets the source of memory for tensors and working memory of a context; both NULL: the system's, as by default.
+/* Sets the source of memory for dl4_tensor_create(), for outputs that the library makes and for the working memory of
+ * runs, all in this context; both NULL: the system's, as by default. Weights and copies are always in the system's.
  * What was allocated before goes back to where it came from.
  * May be NULL: c, alloc, release, user.
  * Keeps: alloc, release, user (until all objects of the context are freed). */

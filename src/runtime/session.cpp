@@ -301,7 +301,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   for (size_t i = 0; i < in.size(); ++i) {
     if (is_contiguous(in[i])) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
-    if (!frame->staging[i]) frame->staging[i] = allocate(bytes);
+    if (!frame->staging[i]) frame->staging[i] = options_.memory ? options_.memory->allocate(bytes) : allocate(bytes);
     make_contiguous(in[i], frame->staging[i].get());
   }
   for (const Cached::Outside &o : cached->outside) {

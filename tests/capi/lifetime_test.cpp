@@ -1,6 +1,7 @@
 // Who keeps what alive, and who sees which version of the weights.
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "net.hpp"
 
@@ -335,16 +336,21 @@ TEST(Describe, EveryObjectHasJsonAndText) {
 // Memory that counts, and refuses when told to.
 struct Purse {
   int64_t held = 0, taken = 0;
+  std::set<const void *> blocks;
   bool empty = false;
   static void *take(void *user, int64_t bytes, int64_t align) {
     auto &p = *static_cast<Purse *>(user);
     if (p.empty) return nullptr;
     p.held += bytes;
     ++p.taken;
-    return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
+    void *memory = std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
+    p.blocks.insert(memory);
+    return memory;
   }
   static void give(void *user, void *memory, int64_t bytes) {
-    static_cast<Purse *>(user)->held -= bytes;
+    auto &p = *static_cast<Purse *>(user);
+    p.held -= bytes;
+    p.blocks.erase(memory);
     std::free(memory);
   }
 };
@@ -367,6 +373,34 @@ TEST(Allocator, IsAskedAndGetsEverythingBack) {
     ok(dl4_session_run(session, &in, 1, &y, 1, nullptr));
     EXPECT_GT(purse.taken, 0);
     dl4_release(y);
+  }
+  EXPECT_EQ(purse.held, 0);
+}
+
+TEST(Allocator, GivesOutputsAndRoomForStridedInputs) {
+  Purse purse;
+  {
+    Own<dl4_context> c;
+    ok(dl4_context_create(nullptr, c.out()));
+    ok(dl4_context_set_allocator(c, Purse::take, Purse::give, &purse));
+    auto model = small_net(c);
+    Own<dl4_session> session;
+    Own<dl4_tensor> strided, run, whole, y = tensor({8, 3});
+    ok(dl4_session_create(model, nullptr, session.out()));
+    auto x = tensor({8, 4}, numbers(32)), target = tensor({8, 3});
+    auto data = dataset(x, target, R"({"batch_size": 4})");
+    dl4_tensor *in = x, *out = y;
+    ok(dl4_session_run(session, &in, 1, run.out(), 1, nullptr));
+    EXPECT_EQ(purse.blocks.count(dl4_tensor_data(run)), 1u);
+    ok(dl4_session_predict(session, data, nullptr, whole.out(), 1));
+    EXPECT_EQ(purse.blocks.count(dl4_tensor_data(whole)), 1u);
+    const int64_t dims[2] = {8, 4}, strides[2] = {1, 8};
+    auto values = numbers(32);
+    ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, values.data(), 128, nullptr, nullptr, strided.out()));
+    int64_t before = purse.taken;
+    in = strided;
+    ok(dl4_session_run(session, &in, 1, &out, 1, nullptr));
+    EXPECT_EQ(purse.taken, before + 1);
   }
   EXPECT_EQ(purse.held, 0);
 }

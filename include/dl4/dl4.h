@@ -67,8 +67,9 @@
  *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
  *      other file and no connection, and starts nothing.
  *  S2  Limits: header of a file 100 MB, nesting 64, names 1,024 bytes, 100,000 layers, 1,000,000 tensors, rank 8,
- *      a dimension 2^31 - 1, 2^40 elements in a tensor; memory of a model or plan within the context's memory_limit,
- *      checked before it is allocated.
+ *      a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, what a trainer keeps and the working
+ *      memory of a run: each within the context's memory_limit, checked before it is allocated. (Packed copies that
+ *      kernels make of weights are not counted.)
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
@@ -284,7 +285,7 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   seed           int     start of all random numbers; default 0
  *   seed_scheme    string  "dl4" (default), or "tensorflow": the initial weights tf.random.set_seed(seed) would give
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
- *   memory_limit   int     bytes for one model or plan; default: half of the machine's memory
+ *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
  *   passes_off     strings passes of the planner to leave out, for experiments
  *   kernels_off    strings kernels never to choose, for experiments
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests

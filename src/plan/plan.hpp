@@ -57,7 +57,8 @@ class Plan {
 };
 
 // The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
-// Refuses shapes that do not fit, and a plan past the memory limit before anything is allocated.
+// Refuses shapes that do not fit, and an arena past the memory limit; by then kernels have packed the weights they
+// know.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, ops::Packs *packs);
 

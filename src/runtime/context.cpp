@@ -30,7 +30,10 @@ auto Context::Fields::fields() {
       field("seed", &F::seed).otherwise(0).doc("start of all random numbers"),
       field("seed_scheme", &F::seed_scheme).otherwise("dl4").one_of({"dl4", "tensorflow"}).doc("how initial weights are drawn"),
       field("reproducible", &F::reproducible).otherwise("threads").one_of({"threads", "strict"}).doc("how far bits are the same"),
-      field("memory_limit", &F::memory_limit).otherwise(nullptr).at_least(0).doc("bytes for one model or plan"),
+      field("memory_limit", &F::memory_limit)
+          .otherwise(nullptr)
+          .at_least(0)
+          .doc("bytes for one model, trainer or plan"),
       field("passes_off", &F::passes_off).otherwise(Json::array()).doc("passes of the planner to leave out"),
       field("kernels_off", &F::kernels_off).otherwise(Json::array()).doc("kernels never to choose"),
       field("arena_fill_nan", &F::arena_fill_nan).otherwise(false).doc("fill working memory with NaN before each run")};

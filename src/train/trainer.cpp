@@ -85,13 +85,17 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
 Trainer::~Trainer() { model_->set_in_training(false); }
 
 Tensor &Trainer::slot(const std::string &name, DType dtype, const Shape &shape, double start) {
-  auto [it, fresh] = slots_.try_emplace(name);
-  if (!fresh) return it->second;
-  it->second = make_tensor(dtype, shape);
-  int64_t n = it->second.elements();
-  if (dtype == DType::i64) std::fill_n(it->second.as<int64_t>(), n, static_cast<int64_t>(start));
-  else std::fill_n(it->second.as<float>(), n, static_cast<float>(start));
-  return it->second;
+  if (auto it = slots_.find(name); it != slots_.end()) return it->second;
+  Tensor t{dtype, shape, nullptr};
+  int64_t bytes = checked_add(block_.bytes(), t.bytes());
+  for (const auto &[other, kept] : slots_) bytes = checked_add(bytes, kept.bytes());
+  if (bytes > run_.plan.memory_limit)
+    fail(Code::out_of_memory, "the weights, optimizer and gradients of the trainer take at least ", bytes,
+         " bytes, the memory limit is ", run_.plan.memory_limit);
+  t.data = allocate(t.bytes());
+  if (dtype == DType::i64) std::fill_n(t.as<int64_t>(), t.elements(), static_cast<int64_t>(start));
+  else std::fill_n(t.as<float>(), t.elements(), static_cast<float>(start));
+  return slots_.emplace(name, std::move(t)).first->second;
 }
 
 // A session that was made from these weights keeps them as they were: the trainer moves to a copy before it writes.

@@ -357,6 +357,17 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
   EXPECT_GT(refused, 10);
 }
 
+TEST(Trainer, WhatATrainerKeepsIsWithinTheMemoryLimit) {
+  Data d;
+  runtime::Options o = run_options();
+  o.plan.memory_limit = 1100;  // the weights take 704 bytes
+  EXPECT_EQ(refusal([&] { Trainer(model(), options("Adam"), o); }), Code::out_of_memory);
+  Trainer t(model(), options("SGD"), o);
+  auto before = bits(t);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(refusal([&] { t.accumulate(d.batch(0, 10)); }), Code::out_of_memory);
+  EXPECT_EQ(before, bits(t));
+}
+
 struct Refusal {
   const char *what;
   Json options;

@@ -4,7 +4,9 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,10 +38,40 @@ class Sink final : public spdlog::sinks::base_sink<std::mutex> {
 
 }  // namespace
 
+// One thread at a time, which may come again. No mutex: the user's function runs inside, and a fork by another thread
+// must not wait for it; a child takes the place of a thread that it does not have.
+class Turn {
+ public:
+  void lock() {
+    while (!try_lock()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  void unlock() {
+    std::lock_guard lock(mutex_);
+    if (owner_ == std::this_thread::get_id() && depth_ > 0) --depth_;
+  }
+
+ private:
+  bool try_lock() {
+    std::lock_guard lock(mutex_);
+    if (owner_ != std::this_thread::get_id()) {
+      if (depth_ > 0 && process_ == forks()) return false;
+      depth_ = 0;
+    }
+    owner_ = std::this_thread::get_id();
+    process_ = forks();
+    ++depth_;
+    return true;
+  }
+  Mutex mutex_;
+  std::thread::id owner_;
+  uint32_t process_ = 0;
+  int depth_ = 0;
+};
+
 struct Log::Queue {
   std::shared_ptr<Sink> sink = std::make_shared<Sink>();
   spdlog::logger logger{"dl4", sink};
-  std::recursive_mutex mutex;  // held while the logger runs, which may set another one
+  Turn turn;  // of delivering messages or setting the logger, which the logger may do
   Deliver deliver = nullptr;
   void *user = nullptr;
 };
@@ -52,7 +84,7 @@ Log::~Log() = default;
 
 void Log::set(int32_t min_level, Deliver deliver, void *user) {
   int level = !deliver ? 1 + error : min_level < trace ? static_cast<int>(trace) : min_level > error ? 1 + error : min_level;
-  std::lock_guard lock(queue_->mutex);
+  std::lock_guard turn(queue_->turn);
   queue_->sink->take();
   queue_->deliver = deliver;
   queue_->user = user;
@@ -72,11 +104,12 @@ void Log::write(Level level, const std::string &message) noexcept {
 void Log::deliver() noexcept {
   if (!takes(error)) return;
   try {
-    auto kept = queue_->sink->take();
+    auto queue = queue_;  // the logger may drop what holds this
+    auto kept = queue->sink->take();
     if (kept.empty()) return;
-    std::lock_guard lock(queue_->mutex);
+    std::lock_guard turn(queue->turn);
     for (const auto &[level, message] : kept)
-      if (queue_->deliver) queue_->deliver(queue_->user, level, message.c_str());
+      if (queue->deliver) queue->deliver(queue->user, level, message.c_str());
   } catch (...) {
   }
 }

@@ -128,10 +128,9 @@ void Trainer::check(const Batch &b) const {
   auto count = [](const char *what, size_t expected, size_t got) {
     if (expected != got) fail(Code::invalid_argument, "expected ", expected, ' ', what, ", got ", got);
   };
-  const auto &targets = targets_;
   count("inputs", model_->inputs().size(), b.x.size());
-  count("targets", targets.size(), b.y.size());
-  if (!b.w.empty()) count("sample weights", targets.size(), b.w.size());
+  count("targets", targets_.size(), b.y.size());
+  if (!b.w.empty()) count("sample weights", targets_.size(), b.w.size());
   int64_t size = b.size();
   auto rows = [&](const char *what, size_t i, const runtime::View &v) {
     if (v.shape.rank() == 0 || v.shape[0] != size)
@@ -145,14 +144,14 @@ void Trainer::check(const Batch &b) const {
   }
   for (size_t i = 0; i < b.y.size(); ++i) {
     rows("target", i, b.y[i]);
-    const auto &o = objective_.outputs[targets[i]];
-    const Shape &prediction = model_->graph().shape(model_->outputs()[targets[i]]);
+    const auto &o = objective_.outputs[targets_[i]];
+    const Shape &prediction = model_->graph().shape(model_->outputs()[targets_[i]]);
     Shape expected = o.loss->target_shape(prediction), got = b.y[i].shape, bare = expected;
     while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
     while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
     if (!compatible(bare, got))
-      fail(Code::shape_mismatch, "target of output \"", model_->output_name(targets[i]), "\": expected shape ", expected,
-           " for predictions of shape ", prediction, ", got ", b.y[i].shape);
+      fail(Code::shape_mismatch, "target of output \"", model_->output_name(targets_[i]), "\": expected shape ",
+           expected, " for predictions of shape ", prediction, ", got ", b.y[i].shape);
   }
 }
 
@@ -235,7 +234,6 @@ const Sums &Trainer::accumulate(const Batch &b) {
 void Trainer::apply() {
   auto it = slots_.find("accumulated");
   if (it == slots_.end() || *it->second.as<int64_t>() == 0) fail(Code::invalid_argument, "apply without accumulate before it");
-  own_weights();
   runtime::Session &s = session(Entry::apply, {});
   own_weights();
   s.run({}, {});

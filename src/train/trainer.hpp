@@ -63,7 +63,7 @@ class Trainer {
   void set(const std::string &key, double v);
 
   const graph::Model &model() const { return *model_; }
-  size_t targets() const { return objective_.targets().size(); }  // how many a batch has
+  size_t targets() const { return targets_.size(); }  // how many a batch has
   const std::vector<std::string> &metric_names() const { return names_; }
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }

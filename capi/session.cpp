@@ -90,10 +90,14 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
     std::pmr::monotonic_buffer_resource memory(room, sizeof room);
     auto sources = array(in, n_in, "in");
     std::pmr::vector<runtime::View> from(&memory);
+    from.reserve(sources.size());
     for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
+    auto slots = array(out, n_out, "out");
     Outputs to(&memory);
+    to.made.reserve(slots.size());
+    to.views.reserve(slots.size());
     bool make = false;
-    for (dl4_tensor *slot : array(out, n_out, "out")) {
+    for (dl4_tensor *slot : slots) {
       take(to, slot, to.views.size());
       make |= !slot;
     }

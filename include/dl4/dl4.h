@@ -485,7 +485,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
 /* ---- Models -----------------------------------------------------------------------------------------------------
  * An architecture and its weights. A file is one safetensors file: any safetensors reader can open it, and it cannot
  * carry code. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel, embedding/embeddings.
- * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. */
+ * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one. */
 
 /* Loads a model from a file.
  * Options: verify (bool, default true): check sums and sizes of every tensor.
@@ -539,7 +539,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
- * it, the others only compute.
+ * it, the others only compute. NaN and infinity go where the arithmetic takes them; Winograd's convolution takes them
+ * to all of a tile of 2 x 2 pixels (kernels_off = ["winograd_conv"] avoids it).
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.

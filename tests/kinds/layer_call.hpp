@@ -46,7 +46,7 @@ class LayerCall final : public kinds::Host {
     }
     return evaluate(program, inputs, states).outputs;
   }
-  const Shape &shape(const Symbol &s) const { return e.shape(s.value); }
+  Shape shape(const Symbol &s) const { return e.shape(s.value); }
 
   Id weight(const kinds::WeightSpec &spec) override {
     EXPECT_TRUE(spec.initializer) << spec.name;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cfenv>
 #include <cstring>
+#include <set>
+#include <string_view>
 
 namespace dl4::io {
 namespace {
@@ -12,7 +14,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tensor data is written as it lies in memory");
 
 constexpr uint64_t max_header = 100'000'000;
-constexpr size_t max_tensors = 1'000'000, max_name = 1024;
+constexpr size_t max_tensors = 1'000'000;
+constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight's, and a checkpoint's word before them
 constexpr int max_nesting = 64;
 
 constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"}, {DType::i32, "I32"},
@@ -97,6 +100,16 @@ const Tensor &Archive::at(const std::string &name) const {
 }
 
 std::string write_archive(const Archive &a) {
+  // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
+  if (a.tensors.size() > max_tensors)
+    fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
+  std::set<std::string_view> names;
+  for (const auto &[name, t] : a.tensors) {
+    if (name.size() > max_name)
+      fail(Code::invalid_argument, "a tensor's name has ", name.size(), " bytes; a file takes at most ", max_name);
+    if (!names.insert(name).second)
+      fail(Code::invalid_argument, "two tensors are named \"", name, "\"; a file tells them apart by name");
+  }
   Json sums = Json::object(), header = Json::object();
   for (const auto &[name, t] : a.tensors) sums[name] = checksum(t.data.get(), static_cast<size_t>(t.bytes()));
   header["__metadata__"] = a.metadata;
@@ -112,6 +125,9 @@ std::string write_archive(const Archive &a) {
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t size = text.size();
+  if (size > max_header)
+    fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header,
+         "; the architecture in it holds the graph's constants");
   std::string file(8, '\0');
   std::memcpy(file.data(), &size, 8);
   file.reserve(8 + text.size() + static_cast<size_t>(at));

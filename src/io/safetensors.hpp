@@ -21,7 +21,7 @@ struct Archive {
   const Tensor &at(const std::string &name) const;
 };
 
-// With a checksum per tensor in the metadata ("checksums").
+// With a checksum per tensor in the metadata ("checksums"). Refuses with INVALID_ARGUMENT what could not be read.
 std::string write_archive(const Archive &a);
 // Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets; and, with `verify`,
 // checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes.

@@ -181,6 +181,39 @@ TEST_F(Files, MemoryAndPathHoldTheSameBytesAndGiveTheSameBits) {
   EXPECT_EQ(count(), 1u);
 }
 
+TEST_F(Files, ALayersNameMayBeAsLongAsTheHeaderSays) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m, loaded;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const std::string name(1024, 'n');
+  dl4_node x = input(g, "x", {-1, 4}), y = add(g, "Dense", name.c_str(), R"({"units": 3})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_model_save(m, path("model").c_str(), nullptr));
+  ok(dl4_model_load(nullptr, path("model").c_str(), nullptr, loaded.out()));
+  EXPECT_EQ(saved(loaded), saved(m));
+  auto t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  ok(dl4_trainer_save(t, path("checkpoint").c_str()));
+  ok(dl4_trainer_load(t, path("checkpoint").c_str()));
+}
+
+TEST_F(Files, AModelWhoseFileCouldNotBeLoadedIsNotSaved) {
+  put("model", "kept");
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_blob> bytes;
+  ok(dl4_graph_create(nullptr, g.out()));
+  auto large = tensor({50'000'001}, {}, DL4_UINT8);
+  dl4_node y = -1;
+  ok(dl4_graph_constant(g, "large", large, &y));
+  ok(dl4_graph_build(g, nullptr, 0, &y, 1, m.out()));
+  Refusal r = refusal(dl4_model_save(m, path("model").c_str(), nullptr));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << r.message;
+  EXPECT_NE(r.message.find("the limit is 100000000"), std::string::npos) << r.message;
+  EXPECT_EQ(refusal(dl4_model_save_memory(m, nullptr, bytes.out())).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(get("model"), "kept");
+  EXPECT_EQ(count(), 1u);
+}
+
 // ---- Hazard 7 -----------------------------------------------------------------------------------------------------
 
 TEST_F(Files, Hazard7AModelNamesNoOtherFile) {

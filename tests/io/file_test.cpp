@@ -108,6 +108,29 @@ TEST(Safetensors, EveryFlippedBitIsAnErrorOrTheSame) {
   }
 }
 
+TEST(Safetensors, WhatWouldNotBeReadIsNotWritten) {
+  auto refused = [](const Archive &a, const char *fragment) {
+    try {
+      write_archive(a);
+      ADD_FAILURE() << fragment;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Code::invalid_argument);
+      EXPECT_NE(error.message.find(fragment), std::string::npos) << error.message;
+    }
+  };
+  Archive a = sample();
+  a.tensors[0].first = std::string(4096, 'w');
+  EXPECT_EQ(read(write_archive(a)).tensors.size(), 3u);
+  a.tensors[0].first += 'w';
+  refused(a, "4097 bytes");
+  a = sample();
+  a.tensors[1].first = "w";
+  refused(a, "two tensors are named \"w\"");
+  a = sample();
+  a.metadata["architecture"] = std::string(100'000'000, 'x');
+  refused(a, "the limit is 100000000");
+}
+
 std::string with_header(const std::string &header, size_t data) {
   uint64_t n = header.size();
   std::string s(8, '\0');

@@ -349,7 +349,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *ke
  * Errors: DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v);
 
-/* Sets n symbolic values: a call argument such as mask or initial_state. */
+/* Sets n symbolic values: a call argument such as mask or initial_state. -1 in a list stands for none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
 
 /* Sets a model: the inner model or cell of a layer.

@@ -1,5 +1,6 @@
 // A graph for people: Keras's table, and a drawing for Graphviz.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "graph/model.hpp"
@@ -36,7 +37,8 @@ std::string keras_size(int64_t elements) {
 
 std::vector<Node> sources(const Call &c) {
   std::vector<Node> all = c.in;
-  for (const auto &[key, list] : c.arguments.nodes) all.insert(all.end(), list.begin(), list.end());
+  for (const auto &[key, list] : c.arguments.nodes)
+    std::copy_if(list.begin(), list.end(), std::back_inserter(all), [](Node n) { return n != no_node; });
   return all;
 }
 
@@ -117,7 +119,9 @@ std::string drawing(const Graph &g, const Numbers &calls) {
     s += text("  c", number, " [label=", label, "];\n");
     for (Node n : c.in) s += text("  c", g.origin(n).call, " -> c", number, ";\n");
     for (const auto &[key, list] : c.arguments.nodes)
-      for (Node n : list) s += text("  c", g.origin(n).call, " -> c", number, " [style=dashed, label=", quoted(key), "];\n");
+      for (Node n : list)
+        if (n != no_node)
+          s += text("  c", g.origin(n).call, " -> c", number, " [style=dashed, label=", quoted(key), "];\n");
   }
   return s + "}\n";
 }

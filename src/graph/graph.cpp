@@ -2,6 +2,7 @@
 #include "graph/graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace dl4::graph {
@@ -9,8 +10,9 @@ namespace dl4::graph {
 using kinds::Symbol;
 
 void Weight::initialise() {
-  value = make_tensor(DType::f32, spec.shape);
-  spec.initializer->fill(value, seed);
+  Tensor first = make_tensor(DType::f32, spec.shape);
+  spec.initializer->fill(first, seed);
+  value = std::move(first);
 }
 
 // The host of a call while the graph is built: makes weights at a layer's first call and finds them at later ones.
@@ -71,6 +73,12 @@ std::string snake_case(const std::string &name) {
 
 constexpr size_t max_layers = 100000, max_name = 1024;
 
+// Room for n more: what is pushed then can't fail half way.
+template <class T>
+void make_room(std::vector<T> &v, size_t n) {
+  if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
+}
+
 }  // namespace
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
@@ -101,13 +109,26 @@ const Shape &Graph::shape(Node n) const {
 
 DType Graph::dtype(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].dtype; }
 
-Node Graph::add_source(Layer layer, ops::Id value) {
-  layer.calls = 1;
-  layers_.push_back(std::move(layer));
+Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit) {
   Node n = nodes();
-  calls_.push_back({static_cast<int32_t>(layers_.size()) - 1, 0, {}, {}, {n}});
+  layer.calls = 1;
+  Call record{static_cast<int32_t>(layers_.size()), 0, {}, {}, {n}};
+  make_room(layers_, 1);
+  make_room(calls_, 1);
+  make_room(origins_, 1);
+  make_room(symbols_, 1);
+  size_t values = scratch_.values.size(), inputs = scratch_.inputs.size();
+  try {
+    ops::Emit e(scratch_);
+    symbols_.push_back({emit(e), ops::none});
+  } catch (...) {
+    scratch_.values.resize(values);
+    scratch_.inputs.resize(inputs);
+    throw;
+  }
+  layers_.push_back(std::move(layer));
+  calls_.push_back(std::move(record));
   origins_.push_back({static_cast<int32_t>(calls_.size()) - 1, 0});
-  symbols_.push_back({value, ops::none});
   return n;
 }
 
@@ -118,9 +139,8 @@ Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
   l.is_input = true;
   l.input_shape = shape;
   l.input_dtype = dtype;
-  ops::Emit e(scratch_);
-  ops::Id v = e.input(l.name, dtype, shape);
-  return add_source(std::move(l), v);
+  std::string symbol = l.name;
+  return add_source(std::move(l), [&](ops::Emit &e) { return e.input(std::move(symbol), dtype, shape); });
 }
 
 Node Graph::constant(const std::string &name, Tensor value) {
@@ -128,9 +148,8 @@ Node Graph::constant(const std::string &name, Tensor value) {
   Layer l;
   l.name = unique_name(name, "Constant");
   l.constant = clone(value);
-  ops::Emit e(scratch_);
-  ops::Id v = e.constant(l.constant);
-  return add_source(std::move(l), v);
+  Tensor data = l.constant;
+  return add_source(std::move(l), [&](ops::Emit &e) { return e.constant(std::move(data)); });
 }
 
 int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes) {
@@ -222,14 +241,19 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     std::vector<Symbol> out = l.kind->call(c);
     if (out.size() < asked) fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked, " were asked for");
 
-    Call record{layer, l.calls, in, std::move(arguments), {}};
+    Call record{layer, l.calls, in, std::move(arguments), std::vector<Node>(out.size())};
+    std::iota(record.out.begin(), record.out.end(), nodes());
+    std::vector<Node> outputs = record.out;
+    make_room(calls_, 1);
+    make_room(origins_, out.size());
+    make_room(symbols_, out.size());
     for (size_t i = 0; i < out.size(); ++i) {
-      record.out.push_back(nodes());
       origins_.push_back({static_cast<int32_t>(calls_.size()), static_cast<int32_t>(i)});
       symbols_.push_back(out[i]);
     }
     calls_.push_back(std::move(record));
     ++l.calls;
+    return outputs;
   } catch (Error &error) {
     undo();
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
@@ -238,7 +262,6 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     undo();
     throw;
   }
-  return calls_.back().out;
 }
 
 std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,7 +104,7 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind) const;
-  Node add_source(Layer layer, ops::Id value);
+  Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
 
   Settings settings_;

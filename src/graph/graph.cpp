@@ -83,18 +83,15 @@ void make_room(std::vector<T> &v, size_t n) {
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
 
-std::string Graph::unique_name(const std::string &wanted, const std::string &kind) const {
+std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {
   if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
-  auto taken = [&](const std::string &n) {
-    return std::any_of(layers_.begin(), layers_.end(), [&](const Layer &l) { return l.name == n; });
-  };
   if (!wanted.empty()) {
     if (wanted.size() > max_name) fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
-    if (taken(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
+    if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
     return wanted;
   }
   std::string base = snake_case(kind), name = base;
-  for (int i = 1; taken(name); ++i) name = text(base, '_', i);
+  for (int64_t &i = numbers_[base]; names_.count(name = i ? text(base, '_', i) : base); ++i) {}
   return name;
 }
 
@@ -120,7 +117,9 @@ Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &e
   size_t values = scratch_.values.size(), inputs = scratch_.inputs.size();
   try {
     ops::Emit e(scratch_);
-    symbols_.push_back({emit(e), ops::none});
+    ops::Id value = emit(e);
+    names_.insert(layer.name);
+    symbols_.push_back({value, ops::none});
   } catch (...) {
     scratch_.values.resize(values);
     scratch_.inputs.resize(inputs);
@@ -174,6 +173,8 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
     throw;
   }
+  make_room(layers_, 1);
+  names_.insert(l.name);
   layers_.push_back(std::move(l));
   return static_cast<int32_t>(layers_.size()) - 1;
 }
@@ -184,6 +185,7 @@ std::vector<Node> Graph::add(const std::string &kind, const std::string &name, J
   try {
     return call(l, std::move(arguments), in, asked);
   } catch (...) {
+    names_.erase(layers_.back().name);
     layers_.pop_back();
     throw;
   }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.hpp"
@@ -103,13 +105,15 @@ class Graph {
   Node check(Node n) const;
 
  private:
-  std::string unique_name(const std::string &wanted, const std::string &kind) const;
+  std::string unique_name(const std::string &wanted, const std::string &kind);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
 
   Settings settings_;
   OpSeeds op_seeds_;
   std::vector<Layer> layers_;
+  std::unordered_set<std::string> names_;             // of the layers
+  std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken
   std::vector<Call> calls_;
   std::vector<Origin> origins_;    // by node
   ops::Program scratch_;           // every call's ops, for their shape rules alone

@@ -77,8 +77,13 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
     for (int32_t c : needed_calls(*this, in, out)) kept.insert(c);
 
   // Calls are numbered anew among those kept.
-  std::vector<int32_t> number(calls_.size(), 0), count(layers_.size(), 0);
-  for (int32_t c : kept) number[static_cast<size_t>(c)] = count[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)]++;
+  std::vector<int32_t> number(calls_.size(), 0);
+  std::vector<std::vector<int32_t>> calls_of(layers_.size());
+  for (int32_t c : kept) {
+    auto &of_layer = calls_of[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)];
+    number[static_cast<size_t>(c)] = static_cast<int32_t>(of_layer.size());
+    of_layer.push_back(c);
+  }
   auto reference = [&](Node n) {
     Origin o = origin(n);
     const Call &c = calls_[static_cast<size_t>(o.call)];
@@ -93,7 +98,7 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
   Json layers = Json::array();
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer &l = layers_[i];
-    if (!count[i] && !out.empty()) continue;
+    if (calls_of[i].empty() && !out.empty()) continue;
     Json j = Json::object();
     if (l.is_input) {
       j = {{"kind", "Input"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};
@@ -105,9 +110,8 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
       j = {{"kind", l.kind->entry().name}, {"name", l.name}, {"version", l.kind->entry().version}, {"attributes", attributes}};
       if (l.random_seed) j["random_seed"] = *l.random_seed;
       j["calls"] = Json::array();
-      for (int32_t c : kept) {
+      for (int32_t c : calls_of[i]) {
         const Call &call = calls_[static_cast<size_t>(c)];
-        if (call.layer != static_cast<int32_t>(i)) continue;
         Json arguments = call.arguments.plain;
         for (const auto &[key, list] : call.arguments.nodes) arguments[key] = references(list);
         j["calls"].push_back({{"inputs", references(call.in)}, {"arguments", arguments}});
@@ -199,32 +203,60 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
     return result;
   };
 
-  // A call is made once all it reads is there; each round makes at least one.
-  while (!pending.empty()) {
-    std::vector<Pending> later;
-    for (const Pending &item : pending) {
-      auto inputs = nodes_of(member(*item.call, "inputs"));
-      Arguments arguments;
-      bool ready = inputs.has_value() && (item.number == 0 || calls.count({item.name, item.number - 1}));
-      const Json given = item.call->value("arguments", Json::object());
-      for (const auto &[key, value] : given.items()) {
-        if (!is_reference_list(value)) {
-          arguments.plain[key] = value;
-        } else if (auto list_nodes = nodes_of(value, true)) {
-          arguments.nodes[key] = *list_nodes;
-        } else {
-          ready = false;
-        }
-      }
-      if (!ready) {
-        later.push_back(item);
-        continue;
-      }
-      g.call(item.layer, std::move(arguments), *inputs);
-      calls[{item.name, item.number}] = static_cast<int32_t>(g.calls_.size()) - 1;
+  // A call is made once all it reads is there: as if the list were gone through again and again, each time making what
+  // can be made. The order decides the seeds of weights.
+  using CallId = std::pair<std::string, int64_t>;
+  std::map<CallId, std::vector<size_t>> waiting;  // who reads this call
+  std::vector<size_t> missing(pending.size(), 0), round(pending.size(), 0);
+  std::set<std::pair<size_t, size_t>> ready;  // by round and place in the list
+  auto reads = [&](size_t i, CallId id) {
+    if (calls.count(id)) return;
+    waiting[std::move(id)].push_back(i);
+    ++missing[i];
+  };
+  auto reads_all = [&](size_t i, const Json &refs) {
+    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.dump());
+    for (const Json &ref : refs) {
+      if (ref.is_null()) continue;
+      if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.dump());
+      reads(i, {ref[0].get<std::string>(), ref[1].get<int64_t>()});
     }
-    if (later.size() == pending.size()) fail(Code::corrupt_file, "layer \"", later[0].name, "\": call ", later[0].number, " reads what no layer makes");
-    pending = std::move(later);
+  };
+  const Json no_arguments = Json::object();
+  auto arguments_of = [&](const Json &call) -> const Json & {
+    auto it = call.find("arguments");
+    return it == call.end() ? no_arguments : *it;
+  };
+  for (size_t i = 0; i < pending.size(); ++i) {
+    const Pending &item = pending[i];
+    reads_all(i, member(*item.call, "inputs"));
+    for (const auto &[key, value] : arguments_of(*item.call).items())
+      if (is_reference_list(value)) reads_all(i, value);
+    if (item.number > 0) reads(i, {item.name, item.number - 1});
+    if (missing[i] == 0) ready.insert({0, i});
+  }
+  size_t made = 0;
+  for (; !ready.empty(); ++made) {
+    auto [now, i] = *ready.begin();
+    ready.erase(ready.begin());
+    const Pending &item = pending[i];
+    Arguments arguments;
+    for (const auto &[key, value] : arguments_of(*item.call).items()) {
+      if (is_reference_list(value)) arguments.nodes[key] = *nodes_of(value, true);
+      else arguments.plain[key] = value;
+    }
+    g.call(item.layer, std::move(arguments), *nodes_of(member(*item.call, "inputs")));
+    const CallId id{item.name, item.number};
+    calls[id] = static_cast<int32_t>(g.calls_.size()) - 1;
+    for (size_t reader : waiting[id]) {
+      round[reader] = std::max(round[reader], now + (reader < i ? 1 : 0));
+      if (--missing[reader] == 0) ready.insert({round[reader], reader});
+    }
+  }
+  if (made < pending.size()) {
+    size_t i = 0;
+    while (calls.count({pending[i].name, pending[i].number})) ++i;
+    fail(Code::corrupt_file, "layer \"", pending[i].name, "\": call ", pending[i].number, " reads what no layer makes");
   }
   auto endpoints = [&](const char *key, std::vector<Node> *to) {
     if (!to) return;

@@ -1,7 +1,7 @@
 // Replays a model's calls into a Program.
 #include "graph/lower.hpp"
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "base/float_mode.hpp"
 
@@ -9,19 +9,17 @@ namespace dl4::graph {
 namespace {
 
 using kinds::Symbol;
+using WeightValues = std::unordered_map<const Weight *, ops::Id>;
 
 // The host of a call in a Program: weights are values that stand already.
 class Replay final : public kinds::Host {
  public:
-  Replay(const Layer &layer, int32_t call, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, std::vector<ops::Id> &penalties)
-      : layer_(layer), call_(call), model_(model), weights_(weights), draws_(draws), penalties_(penalties) {}
+  Replay(const Layer &layer, int32_t call, const WeightValues &weights, ops::Id draws, std::vector<ops::Id> &penalties)
+      : layer_(layer), call_(call), weights_(weights), draws_(draws), penalties_(penalties) {}
 
   ops::Id weight(const kinds::WeightSpec &spec) override {
-    for (const auto &w : layer_.weights) {
-      if (w->spec.name != spec.name) continue;
-      auto at = std::find(model_.weights().begin(), model_.weights().end(), w) - model_.weights().begin();
-      return weights_[static_cast<size_t>(at)];
-    }
+    for (const auto &w : layer_.weights)
+      if (w->spec.name == spec.name) return weights_.at(w.get());
     fail(Code::internal, "weight \"", spec.name, "\" was not made when the graph was built");
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
@@ -35,8 +33,7 @@ class Replay final : public kinds::Host {
  private:
   const Layer &layer_;
   int32_t call_;
-  const Model &model_;
-  const std::vector<ops::Id> &weights_;
+  const WeightValues &weights_;
   ops::Id draws_;
   std::vector<ops::Id> &penalties_;
 };
@@ -47,6 +44,8 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
   FlushToZero flush;  // constants are rounded here
   const Graph &g = model.graph();
   Lowered lowered;
+  WeightValues value_of;
+  for (size_t i = 0; i < weights.size(); ++i) value_of[model.weights()[i].get()] = weights[i];
   std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     Node n = model.inputs()[i];
@@ -68,7 +67,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
     e.scope = layer.name;
-    Replay host(layer, call.number, model, weights, draws, lowered.penalties);
+    Replay host(layer, call.number, value_of, draws, lowered.penalties);
     kinds::Call c(e, host, look_up(call.in), arguments, training);
     std::vector<Symbol> out = layer.kind->call(c);
     for (size_t i = 0; i < out.size(); ++i) symbols[static_cast<size_t>(call.out[i])] = out[i];

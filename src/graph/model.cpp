@@ -23,20 +23,18 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   FlushToZero flush;
   for (const auto &w : weights_)
     if (!w->value.data) w->initialise();
+  std::set<std::string> names;
+  for (size_t i = 0; i < out_.size(); ++i) {
+    const Call &c = graph_->calls()[static_cast<size_t>(graph_->origin(out_[i]).call)];
+    std::string name = graph_->layers()[static_cast<size_t>(c.layer)].name;
+    if (names.count(name)) name = text(name, '_', i);  // a second output of one layer needs a name of its own
+    names.insert(name);
+    output_names_.push_back(std::move(name));
+  }
 }
 
 const std::string &Model::input_name(size_t i) const {
   return graph_->layers()[static_cast<size_t>(graph_->calls()[static_cast<size_t>(graph_->origin(in_[i]).call)].layer)].name;
-}
-
-std::string Model::output_name(size_t i) const {
-  auto origin = graph_->origin(out_[i]);
-  const Call &c = graph_->calls()[static_cast<size_t>(origin.call)];
-  std::string name = graph_->layers()[static_cast<size_t>(c.layer)].name;
-  // A second output of one layer needs a name of its own.
-  for (size_t j = 0; j < i; ++j)
-    if (output_name(j) == name) return text(name, '_', i);
-  return name;
 }
 
 const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {

@@ -19,7 +19,7 @@ class Model {
   const std::vector<Node> &outputs() const { return out_; }
   const std::vector<std::shared_ptr<Weight>> &weights() const { return weights_; }
   const std::string &input_name(size_t i) const;
-  std::string output_name(size_t i) const;  // the layer's, as in Keras
+  const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's, as in Keras
   // Refuses with NOT_FOUND and the nearest name.
   const std::shared_ptr<Weight> &weight(const std::string &name) const;
   int64_t parameters(bool trainable) const;
@@ -39,6 +39,7 @@ class Model {
  private:
   std::shared_ptr<const Graph> graph_;
   std::vector<Node> in_, out_;
+  std::vector<std::string> output_names_;
   std::vector<std::shared_ptr<Weight>> weights_;
 };
 

@@ -67,11 +67,14 @@ std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const
     auto graph = std::make_shared<graph::Graph>(settings);
     std::vector<graph::Node> in, out;
     graph->merge_json(architecture, &in, &out);
+    auto tensors = a.by_name();
     // Weights come from the file: give them its tensors before the model would draw new ones. The file's bytes bound them.
     size_t known = 0;
     for (const auto &layer : graph->layers()) {
       for (const auto &w : layer.weights) {
-        const Tensor &t = a.at(w->name);
+        auto it = tensors.find(w->name);
+        if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w->name, "\" is missing");
+        const Tensor &t = it->second;
         if (t.dtype != DType::f32 || t.shape != w->spec.shape)
           fail(Code::corrupt_file, "weight \"", w->name, "\": expected float32 ", w->spec.shape, ", the file has ", t.dtype, ' ', t.shape);
         w->value = t;
@@ -95,8 +98,7 @@ void load_checkpoint(train::Trainer &t, std::span<const std::byte> bytes) {
   Archive a = read_archive(bytes, true);
   check_heading(a, "dl4-checkpoint");
   Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"");
-  std::map<std::string, Tensor> state(a.tensors.begin(), a.tensors.end());
-  t.restore(state, position);
+  t.restore(a.by_name(), position);
 }
 
 }  // namespace dl4::io

@@ -60,14 +60,13 @@ template <class... A>
   fail(Code::corrupt_file, a...);
 }
 
-int64_t whole(const Json &j, const std::string &name, const char *what) {
+int64_t whole(const nlohmann::json &j, const std::string &name, const char *what) {
   if (!j.is_number_integer() || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
   return j.get<int64_t>();
 }
 
-}  // namespace
-
-Json parse_object(std::string_view text, Code code, const char *what) {
+template <class J>
+J parse(std::string_view text, Code code, const char *what) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -85,19 +84,22 @@ Json parse_object(std::string_view text, Code code, const char *what) {
   }
   try {
     Rounding nearest;
-    Json j = Json::parse(text);
+    J j = J::parse(text);
     if (!j.is_object()) fail(code, what, ": expected an object");
     return j;
-  } catch (const Json::exception &error) {
+  } catch (const typename J::exception &error) {
     fail(code, what, ": ", error.what());
   }
 }
 
-const Tensor &Archive::at(const std::string &name) const {
-  for (const auto &[key, tensor] : tensors)
-    if (key == name) return tensor;
-  corrupt("tensor \"", name, "\" is missing");
-}
+// Objects of a member for each tensor: found by name, which in Json is a walk over all of them.
+using Members = nlohmann::json;
+
+}  // namespace
+
+Json parse_object(std::string_view text, Code code, const char *what) { return parse<Json>(text, code, what); }
+
+std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
 std::string write_archive(const Archive &a) {
   // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
@@ -110,19 +112,23 @@ std::string write_archive(const Archive &a) {
     if (!names.insert(name).second)
       fail(Code::invalid_argument, "two tensors are named \"", name, "\"; a file tells them apart by name");
   }
-  Json sums = Json::object(), header = Json::object();
-  for (const auto &[name, t] : a.tensors) sums[name] = checksum(t.data.get(), static_cast<size_t>(t.bytes()));
-  header["__metadata__"] = a.metadata;
-  header["__metadata__"]["checksums"] = sums.dump();
+  // Appended, not looked up: a search for each name would be quadratic.
+  Json::object_t sums, header;
+  for (const auto &[name, t] : a.tensors)
+    sums.emplace_back(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
+  Json metadata = a.metadata;
+  metadata["checksums"] = Json(std::move(sums)).dump();
+  header.emplace_back("__metadata__", std::move(metadata));
   int64_t at = 0;
   for (const auto &[name, t] : a.tensors) {
     const char *dtype = "";
     for (auto [d, word] : dtypes)
       if (d == t.dtype) dtype = word;
-    header[name] = {{"dtype", dtype}, {"shape", std::vector<int64_t>(t.shape.begin(), t.shape.end())}, {"data_offsets", {at, at + t.bytes()}}};
+    header.emplace_back(
+        name, Json{{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
     at = checked_add(at, t.bytes());
   }
-  std::string text = header.dump();
+  std::string text = Json(std::move(header)).dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t size = text.size();
   if (size > max_header)
@@ -143,7 +149,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   if (size > max_header) corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
   if (size > bytes.size() - 8) corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + 8, static_cast<size_t>(size));
-  Json header = parse_object(text, Code::corrupt_file, "the header");
+  auto header = parse<Members>(text, Code::corrupt_file, "the header");
   std::span<const std::byte> data = bytes.subspan(8 + static_cast<size_t>(size));
   if (header.size() > max_tensors) corrupt("the header names ", header.size(), " tensors, the limit is ", max_tensors);
 
@@ -168,7 +174,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
     if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].dump(), " is not supported");
     if (!j["shape"].is_array() || j["shape"].size() > max_rank) corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
     std::vector<int64_t> dims;
-    for (const Json &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
+    for (const auto &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
     if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2) corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
     int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""), end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
     Tensor t;
@@ -202,7 +208,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
 
   auto sums = a.metadata.find("checksums");
   if (!verify || sums == a.metadata.end()) return a;
-  Json j = parse_object(sums->second, Code::corrupt_file, "\"checksums\"");
+  auto j = parse<Members>(sums->second, Code::corrupt_file, "\"checksums\"");
   for (const auto &[name, t] : a.tensors)
     if (!j.contains(name) || j[name] != checksum(t.data.get(), static_cast<size_t>(t.bytes()))) corrupt("tensor \"", name, "\": the checksum does not fit its data");
   return a;

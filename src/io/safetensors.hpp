@@ -17,8 +17,7 @@ struct Archive {
   std::map<std::string, std::string> metadata;
   std::vector<std::pair<std::string, Tensor>> tensors;
 
-  // Refuses with CORRUPT_FILE, naming the tensor.
-  const Tensor &at(const std::string &name) const;
+  std::map<std::string, Tensor> by_name() const;
 };
 
 // With a checksum per tensor in the metadata ("checksums"). Refuses with INVALID_ARGUMENT what could not be read.

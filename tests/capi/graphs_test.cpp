@@ -1,4 +1,5 @@
 // Graphs as they are described, named, merged; and large ones.
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,63 @@ TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
   ok(dl4_graph_create(nullptr, again.out()));
   ok(dl4_graph_merge_json(again, described(m, DL4_FORMAT_JSON).c_str()));
   EXPECT_EQ(described(again, DL4_FORMAT_TEXT), described(g, DL4_FORMAT_TEXT));
+}
+
+// A chain of n layers of one unit, the first one last in the list when it is reversed.
+std::string chain(int n, bool reversed) {
+  json layers = json::array(), last = {"x", 0, 0};
+  layers.push_back({{"kind", "Input"}, {"name", "x"}, {"attributes", {{"shape", {nullptr, 1}}, {"dtype", "float32"}}}});
+  for (int i = 0; i < n; ++i) {
+    std::string name = "layer" + std::to_string(i);
+    layers.push_back({{"kind", "Dense"},
+                      {"name", name},
+                      {"attributes", {{"units", 1}}},
+                      {"calls", {{{"inputs", json::array({last})}, {"arguments", json::object()}}}}});
+    last = {name, 0, 0};
+  }
+  if (reversed) std::reverse(layers.begin(), layers.end());
+  return json{{"format", 1},
+              {"layers", layers},
+              {"inputs", json::array({{"x", 0, 0}})},
+              {"outputs", json::array({last})}}
+      .dump();
+}
+
+TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
+  auto start = std::chrono::steady_clock::now();
+  Own<dl4_graph> named;
+  ok(dl4_graph_create(nullptr, named.out()));
+  auto units = attrs(R"({"units": 1})");
+  for (int i = 0; i < 20000; ++i) {
+    dl4_layer layer = -1;
+    ok(dl4_graph_layer(named, "Dense", nullptr, units, &layer));
+    ASSERT_EQ(layer, i);
+  }
+  for (bool reversed : {false, true}) {
+    Own<dl4_graph> g;
+    Own<dl4_model> m, loaded;
+    Own<dl4_blob> file;
+    ok(dl4_graph_create(nullptr, g.out()));
+    ok(dl4_graph_merge_json(g, chain(20000, reversed).c_str()));
+    ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
+    ok(dl4_model_save_memory(m, nullptr, file.out()));
+    ok(dl4_model_load_memory(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
+    EXPECT_EQ(dl4_model_weight_count(loaded), 40000);
+  }
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(spent.count(), 60);
+}
+
+TEST(Graphs, ManyOutputsOfOneLayerHaveNamesOfTheirOwn) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 4}), y = add(g, "Dense", "y", R"({"units": 3})", x);
+  std::vector<dl4_node> out(100, y);
+  ok(dl4_graph_build(g, &x, 1, out.data(), 100, m.out()));
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 0), "y");
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 1), "y_1");
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 99), "y_99");
 }
 
 }  // namespace

@@ -15,7 +15,10 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   std::set<int32_t> layers;
   for (int32_t c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[static_cast<size_t>(c)].layer);
   for (int32_t l : layers)
-    for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) weights_.push_back(w);
+    for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) {
+      weights_.push_back(w);
+      by_name_.emplace(w->name, w);
+    }
   int64_t bytes = 0;
   for (const auto &w : weights_) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
   if (int64_t limit = graph_->settings().memory_limit; bytes > limit)
@@ -38,11 +41,9 @@ const std::string &Model::input_name(size_t i) const {
 }
 
 const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
+  if (auto it = by_name_.find(name); it != by_name_.end()) return it->second;
   std::vector<std::string> names;
-  for (const auto &w : weights_) {
-    if (w->name == name) return w;
-    names.push_back(w->name);
-  }
+  for (const auto &w : weights_) names.push_back(w->name);
   std::string near = nearest(name, names);
   Error error(Code::not_found, text("the model has no weight \"", name, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   throw error.with("weight", name).with("did_you_mean", near);

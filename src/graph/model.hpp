@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -41,6 +42,7 @@ class Model {
   std::vector<Node> in_, out_;
   std::vector<std::string> output_names_;
   std::vector<std::shared_ptr<Weight>> weights_;
+  std::unordered_map<std::string, std::shared_ptr<Weight>> by_name_;
 };
 
 // The weights' values in one block each for trainable and other ones, unless they lie so already; values that someone

@@ -75,12 +75,17 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
 }
 
 std::shared_ptr<Model> Model::clone() const {
-  auto graph = std::make_shared<Graph>(graph_->settings());
+  return model_of(to_json(), graph_->settings(), [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
+}
+
+std::shared_ptr<Model> model_of(const Json &architecture, const Settings &settings,
+                                const std::function<Tensor(const Weight &)> &value) {
+  auto graph = std::make_shared<Graph>(settings);
   std::vector<Node> in, out;
-  graph->merge_json(to_json(), &in, &out);
-  auto copy = std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
-  for (const auto &w : weights_) copy->weight(w->name)->value = dl4::clone(w->value);
-  return copy;
+  graph->merge_json(architecture, &in, &out);
+  for (const Layer &layer : graph->layers())
+    for (const auto &w : layer.weights) w->value = value(*w);
+  return std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
 }
 
 Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets) {

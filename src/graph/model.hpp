@@ -1,6 +1,7 @@
 // A model: inputs and outputs of a graph, with the weights between them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -44,6 +45,10 @@ class Model {
   std::vector<std::shared_ptr<Weight>> weights_;
   std::unordered_map<std::string, std::shared_ptr<Weight>> by_name_;
 };
+
+// The model that an architecture describes, over a graph of its own: each weight has its `value`, and none is drawn.
+std::shared_ptr<Model> model_of(const Json &architecture, const Settings &settings,
+                                const std::function<Tensor(const Weight &)> &value);
 
 // The weights' values in one block each for trainable and other ones, unless they lie so already; values that someone
 // else still holds are copied first and stay as they were. Gives the trainable block; offsets in elements by weight, -1

@@ -64,25 +64,22 @@ std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const
   check_heading(a, "dl4-model");
   Json architecture = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"");
   return as_file_error([&] {
-    auto graph = std::make_shared<graph::Graph>(settings);
-    std::vector<graph::Node> in, out;
-    graph->merge_json(architecture, &in, &out);
     auto tensors = a.by_name();
-    // Weights come from the file: give them its tensors before the model would draw new ones. The file's bytes bound them.
+    // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
     size_t known = 0;
-    for (const auto &layer : graph->layers()) {
-      for (const auto &w : layer.weights) {
-        auto it = tensors.find(w->name);
-        if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w->name, "\" is missing");
-        const Tensor &t = it->second;
-        if (t.dtype != DType::f32 || t.shape != w->spec.shape)
-          fail(Code::corrupt_file, "weight \"", w->name, "\": expected float32 ", w->spec.shape, ", the file has ", t.dtype, ' ', t.shape);
-        w->value = t;
-        ++known;
-      }
-    }
-    if (known != a.tensors.size()) fail(Code::corrupt_file, "the file holds ", a.tensors.size(), " tensors, the architecture has ", known, " weights");
-    return std::make_shared<graph::Model>(std::move(graph), std::move(in), std::move(out));
+    auto model = graph::model_of(architecture, settings, [&](const graph::Weight &w) {
+      auto it = tensors.find(w.name);
+      if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w.name, "\" is missing");
+      const Tensor &t = it->second;
+      if (t.dtype != DType::f32 || t.shape != w.spec.shape)
+        fail(Code::corrupt_file, "weight \"", w.name, "\": expected float32 ", w.spec.shape, ", the file has ", t.dtype,
+             ' ', t.shape);
+      ++known;
+      return t;
+    });
+    if (known != tensors.size())
+      fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture has ", known, " weights");
+    return model;
   });
 }
 

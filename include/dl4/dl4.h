@@ -445,7 +445,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name
 
 /* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
  * May be NULL: name, a.
- * Errors: DL4_UNKNOWN_KIND. */
+ * Errors: DL4_UNKNOWN_KIND, DL4_UNSUPPORTED, DL4_VERSION. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
@@ -453,20 +453,20 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, c
  * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
  * call: the call arguments of Keras, such as mask, initial_state (dl4_attrs_set_nodes), use_causal_mask, training.
  * May be NULL: call.
- * Errors: DL4_SHAPE_MISMATCH. */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
                                               const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out);
 
 /* Adds a layer and calls it once: dl4_graph_layer() and dl4_graph_call() in one.
  * May be NULL: name, a, call.
- * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH. */
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
 
 /* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives.
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
- * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_VERSION. */
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);
 
 /* The shape of a node: its rank, and its first dimensions up to `cap` into dims; -1 is free.
@@ -490,13 +490,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
 /* Loads a model from a file.
  * Options: verify (bool, default true): check sums and sizes of every tensor.
  * May be NULL: c, options.
- * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND. */
+ * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
                                               dl4_model **out);
 
 /* Loads a model from the bytes of such a file; options as for dl4_model_load().
  * May be NULL: c, options.
- * Errors: DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND. */
+ * Errors: DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
                                                      const dl4_attrs *options, dl4_model **out);
 
@@ -545,7 +545,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 
 /* Makes a session.
  * Options: profile (bool, default false): keep times per step for dl4_describe().
- * May be NULL: options. */
+ * May be NULL: options.
+ * Errors: DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out);
 
 /* Runs a model: in [n_in] and out [n_out] in the order of the model's inputs and outputs, all of them.
@@ -560,7 +561,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const
 /* Runs a model over a whole dataset, in order, and joins the outputs [B, ...] along their first axis.
  * Labels and sample weights of the dataset are not looked at. out [n_out] as in dl4_session_run().
  * May be NULL: cancel.
- * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY (the dataset is in use). */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY (the dataset is in use). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel,
                                                    dl4_tensor **out, int64_t n_out);
 
@@ -606,20 +607,20 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *                                  DL4_NUMERIC and leaves the weights of the last good step
  *   profile       bool             keep times per step for dl4_describe(); default false
  * Keeps: m (a reference).
- * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_BUSY (the model has a trainer). */
+ * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none).
  * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
- * Errors: DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_BUSY. */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
                                                 dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw,
                                                 double *metrics, int64_t cap, int64_t *n);
 
 /* Adds the gradients of one batch to those kept, and changes no weight; parameters as in dl4_trainer_step().
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
- * Errors: DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_BUSY. */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
                                                       dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
                                                       int64_t nw, double *metrics, int64_t cap, int64_t *n);
@@ -645,15 +646,15 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const 
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  * May be NULL: valid, options, fn, user, cancel, history.
- * Errors: DL4_CANCELLED (all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_NUMERIC, DL4_CALLBACK_FAILED,
- * DL4_BUSY. */
+ * Errors: DL4_CANCELLED (all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
+ * DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
                                                const dl4_attrs *options, dl4_progress_fn fn, void *user,
                                                dl4_cancel *cancel, dl4_blob **history);
 
 /* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], n as in dl4_trainer_step().
  * May be NULL: cancel, metrics (when cap is 0), n.
- * Errors: DL4_SHAPE_MISMATCH, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
+ * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel,
                                                     double *metrics, int64_t cap, int64_t *n);
 

@@ -103,10 +103,9 @@ dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **
     dl4_blob *&to = needed(out, "out");
     std::string c = string_or_empty(category, "category"), n = string_or_empty(name, "name");
     if (category && !is_category(c)) {
-      std::string near = nearest(c, kinds::categories());
-      throw Error(Code::not_found, text("there is no category \"", c, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"))
+      throw Error(Code::not_found, text("there is no category \"", c, '"'))
           .with("category", c)
-          .with("did_you_mean", near);
+          .suggest(c, kinds::categories());
     }
     if (name && !category) refuse_argument("category", "expected a category beside the name, got NULL");
     if (name && n.empty()) refuse_argument("name", "expected a name, got an empty text");

@@ -28,8 +28,7 @@ DType dtype_from(std::string_view name) {
     if (word == name) return dtype;
     known.emplace_back(word);
   }
-  std::string near = nearest(std::string(name), known);
-  fail(Code::invalid_argument, "unknown dtype \"", name, "\"", near.empty() ? "" : "; did you mean \"" + near + "\"?");
+  throw Error(Code::invalid_argument, text("unknown dtype \"", name, '"')).suggest(std::string(name), known);
 }
 
 DType dtype_from(int32_t number) {

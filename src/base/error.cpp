@@ -24,8 +24,6 @@ size_t distance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
-}  // namespace
-
 std::string nearest(const std::string &given, const std::vector<std::string> &words) {
   if (given.size() > 64) return {};
   std::string best;
@@ -37,6 +35,15 @@ std::string nearest(const std::string &given, const std::vector<std::string> &wo
     }
   }
   return best;
+}
+
+}  // namespace
+
+Error &Error::suggest(const std::string &given, const std::vector<std::string> &words) {
+  std::string near = nearest(given, words);
+  if (near.empty()) return *this;
+  message += "; did you mean \"" + near + "\"?";
+  return with("did_you_mean", near);
 }
 
 }  // namespace dl4

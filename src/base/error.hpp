@@ -44,6 +44,8 @@ class Error : public std::exception {
     message = who + ": " + message;
     return *this;
   }
+  // Adds "did you mean" to message and detail when one of `words` is near to what was given.
+  Error &suggest(const std::string &given, const std::vector<std::string> &words);
   const char *what() const noexcept override { return message.c_str(); }
 
   Code code;
@@ -75,8 +77,5 @@ template <class... A>
 [[noreturn]] void fail(Code code, const A &...a) {
   throw Error(code, text(a...));
 }
-
-// The word of `words` nearest to `given` for "did you mean", or "" when none is near.
-std::string nearest(const std::string &given, const std::vector<std::string> &words);
 
 }  // namespace dl4

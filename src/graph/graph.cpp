@@ -222,9 +222,9 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     allowed.emplace_back("training");
     auto refuse = [&](const std::string &key) {
       if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
-      std::string near = nearest(key, allowed);
-      Error error(Code::invalid_argument, text("unknown call argument \"", key, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"));
-      throw error.with("attribute", key).with("did_you_mean", near);
+      throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
+          .with("attribute", key)
+          .suggest(key, allowed);
     };
     kinds::Arguments given{arguments.plain, {}};
     for (const auto &[key, value] : arguments.plain.items()) refuse(key);

@@ -44,9 +44,7 @@ const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
   if (auto it = by_name_.find(name); it != by_name_.end()) return it->second;
   std::vector<std::string> names;
   for (const auto &w : weights_) names.push_back(w->name);
-  std::string near = nearest(name, names);
-  Error error(Code::not_found, text("the model has no weight \"", name, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"));
-  throw error.with("weight", name).with("did_you_mean", near);
+  throw Error(Code::not_found, text("the model has no weight \"", name, '"')).with("weight", name).suggest(name, names);
 }
 
 int64_t Model::parameters(bool trainable) const {

@@ -25,6 +25,14 @@ void expected(const std::string &what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", shown(got));
 }
 
+void expected_one_of(const std::vector<std::string> &words, const Json &got) {
+  std::string list;
+  for (const auto &word : words) list += (list.empty() ? "\"" : ", \"") + word + '"';
+  Error error(Code::invalid_argument, text("expected one of ", list, ", got ", shown(got)));
+  if (got.is_string()) error.suggest(got.get<std::string>(), words);
+  throw error;
+}
+
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys) {
   if (config.is_null()) return;
   if (!config.is_object()) expected("an object of attributes", config);
@@ -37,10 +45,9 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
     }
     // Keras writes them for every Dense and Embedding; null means that they are not used.
     if (value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha")) continue;
-    std::string near = nearest(key, keys);
-    throw Error(Code::invalid_argument,
-                text("unknown attribute \"", key, near.empty() ? "\"" : "\"; did you mean \"" + near + "\"?"))
-        .with("attribute", key);
+    throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
+        .with("attribute", key)
+        .suggest(key, keys);
   }
 }
 

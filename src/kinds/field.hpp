@@ -21,6 +21,7 @@ template <class M>
 struct Convert;
 
 [[noreturn]] void expected(const std::string &what, const Json &got);
+[[noreturn]] void expected_one_of(const std::vector<std::string> &words, const Json &got);
 
 template <>
 struct Convert<int64_t> {
@@ -190,12 +191,7 @@ struct Field {
     if constexpr (std::is_same_v<M, std::string>) {
       bool known = info.choices.empty();
       for (const auto &word : info.choices) known |= word == object.*member;
-      if (!known) {
-        std::string list;
-        for (const auto &word : info.choices) list += (list.empty() ? "\"" : ", \"") + word + '"';
-        std::string near = nearest(object.*member, info.choices);
-        expected("one of " + list + (near.empty() ? "" : " (did you mean \"" + near + "\"?)"), j);
-      }
+      if (!known) expected_one_of(info.choices, j);
     }
     if constexpr (std::is_arithmetic_v<typename Scalar<M>::type> && !std::is_same_v<typename Scalar<M>::type, bool>) {
       each_number(object.*member, [&](double v) {

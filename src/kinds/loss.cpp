@@ -17,9 +17,7 @@ Reduction Convert<Reduction>::from(const Json &j) {
   const auto &all = words();
   for (size_t i = 0; i < all.size(); ++i)
     if (j == all[i]) return static_cast<Reduction>(i);
-  std::string list, near = j.is_string() ? nearest(j.get<std::string>(), all) : "";
-  for (const auto &word : all) list += (list.empty() ? "\"" : ", \"") + word + '"';
-  expected("one of " + list + (near.empty() ? "" : " (did you mean \"" + near + "\"?)"), j);
+  expected_one_of(all, j);
 }
 
 Pair aligned(Emit &e, Id y_true, Id y_pred) {

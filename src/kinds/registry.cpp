@@ -58,11 +58,10 @@ const Registry &registry() {
 
 [[noreturn]] void refuse_unknown(const std::string &what, const std::string &name,
                                  const std::vector<std::string> &known) {
-  std::string near = nearest(name, known);
-  throw Error(Code::unknown_kind,
-              text("unknown ", what, " \"", name, near.empty() ? "\"" : "\"; did you mean \"" + near + "\"?"))
+  throw Error(Code::unknown_kind, text("unknown ", what, " \"", name, '"'))
       .with("category", what)
-      .with("kind", name);
+      .with("kind", name)
+      .suggest(name, known);
 }
 
 const Category &category_of(const std::string &name) {

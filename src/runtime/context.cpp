@@ -44,10 +44,9 @@ Context::Context(const Json &options) {
   std::vector<std::string> passes = plan::pass_names();
   for (const std::string &name : fields_.passes_off) {
     if (std::find(passes.begin(), passes.end(), name) != passes.end()) continue;
-    std::string near = nearest(name, passes);
-    throw Error(Code::invalid_argument, text("\"passes_off\": there is no pass \"", name, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"))
+    throw Error(Code::invalid_argument, text("\"passes_off\": there is no pass \"", name, '"'))
         .with("attribute", "passes_off")
-        .with("did_you_mean", near);
+        .suggest(name, passes);
   }
   if (!fields_.threads) fields_.threads = cpu::cores_available();
   if (!fields_.memory_limit) fields_.memory_limit = half_of_the_memory();

@@ -274,9 +274,8 @@ double Trainer::get(const std::string &key) const {
   if (key == "iterations") return static_cast<double>(*slots_.at(key).as<int64_t>());
   if (key == "epoch") return static_cast<double>(position.epoch);
   if (key == "batch") return static_cast<double>(position.batch);
-  std::string near = nearest(key, {"learning_rate", "iterations", "epoch", "batch"});
-  throw Error(Code::not_found, text("a trainer has no value \"", key, '"', near.empty() ? "" : "; did you mean \"" + near + "\"?"))
-      .with("did_you_mean", near);
+  throw Error(Code::not_found, text("a trainer has no value \"", key, '"'))
+      .suggest(key, {"learning_rate", "iterations", "epoch", "batch"});
 }
 
 void Trainer::set(const std::string &key, double v) {

@@ -237,6 +237,8 @@ TEST_P(Refusals, HaveCodeAndMessage) {
   EXPECT_EQ(r.code, GetParam().code) << r.message;
   EXPECT_NE(r.message.find(GetParam().fragment), std::string::npos) << r.message << "\n  has no: " << GetParam().fragment;
   EXPECT_EQ(r.message.find('\n'), std::string::npos);
+  EXPECT_EQ(r.message.find("did you mean") != std::string::npos, r.detail.find("did_you_mean") != std::string::npos)
+      << r.detail;
   EXPECT_TRUE(is_declared(r)) << r.detail << " does not list " << r.code;
   EXPECT_TRUE(bench.out_nodes[0] == -1 || bench.out_nodes[0] == 7);
   EXPECT_EQ(bench.out_tensor, nullptr);

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "io/safetensors.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -77,11 +76,6 @@ graph::Arguments call_arguments(const dl4_attrs *attrs) {
   arguments.plain = a->json;
   arguments.nodes = a->nodes;
   return arguments;
-}
-
-void only_keys(const Json &options, const std::vector<std::string> &keys) {
-  if (options.contains("name")) throw Error(Code::invalid_argument, "unknown attribute \"name\"").with("attribute", "name");
-  kinds::refuse_unknown_keys(options, keys);
 }
 
 std::string describe(const dl4_attrs &a, int32_t format) {

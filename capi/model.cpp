@@ -14,6 +14,10 @@ struct LoadOptions {
   }
 };
 
+struct SaveOptions {
+  static auto fields() { return std::tuple{}; }
+};
+
 dl4_model *load(dl4_context &c, std::span<const std::byte> bytes, const dl4_attrs *options) {
   LoadOptions o;
   kinds::read_fields(o, plain(options, "options"));
@@ -22,7 +26,8 @@ dl4_model *load(dl4_context &c, std::span<const std::byte> bytes, const dl4_attr
 }
 
 std::string save(const dl4_model &m, const dl4_attrs *options) {
-  only_keys(plain(options, "options"), {});
+  SaveOptions none;
+  kinds::read_fields(none, plain(options, "options"));
   Gate::Reading reading(*m.weights, "model");
   return io::save_model(*m.core);
 }

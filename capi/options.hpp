@@ -9,7 +9,5 @@ namespace dl4::capi {
 Json plain(const dl4_attrs *a, const char *argument);
 // Call arguments.
 graph::Arguments call_arguments(const dl4_attrs *a);
-// Refuses every key but those named; for calls whose options are no list of fields.
-void only_keys(const Json &options, const std::vector<std::string> &keys);
 
 }  // namespace dl4::capi

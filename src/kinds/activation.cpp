@@ -151,7 +151,7 @@ Json json(const FieldInfo &f, double v) {
 std::vector<double> parameters(const Entry &e, const Json &config) {
   std::vector<std::string> keys;
   for (const FieldInfo &f : e.fields) keys.push_back(f.key);
-  refuse_unknown_keys(config, keys);
+  refuse_unknown_keys(config, keys, true);
   std::vector<double> values;
   for (const FieldInfo &f : e.fields) {
     auto it = config.find(f.key);

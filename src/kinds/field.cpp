@@ -33,18 +33,19 @@ void expected_one_of(const std::vector<std::string> &words, const Json &got) {
   throw error;
 }
 
-void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys) {
+void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras) {
   if (config.is_null()) return;
   if (!config.is_object()) expected("an object of attributes", config);
   for (const auto &[key, value] : config.items()) {
-    if (key == "name" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    if (key == "dtype") {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end() || (of_keras && key == "name")) continue;
+    if (of_keras && key == "dtype") {
       if (is_float32(value)) continue;
       throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", shown(value)))
           .with("attribute", key);
     }
     // Keras writes them for every Dense and Embedding; null means that they are not used.
-    if (value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha")) continue;
+    if (of_keras && value.is_null() &&
+        (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha")) continue;
     throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
         .with("attribute", key)
         .suggest(key, keys);

@@ -212,16 +212,17 @@ Field<T, M> field(const char *key, M T::*member) {
   return {member, std::move(info)};
 }
 
-// `name`, and `dtype` when it says float32, may stand in any config.
-void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys);
+// `of_keras`: what Keras writes into the config of every kind may stand there too, such as `name`, and `dtype` when it
+// says float32.
+void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras = false);
 [[noreturn]] void refuse_missing(const std::string &key);
 
 // Reads every field of T from `config`.
 template <class T>
-void read_fields(T &object, const Json &config) {
+void read_fields(T &object, const Json &config, bool of_keras = false) {
   std::apply(
       [&](const auto &...f) {
-        refuse_unknown_keys(config, {f.info.key...});
+        refuse_unknown_keys(config, {f.info.key...}, of_keras);
         [[maybe_unused]] auto read = [&](const auto &one) {
           auto it = config.find(one.info.key);
           if (it == config.end() && one.info.required) refuse_missing(one.info.key);
@@ -270,7 +271,7 @@ class Registered final : public T {
       std::apply([&](const auto &...f) { (e.fields.push_back(f.info), ...); }, T::fields());
       e.make = [](const Json &config) -> std::shared_ptr<const Kind> {
         auto kind = std::make_shared<Registered>();
-        read_fields<T>(*kind, config);
+        read_fields<T>(*kind, config, true);
         if constexpr (requires { kind->check(); }) kind->check();
         return kind;
       };

@@ -80,7 +80,7 @@ Entry mean_of_loss(const Entry &loss, const char *name, const char *usual_name, 
   e.make = [&loss, usual_name, self](const Json &config) -> std::shared_ptr<const Kind> {
     std::vector<std::string> keys;
     for (const FieldInfo &f : self().fields) keys.push_back(f.key);
-    refuse_unknown_keys(config, keys);
+    refuse_unknown_keys(config, keys, true);
     auto metric =
         std::make_shared<MeanOfLoss>(std::static_pointer_cast<const Loss>(loss.make(config)), usual_name, self);
     auto it = config.find("name");

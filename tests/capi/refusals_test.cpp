@@ -229,6 +229,36 @@ bool is_declared(const Refusal &r) {
   return false;
 }
 
+TEST(Refused, OptionsKnowNoKeyOfKerassConfigs) {
+  Bench b;
+  auto t = trainer(small_net());
+  auto data = dataset(b.x, b.y);
+  for (const char *json : {R"({"name": "x"})", R"({"dtype": "float32"})", R"({"lora_rank": null})"}) {
+    auto a = attrs(json);
+    dl4_context *c = nullptr;
+    dl4_session *s = nullptr;
+    dl4_dataset *d = nullptr;
+    dl4_model *m = nullptr;
+    dl4_trainer *trained = nullptr;
+    dl4_blob *blob = nullptr;
+    dl4_tensor *x = b.x;
+    auto with_optimizer = attrs(R"({"optimizer": "SGD", "loss": "MeanSquaredError"})");
+    ok(dl4_attrs_merge_json(with_optimizer, json));
+    dl4_error *errors[] = {dl4_context_create(a, &c),
+                           dl4_session_create(b.model, a, &s),
+                           dl4_dataset_from_tensors(nullptr, &x, 1, nullptr, 0, nullptr, 0, a, &d),
+                           dl4_model_save_memory(b.model, a, &blob),
+                           dl4_model_load_memory(nullptr, "", 0, a, &m),
+                           dl4_trainer_create(b.model, with_optimizer, &trained),
+                           dl4_trainer_fit(t, data, nullptr, a, nullptr, nullptr, nullptr, nullptr)};
+    for (dl4_error *e : errors) {
+      Refusal r = refusal(e);
+      EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << json << r.detail;
+      EXPECT_NE(r.message.find("unknown attribute"), std::string::npos) << json << r.message << r.detail;
+    }
+  }
+}
+
 class Refusals : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Refusals, HaveCodeAndMessage) {

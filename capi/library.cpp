@@ -4,6 +4,7 @@
 #include "kernels/blas.hpp"
 #include "kernels/versions.hpp"
 #include "kinds/kind.hpp"
+#include "ops/op.hpp"
 #include "plan/passes.hpp"
 
 extern const char dl4_api_json[];
@@ -85,6 +86,7 @@ dl4_error *dl4_build_info(dl4_blob **out) {
                          {"onednn", kernels::onednn_version()},
                          {"openblas", kernels::blas::description()},
                          {"passes", plan::pass_names()},
+                         {"kernels", ops::kernel_names()},
                          {"cpu", {{"name", cpu::name()}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
   });
 }

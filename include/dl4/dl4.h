@@ -286,8 +286,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   seed_scheme    string  "dl4" (default), or "tensorflow": the initial weights tf.random.set_seed(seed) would give
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
  *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
- *   passes_off     strings passes of the planner to leave out, for experiments
- *   kernels_off    strings kernels never to choose, for experiments
+ *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
+ *   kernels_off    strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out);

@@ -122,5 +122,7 @@ struct Candidate {
 };
 // The first candidate that is not switched off and applies; the last one always applies.
 std::unique_ptr<kernels::Kernel> choose(const Site &site, std::initializer_list<Candidate> best_first);
+// Names of all candidates that can be switched off: those that are not last.
+const std::vector<std::string> &kernel_names();
 
 }  // namespace dl4::ops

@@ -8,6 +8,7 @@
 #include "base/cpu.hpp"
 #include "kernels/single_threaded.hpp"
 #include "kinds/field.hpp"
+#include "ops/op.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::runtime {
@@ -18,6 +19,17 @@ constexpr int64_t most_threads = 1024;
 int64_t half_of_the_memory() {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? static_cast<int64_t>(pages) * size / 2 : INT64_MAX;
+}
+
+void need_known(const char *key, const std::vector<std::string> &given, const std::vector<std::string> &known) {
+  for (const std::string &name : given) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    try {
+      kinds::expected_one_of(known, name);
+    } catch (Error &error) {
+      throw error.with("attribute", key).in(text('"', key, '"'));
+    }
+  }
 }
 
 }  // namespace
@@ -41,13 +53,8 @@ auto Context::Fields::fields() {
 
 Context::Context(const Json &options) {
   kinds::read_fields(fields_, options);
-  std::vector<std::string> passes = plan::pass_names();
-  for (const std::string &name : fields_.passes_off) {
-    if (std::find(passes.begin(), passes.end(), name) != passes.end()) continue;
-    throw Error(Code::invalid_argument, text("\"passes_off\": there is no pass \"", name, '"'))
-        .with("attribute", "passes_off")
-        .suggest(name, passes);
-  }
+  need_known("passes_off", fields_.passes_off, plan::pass_names());
+  need_known("kernels_off", fields_.kernels_off, ops::kernel_names());
   if (!fields_.threads) fields_.threads = cpu::cores_available();
   if (!fields_.memory_limit) fields_.memory_limit = half_of_the_memory();
 }

@@ -97,7 +97,7 @@ TEST(Hazard1, BuildInfoNamesTheVariantAndOthersAreNotUsed) {
   bool unused = openblas.find("not used") != std::string::npos;
   EXPECT_TRUE(openmp != unused) << openblas;
   // The planner is left no other product: it must do without the variant that is not used.
-  auto c = context(R"({"threads": 1, "kernels_off": ["dnnl gemm", "small gemm"]})");
+  auto c = context(R"({"threads": 1, "kernels_off": ["dnnl_gemm", "packed_gemm", "small_gemm"]})");
   One dense("Dense", R"({"units": 300})", {-1, 300}, DL4_FLOAT32, 1, c);
   auto x = tensor({300, 300});
   dense.run(x);

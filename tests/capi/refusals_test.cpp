@@ -90,6 +90,8 @@ const Case cases[] = {
     {"unknown option", DL4_INVALID_ARGUMENT, "did you mean \"profile\"", [](Bench &b) { dl4_session *s; return dl4_session_create(b.model, attrs(R"({"profil": true})"), &s); }},
     {"unknown context option", DL4_INVALID_ARGUMENT, "did you mean \"threads\"", [](Bench &) { dl4_context *c; return dl4_context_create(attrs(R"({"thread": 2})"), &c); }},
     {"unknown pass", DL4_INVALID_ARGUMENT, "merge_equal", [](Bench &) { dl4_context *c; return dl4_context_create(attrs(R"({"passes_off": ["merge_equals"]})"), &c); }},
+    {"unknown kernel", DL4_INVALID_ARGUMENT, "\"winograd_conv\", got \"winograd\"", [](Bench &) { dl4_context *c; return dl4_context_create(attrs(R"({"kernels_off": ["winograd"]})"), &c); }},
+    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"direct_conv\"", [](Bench &) { dl4_context *c; return dl4_context_create(attrs(R"({"kernels_off": ["dnnl_gemm", "small gemm"]})"), &c); }},
     {"unknown call argument", DL4_INVALID_ARGUMENT, "did you mean \"training\"",
      [](Bench &b) { return dl4_graph_add(b.graph, "Dropout", "fc", attrs(R"({"rate": 0.5})"), attrs(R"({"trainin": true})"), &b.node, 1, b.out_nodes, 1); }},
     {"tensor as an attribute", DL4_INVALID_ARGUMENT, "tensor",

@@ -47,6 +47,10 @@ void need_room(const Shape &shape, const int64_t *strides, int64_t size, int64_t
   if (needed > bytes) fail(Code::shape_mismatch, "shape ", shape, " needs ", needed, " bytes, the memory has ", bytes);
 }
 
+void need_version(int32_t versioned) {
+  if (versioned != 0 && versioned != 1) refuse_argument("versioned", text("expected 0 or 1, got ", versioned));
+}
+
 void need_bytes(const dl4_tensor &t, int64_t bytes) {
   if (bytes != t.bytes()) fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
 }
@@ -118,6 +122,7 @@ dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t versioned, void *manag
   return guard(__func__, [&] {
     dl4_tensor *&to = needed(out, "out");
     capi::context(c);
+    need_version(versioned);
     if (!managed) refuse_argument("managed", "expected a DLPack tensor, got NULL");
     to = versioned ? dlpack::import(static_cast<dlpack::ManagedVersioned *>(managed))
                    : dlpack::import(static_cast<dlpack::Managed *>(managed));
@@ -129,6 +134,9 @@ dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out) {
   return guard(__func__, [&] {
     void *&to = needed(out, "out");
     dl4_tensor &tensor = object(t, "t");
+    need_version(versioned);
+    if (!versioned && tensor.read_only)
+      fail(Code::unsupported, "\"t\" is read-only: only versioned = 1 can say so, got 0");
     if (versioned) to = dlpack::share<dlpack::ManagedVersioned>(tensor);
     else to = dlpack::share<dlpack::Managed>(tensor);
   });

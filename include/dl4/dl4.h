@@ -388,7 +388,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t ve
                                                       dl4_tensor **out);
 
 /* Makes a DLPack tensor that shares the memory of t; free it by its own deleter, on any thread.
- * versioned: 0 gives a DLManagedTensor *, 1 a DLManagedTensorVersioned *. */
+ * versioned: 0 gives a DLManagedTensor *, 1 a DLManagedTensorVersioned *.
+ * Errors: DL4_UNSUPPORTED (versioned = 0 cannot say of a tensor that it is read-only). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out);
 
 /* Makes a dense copy with memory of its own. */
@@ -416,7 +417,7 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *t);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *t);
 
-/* The first element, to read and write; NULL if there is none. */
+/* The first element; NULL if there is none. To read and write, unless it came read-only by DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *t);
 
 /* The number of bytes of all elements laid out densely. */

@@ -128,6 +128,30 @@ TEST(DLPack, ThereAndBackSharesTheMemory) {
   }
 }
 
+TEST(DLPack, WhatIsReadOnlyStaysSo) {
+  struct Head {  // of a DLManagedTensorVersioned
+    uint32_t major, minor;
+    void *manager, *deleter;
+    uint64_t flags;
+  };
+  auto t = tensor({2, 3}, numbers(6));
+  Own<dl4_tensor> back, again;
+  void *managed = nullptr;
+  ok(dl4_tensor_to_dlpack(t, 1, &managed));
+  static_cast<Head *>(managed)->flags |= 1;
+  ok(dl4_tensor_from_dlpack(nullptr, 1, managed, back.out()));
+  EXPECT_EQ(refusal(dl4_tensor_to_dlpack(back, 0, &managed)).code, DL4_UNSUPPORTED);
+  EXPECT_EQ(managed, nullptr);
+  ok(dl4_tensor_to_dlpack(back, 1, &managed));
+  EXPECT_EQ(static_cast<Head *>(managed)->flags & 1, 1u);
+  for (int32_t versioned : {-1, 2}) {
+    EXPECT_EQ(refusal(dl4_tensor_from_dlpack(nullptr, versioned, managed, again.out())).code, DL4_INVALID_ARGUMENT);
+    void *other = nullptr;
+    EXPECT_EQ(refusal(dl4_tensor_to_dlpack(t, versioned, &other)).code, DL4_INVALID_ARGUMENT);
+  }
+  ok(dl4_tensor_from_dlpack(nullptr, 1, managed, again.out()));
+}
+
 TEST(Session, KeepsTheWeightsItWasMadeWith) {
   auto model = small_net();
   auto x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));

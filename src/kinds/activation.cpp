@@ -137,7 +137,11 @@ const std::vector<ActivationFunction> &table() {
 double number(const FieldInfo &f, const Json &j) {
   if (j.is_null() && !f.required && f.fallback.is_null()) return std::numeric_limits<double>::infinity();
   if (f.type == "bool") return Convert<bool>::from(j) ? 1 : 0;
-  if (f.type == "i64") return static_cast<double>(Convert<int64_t>::from(j));
+  if (f.type == "i64") {
+    int64_t v = Convert<int64_t>::from(j);
+    if (v < INT32_MIN || v > INT32_MAX) expected(text("an integer of ", INT32_MIN, " to ", INT32_MAX), j);
+    return static_cast<double>(v);
+  }
   return Convert<double>::from(j);
 }
 

@@ -27,7 +27,7 @@ template <>
 struct Convert<int64_t> {
   static constexpr const char *type = "i64";
   static int64_t from(const Json &j) {
-    if (!j.is_number_integer()) expected("an integer", j);
+    if (!is_int64(j)) expected("an integer", j);
     return j.get<int64_t>();
   }
   static Json to(int64_t v) { return v; }
@@ -95,7 +95,7 @@ struct Convert<std::array<int64_t, N>> {
   static constexpr const char *type = "i64s";
   static std::array<int64_t, N> from(const Json &j) {
     std::array<int64_t, N> v{};
-    if (j.is_number_integer()) {
+    if (is_int64(j)) {
       v.fill(j.get<int64_t>());
     } else {
       if (!j.is_array() || j.size() != N) expected(text("an integer or ", N, " integers"), j);

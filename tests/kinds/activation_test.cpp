@@ -76,6 +76,14 @@ TEST(Activation, LayersRefuseWhatKerasRefuses) {
   EXPECT_EQ(shared.specs[0].shape, (Shape{1, 3}));
 }
 
+TEST(Activation, IntegersAreOfThirtyTwoBits) {
+  for (const char *name : {"glu", "softmax", "log_softmax", "sparsemax"})
+    for (int64_t axis : {INT64_MAX, INT64_MIN, int64_t{INT32_MAX} + 1})
+      expect_config_refusal("Dense",
+                            {{"units", 4}, {"activation", {{"class_name", name}, {"config", {{"axis", axis}}}}}},
+                            Code::invalid_argument, "expected an integer of -2147483648 to 2147483647");
+}
+
 TEST(Activation, MasksGoThrough) {
   for (const char *kind : {"Activation", "ReLU", "LeakyReLU", "ELU", "PReLU"}) {
     LayerCall l(kind, std::string(kind) == "Activation" ? Json{{"activation", "tanh"}} : Json::object());

@@ -50,6 +50,7 @@ TEST(Registry, RefusesWrongAttributes) {
   refused(Json::object(), "attribute \"units\" is missing");
   refused({{"units", "3"}}, "\"units\": expected an integer, got \"3\"");
   refused({{"units", 3.0}}, "\"units\": expected an integer, got 3.0");
+  refused({{"units", UINT64_MAX}}, "\"units\": expected an integer, got 18446744073709551615");
   refused({{"units", 0}}, "\"units\": expected at least 1, got 0");
   refused({{"units", 3}, {"use_bias", 1}}, "\"use_bias\": expected true or false, got 1");
   refused({{"units", 3}, {"activation", 1}}, "\"activation\": expected the name of an activation, got 1");

@@ -40,7 +40,7 @@ Shape shape_from(const Json &j) {
   if (!j.is_array() || j.size() > max_rank) fail(Code::corrupt_file, "\"shape\" must be a list of at most ", max_rank, " dims");
   std::vector<int64_t> d;
   for (const Json &dim : j) {
-    if (!dim.is_null() && !dim.is_number_integer()) fail(Code::corrupt_file, "\"shape\" holds ", dim.dump());
+    if (!dim.is_null() && !is_int64(dim)) fail(Code::corrupt_file, "\"shape\" holds ", dim.dump());
     d.push_back(dim.is_null() ? free_dim : dim.get<int64_t>());
   }
   return Shape(d);
@@ -58,7 +58,14 @@ std::string string_member(const Json &j, const char *key) {
 }
 
 bool is_reference(const Json &j) {
-  return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_number_integer() && j[2].is_number_integer();
+  return j.is_array() && j.size() == 3 && j[0].is_string() && is_int64(j[1]) && is_int64(j[2]);
+}
+
+// A version's number, counted from 1.
+int64_t counted(const Json &j, const char *key) {
+  if (!is_int64(j) || j.get<int64_t>() < 1)
+    fail(Code::corrupt_file, "architecture: \"", key, "\" must be an integer of at least 1, got ", j.dump());
+  return j.get<int64_t>();
 }
 
 // References and nulls, at least one of the first.
@@ -123,10 +130,9 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
 }
 
 void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *out) {
-  const Json &version = member(j, "format");
-  if (!version.is_number_integer()) fail(Code::corrupt_file, "architecture: \"format\" must be an integer");
-  if (version.get<int64_t>() > format)
-    fail(Code::version, "the architecture has format ", version.get<int64_t>(), ", this library reads up to ", format);
+  int64_t its_format = counted(member(j, "format"), "format");
+  if (its_format > format)
+    fail(Code::version, "the architecture has format ", its_format, ", this library reads up to ", format);
   const Json &list = member(j, "layers");
   if (!list.is_array()) fail(Code::corrupt_file, "architecture: \"layers\" must be a list");
 
@@ -161,14 +167,17 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
         continue;
       }
       const kinds::Entry &entry = kinds::find("layer", kind);
-      const Json stored = item.value("version", Json(entry.version));
-      if (!stored.is_number_integer()) fail(Code::corrupt_file, "\"version\" must be an integer");
-      if (stored.get<int64_t>() > entry.version)
-        fail(Code::version, kind, " has version ", stored.get<int64_t>(), ", this library knows up to ", entry.version);
-      if (stored.get<int64_t>() < entry.version && entry.upgrade) attributes = entry.upgrade(std::move(attributes), static_cast<int>(stored.get<int64_t>()));
+      int64_t stored = counted(item.value("version", Json(entry.version)), "version");
+      if (stored > entry.version)
+        fail(Code::version, kind, " has version ", stored, ", this library knows up to ", entry.version);
+      if (stored < entry.version && entry.upgrade)
+        attributes = entry.upgrade(std::move(attributes), static_cast<int>(stored));
       int32_t layer = g.layer(kind, name, std::move(attributes));
-      if (auto seed = item.find("random_seed"); seed != item.end() && seed->is_number_unsigned())
+      if (auto seed = item.find("random_seed"); seed != item.end()) {
+        if (!seed->is_number_unsigned())
+          fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->dump());
         g.layers_[static_cast<size_t>(layer)].random_seed = seed->get<uint64_t>();
+      }
       const Json &item_calls = member(item, "calls");
       if (!item_calls.is_array()) fail(Code::corrupt_file, "\"calls\" must be a list");
       for (size_t k = 0; k < item_calls.size(); ++k) pending.push_back({layer, name, static_cast<int64_t>(k), &item_calls[k]});

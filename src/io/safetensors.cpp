@@ -61,7 +61,8 @@ template <class... A>
 }
 
 int64_t whole(const nlohmann::json &j, const std::string &name, const char *what) {
-  if (!j.is_number_integer() || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
+  if (!is_int64(j) || j.get<int64_t>() < 0)
+    corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
   return j.get<int64_t>();
 }
 

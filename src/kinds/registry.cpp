@@ -155,6 +155,7 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
+  if (version < 1) fail(Code::invalid_argument, "\"version\": expected at least 1, got ", version);
   if (version > e.version)
     fail(Code::version, category, ' ', e.name, " has version ", version, ", this library knows up to ", e.version);
   try {

@@ -90,6 +90,17 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   EXPECT_EQ(architecture([](json &a) { a["layers"][1]["attributes"]["units"] = 2000000000; }).code, DL4_CORRUPT_FILE);
   EXPECT_EQ(architecture([](json &a) { a["layers"].erase(1); }).code, DL4_CORRUPT_FILE);
   EXPECT_EQ(architecture([](json &a) { a["format"] = 2; }).code, DL4_VERSION);
+  for (int64_t below : {0, -1}) {
+    EXPECT_EQ(architecture([&](json &a) { a["format"] = below; }).code, DL4_CORRUPT_FILE);
+    EXPECT_EQ(architecture([&](json &a) { a["layers"][1]["version"] = below; }).code, DL4_CORRUPT_FILE);
+    auto old_kind = [&](json &a) { a["layers"][1]["attributes"]["kernel_initializer"]["version"] = below; };
+    EXPECT_EQ(architecture(old_kind).code, DL4_CORRUPT_FILE);
+  }
+  EXPECT_EQ(architecture([](json &a) { a["format"] = UINT64_MAX; }).code, DL4_CORRUPT_FILE);
+  auto wide = [](json &a) { a["layers"][0]["attributes"]["shape"][0] = UINT64_MAX; };
+  EXPECT_EQ(architecture(wide).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = -1; }).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = "7"; }).code, DL4_CORRUPT_FILE);
 }
 
 TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {

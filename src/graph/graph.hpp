@@ -94,9 +94,10 @@ class Graph {
   int32_t nodes() const { return static_cast<int32_t>(origins_.size()); }
   const Settings &settings() const { return settings_; }
 
-  // The architecture as JSON (the native file's form), with the given inputs and outputs; only the layers that these
-  // outputs need, or all when there are none.
-  Json to_json(const std::vector<Node> &in, const std::vector<Node> &out) const;
+  // The architecture as JSON (the native file's form), with the given inputs and outputs: all of it, or these calls and
+  // their layers.
+  Json to_json(const std::vector<Node> &in, const std::vector<Node> &out,
+               const std::vector<int32_t> *calls = nullptr) const;
   std::string summary() const;  // Keras's table
   std::string dot() const;      // a drawing for Graphviz
   // Adds the layers of such a JSON; its inputs and outputs become nodes of this graph.

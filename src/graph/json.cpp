@@ -1,5 +1,6 @@
 // The architecture as JSON and back: the form of the native file.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "graph/graph.hpp"
@@ -76,12 +77,11 @@ bool is_reference_list(const Json &j) {
 
 }  // namespace
 
-Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) const {
-  std::set<int32_t> kept;
-  if (out.empty())
-    for (size_t c = 0; c < calls_.size(); ++c) kept.insert(static_cast<int32_t>(c));
-  else
-    for (int32_t c : needed_calls(*this, in, out)) kept.insert(c);
+Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out,
+                    const std::vector<int32_t> *calls) const {
+  std::vector<int32_t> kept(calls_.size());
+  std::iota(kept.begin(), kept.end(), 0);
+  if (calls) kept = *calls;
 
   // Calls are numbered anew among those kept.
   std::vector<int32_t> number(calls_.size(), 0);
@@ -105,7 +105,7 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out) c
   Json layers = Json::array();
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer &l = layers_[i];
-    if (calls_of[i].empty() && !out.empty()) continue;
+    if (calls_of[i].empty() && calls) continue;
     Json j = Json::object();
     if (l.is_input) {
       j = {{"kind", "Input"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};

@@ -72,6 +72,11 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
   w.value = dl4::clone(value);
 }
 
+Json Model::to_json() const {
+  std::vector<int32_t> calls = needed_calls(*graph_, in_, out_);
+  return graph_->to_json(in_, out_, &calls);
+}
+
 std::shared_ptr<Model> Model::clone() const {
   return model_of(to_json(), graph_->settings(), [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
 }

@@ -28,7 +28,7 @@ class Model {
   // Gives a weight a copy of `value` as a new tensor: who holds the old one keeps it. Refuses with BUSY while in training.
   void set_weight(const std::string &name, const Tensor &value);
 
-  Json to_json() const { return graph_->to_json(in_, out_); }
+  Json to_json() const;
   std::string summary() const;  // Keras's table
   std::string dot() const;      // a drawing for Graphviz
   // A model of its own graph, with copies of the weights.

@@ -38,6 +38,23 @@ TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
   EXPECT_EQ(described(again, DL4_FORMAT_TEXT), described(g, DL4_FORMAT_TEXT));
 }
 
+TEST(Graphs, WhatWasAddedAfterAMergeIsDescribed) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_blob> before;
+  ok(dl4_graph_create(nullptr, g.out()));
+  ok(dl4_graph_merge_json(g, described(small_net(), DL4_FORMAT_JSON).c_str()));
+  dl4_layer uncalled = -1;
+  dl4_node more = input(g, "more", {-1, 2});
+  add(g, "Dense", "beside", R"({"units": 3})", more);
+  ok(dl4_graph_layer(g, "Dense", "uncalled", attrs(R"({"units": 3})"), &uncalled));
+  json j = json::parse(described(g, DL4_FORMAT_JSON));
+  EXPECT_EQ(j["layers"].size(), 6u) << j;
+  EXPECT_EQ(j["outputs"], json::array({json::array({"answer", 0, 0})}));
+  ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
+  EXPECT_EQ(json::parse(described(m, DL4_FORMAT_JSON))["layers"].size(), 3u);
+}
+
 // A chain of n layers of one unit, the first one last in the list when it is reversed.
 std::string chain(int n, bool reversed) {
   json layers = json::array(), last = {"x", 0, 0};

@@ -66,9 +66,7 @@ dl4_error *to_error(const char *function) noexcept {
     } catch (const std::length_error &) {
       return out_of_memory();
     } catch (const Error &e) {
-      bool about_argument = false;
-      for (const auto &fact : e.detail) about_argument |= fact.first == "argument";
-      return make_error(e.code, about_argument ? text(function, ": ", e.message) : e.message, e.detail, function);
+      return make_error(e.code, text(function, ": ", e.message), e.detail, function);
     } catch (const std::exception &e) {
       return make_error(Code::internal, text(function, ": ", e.what()), {}, function);
     } catch (...) {

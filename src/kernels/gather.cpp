@@ -39,7 +39,7 @@ auto with_ids(DType t, const void *ids, const F &f) {
 
 bool inside(int64_t id, int64_t rows, Report *report) {
   if (id >= 0 && id < rows) return true;
-  if (report) report->raise(Fault::index_out_of_range, id);
+  if (report) report->raise(Fault::index_out_of_range, id, rows);
   return false;
 }
 

@@ -19,11 +19,13 @@ enum class Fault : int32_t { none, index_out_of_range, not_finite, library };
 // The first fault of a run. Slices may report at once: the first one stays.
 struct Report {
   std::atomic<Fault> fault{Fault::none};
-  std::atomic<int64_t> value{0};
+  std::atomic<int64_t> value{0}, end{0};  // end: what an index must be below
 
-  void raise(Fault f, int64_t v) noexcept {
+  void raise(Fault f, int64_t v, int64_t below = 0) noexcept {
     Fault none = Fault::none;
-    if (fault.compare_exchange_strong(none, f, std::memory_order_relaxed)) value.store(v, std::memory_order_relaxed);
+    if (!fault.compare_exchange_strong(none, f, std::memory_order_relaxed)) return;
+    value.store(v, std::memory_order_relaxed);
+    end.store(below, std::memory_order_relaxed);
   }
 };
 

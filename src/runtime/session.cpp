@@ -344,7 +344,9 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
       int64_t value = frame.report.value.load(std::memory_order_relaxed);
       std::string who = steps[s].scope.empty() ? steps[s].kernel->name : "layer \"" + steps[s].scope + "\"";
       switch (fault) {
-        case kernels::Fault::index_out_of_range: fail(Code::invalid_argument, who, ": index ", value, " is out of range");
+        case kernels::Fault::index_out_of_range:
+          fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",
+               frame.report.end.load(std::memory_order_relaxed));
         case kernels::Fault::not_finite: fail(Code::numeric, who, " is NaN or infinite");
         default: fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
       }

@@ -42,7 +42,11 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
   if (o.targets().empty()) fail(Code::invalid_argument, "\"loss\": expected a loss for at least one output");
   if (auto weights = options.value("loss_weights", Json()); !weights.is_null()) {
     auto list = per_output(weights, "loss_weights", model);
-    for (size_t i = 0; i < list.size(); ++i) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
+    try {
+      for (size_t i = 0; i < list.size(); ++i) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
+    } catch (Error &error) {
+      throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
+    }
   }
   Json metrics = options.value("metrics", Json());
   if (metrics.is_null()) return o;

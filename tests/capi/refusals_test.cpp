@@ -139,7 +139,8 @@ const Case cases[] = {
     {"negative learning rate", DL4_INVALID_ARGUMENT, "\"learning_rate\"", [](Bench &b) { return b.train(R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": -1}}, "loss": "MeanSquaredError"})"); }},
     {"set what is read only", DL4_INVALID_ARGUMENT, "iterations", [](Bench &b) { return dl4_trainer_set(trainer(b.model), "iterations", 3); }},
     {"no such number", DL4_NOT_FOUND, "did you mean \"learning_rate\"", [](Bench &b) { double v; return dl4_trainer_get(trainer(b.model), "learn_rate", &v); }},
-    {"apply alone", DL4_INVALID_ARGUMENT, "accumulate", [](Bench &b) { return dl4_trainer_apply(trainer(b.model)); }},
+    {"loss weight that is no number", DL4_INVALID_ARGUMENT, "dl4_trainer_create: \"loss_weights\": expected a number, got \"much\"", [](Bench &b) { return b.train(R"({"optimizer": "SGD", "loss": "MeanSquaredError", "loss_weights": ["much"]})"); }},
+    {"apply alone", DL4_INVALID_ARGUMENT, "dl4_trainer_apply: apply without accumulate", [](Bench &b) { return dl4_trainer_apply(trainer(b.model)); }},
 
     // shapes and dtypes
     {"reserved dtype", DL4_UNSUPPORTED, "float16", [](Bench &b) { return b.make_tensor({1}, DL4_FLOAT16); }},
@@ -181,7 +182,7 @@ const Case cases[] = {
     {"run: wrong width", DL4_SHAPE_MISMATCH, "(?, 4)", [](Bench &b) { return b.run(tensor({2, 5})); }},
     {"run: wrong rank", DL4_SHAPE_MISMATCH, "(?, 4)", [](Bench &b) { return b.run(tensor({4})); }},
     {"run: wrong dtype", DL4_SHAPE_MISMATCH, "expected float32, got int32", [](Bench &b) { return b.run(tensor({2, 4}, {}, DL4_INT32)); }},
-    {"run: too many inputs", DL4_INVALID_ARGUMENT, "expected 1 inputs, got 2", [](Bench &b) { return b.run(b.x, 2); }},
+    {"run: too many inputs", DL4_INVALID_ARGUMENT, "dl4_session_run: expected 1 inputs, got 2", [](Bench &b) { return b.run(b.x, 2); }},
     {"run: too few inputs", DL4_INVALID_ARGUMENT, "expected 1 inputs, got 0", [](Bench &b) { return b.run(b.x, 0); }},
     {"run: too many outputs", DL4_INVALID_ARGUMENT, "expected 1 outputs, got 2", [](Bench &b) { return b.run(b.x, 1, 2); }},
     {"run: wrong output", DL4_SHAPE_MISMATCH, "(2, 3)",
@@ -191,8 +192,8 @@ const Case cases[] = {
     {"step: wrong target", DL4_SHAPE_MISMATCH, "target of output \"answer\"", [](Bench &b) { return b.step(b.x, tensor({2, 2})); }},
     {"step: wrong rows", DL4_SHAPE_MISMATCH, "2 rows", [](Bench &b) { return b.step(b.x, tensor({3, 3})); }},
     {"step: wrong width", DL4_SHAPE_MISMATCH, "4", [](Bench &b) { return b.step(tensor({2, 5}), b.y); }},
-    {"step: no rows", DL4_INVALID_ARGUMENT, "empty batch", [](Bench &b) { return b.step(tensor({0, 4}), tensor({0, 3})); }},
-    {"step: label out of range", DL4_INVALID_ARGUMENT, "index 3 is out of range",
+    {"step: no rows", DL4_INVALID_ARGUMENT, "dl4_trainer_step: an empty batch", [](Bench &b) { return b.step(tensor({0, 4}), tensor({0, 3})); }},
+    {"step: label out of range", DL4_INVALID_ARGUMENT, "index 3 is out of range, expected at least 0 and less than 3",
      [](Bench &b) {
        auto t = trainer(b.model, R"({"optimizer": "SGD", "loss": "SparseCategoricalCrossentropy"})");
        auto labels = tensor({2}, {}, DL4_INT32);
@@ -268,6 +269,8 @@ TEST_P(Refusals, HaveCodeAndMessage) {
   Refusal r = refusal(GetParam().call(bench));
   EXPECT_EQ(r.code, GetParam().code) << r.message;
   EXPECT_NE(r.message.find(GetParam().fragment), std::string::npos) << r.message << "\n  has no: " << GetParam().fragment;
+  const std::string function = nlohmann::json::parse(r.detail).at("function");
+  EXPECT_EQ(r.message.rfind(function + ": ", 0), 0u) << r.message;
   EXPECT_EQ(r.message.find('\n'), std::string::npos);
   EXPECT_EQ(r.message.find("did you mean") != std::string::npos, r.detail.find("did_you_mean") != std::string::npos)
       << r.detail;

@@ -425,7 +425,7 @@ DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
 
 /* ---- Graphs -----------------------------------------------------------------------------------------------------
  * The functional style of Keras: inputs, then layers called on symbolic values. Shapes are checked at the call, and the
- * error names the layer. A name may be NULL: Keras's automatic one ("dense", "dense_1", ...).
+ * error names the layer. A name may be NULL: Keras's automatic one ("input_layer", "dense", "dense_1", ...).
  * Nodes and layers are ids that are valid in their own graph only.
  * Threads: one at a time per graph. */
 

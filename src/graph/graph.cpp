@@ -134,7 +134,7 @@ Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &e
 Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
   if (dtype == DType::f64) fail(Code::unsupported, "an input of dtype float64; the graph computes in float32");
   Layer l;
-  l.name = unique_name(name, "Input");
+  l.name = unique_name(name, "InputLayer");
   l.is_input = true;
   l.input_shape = shape;
   l.input_dtype = dtype;

@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<int32_t>;  // of calls, in order
 
-std::string kind_of(const Layer &l) { return l.is_input ? "Input" : !l.kind ? "Constant" : l.kind->entry().name; }
+std::string kind_of(const Layer &l) { return l.is_input ? "InputLayer" : !l.kind ? "Constant" : l.kind->entry().name; }
 
 std::string grouped(int64_t n) {
   std::string s = std::to_string(n);

@@ -55,6 +55,19 @@ TEST(Graphs, WhatWasAddedAfterAMergeIsDescribed) {
   EXPECT_EQ(json::parse(described(m, DL4_FORMAT_JSON))["layers"].size(), 3u);
 }
 
+TEST(Graphs, AutomaticNamesAreThoseOfKeras) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node in[2] = {input(g, nullptr, {-1, 3}), input(g, nullptr, {-1, 3})}, sum = -1;
+  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &sum, 1));
+  add(g, "Dense", nullptr, R"({"units": 2})", add(g, "Dense", nullptr, R"({"units": 2})", sum));
+  std::string names;
+  const json j = json::parse(described(g, DL4_FORMAT_JSON));
+  for (const auto &layer : j["layers"]) names += layer["name"].get<std::string>() + " ";
+  EXPECT_EQ(names, "input_layer input_layer_1 add dense dense_1 ");
+  EXPECT_NE(described(g, DL4_FORMAT_TEXT).find("input_layer_1 (InputLayer)"), std::string::npos);
+}
+
 // A chain of n layers of one unit, the first one last in the list when it is reversed.
 std::string chain(int n, bool reversed) {
   json layers = json::array(), last = {"x", 0, 0};

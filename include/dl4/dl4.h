@@ -341,7 +341,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key,
 /* Sets a list of n strings. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n);
 
-/* Sets a tensor.
+/* Sets a tensor. No kind and no call of 1.0 takes one.
  * Keeps: v (a reference). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v);
 
@@ -352,7 +352,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key
 /* Sets n symbolic values: a call argument such as mask or initial_state. -1 in a list stands for none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
 
-/* Sets a model: the inner model or cell of a layer.
+/* Sets a model. No kind and no call of 1.0 takes one.
  * Keeps: v (a reference). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v);
 

@@ -578,7 +578,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  *   seed            int   of the orders; default 0
  *   drop_remainder  bool  leave a short last batch out; default false
  * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
- * Keeps: x, y, w (references to the tensors, not the arrays).
+ * Keeps: x, y, w (references to the tensors, not the arrays; of one that is not dense row-major a copy, made here).
  * Errors: DL4_SHAPE_MISMATCH. */
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx,
                                                         dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,

@@ -11,7 +11,7 @@ namespace {
 constexpr int file_version = 1;
 
 std::map<std::string, std::string> heading(const char *kind) {
-  return {{"format", kind}, {"format_version", std::to_string(file_version)}, {"library", "dl4 1.0.0"}};
+  return {{"format", kind}, {"format_version", std::to_string(file_version)}, {"library", "dl4 " DL4_PROJECT_VERSION}};
 }
 
 void check_heading(const Archive &a, const std::string &kind) {

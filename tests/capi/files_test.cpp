@@ -103,6 +103,15 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = "7"; }).code, DL4_CORRUPT_FILE);
 }
 
+TEST_F(Files, TheVersionOfProjectHeaderLibraryAndFilesIsOne) {
+  EXPECT_STREQ(dl4_version_string(), DL4_PROJECT_VERSION);
+  int32_t number = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
+  EXPECT_EQ(dl4_version(), number);
+  std::string library;
+  with_header(saved(small_net()), [&](json &h) { library = h["__metadata__"]["library"]; });
+  EXPECT_EQ(library, "dl4 " DL4_PROJECT_VERSION);
+}
+
 TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
   std::string bytes = saved(small_net());
   bytes.back() = static_cast<char>(bytes.back() ^ 1);

@@ -66,10 +66,10 @@
  *
  *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
  *      other file and no connection, and starts nothing.
- *  S2  Limits: header of a file 100 MB, nesting 64, names 1,024 bytes, 100,000 layers, 1,000,000 tensors, rank 8,
- *      a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, what a trainer keeps and the working
- *      memory of a run: each within the context's memory_limit, checked before it is allocated. (Packed copies that
- *      kernels make of weights are not counted.)
+ *  S2  Limits: header of a file 100 MB, nesting 64, 10,000 members of a JSON object, names 1,024 bytes, 100,000 layers,
+ *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, what a
+ *      trainer keeps and the working memory of a run: each within the context's memory_limit, checked before it is
+ *      allocated. (Packed copies that kernels make of weights are not counted.)
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside

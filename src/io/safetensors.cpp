@@ -2,6 +2,7 @@
 #include "io/safetensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cfenv>
 #include <cstring>
@@ -17,6 +18,7 @@ constexpr uint64_t max_header = 100'000'000;
 constexpr size_t max_tensors = 1'000'000;
 constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight's, and a checkpoint's word before them
 constexpr int max_nesting = 64;
+constexpr int64_t max_members = 10'000;  // Json searches an object from its front: a large one would take for ever
 
 constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"}, {DType::i32, "I32"},
                                                      {DType::i64, "I64"}, {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
@@ -67,8 +69,9 @@ int64_t whole(const nlohmann::json &j, const std::string &name, const char *what
 }
 
 template <class J>
-J parse(std::string_view text, Code code, const char *what) {
+J parse(std::string_view text, Code code, const char *what, int64_t most) {
   int depth = 0;
+  std::array<int64_t, max_nesting + 1> members{};  // so far, of what is open at each depth
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -79,8 +82,11 @@ J parse(std::string_view text, Code code, const char *what) {
       in_string = true;
     } else if (c == '{' || c == '[') {
       if (++depth > max_nesting) fail(code, what, ": nested deeper than ", max_nesting);
+      members[static_cast<size_t>(depth)] = 0;
     } else if (c == '}' || c == ']') {
-      --depth;
+      if (--depth < 0) break;  // no JSON: the parser says where
+    } else if (c == ':') {
+      if (++members[static_cast<size_t>(depth)] > most) fail(code, what, ": an object of more than ", most, " members");
     }
   }
   try {
@@ -98,7 +104,9 @@ using Members = nlohmann::json;
 
 }  // namespace
 
-Json parse_object(std::string_view text, Code code, const char *what) { return parse<Json>(text, code, what); }
+Json parse_object(std::string_view text, Code code, const char *what) { 
+  return parse<Json>(text, code, what, max_members);
+}
 
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
@@ -150,7 +158,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   if (size > max_header) corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
   if (size > bytes.size() - 8) corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + 8, static_cast<size_t>(size));
-  auto header = parse<Members>(text, Code::corrupt_file, "the header");
+  auto header = parse<Members>(text, Code::corrupt_file, "the header", INT64_MAX);
   std::span<const std::byte> data = bytes.subspan(8 + static_cast<size_t>(size));
   if (header.size() > max_tensors) corrupt("the header names ", header.size(), " tensors, the limit is ", max_tensors);
 
@@ -209,7 +217,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
 
   auto sums = a.metadata.find("checksums");
   if (!verify || sums == a.metadata.end()) return a;
-  auto j = parse<Members>(sums->second, Code::corrupt_file, "\"checksums\"");
+  auto j = parse<Members>(sums->second, Code::corrupt_file, "\"checksums\"", INT64_MAX);
   for (const auto &[name, t] : a.tensors)
     if (!j.contains(name) || j[name] != checksum(t.data.get(), static_cast<size_t>(t.bytes()))) corrupt("tensor \"", name, "\": the checksum does not fit its data");
   return a;

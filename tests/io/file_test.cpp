@@ -130,6 +130,31 @@ TEST(Safetensors, WhatWouldNotBeReadIsNotWritten) {
   refused(a, "the limit is 100000000");
 }
 
+TEST(Json, AnObjectHasAtMostTenThousandMembers) {
+  auto object = [](int n) {
+    std::string s = "{\"list\": [{\"a:\": {}}], \"inner\": {";
+    for (int i = 0; i < n; ++i) s += (i ? ", \"" : "\"") + std::to_string(i) + "\": {\"x\": 1}";
+    return s + "}}";
+  };
+  EXPECT_EQ(parse_object(object(10'000), Code::corrupt_file, "it")["inner"].size(), 10'000u);
+  for (int n : {10'001, 3'000'000}) {
+    try {
+      parse_object(object(n), Code::corrupt_file, "it");
+      ADD_FAILURE() << n;
+    } catch (const Error &error) {
+      EXPECT_NE(error.message.find("more than 10000 members"), std::string::npos) << error.message;
+    }
+  }
+  for (const char *bad : {"}}}", "]", ":", "{]:", ":::{"})
+    EXPECT_THROW(parse_object(bad, Code::corrupt_file, "it"), Error) << bad;
+}
+
+TEST(Safetensors, ManyTensorsTakeNoLongerEach) {
+  Archive a;
+  for (int i = 0; i < 200'000; ++i) a.tensors.emplace_back(text("layer", i), make_zeros(DType::f32, {0}));
+  EXPECT_EQ(read(write_archive(a)).tensors.size(), 200'000u);
+}
+
 std::string with_header(const std::string &header, size_t data) {
   uint64_t n = header.size();
   std::string s(8, '\0');

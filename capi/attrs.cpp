@@ -56,7 +56,8 @@ Json plain(const dl4_attrs *attrs, const char *argument) {
   if (!a) return Json::object();
   Gate::Reading reading(a->gate, "bag");
   auto refuse = [](const std::string &key, const char *what) {
-    throw Error(Code::invalid_argument, text('"', key, "\": got a ", what, ", which is not taken here")).with("attribute", key);
+    throw Error(Code::invalid_argument, text('"', key, "\": got a ", what, ", which is not taken here"))
+        .with("attribute", key);
   };
   if (!a->tensors.empty()) refuse(a->tensors.begin()->first, "tensor");
   if (!a->nodes.empty()) refuse(a->nodes.begin()->first, "symbolic value");
@@ -70,9 +71,12 @@ graph::Arguments call_arguments(const dl4_attrs *attrs) {
   if (!a) return arguments;
   Gate::Reading reading(a->gate, "bag");
   for (const auto &[key, tensor] : a->tensors)
-    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a tensor")).with("attribute", key);
+    throw Error(Code::invalid_argument,
+                text('"', key, "\": a call argument is a symbolic value or plain, got a tensor"))
+        .with("attribute", key);
   for (const auto &[key, model] : a->models)
-    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a model")).with("attribute", key);
+    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a model"))
+        .with("attribute", key);
   arguments.plain = a->json;
   arguments.nodes = a->nodes;
   return arguments;
@@ -82,7 +86,8 @@ std::string describe(const dl4_attrs &a, int32_t format) {
   if (format != DL4_FORMAT_JSON && format != DL4_FORMAT_TEXT) refuse_format(Tag::attrs, format);
   Gate::Reading reading(a.gate, "bag");
   Json j = a.json;
-  for (const auto &[key, t] : a.tensors) j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
+  for (const auto &[key, t] : a.tensors)
+    j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
   for (const auto &[key, n] : a.nodes) j[key] = {{"nodes", n}};
   for (const auto &[key, m] : a.models) j[key] = {{"model", m->core->to_json()}};
   return format == DL4_FORMAT_JSON ? dump(j) : j.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -73,7 +73,9 @@ T &needed(T *out, const char *argument) {
 
 // A UTF-8 text; refuses NULL and what is not UTF-8.
 std::string string(const char *s, const char *argument);
-inline std::string string_or_empty(const char *s, const char *argument) { return s ? string(s, argument) : std::string(); }
+inline std::string string_or_empty(const char *s, const char *argument) {
+  return s ? string(s, argument) : std::string();
+}
 
 // An array of `n`; may be NULL when n is 0.
 template <class T>

@@ -15,6 +15,4 @@ void dl4_cancel_trigger(dl4_cancel *c) {
   if (cast(c)) c->triggered.store(1, std::memory_order_relaxed);
 }
 
-int32_t dl4_cancel_triggered(const dl4_cancel *c) {
-  return cast(c) ? c->triggered.load(std::memory_order_relaxed) : 0;
-}
+int32_t dl4_cancel_triggered(const dl4_cancel *c) { return cast(c) ? c->triggered.load(std::memory_order_relaxed) : 0; }

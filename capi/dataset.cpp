@@ -8,7 +8,8 @@ namespace {
 struct CallbackOptions {
   std::optional<int64_t> steps;
   static auto fields() {
-    return std::tuple{kinds::field("steps", &CallbackOptions::steps).otherwise(nullptr).at_least(0).doc("batches of an epoch")};
+    return std::tuple{
+        kinds::field("steps", &CallbackOptions::steps).otherwise(nullptr).at_least(0).doc("batches of an epoch")};
   }
 };
 
@@ -36,7 +37,8 @@ int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
       if (cast(t)) d.held.push_back(Ref<dl4_tensor>::adopt(t));
     }
   if (answer != 0) return answer;
-  auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name, bool optional) {
+  auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name,
+                  bool optional) {
     views.clear();
     for (dl4_tensor *t : list)
       if (t) views.push_back(t->view());
@@ -90,7 +92,8 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     kinds::read_fields(o, plain(options, "options"));
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
     dl4_dataset *self = data.get();  // it owns the core
-    data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); }, o.steps);
+    data->core =
+        train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); }, o.steps);
     data->user = user;
     data->give_back = release;
     to = data.detach();

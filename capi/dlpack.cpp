@@ -27,13 +27,14 @@ struct Imported {
 template <class M>
 dl4_tensor *import_any(M *m) {
   const Array &a = m->array;
-  if (a.device.type != cpu) fail(dl4::Code::unsupported, "a DLPack tensor on device type ", a.device.type, "; only 1, the CPU, is supported");
+  if (a.device.type != cpu)
+    fail(dl4::Code::unsupported, "a DLPack tensor on device type ", a.device.type, "; only 1, the CPU, is supported");
   const Code *found = nullptr;
   for (const Code &c : codes)
     if (a.dtype.lanes == 1 && c.code == a.dtype.code && c.bits == a.dtype.bits) found = &c;
   if (!found)
-    fail(dl4::Code::unsupported, "a DLPack tensor of type code ", static_cast<int>(a.dtype.code), ", ", static_cast<int>(a.dtype.bits),
-         " bits, ", static_cast<int>(a.dtype.lanes), " lanes");
+    fail(dl4::Code::unsupported, "a DLPack tensor of type code ", static_cast<int>(a.dtype.code), ", ",
+         static_cast<int>(a.dtype.bits), " bits, ", static_cast<int>(a.dtype.lanes), " lanes");
   Shape shape = shape_of(a.ndim, a.shape, "shape");
   if (!shape.known()) refuse_argument("managed", text("expected dims of at least 0, got ", shape));
   if (!a.data && shape.elements()) refuse_argument("managed", "its data is NULL");
@@ -49,7 +50,8 @@ dl4_tensor *import_any(M *m) {
 dl4_tensor *import(Managed *m) { return import_any(m); }
 
 dl4_tensor *import(ManagedVersioned *m) {
-  if (m->major != 1) fail(dl4::Code::unsupported, "a DLPack tensor of version ", m->major, '.', m->minor, "; 1 is supported");
+  if (m->major != 1)
+    fail(dl4::Code::unsupported, "a DLPack tensor of version ", m->major, '.', m->minor, "; 1 is supported");
   dl4_tensor *t = import_any(m);
   t->read_only = m->flags & read_only;
   return t;

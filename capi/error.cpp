@@ -41,18 +41,30 @@ dl4_error *make_error(Code code, std::string message, const std::vector<std::pai
 
 const char *name_of(Tag tag) {
   switch (tag) {
-    case Tag::error: return "dl4_error";
-    case Tag::blob: return "dl4_blob";
-    case Tag::context: return "dl4_context";
-    case Tag::attrs: return "dl4_attrs";
-    case Tag::tensor: return "dl4_tensor";
-    case Tag::graph: return "dl4_graph";
-    case Tag::model: return "dl4_model";
-    case Tag::session: return "dl4_session";
-    case Tag::dataset: return "dl4_dataset";
-    case Tag::trainer: return "dl4_trainer";
-    case Tag::cancel: return "dl4_cancel";
-    case Tag::freed: break;
+    case Tag::error:
+      return "dl4_error";
+    case Tag::blob:
+      return "dl4_blob";
+    case Tag::context:
+      return "dl4_context";
+    case Tag::attrs:
+      return "dl4_attrs";
+    case Tag::tensor:
+      return "dl4_tensor";
+    case Tag::graph:
+      return "dl4_graph";
+    case Tag::model:
+      return "dl4_model";
+    case Tag::session:
+      return "dl4_session";
+    case Tag::dataset:
+      return "dl4_dataset";
+    case Tag::trainer:
+      return "dl4_trainer";
+    case Tag::cancel:
+      return "dl4_cancel";
+    case Tag::freed:
+      break;
   }
   return "no live object";
 }
@@ -84,7 +96,8 @@ void refuse_argument(const char *argument, const std::string &why) {
 void refuse_handle(const char *argument, Tag expected, const void *got) {
   const Object *o = object_of(got);
   std::string what = !got ? "NULL" : o ? name_of(o->tag()) : "no live object";
-  throw Error(Code::invalid_argument, text('"', argument, "\": expected a ", name_of(expected), ", got ", o ? "a " : "", what))
+  throw Error(Code::invalid_argument,
+              text('"', argument, "\": expected a ", name_of(expected), ", got ", o ? "a " : "", what))
       .with("argument", argument)
       .with("expected", name_of(expected))
       .with("got", what);

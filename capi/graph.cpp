@@ -19,9 +19,7 @@ dl4_error *none_if(dl4_error *failed, dl4_node *out, int64_t n) noexcept {
   return failed;
 }
 
-void give(const std::vector<graph::Node> &from, dl4_node *out, int64_t n) {
-  std::copy_n(from.begin(), n, out);
-}
+void give(const std::vector<graph::Node> &from, dl4_node *out, int64_t n) { std::copy_n(from.begin(), n, out); }
 
 }  // namespace
 
@@ -46,7 +44,8 @@ dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out) {
   });
 }
 
-dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims, dl4_node *out) {
+dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
+                           dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
@@ -79,25 +78,30 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
 
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
-  return none_if(guard(__func__, [&] {
-    dl4_graph &graph = object(g, "g");
-    auto from = nodes(in, n_in, "in");
-    auto to = array(out, n_out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    give(graph.core.call(layer, call_arguments(call), from, to.size()), out, n_out);
-  }), out, n_out);
+  return none_if(guard(__func__,
+                       [&] {
+                         dl4_graph &graph = object(g, "g");
+                         auto from = nodes(in, n_in, "in");
+                         auto to = array(out, n_out, "out");
+                         Gate::Alone alone(graph.gate, "graph");
+                         give(graph.core.call(layer, call_arguments(call), from, to.size()), out, n_out);
+                       }),
+                 out, n_out);
 }
 
 dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
                          const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
-  return none_if(guard(__func__, [&] {
-    dl4_graph &graph = object(g, "g");
-    auto from = nodes(in, n_in, "in");
-    auto to = array(out, n_out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    give(graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from, to.size()),
-         out, n_out);
-  }), out, n_out);
+  return none_if(guard(__func__,
+                       [&] {
+                         dl4_graph &graph = object(g, "g");
+                         auto from = nodes(in, n_in, "in");
+                         auto to = array(out, n_out, "out");
+                         Gate::Alone alone(graph.gate, "graph");
+                         give(graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"),
+                                             call_arguments(call), from, to.size()),
+                              out, n_out);
+                       }),
+                 out, n_out);
 }
 
 dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {

@@ -37,19 +37,28 @@ std::string describe_any(const void *object, int32_t format) {
   const Object *o = object_of(object);
   if (!o) refuse_argument("object", object ? "expected an object, got no live one" : "expected an object, got NULL");
   switch (o->tag()) {
-    case Tag::attrs: return describe(as<dl4_attrs>(object), format);
-    case Tag::context: return describe(as<dl4_context>(object), format);
-    case Tag::tensor: return describe(as<dl4_tensor>(object), format);
-    case Tag::graph: return describe(as<dl4_graph>(object), format);
-    case Tag::model: return describe(as<dl4_model>(object), format);
-    case Tag::session: return describe(as<dl4_session>(object), format);
-    case Tag::dataset: return describe(as<dl4_dataset>(object), format);
-    case Tag::trainer: return describe(as<dl4_trainer>(object), format);
+    case Tag::attrs:
+      return describe(as<dl4_attrs>(object), format);
+    case Tag::context:
+      return describe(as<dl4_context>(object), format);
+    case Tag::tensor:
+      return describe(as<dl4_tensor>(object), format);
+    case Tag::graph:
+      return describe(as<dl4_graph>(object), format);
+    case Tag::model:
+      return describe(as<dl4_model>(object), format);
+    case Tag::session:
+      return describe(as<dl4_session>(object), format);
+    case Tag::dataset:
+      return describe(as<dl4_dataset>(object), format);
+    case Tag::trainer:
+      return describe(as<dl4_trainer>(object), format);
     case Tag::error: {
       const auto &e = as<dl4_error>(object);
       if (format == DL4_FORMAT_TEXT) return e.message;
       if (format == DL4_FORMAT_JSON)
-        return dump({{"code", static_cast<int32_t>(e.code)}, {"message", e.message}, {"detail", Json::parse(e.detail)}});
+        return dump(
+            {{"code", static_cast<int32_t>(e.code)}, {"message", e.message}, {"detail", Json::parse(e.detail)}});
       break;
     }
     case Tag::blob: {
@@ -64,7 +73,8 @@ std::string describe_any(const void *object, int32_t format) {
       if (format == DL4_FORMAT_TEXT) return on ? "triggered" : "not triggered";
       break;
     }
-    case Tag::freed: break;
+    case Tag::freed:
+      break;
   }
   refuse_format(o->tag(), format);
 }
@@ -81,13 +91,14 @@ dl4_error *dl4_build_info(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(dump({{"version", version_text()},
-                         {"compiler", __VERSION__},
-                         {"onednn", kernels::onednn_version()},
-                         {"openblas", kernels::blas::description()},
-                         {"passes", plan::pass_names()},
-                         {"kernels", ops::kernel_names()},
-                         {"cpu", {{"name", cpu::name()}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
+    to = make_blob(
+        dump({{"version", version_text()},
+              {"compiler", __VERSION__},
+              {"onednn", kernels::onednn_version()},
+              {"openblas", kernels::blas::description()},
+              {"passes", plan::pass_names()},
+              {"kernels", ops::kernel_names()},
+              {"cpu", {{"name", cpu::name()}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
   });
 }
 
@@ -116,9 +127,8 @@ dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **
 }
 
 int64_t dl4_registry_count(const char *category) {
-  return guard_or<int64_t>(0, [&] {
-    return static_cast<int64_t>(category ? kinds::entries(category).size() : kinds::categories().size());
-  });
+  return guard_or<int64_t>(
+      0, [&] { return static_cast<int64_t>(category ? kinds::entries(category).size() : kinds::categories().size()); });
 }
 
 const char *dl4_registry_name(const char *category, int64_t i) {

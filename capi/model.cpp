@@ -10,7 +10,8 @@ namespace {
 struct LoadOptions {
   bool verify;
   static auto fields() {
-    return std::tuple{kinds::field("verify", &LoadOptions::verify).otherwise(true).doc("check sums and sizes of every tensor")};
+    return std::tuple{
+        kinds::field("verify", &LoadOptions::verify).otherwise(true).doc("check sums and sizes of every tensor")};
   }
 };
 
@@ -51,7 +52,8 @@ std::string describe(dl4_model &m, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_model::dl4_model(std::shared_ptr<runtime::Context> context, std::shared_ptr<graph::Model> core, std::shared_ptr<Gate> weights)
+dl4_model::dl4_model(std::shared_ptr<runtime::Context> context, std::shared_ptr<graph::Model> core,
+                     std::shared_ptr<Gate> weights)
     : Object(type), context(std::move(context)), core(std::move(core)), weights(std::move(weights)) {
   for (size_t i = 0; i < this->core->inputs().size(); ++i) input_names.push_back(this->core->input_name(i));
   for (size_t i = 0; i < this->core->outputs().size(); ++i) output_names.push_back(this->core->output_name(i));
@@ -67,7 +69,8 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *opt
   });
 }
 
-dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes, const dl4_attrs *options, dl4_model **out) {
+dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes, const dl4_attrs *options,
+                                 dl4_model **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
@@ -115,14 +118,17 @@ const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int64_t i) 
   return list && i >= 0 && i < static_cast<int64_t>(list->size()) ? (*list)[static_cast<size_t>(i)].c_str() : nullptr;
 }
 
-dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims, int32_t cap,
+                              int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     needed(rank, "rank");
-    if (direction != DL4_INPUTS && direction != DL4_OUTPUTS) refuse_argument("direction", text("expected 0 or 1, got ", direction));
+    if (direction != DL4_INPUTS && direction != DL4_OUTPUTS)
+      refuse_argument("direction", text("expected 0 or 1, got ", direction));
     const auto &list = direction == DL4_INPUTS ? model.core->inputs() : model.core->outputs();
-    if (i < 0 || i >= static_cast<int64_t>(list.size())) refuse_argument("i", text("expected less than ", list.size(), ", got ", i));
+    if (i < 0 || i >= static_cast<int64_t>(list.size()))
+      refuse_argument("i", text("expected less than ", list.size(), ", got ", i));
     give_shape(model.core->graph().shape(list[static_cast<size_t>(i)]), dims, cap, rank);
   });
 }

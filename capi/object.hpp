@@ -157,7 +157,8 @@ class Gate {
 
  private:
   [[noreturn]] static void refuse(const char *what, bool callback) {
-    fail(Code::busy, "the ", what, callback ? " is in use by the caller of this callback" : " is in use by another thread");
+    fail(Code::busy, "the ", what,
+         callback ? " is in use by the caller of this callback" : " is in use by another thread");
   }
   Mutex mutex_;
   std::thread::id owner_;

@@ -45,7 +45,8 @@ struct dl4_cancel final : dl4::capi::Object {
 
 struct dl4_context final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::context;
-  explicit dl4_context(const dl4::Json &options) : Object(type), core(std::make_shared<dl4::runtime::Context>(options)) {}
+  explicit dl4_context(const dl4::Json &options)
+      : Object(type), core(std::make_shared<dl4::runtime::Context>(options)) {}
   const std::shared_ptr<dl4::runtime::Context> core;
 };
 
@@ -118,9 +119,9 @@ struct dl4_dataset final : dl4::capi::Object {
   }
   dl4::capi::Gate gate;
   std::unique_ptr<dl4::train::Dataset> core;
-  size_t nx = 0, ny = 0;                                // how many tensors the batch callback is asked for
-  bool labels = true;                                   // are targets and weights looked at?
-  std::vector<dl4::capi::Ref<dl4_tensor>> held;         // the callback's, until the next batch
+  size_t nx = 0, ny = 0;                         // how many tensors the batch callback is asked for
+  bool labels = true;                            // are targets and weights looked at?
+  std::vector<dl4::capi::Ref<dl4_tensor>> held;  // the callback's, until the next batch
   dl4_release_fn give_back = nullptr;
   void *user = nullptr;
 };

@@ -18,7 +18,8 @@ struct SessionOptions {
 
 // The tensors to write to: the caller's, and new ones where a slot is NULL.
 struct Outputs {
-  explicit Outputs(std::pmr::memory_resource *memory = std::pmr::get_default_resource()) : made(memory), views(memory) {}
+  explicit Outputs(std::pmr::memory_resource *memory = std::pmr::get_default_resource())
+      : made(memory), views(memory) {}
   std::pmr::vector<Ref<dl4_tensor>> made;  // by slot, null where the caller brought one
   std::pmr::vector<runtime::View> views;
 
@@ -53,7 +54,10 @@ std::string describe(dl4_session &s, int32_t format) {
     return list;
   };
   const auto &p = s.core->program();
-  return dump({{"inputs", side(p.inputs)}, {"outputs", side(p.outputs)}, {"steps", p.steps.size()}, {"cached_bytes", s.core->cached_bytes()}});
+  return dump({{"inputs", side(p.inputs)},
+               {"outputs", side(p.outputs)},
+               {"steps", p.steps.size()},
+               {"cached_bytes", s.core->cached_bytes()}});
 }
 
 }  // namespace dl4::capi
@@ -104,7 +108,8 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
     LogDelivery delivery(session.context->log);
     session.core->check(from);
     if (to.views.size() != session.core->program().outputs.size())
-      fail(Code::invalid_argument, "expected ", session.core->program().outputs.size(), " outputs, got ", to.views.size());
+      fail(Code::invalid_argument, "expected ", session.core->program().outputs.size(), " outputs, got ",
+           to.views.size());
     if (make) {
       std::vector<Shape> shapes;
       for (const runtime::View &v : from) shapes.push_back(v.shape);

@@ -52,7 +52,8 @@ void need_version(int32_t versioned) {
 }
 
 void need_bytes(const dl4_tensor &t, int64_t bytes) {
-  if (bytes != t.bytes()) fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
+  if (bytes != t.bytes())
+    fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
 }
 
 }  // namespace
@@ -63,8 +64,10 @@ using namespace dl4::capi;
 
 dl4_tensor::dl4_tensor(DType dtype, const Shape &shape, const int64_t *given, Bytes data)
     : Object(type), dtype(dtype), shape(shape), data(std::move(data)) {
-  if (given) std::copy_n(given, shape.rank(), strides.begin());
-  else dense_strides(shape, strides.data());
+  if (given)
+    std::copy_n(given, shape.rank(), strides.begin());
+  else
+    dense_strides(shape, strides.data());
   dense = is_dense(shape, strides.data());
 }
 
@@ -79,8 +82,10 @@ Tensor dl4_tensor::as_dense() const {
 
 void dl4_tensor::assign(const Tensor &t) const {
   int64_t n = t.bytes();
-  if (!dense) scatter_strided(data.get(), t.data.get(), shape, strides.data(), size_of(dtype));
-  else if (n) std::memcpy(data.get(), t.data.get(), static_cast<size_t>(n));
+  if (!dense)
+    scatter_strided(data.get(), t.data.get(), shape, strides.data(), size_of(dtype));
+  else if (n)
+    std::memcpy(data.get(), t.data.get(), static_cast<size_t>(n));
 }
 
 dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, dl4_tensor **out) {
@@ -137,8 +142,10 @@ dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out) {
     need_version(versioned);
     if (!versioned && tensor.read_only)
       fail(Code::unsupported, "\"t\" is read-only: only versioned = 1 can say so, got 0");
-    if (versioned) to = dlpack::share<dlpack::ManagedVersioned>(tensor);
-    else to = dlpack::share<dlpack::Managed>(tensor);
+    if (versioned)
+      to = dlpack::share<dlpack::ManagedVersioned>(tensor);
+    else
+      to = dlpack::share<dlpack::Managed>(tensor);
   });
 }
 
@@ -158,8 +165,11 @@ dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes) {
     if (to.read_only) refuse_argument("t", "the tensor is read-only");
     if (!bytes) return;
     if (!src) refuse_argument("src", "expected memory, got NULL");
-    if (to.dense) std::memmove(to.data.get(), src, static_cast<size_t>(bytes));
-    else scatter_strided(to.data.get(), static_cast<const std::byte *>(src), to.shape, to.strides.data(), size_of(to.dtype));
+    if (to.dense)
+      std::memmove(to.data.get(), src, static_cast<size_t>(bytes));
+    else
+      scatter_strided(to.data.get(), static_cast<const std::byte *>(src), to.shape, to.strides.data(),
+                      size_of(to.dtype));
   });
 }
 
@@ -169,8 +179,11 @@ dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes) {
     need_bytes(from, bytes);
     if (!bytes) return;
     if (!dst) refuse_argument("dst", "expected memory, got NULL");
-    if (from.dense) std::memmove(dst, from.data.get(), static_cast<size_t>(bytes));
-    else gather_strided(static_cast<std::byte *>(dst), from.data.get(), from.shape, from.strides.data(), size_of(from.dtype));
+    if (from.dense)
+      std::memmove(dst, from.data.get(), static_cast<size_t>(bytes));
+    else
+      gather_strided(static_cast<std::byte *>(dst), from.data.get(), from.shape, from.strides.data(),
+                     size_of(from.dtype));
   });
 }
 
@@ -183,7 +196,8 @@ const int64_t *dl4_tensor_dims(const dl4_tensor *t) { return cast(t) ? t->shape.
 const int64_t *dl4_tensor_strides(const dl4_tensor *t) { return cast(t) ? t->strides.data() : nullptr; }
 
 void *dl4_tensor_data(const dl4_tensor *t) {
-  return guard_or<void *>(nullptr, [&]() -> void * { return cast(t) && t->shape.elements() ? t->data.get() : nullptr; });
+  return guard_or<void *>(nullptr,
+                          [&]() -> void * { return cast(t) && t->shape.elements() ? t->data.get() : nullptr; });
 }
 
 int64_t dl4_tensor_bytes(const dl4_tensor *t) {

@@ -14,7 +14,10 @@ namespace {
 class Working {
  public:
   explicit Working(dl4_trainer &t)
-      : trainer_(&t), delivery_(t.model->context->log), alone_(t.gate, "trainer"), weights_(*t.model->weights, "model") {}
+      : trainer_(&t),
+        delivery_(t.model->context->log),
+        alone_(t.gate, "trainer"),
+        weights_(*t.model->weights, "model") {}
 
  private:
   Ref<dl4_trainer> trainer_;
@@ -136,16 +139,18 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         trainer.model->context->log.deliver();
-        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size())) != 0;
+        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(),
+                  static_cast<int64_t>(metrics.size())) != 0;
       };
     }
-    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
-                           flag(keep));
+    Json told =
+        train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress, flag(keep));
     if (history) *history = make_blob(dump(told));
   });
 }
 
-dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics, int64_t cap, int64_t *n) {
+dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics, int64_t cap,
+                                int64_t *n) {
   clear(n);
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");

@@ -22,15 +22,16 @@ class Crew {
 
   // Runs slice(user, i) once for each i in [0, slices * phases), those of a phase (i / slices) after all of the phase
   // before, and returns when all are done. The caller claims slices until none is left, so it waits only for those that
-  // a helper is in the middle of. Any number of threads may call at once, and a slice may call run() itself. In a forked
-  // child the caller runs them all. The caller's float mode is the caller's affair.
+  // a helper is in the middle of. Any number of threads may call at once, and a slice may call run() itself. In a
+  // forked child the caller runs them all. The caller's float mode is the caller's affair.
   void run(int64_t slices, Slice slice, void *user, int64_t phases = 1) noexcept;
 
   // The same for a callable.
   template <class F>
   void run(int64_t slices, F &f, int64_t phases = 1) noexcept {
     static_assert(noexcept(f(int64_t{})), "a slice must be noexcept");
-    run(slices, [](void *user, int64_t i) noexcept { (*static_cast<F *>(user))(i); }, &f, phases);
+    run(
+        slices, [](void *user, int64_t i) noexcept { (*static_cast<F *>(user))(i); }, &f, phases);
   }
 
  private:

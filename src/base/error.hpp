@@ -60,8 +60,10 @@ inline void append(std::string &s, const char *v) { s += v; }
 inline void append(std::string &s, char v) { s += v; }
 template <class T>
 void append(std::string &s, const T &v) {
-  if constexpr (requires { to_string(v); }) s += to_string(v);
-  else s += std::to_string(v);
+  if constexpr (requires { to_string(v); })
+    s += to_string(v);
+  else
+    s += std::to_string(v);
 }
 }  // namespace detail
 

@@ -12,4 +12,4 @@ template <class J>
 bool is_int64(const J &j) {
   return j.is_number_integer() && !(j.is_number_unsigned() && j.template get<uint64_t>() > INT64_MAX);
 }
-}
+}  // namespace dl4

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t most_kept = 1000;  // a program without a logger's ear must not grow
 
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
-                                                spdlog::level::warn, spdlog::level::err, spdlog::level::off};
+                                                spdlog::level::warn,  spdlog::level::err,   spdlog::level::off};
 
 class Sink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
@@ -30,7 +30,8 @@ class Sink final : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   void sink_it_(const spdlog::details::log_msg &m) override {
-    if (kept_.size() < most_kept) kept_.emplace_back(static_cast<int>(m.level), std::string(m.payload.data(), m.payload.size()));
+    if (kept_.size() < most_kept)
+      kept_.emplace_back(static_cast<int>(m.level), std::string(m.payload.data(), m.payload.size()));
   }
   void flush_() override {}
   std::vector<std::pair<int, std::string>> kept_;
@@ -83,7 +84,10 @@ Log::Log() : queue_(std::make_shared<Queue>()) {
 Log::~Log() = default;
 
 void Log::set(int32_t min_level, Deliver deliver, void *user) {
-  int level = !deliver ? 1 + error : min_level < trace ? static_cast<int>(trace) : min_level > error ? 1 + error : min_level;
+  int level = !deliver            ? 1 + error
+              : min_level < trace ? static_cast<int>(trace)
+              : min_level > error ? 1 + error
+                                  : min_level;
   std::lock_guard turn(queue_->turn);
   queue_->sink->take();
   queue_->deliver = deliver;

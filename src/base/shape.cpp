@@ -32,8 +32,8 @@ int64_t Shape::elements() const { return elements(0, rank_); }
 
 int Shape::axis(int64_t i) const {
   if (i < -rank_ || i >= rank_)
-    fail(Code::invalid_argument, "axis ", i, " is out of range for rank ", rank_, " (expected ", -rank_, " to ", rank_ - 1,
-         ")");
+    fail(Code::invalid_argument, "axis ", i, " is out of range for rank ", rank_, " (expected ", -rank_, " to ",
+         rank_ - 1, ")");
   return static_cast<int>(i < 0 ? i + rank_ : i);
 }
 
@@ -90,7 +90,8 @@ Shape broadcast(const Shape &a, const Shape &b) {
   for (int i = 1; i <= rank; ++i) {
     int64_t x = i <= a.rank() ? a[-i] : 1, y = i <= b.rank() ? b[-i] : 1;
     if (x != y && x > 1 && y > 1) fail(Code::shape_mismatch, "shapes ", a, " and ", b, " do not broadcast");
-    if ((x == 0 && y > 1) || (y == 0 && x > 1)) fail(Code::shape_mismatch, "shapes ", a, " and ", b, " do not broadcast");
+    if ((x == 0 && y > 1) || (y == 0 && x > 1))
+      fail(Code::shape_mismatch, "shapes ", a, " and ", b, " do not broadcast");
     d[static_cast<size_t>(rank - i)] = x == 1 ? y : y == 1 ? x : x == free_dim ? y : x;
   }
   return Shape(std::span<const int64_t>(d.data(), static_cast<size_t>(rank)));

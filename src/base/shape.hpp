@@ -14,7 +14,7 @@ namespace dl4 {
 
 inline constexpr int64_t free_dim = -1;
 inline constexpr int max_rank = 8;
-inline constexpr int64_t max_dim = INT32_MAX;         // BLAS counts in 32 bits
+inline constexpr int64_t max_dim = INT32_MAX;  // BLAS counts in 32 bits
 inline constexpr int64_t max_elements = int64_t{1} << 40;
 
 class Shape {
@@ -31,8 +31,8 @@ class Shape {
   const int64_t *end() const { return dims_.data() + rank_; }
   std::span<const int64_t> dims() const { return {begin(), end()}; }
 
-  bool known() const;           // no free dim
-  int64_t elements() const;     // of a known shape
+  bool known() const;                           // no free dim
+  int64_t elements() const;                     // of a known shape
   int64_t elements(int first, int last) const;  // of axes [first, last)
 
   // The non-negative number of axis i; refuses one that is out of range.

@@ -40,12 +40,16 @@ void dense_strides(const Shape &shape, int64_t *strides) {
   }
 }
 
-void gather_strided(std::byte *dense, const std::byte *strided, const Shape &shape, const int64_t *strides, int64_t size) {
-  walk(shape, strides, size, [&](int64_t d, int64_t s) { std::memcpy(dense + d, strided + s, static_cast<size_t>(size)); });
+void gather_strided(std::byte *dense, const std::byte *strided, const Shape &shape, const int64_t *strides,
+                    int64_t size) {
+  walk(shape, strides, size,
+       [&](int64_t d, int64_t s) { std::memcpy(dense + d, strided + s, static_cast<size_t>(size)); });
 }
 
-void scatter_strided(std::byte *strided, const std::byte *dense, const Shape &shape, const int64_t *strides, int64_t size) {
-  walk(shape, strides, size, [&](int64_t d, int64_t s) { std::memcpy(strided + s, dense + d, static_cast<size_t>(size)); });
+void scatter_strided(std::byte *strided, const std::byte *dense, const Shape &shape, const int64_t *strides,
+                     int64_t size) {
+  walk(shape, strides, size,
+       [&](int64_t d, int64_t s) { std::memcpy(strided + s, dense + d, static_cast<size_t>(size)); });
 }
 
 }  // namespace dl4

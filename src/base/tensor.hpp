@@ -23,7 +23,9 @@ struct Tensor {
   int64_t elements() const { return shape.elements(); }
   int64_t bytes() const { return checked_mul(elements(), size_of(dtype)); }
   template <class T>
-  T *as() const { return reinterpret_cast<T *>(data.get()); }
+  T *as() const {
+    return reinterpret_cast<T *>(data.get());
+  }
 };
 
 Tensor make_tensor(DType dtype, const Shape &shape);  // contents undefined

@@ -86,12 +86,14 @@ Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings
 std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {
   if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
   if (!wanted.empty()) {
-    if (wanted.size() > max_name) fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
+    if (wanted.size() > max_name)
+      fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
     if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
     return wanted;
   }
   std::string base = snake_case(kind), name = base;
-  for (int64_t &i = numbers_[base]; names_.count(name = i ? text(base, '_', i) : base); ++i) {}
+  for (int64_t &i = numbers_[base]; names_.count(name = i ? text(base, '_', i) : base); ++i) {
+  }
   return name;
 }
 
@@ -100,9 +102,7 @@ Node Graph::check(Node n) const {
   return n;
 }
 
-const Shape &Graph::shape(Node n) const {
-  return scratch_[symbols_[static_cast<size_t>(check(n))].value].shape;
-}
+const Shape &Graph::shape(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].shape; }
 
 DType Graph::dtype(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].dtype; }
 
@@ -154,7 +154,8 @@ Node Graph::constant(const std::string &name, Tensor value) {
 int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes) {
   const kinds::Entry &entry = kinds::find("layer", kind);
   if (attributes.is_null()) attributes = Json::object();
-  if (!attributes.is_object()) fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.dump());
+  if (!attributes.is_object())
+    fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.dump());
   Layer l;
   std::string given = name;
   if (auto it = attributes.find("name"); it != attributes.end()) {
@@ -216,8 +217,10 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     auto [least, most] = l.kind->arity();
     if (static_cast<int>(in.size()) < least || static_cast<int>(in.size()) > most)
       fail(Code::invalid_argument, "expected ", least,
-           least == most ? "" : most == INT32_MAX ? " or more" : text(" to ", most), least == 1 && most == 1 ? " input" : " inputs",
-           ", got ", in.size());
+           least == most       ? ""
+           : most == INT32_MAX ? " or more"
+                               : text(" to ", most),
+           least == 1 && most == 1 ? " input" : " inputs", ", got ", in.size());
     std::vector<std::string> allowed = l.kind->arguments();
     allowed.emplace_back("training");
     auto refuse = [&](const std::string &key) {
@@ -241,7 +244,9 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     Builder host(*this, e, l);
     kinds::Call c(e, host, symbols, given, true);
     std::vector<Symbol> out = l.kind->call(c);
-    if (out.size() < asked) fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked, " were asked for");
+    if (out.size() < asked)
+      fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked,
+           " were asked for");
 
     Call record{layer, l.calls, in, std::move(arguments), std::vector<Node>(out.size())};
     std::iota(record.out.begin(), record.out.end(), nodes());

@@ -18,7 +18,7 @@
 
 namespace dl4::graph {
 
-using Node = int32_t;  // a symbolic value by number
+using Node = int32_t;                // a symbolic value by number
 inline constexpr Node no_node = -1;  // stands for null in a list of a call's arguments
 
 // One weight of a layer; shared by every model over the graph.
@@ -27,7 +27,7 @@ struct Weight {
   std::string name;  // "<layer>/<weight>"
   bool trainable = true;
   kinds::Seed seed;
-  Tensor value;      // no data until a model is built
+  Tensor value;  // no data until a model is built
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
   std::atomic<bool> in_training{false};
 
@@ -116,8 +116,8 @@ class Graph {
   std::unordered_set<std::string> names_;             // of the layers
   std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken
   std::vector<Call> calls_;
-  std::vector<Origin> origins_;    // by node
-  ops::Program scratch_;           // every call's ops, for their shape rules alone
+  std::vector<Origin> origins_;         // by node
+  ops::Program scratch_;                // every call's ops, for their shape rules alone
   std::vector<kinds::Symbol> symbols_;  // by node, in scratch_
 };
 

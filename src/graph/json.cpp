@@ -23,7 +23,8 @@ std::string to_hex(const Tensor &t) {
 
 void from_hex(const std::string &s, Tensor &t) {
   auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-  if (static_cast<int64_t>(s.size()) != 2 * t.bytes()) fail(Code::corrupt_file, "\"data\" has ", s.size(), " hex digits for ", t.bytes(), " bytes");
+  if (static_cast<int64_t>(s.size()) != 2 * t.bytes())
+    fail(Code::corrupt_file, "\"data\" has ", s.size(), " hex digits for ", t.bytes(), " bytes");
   for (size_t i = 0; i < s.size(); i += 2) {
     int hi = digit(s[i]), lo = digit(s[i + 1]);
     if (hi < 0 || lo < 0) fail(Code::corrupt_file, "\"data\" is not hexadecimal");
@@ -38,7 +39,8 @@ Json shape_json(const Shape &shape) {
 }
 
 Shape shape_from(const Json &j) {
-  if (!j.is_array() || j.size() > max_rank) fail(Code::corrupt_file, "\"shape\" must be a list of at most ", max_rank, " dims");
+  if (!j.is_array() || j.size() > max_rank)
+    fail(Code::corrupt_file, "\"shape\" must be a list of at most ", max_rank, " dims");
   std::vector<int64_t> d;
   for (const Json &dim : j) {
     if (!dim.is_null() && !is_int64(dim)) fail(Code::corrupt_file, "\"shape\" holds ", dim.dump());
@@ -108,13 +110,23 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out,
     if (calls_of[i].empty() && calls) continue;
     Json j = Json::object();
     if (l.is_input) {
-      j = {{"kind", "Input"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};
+      j = {{"kind", "Input"},
+           {"name", l.name},
+           {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};
     } else if (!l.kind) {
-      j = {{"kind", "Constant"}, {"name", l.name}, {"attributes", {{"shape", shape_json(l.constant.shape)}, {"dtype", to_string(l.constant.dtype)}, {"data", to_hex(l.constant)}}}};
+      j = {{"kind", "Constant"},
+           {"name", l.name},
+           {"attributes",
+            {{"shape", shape_json(l.constant.shape)},
+             {"dtype", to_string(l.constant.dtype)},
+             {"data", to_hex(l.constant)}}}};
     } else {
       Json attributes = l.kind->config();
       attributes["trainable"] = l.trainable;
-      j = {{"kind", l.kind->entry().name}, {"name", l.name}, {"version", l.kind->entry().version}, {"attributes", attributes}};
+      j = {{"kind", l.kind->entry().name},
+           {"name", l.name},
+           {"version", l.kind->entry().version},
+           {"attributes", attributes}};
       if (l.random_seed) j["random_seed"] = *l.random_seed;
       j["calls"] = Json::array();
       for (int32_t c : calls_of[i]) {
@@ -126,7 +138,11 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out,
     }
     layers.push_back(std::move(j));
   }
-  return {{"format", format}, {"name", "model"}, {"layers", layers}, {"inputs", references(in)}, {"outputs", references(out)}};
+  return {{"format", format},
+          {"name", "model"},
+          {"layers", layers},
+          {"inputs", references(in)},
+          {"outputs", references(out)}};
 }
 
 void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *out) {
@@ -136,7 +152,7 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
   const Json &list = member(j, "layers");
   if (!list.is_array()) fail(Code::corrupt_file, "architecture: \"layers\" must be a list");
 
-  Graph g = *this;  // all or nothing
+  Graph g = *this;                                           // all or nothing
   std::map<std::pair<std::string, int64_t>, int32_t> calls;  // by layer name and call number
   struct Pending {
     int32_t layer;
@@ -180,7 +196,8 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
       }
       const Json &item_calls = member(item, "calls");
       if (!item_calls.is_array()) fail(Code::corrupt_file, "\"calls\" must be a list");
-      for (size_t k = 0; k < item_calls.size(); ++k) pending.push_back({layer, name, static_cast<int64_t>(k), &item_calls[k]});
+      for (size_t k = 0; k < item_calls.size(); ++k)
+        pending.push_back({layer, name, static_cast<int64_t>(k), &item_calls[k]});
     } catch (Error &error) {
       error.with("layer", name);
       if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
@@ -251,8 +268,10 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
     const Pending &item = pending[i];
     Arguments arguments;
     for (const auto &[key, value] : arguments_of(*item.call).items()) {
-      if (is_reference_list(value)) arguments.nodes[key] = *nodes_of(value, true);
-      else arguments.plain[key] = value;
+      if (is_reference_list(value))
+        arguments.nodes[key] = *nodes_of(value, true);
+      else
+        arguments.plain[key] = value;
     }
     g.call(item.layer, std::move(arguments), *nodes_of(member(*item.call, "inputs")));
     const CallId id{item.name, item.number};

@@ -37,7 +37,8 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
 }
 
 const std::string &Model::input_name(size_t i) const {
-  return graph_->layers()[static_cast<size_t>(graph_->calls()[static_cast<size_t>(graph_->origin(in_[i]).call)].layer)].name;
+  return graph_->layers()[static_cast<size_t>(graph_->calls()[static_cast<size_t>(graph_->origin(in_[i]).call)].layer)]
+      .name;
 }
 
 const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
@@ -55,7 +56,8 @@ int64_t Model::parameters(bool trainable) const {
 }
 
 bool Model::in_training() const {
-  return std::any_of(weights_.begin(), weights_.end(), [](const auto &w) { return w->in_training.load(std::memory_order_acquire); });
+  return std::any_of(weights_.begin(), weights_.end(),
+                     [](const auto &w) { return w->in_training.load(std::memory_order_acquire); });
 }
 
 // A trainer ends where its last reference is dropped, on any thread and behind no gate: hence the release.
@@ -67,7 +69,8 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
   Weight &w = *weight(name);
   if (w.in_training.load(std::memory_order_acquire)) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
   if (value.dtype != DType::f32 || value.shape != w.spec.shape)
-    throw Error(Code::shape_mismatch, text("weight \"", name, "\": expected float32 ", w.spec.shape, ", got ", value.dtype, ' ', value.shape))
+    throw Error(Code::shape_mismatch,
+                text("weight \"", name, "\": expected float32 ", w.spec.shape, ", got ", value.dtype, ' ', value.shape))
         .with("weight", name);
   w.value = dl4::clone(value);
 }
@@ -103,7 +106,8 @@ Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::ve
   for (size_t i = 0; i < weights.size(); ++i) {
     if (offsets[i] < 0) continue;
     Bytes place(block.data, block.data.get() + offsets[i] * size_of(DType::f32));
-    if (int64_t n = weights[i]->value.bytes()) std::memcpy(place.get(), weights[i]->value.data.get(), static_cast<size_t>(n));
+    if (int64_t n = weights[i]->value.bytes())
+      std::memcpy(place.get(), weights[i]->value.data.get(), static_cast<size_t>(n));
     weights[i]->value.data = std::move(place);
   }
   return block;

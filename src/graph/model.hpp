@@ -25,7 +25,8 @@ class Model {
   // Refuses with NOT_FOUND and the nearest name.
   const std::shared_ptr<Weight> &weight(const std::string &name) const;
   int64_t parameters(bool trainable) const;
-  // Gives a weight a copy of `value` as a new tensor: who holds the old one keeps it. Refuses with BUSY while in training.
+  // Gives a weight a copy of `value` as a new tensor: who holds the old one keeps it. Refuses with BUSY while in
+  // training.
   void set_weight(const std::string &name, const Tensor &value);
 
   Json to_json() const;

@@ -75,9 +75,11 @@ std::string table(const Graph &g, const Numbers &calls) {
     for (Node n : c.out) shapes += (shapes.empty() ? "" : ", ") + keras_shape(g.shape(n));
     for (Node n : sources(c)) {
       Origin o = g.origin(n);
-      from += (from.empty() ? "" : ", ") + text(layer_of(g, o.call).name, '[', g.calls()[static_cast<size_t>(o.call)].number, "][", o.output, ']');
+      from += (from.empty() ? "" : ", ") +
+              text(layer_of(g, o.call).name, '[', g.calls()[static_cast<size_t>(o.call)].number, "][", o.output, ']');
     }
-    rows.push_back({text(l.name, " (", kind_of(l), ')'), c.out.size() > 1 ? "[" + shapes + "]" : shapes, grouped(parameters), from.empty() ? "-" : from});
+    rows.push_back({text(l.name, " (", kind_of(l), ')'), c.out.size() > 1 ? "[" + shapes + "]" : shapes,
+                    grouped(parameters), from.empty() ? "-" : from});
   }
   size_t columns = chain ? 3 : 4, total = 0;
   std::vector<size_t> width(columns, 0);
@@ -93,7 +95,9 @@ std::string table(const Graph &g, const Numbers &calls) {
     if (&row == &rows[0]) s += std::string(total, '=') + '\n';
   }
   s += std::string(total, '=') + '\n';
-  auto count = [&](const char *what, int64_t n) { s += text(what, " params: ", grouped(n), " (", keras_size(n), ")\n"); };
+  auto count = [&](const char *what, int64_t n) {
+    s += text(what, " params: ", grouped(n), " (", keras_size(n), ")\n");
+  };
   count("Total", trainable + fixed);
   count("Trainable", trainable);
   count("Non-trainable", fixed);

@@ -21,7 +21,9 @@ namespace {
 [[noreturn]] void refuse(const char *what, const std::string &path, int error) {
   char reason[128];
   const char *words = strerror_r(error, reason, sizeof reason);  // the GNU form gives its text back
-  throw Error(error == ENOENT && std::string_view(what) == "open" ? Code::not_found : Code::io, text("cannot ", what, " \"", path, "\": ", words)).with("path", path);
+  throw Error(error == ENOENT && std::string_view(what) == "open" ? Code::not_found : Code::io,
+              text("cannot ", what, " \"", path, "\": ", words))
+      .with("path", path);
 }
 
 class Descriptor {
@@ -54,7 +56,8 @@ std::string read_file(const std::string &path, int64_t limit) {
   if (fstat(fd, &info) != 0) refuse("read", path, errno);
   if (S_ISDIR(info.st_mode)) refuse("read", path, EISDIR);
   if (info.st_size > limit)
-    throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit)).with("path", path);
+    throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit))
+        .with("path", path);
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
   for (;;) {
@@ -65,7 +68,8 @@ std::string read_file(const std::string &path, int64_t limit) {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) refuse("read", path, errno);
       if (n == 0) return bytes;
-      if (static_cast<int64_t>(bytes.size()) >= limit) fail(Code::invalid_argument, '"', path, "\" grew past the limit of ", limit, " bytes");
+      if (static_cast<int64_t>(bytes.size()) >= limit)
+        fail(Code::invalid_argument, '"', path, "\" grew past the limit of ", limit, " bytes");
       bytes.push_back(more);
       ++done;
       bytes.resize(std::min(static_cast<size_t>(limit), bytes.size() * 2));
@@ -106,7 +110,8 @@ void write_file(const std::string &path, std::string_view bytes) {
   if (exists) {
     if (fchmod(fd, old.st_mode & 07777) != 0) refuse("write", path, errno);
     // Only root may give a file away; who may not keeps the file under its own name, as an editor would.
-    if ((old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0 && errno != EPERM)
+    if ((old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0 &&
+        errno != EPERM)
       refuse("write", path, errno);
   }
   for (size_t done = 0; done < bytes.size();) {

@@ -20,13 +20,16 @@ void check_heading(const Archive &a, const std::string &kind) {
     return it == a.metadata.end() ? std::string() : it->second;
   };
   if (get("format") != kind)
-    fail(Code::corrupt_file, "this is no ", kind, " file but ", get("format").empty() ? "a safetensors file of someone else" : "a " + get("format") + " file");
+    fail(Code::corrupt_file, "this is no ", kind, " file but ",
+         get("format").empty() ? "a safetensors file of someone else" : "a " + get("format") + " file");
   std::string version = get("format_version");
   int number = 0;
   auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-  if (error != std::errc() || end != version.data() + version.size() || number < 1) fail(Code::corrupt_file, "\"format_version\" is \"", version, '"');
+  if (error != std::errc() || end != version.data() + version.size() || number < 1)
+    fail(Code::corrupt_file, "\"format_version\" is \"", version, '"');
   if (number > file_version)
-    throw Error(Code::version, text("the file has format version ", number, " (", get("library"), "), this library reads up to ", file_version))
+    throw Error(Code::version, text("the file has format version ", number, " (", get("library"),
+                                    "), this library reads up to ", file_version))
         .with("needed", std::to_string(number));
 }
 
@@ -42,7 +45,8 @@ auto as_file_error(F f) {
   try {
     return f();
   } catch (Error &error) {
-    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal) error.code = Code::corrupt_file;
+    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
+      error.code = Code::corrupt_file;
     throw;
   } catch (const Json::exception &error) {
     fail(Code::corrupt_file, "architecture: ", error.what());
@@ -59,7 +63,8 @@ std::string save_model(const graph::Model &m) {
   return write_archive(a);
 }
 
-std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings, bool verify) {
+std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings,
+                                         bool verify) {
   Archive a = read_archive(bytes, verify);
   check_heading(a, "dl4-model");
   Json architecture = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"");

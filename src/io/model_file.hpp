@@ -12,9 +12,10 @@
 namespace dl4::io {
 
 std::string save_model(const graph::Model &m);
-// verify: compare checksums. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library (VERSION), and
-// safetensors files of others.
-std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings, bool verify);
+// verify: compare checksums. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
+// (VERSION), and safetensors files of others.
+std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings,
+                                         bool verify);
 
 // Weights, optimizer slots, counters and the place in fit.
 std::string save_checkpoint(const train::Trainer &t);

@@ -20,8 +20,9 @@ constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight'
 constexpr int max_nesting = 64;
 constexpr int64_t max_members = 10'000;  // Json searches an object from its front: a large one would take for ever
 
-constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"}, {DType::i32, "I32"},
-                                                     {DType::i64, "I64"}, {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
+constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
+                                                     {DType::i32, "I32"}, {DType::i64, "I64"},
+                                                     {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
 
 // FNV-1a over 64-bit words: finds torn and flipped bytes, is no defence against an attacker.
 std::string checksum(const std::byte *data, size_t n) {
@@ -63,8 +64,7 @@ template <class... A>
 }
 
 int64_t whole(const nlohmann::json &j, const std::string &name, const char *what) {
-  if (!is_int64(j) || j.get<int64_t>() < 0)
-    corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
+  if (!is_int64(j) || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
   return j.get<int64_t>();
 }
 
@@ -76,8 +76,10 @@ J parse(std::string_view text, Code code, const char *what, int64_t most) {
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -104,7 +106,7 @@ using Members = nlohmann::json;
 
 }  // namespace
 
-Json parse_object(std::string_view text, Code code, const char *what) { 
+Json parse_object(std::string_view text, Code code, const char *what) {
   return parse<Json>(text, code, what, max_members);
 }
 
@@ -133,8 +135,8 @@ std::string write_archive(const Archive &a) {
     const char *dtype = "";
     for (auto [d, word] : dtypes)
       if (d == t.dtype) dtype = word;
-    header.emplace_back(
-        name, Json{{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
+    header.emplace_back(name,
+                        Json{{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
     at = checked_add(at, t.bytes());
   }
   std::string text = Json(std::move(header)).dump();
@@ -147,7 +149,8 @@ std::string write_archive(const Archive &a) {
   std::memcpy(file.data(), &size, 8);
   file.reserve(8 + text.size() + static_cast<size_t>(at));
   file += text;
-  for (const auto &[name, t] : a.tensors) file.append(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
+  for (const auto &[name, t] : a.tensors)
+    file.append(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
   return file;
 }
 
@@ -155,15 +158,17 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   uint64_t size = 0;
   if (bytes.size() < 8) corrupt("the file has ", bytes.size(), " bytes, too few for a safetensors header");
   std::memcpy(&size, bytes.data(), 8);
-  if (size > max_header) corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
-  if (size > bytes.size() - 8) corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
+  if (size > max_header)
+    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
+  if (size > bytes.size() - 8)
+    corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + 8, static_cast<size_t>(size));
   auto header = parse<Members>(text, Code::corrupt_file, "the header", INT64_MAX);
   std::span<const std::byte> data = bytes.subspan(8 + static_cast<size_t>(size));
   if (header.size() > max_tensors) corrupt("the header names ", header.size(), " tensors, the limit is ", max_tensors);
 
   Archive a;
-  int64_t claimed = 0;  // never more than there is: no allocation past the file's size
+  int64_t claimed = 0;                             // never more than there is: no allocation past the file's size
   std::vector<std::pair<int64_t, size_t>> places;  // where each tensor begins: a writer may name them in any order
   for (const auto &[name, j] : header.items()) {
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
@@ -181,11 +186,14 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
     for (const auto &[d, word] : dtypes)
       if (j["dtype"] == word) dtype = &d;
     if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].dump(), " is not supported");
-    if (!j["shape"].is_array() || j["shape"].size() > max_rank) corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
+    if (!j["shape"].is_array() || j["shape"].size() > max_rank)
+      corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
     std::vector<int64_t> dims;
     for (const auto &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
-    if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2) corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
-    int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""), end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
+    if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2)
+      corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
+    int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""),
+            end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
     Tensor t;
     try {
       t = {*dtype, Shape(dims), nullptr};
@@ -201,17 +209,21 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
     if (end > begin) std::memcpy(t.data.get(), data.data() + begin, static_cast<size_t>(end - begin));
     if (t.dtype == DType::boolean)
       for (int64_t i = 0; i < t.bytes(); ++i)
-        if (t.as<uint8_t>()[i] > 1) corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
+        if (t.as<uint8_t>()[i] > 1)
+          corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
     places.emplace_back(begin, a.tensors.size());
     a.tensors.emplace_back(name, std::move(t));
   }
-  if (static_cast<uint64_t>(claimed) != data.size()) corrupt("the tensors take ", claimed, " bytes, the file holds ", data.size());
+  if (static_cast<uint64_t>(claimed) != data.size())
+    corrupt("the tensors take ", claimed, " bytes, the file holds ", data.size());
   std::sort(places.begin(), places.end(), [&](auto p, auto q) {
-    return std::pair(p.first, a.tensors[p.second].second.bytes()) < std::pair(q.first, a.tensors[q.second].second.bytes());
+    return std::pair(p.first, a.tensors[p.second].second.bytes()) <
+           std::pair(q.first, a.tensors[q.second].second.bytes());
   });
   int64_t next = 0;
   for (auto [begin, i] : places) {
-    if (begin != next) corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
+    if (begin != next)
+      corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
     next += a.tensors[i].second.bytes();
   }
 
@@ -219,7 +231,8 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   if (!verify || sums == a.metadata.end()) return a;
   auto j = parse<Members>(sums->second, Code::corrupt_file, "\"checksums\"", INT64_MAX);
   for (const auto &[name, t] : a.tensors)
-    if (!j.contains(name) || j[name] != checksum(t.data.get(), static_cast<size_t>(t.bytes()))) corrupt("tensor \"", name, "\": the checksum does not fit its data");
+    if (!j.contains(name) || j[name] != checksum(t.data.get(), static_cast<size_t>(t.bytes())))
+      corrupt("tensor \"", name, "\": the checksum does not fit its data");
   return a;
 }
 

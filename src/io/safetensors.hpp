@@ -26,8 +26,8 @@ std::string write_archive(const Archive &a);
 // checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes.
 Archive read_archive(std::span<const std::byte> bytes, bool verify);
 
-// JSON from an untrusted text: refuses with `code` what is not JSON, is nested deeper than 64, has an object of more than
-// 10,000 members, or is not an object.
+// JSON from an untrusted text: refuses with `code` what is not JSON, is nested deeper than 64, has an object of more
+// than 10,000 members, or is not an object.
 Json parse_object(std::string_view text, Code code, const char *what);
 
 }  // namespace dl4::io

@@ -6,11 +6,10 @@
 
 namespace dl4::kernels {
 
-// One step of `rows` sequences. gates [rows, 4h]: pre-activation in, activations (i, f, tanh of the candidate, o) out if
-// they are to be kept.
-// mask: a byte per row, 0 = skip: states stay, nothing else of that row is touched. h, c may be h_prev, c_prev.
-// Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows (nullptr: zeros).
-// apart: elements from one gate of a row to the next (0: hidden), more than hidden for some of the units.
+// One step of `rows` sequences. gates [rows, 4h]: pre-activation in, activations (i, f, tanh of the candidate, o) out
+// if they are to be kept. mask: a byte per row, 0 = skip: states stay, nothing else of that row is touched. h, c may be
+// h_prev, c_prev. Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows (nullptr:
+// zeros). apart: elements from one gate of a row to the next (0: hidden), more than hidden for some of the units.
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
                float *h, int64_t ld_h, bool keep = true, int64_t apart = 0) noexcept;
@@ -19,8 +18,8 @@ void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, con
 // gradient of c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
                     int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
-                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
-                    int64_t ld_dgates, int64_t apart = 0) noexcept;
+                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
+                    int64_t apart = 0) noexcept;
 
 struct LstmLoop {
   int64_t time = 0, hidden = 0;

@@ -64,7 +64,8 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
     if (mask[r * time]) p.seen[r] = 1;
   if (f.c) copy_rows(p.rows, p.units, c, n, f.c + step * n + p.unit, time * n);
   float *y = at(f.y, (p.begin * time + s) * n + p.unit);
-  for (int64_t r = 0; y && r < p.rows; ++r) copy_rows(1, p.units, p.seen[r] ? h + r * n : nullptr, n, y + r * time * n, n);
+  for (int64_t r = 0; y && r < p.rows; ++r)
+    copy_rows(1, p.units, p.seen[r] ? h + r * n : nullptr, n, y + r * time * n, n);
 }
 
 void store_state(const LstmLoop &l, const LstmForward &f, const Part &p) {
@@ -137,8 +138,10 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   if (steps.first == 0) load_state(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
-    if (steps.x_gates) forward_step(l, f, p, s, steps.x_gates + place * rows * g, g);
-    else forward_step(l, f, p, s, f.x_gates + (begin * l.time + step_in_time(l, s)) * g, l.time * g);
+    if (steps.x_gates)
+      forward_step(l, f, p, s, steps.x_gates + place * rows * g, g);
+    else
+      forward_step(l, f, p, s, f.x_gates + (begin * l.time + step_in_time(l, s)) * g, l.time * g);
   }
   if (steps.last == l.time) store_state(l, f, p);
 }
@@ -154,10 +157,12 @@ void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows
   const int64_t n = l.hidden, all = rows * n;
   float *h = scratch + (step & 1 ? 0 : all), *h_before = scratch + (step & 1 ? all : 0);
   float *c = scratch + 2 * all, *gates = c + all, *seen = gates + 4 * all;
-  const Part p{0, rows, u.begin, u.end - u.begin, h_before, h, c, gates,
-               seen + u.begin / lstm_unit_block * round_up(rows, 16)};
-  if (step < 0) load_state(l, f, p);
-  else forward_step(l, f, p, step, f.x_gates + step_in_time(l, step) * 4 * n, l.time * 4 * n);
+  const Part p{
+      0, rows, u.begin, u.end - u.begin, h_before, h, c, gates, seen + u.begin / lstm_unit_block * round_up(rows, 16)};
+  if (step < 0)
+    load_state(l, f, p);
+  else
+    forward_step(l, f, p, step, f.x_gates + step_in_time(l, step) * 4 * n, l.time * 4 * n);
   if (step == l.time - 1) store_state(l, f, p);
 }
 
@@ -186,10 +191,14 @@ void lstm_backward_by_units(const LstmLoop &l, const LstmBackward &f, int64_t ro
                             float *scratch) noexcept {
   const int64_t all = rows * l.hidden;
   const PartDiff p{0, rows, u.begin, u.end - u.begin, scratch, scratch + all, scratch + 2 * all};
-  if (step == l.time - 1) load_state(l, f, p);
-  else if (step >= 0 || f.dh0) backward_product(l, f, p, step + 1);
-  if (step >= 0) backward_cell(l, f, p, step);
-  else store_state(l, f, p);
+  if (step == l.time - 1)
+    load_state(l, f, p);
+  else if (step >= 0 || f.dh0)
+    backward_product(l, f, p, step + 1);
+  if (step >= 0)
+    backward_cell(l, f, p, step);
+  else
+    store_state(l, f, p);
 }
 
 }  // namespace dl4::kernels

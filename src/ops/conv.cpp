@@ -12,8 +12,8 @@ namespace {
 
 using kernels::Kernel;
 
-// Measured on one core of an AVX-512 EPYC, best of many runs, microseconds of ours / oneDNN 2.6.3 for n h x w c, window,
-// oc:
+// Measured on one core of an AVX-512 EPYC, best of many runs, microseconds of ours / oneDNN 2.6.3 for n h x w c,
+// window, oc:
 //   direct    4 32x32 3, 3x3, 8         21 /   37     32 14x14 6, 5x5, 16    133 /  160
 //             32 28x28 1, 5x5, 6       151 /  266      8 32x32 16, 3x3, 16   336 /  332
 //             8 32x32 3, 1x1, 16      16.4 / 12.4
@@ -111,8 +111,9 @@ Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w
     fail(Code::shape_mismatch, op, ": expected an input of 4 axes (batch, height, width, channels), got ", x);
   if (w.rank() != 4 || !w.known()) fail(Code::shape_mismatch, op, ": expected a kernel of 4 known axes, got ", w);
   if (w[3] % how.groups != 0)
-    fail(Code::invalid_argument, op, ": the number of filters must be divisible by the number of groups, got groups=",
-         how.groups, ", filters=", w[3]);
+    fail(Code::invalid_argument, op,
+         ": the number of filters must be divisible by the number of groups, got groups=", how.groups,
+         ", filters=", w[3]);
   if (x[3] != free_dim && x[3] % how.groups != 0)
     fail(Code::shape_mismatch, op, ": the number of input channels must be divisible by the number of groups, got ",
          "groups=", how.groups, ", input channels=", x[3]);

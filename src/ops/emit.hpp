@@ -41,7 +41,11 @@ class Emit {
 class Gradient {
  public:
   Gradient(Emit &e, const Step &step, std::vector<Id> diff_dst, std::vector<bool> wanted)
-      : e(e), step_(step), diff_dst_(std::move(diff_dst)), wanted_(std::move(wanted)), diff_src(step.src.size(), none) {}
+      : e(e),
+        step_(step),
+        diff_dst_(std::move(diff_dst)),
+        wanted_(std::move(wanted)),
+        diff_src(step.src.size(), none) {}
 
   Id src(int i) const { return step_.src[static_cast<size_t>(i)]; }
   Id dst(int i = 0) const { return step_.dst[static_cast<size_t>(i)]; }

@@ -36,10 +36,10 @@ struct Layout {
   Sizes s;
   kernels::LstmLoop loop;
   int64_t slices = 0;
-  bool bias = false, keeps = false;       // keeps: the gates are a result
+  bool bias = false, keeps = false;                  // keeps: the gates are a result
   std::vector<Products> products;                    // by slice
   std::shared_ptr<const kernels::Packed> recurrent;  // when it is constant
-  int64_t each = 0;                       // of one slice: packed recurrent kernel, loop, source, gates, product
+  int64_t each = 0;  // of one slice: packed recurrent kernel, loop, source, gates, product
   int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
 };
 
@@ -50,8 +50,10 @@ std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_
   int64_t floats = by_gate ? kernels::packed_gates_floats(units) : kernels::packed_floats(units, 4 * units);
   return r->packed(by_gate ? "lstm panels by gate" : "lstm panels", [&] {
     auto panels = std::make_shared<const kernels::PackedFloats>(floats);
-    if (by_gate) kernels::pack_gates(units, {0, units}, r->data, panels->floats());
-    else kernels::pack_b(units, 4 * units, r->data, 4 * units, false, panels->floats());
+    if (by_gate)
+      kernels::pack_gates(units, {0, units}, r->data, panels->floats());
+    else
+      kernels::pack_b(units, 4 * units, r->data, 4 * units, false, panels->floats());
     return panels;
   });
 }
@@ -180,8 +182,10 @@ class OwnLstm final : public Kernel {
             std::copy_n(x + (b * time + t + s) * inputs, inputs, src + (s * batch + b) * inputs);
         from = src;
       }
-      if (whole) fill(*products.whole, bound.first.get(), from, gates);
-      else fill(*products.end, bound.second.get(), from, gates);
+      if (whole)
+        fill(*products.whole, bound.first.get(), from, gates);
+      else
+        fill(*products.end, bound.second.get(), from, gates);
       kernels::lstm_forward(l_.loop, f, {first, last, gates}, begin, end, mine + l_.loop_at);
     }
   }
@@ -194,8 +198,8 @@ class OwnLstm final : public Kernel {
   Layout l_;
 };
 
-// For few sequences: one phase for the product with all inputs, and one for each step, in which a slice does some of the
-// units.
+// For few sequences: one phase for the product with all inputs, and one for each step, in which a slice does some of
+// the units.
 class OwnLstmByUnits final : public Kernel {
  public:
   static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
@@ -227,8 +231,7 @@ class OwnLstmByUnits final : public Kernel {
     float *gates = f.gates ? f.gates : scratch + at_.gates;
     f.x_gates = gates;
     if (step < 0) {
-      if (slice < inputs_->slices)
-        multiply(*inputs_, slice, r.bound, r, bias_, r.src<float>(src_x), gates, scratch);
+      if (slice < inputs_->slices) multiply(*inputs_, slice, r.bound, r, bias_, r.src<float>(src_x), gates, scratch);
       if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.src<float>(src_recurrent_kernel), packed);
     }
     kernels::lstm_forward_by_units(loop_, f, batch_, step, {begin, end}, scratch + at_.loop);
@@ -306,9 +309,14 @@ class LstmOp final : public Op {
     Emit &e = g.e;
     Id dy = g.diff_dst(lstm_dst::y), dh = g.diff_dst(lstm_dst::h), dc = g.diff_dst(lstm_dst::c);
     if (dy == none && dh == none && dc == none) return;
-    std::array<Id, lstm_grad_src::count> src{g.dst(lstm_dst::gates), g.dst(lstm_dst::cells),
+    std::array<Id, lstm_grad_src::count> src{g.dst(lstm_dst::gates),
+                                             g.dst(lstm_dst::cells),
                                              g.src(src_recurrent_kernel),
-                                             g.src(src_c0), g.src(src_mask), dy, dh, dc};
+                                             g.src(src_c0),
+                                             g.src(src_mask),
+                                             dy,
+                                             dh,
+                                             dc};
     LstmDiffs d = lstm_grad(e, src, backwards_);
     const Shape w = e.shape(g.src(src_kernel));
     int64_t inputs = w[0], units = w[1] / 4;

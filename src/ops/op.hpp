@@ -57,7 +57,8 @@ struct Cutting {
 struct Site {
   std::vector<Operand> src, dst;
   std::vector<const Tensor *> constant;  // by source: its contents when they never change under this plan, else null
-  std::vector<std::string> constant_key;  // by source: names those contents among all plans that share `packs`; may be ""
+  std::vector<std::string>
+      constant_key;  // by source: names those contents among all plans that share `packs`; may be ""
   Cutting cutting;
   std::span<const std::string> off;  // kernels switched off by name
   Packs *packs = nullptr;
@@ -67,7 +68,7 @@ struct Site {
 
 // A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
 struct RowPart {
-  int64_t begin, end;   // elements of the block; may hold less than a row beyond the last one
+  int64_t begin, end;  // elements of the block; may hold less than a row beyond the last one
   int64_t rows, width;
 };
 
@@ -99,11 +100,13 @@ class Op {
   // With these shapes, all known, the destination equals source 0.
   virtual bool is_identity(Operands /*src*/) const { return false; }
 
-  // What a neighbour's step may be merged into, bit for bit the same except where a library adds the bias in its own order: the
-  // op that also adds a row, its source 2, to the last axis of the result; the op that also applies f to the result. nullptr:
-  // not with this op.
+  // What a neighbour's step may be merged into, bit for bit the same except where a library adds the bias in its own
+  // order: the op that also adds a row, its source 2, to the last axis of the result; the op that also applies f to the
+  // result. nullptr: not with this op.
   virtual std::shared_ptr<const Op> with_bias() const { return nullptr; }
-  virtual std::shared_ptr<const Op> with_activation(kernels::Unary, const std::array<float, 3> &) const { return nullptr; }
+  virtual std::shared_ptr<const Op> with_activation(kernels::Unary, const std::array<float, 3> &) const {
+    return nullptr;
+  }
   // What this op is, for such merging: an elementwise function, or a sum of two values.
   virtual bool is_unary(kernels::Unary * /*f*/, std::array<float, 3> * /*param*/) const { return false; }
   virtual bool is_add() const { return false; }

@@ -56,15 +56,15 @@ Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t to
 using kernels::Reduce;
 // Over the axes given; all of them when empty. Over bool, max is "any" and min is "all".
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims = false);
-Id argmax(Emit &e, Id x, int axis);       // int32, first of equals
-Id square_sum(Emit &e, Id x);             // scalar, summed in double
+Id argmax(Emit &e, Id x, int axis);  // int32, first of equals
+Id square_sum(Emit &e, Id x);        // scalar, summed in double
 Id softmax(Emit &e, Id x, int axis = -1);
 Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);
 
 // ---- indexing ----------------------------------------------------------------------------------------------------
-// table (V, N), ids (M), also with other or more axes for M and N -> (M, N). ids of any integer dtype, or float32. An id
-// outside [0, V) is a fault of the run.
+// table (V, N), ids (M), also with other or more axes for M and N -> (M, N). ids of any integer dtype, or float32. An
+// id outside [0, V) is a fault of the run.
 Id gather(Emit &e, Id table, Id ids);
 // Zeros in the shape of the table (V, N) with every row (M, N) added to the row that its id (M) says.
 Id scatter_add(Emit &e, Id rows, Id ids, Id table);
@@ -75,7 +75,7 @@ RowSums row_sums(Emit &e, Id rows, Id ids, Id table);
 // x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
 // counts as 0.
 Id pick(Emit &e, Id x, Id labels, Id valid = none);
-Id causal_mask(Emit &e, Id scores);             // scores (N, T, S) -> bool (T, S): key s <= query t
+Id causal_mask(Emit &e, Id scores);  // scores (N, T, S) -> bool (T, S): key s <= query t
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {

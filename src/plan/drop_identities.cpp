@@ -15,8 +15,10 @@ void drop_identities(ops::Program &p) {
       v = find(v);
       src.push_back(v == ops::none ? ops::absent : ops::Operand{p[v].dtype, p[v].shape});
     }
-    if (step.dst.size() == 1 && step.op->is_identity(src)) same[static_cast<size_t>(step.dst[0])] = step.src[0];
-    else kept.push_back(std::move(step));
+    if (step.dst.size() == 1 && step.op->is_identity(src))
+      same[static_cast<size_t>(step.dst[0])] = step.src[0];
+    else
+      kept.push_back(std::move(step));
   }
   p.steps = std::move(kept);
   for (ops::Id &v : p.outputs) v = find(v);

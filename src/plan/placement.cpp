@@ -127,7 +127,8 @@ void Placement::overwrite() {
     for (size_t d = 0; d < s.dst.size(); ++d) {
       int over = s.op->overwrites(static_cast<int>(d));
       Id dst = s.dst[d];
-      if (over < 0 || s.src[static_cast<size_t>(over)] == none || home(dst).root != dst || !is_whole_temp(dst)) continue;
+      if (over < 0 || s.src[static_cast<size_t>(over)] == none || home(dst).root != dst || !is_whole_temp(dst))
+        continue;
       Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
       if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read(root) != static_cast<int32_t>(at)) continue;
       bool alone = true;
@@ -195,9 +196,15 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
         if (place.region == Region::nowhere && in_arena[static_cast<size_t>(root)])
           place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
         break;
-      case Role::input: place = {Region::input, index(p_.inputs, root), 0}; break;
-      case Role::state: place = {Region::state, index(p_.states, root), 0}; break;
-      case Role::constant: place = {Region::constant, number[static_cast<size_t>(root)], 0}; break;
+      case Role::input:
+        place = {Region::input, index(p_.inputs, root), 0};
+        break;
+      case Role::state:
+        place = {Region::state, index(p_.states, root), 0};
+        break;
+      case Role::constant:
+        place = {Region::constant, number[static_cast<size_t>(root)], 0};
+        break;
     }
     place.offset += offset;
     of[v] = place;

@@ -60,7 +60,8 @@ class Plan {
 // Refuses shapes that do not fit, and an arena past the memory limit; by then kernels have packed the weights they
 // know.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options, ops::Packs *packs);
+                                       std::span<const Tensor *const> states, const Options &options,
+                                       ops::Packs *packs);
 
 // The Program with all dims known: the ops' shape rules again, from these inputs.
 ops::Program resolve(const ops::Program &program, std::span<const Shape> inputs);

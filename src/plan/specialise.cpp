@@ -61,7 +61,8 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
 
 std::string step_text(const Program &p, const Step &step) {
   std::string line;
-  for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", '%', step.dst[i], to_string(p[step.dst[i]].shape));
+  for (size_t i = 0; i < step.dst.size(); ++i)
+    line += text(i ? ", " : "", '%', step.dst[i], to_string(p[step.dst[i]].shape));
   line += text(" = ", step.op->name());
   if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
   for (Id v : step.src) line += v == none ? std::string(" -") : text(" %", v);
@@ -128,7 +129,8 @@ std::string Plan::to_string() const {
   };
   std::string s = text("arena ", arena_bytes, " bytes, ", steps.size(), " steps\n");
   for (const PlanStep &step : steps) {
-    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices",
+    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices,
+              step.kernel->slices == 1 ? " slice" : " slices",
               step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"), " [");
     for (size_t i = 0; i < step.args.size(); ++i) s += text(i ? " " : "", word(step.args[i]));
     s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n');

@@ -38,10 +38,20 @@ auto Context::Fields::fields() {
   using kinds::field;
   using F = Fields;
   return std::tuple{
-      field("threads", &F::threads).otherwise(nullptr).at_least(1).at_most(most_threads).doc("threads that work on one run"),
+      field("threads", &F::threads)
+          .otherwise(nullptr)
+          .at_least(1)
+          .at_most(most_threads)
+          .doc("threads that work on one run"),
       field("seed", &F::seed).otherwise(0).doc("start of all random numbers"),
-      field("seed_scheme", &F::seed_scheme).otherwise("dl4").one_of({"dl4", "tensorflow"}).doc("how initial weights are drawn"),
-      field("reproducible", &F::reproducible).otherwise("threads").one_of({"threads", "strict"}).doc("how far bits are the same"),
+      field("seed_scheme", &F::seed_scheme)
+          .otherwise("dl4")
+          .one_of({"dl4", "tensorflow"})
+          .doc("how initial weights are drawn"),
+      field("reproducible", &F::reproducible)
+          .otherwise("threads")
+          .one_of({"threads", "strict"})
+          .doc("how far bits are the same"),
       field("memory_limit", &F::memory_limit)
           .otherwise(nullptr)
           .at_least(0)

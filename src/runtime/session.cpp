@@ -53,7 +53,8 @@ bool overlap(const View &a, const View &b) {
   return high.data < end && high.shape.elements() > 0;
 }
 
-// Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are set.
+// Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are
+// set.
 void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t next, std::byte *arena) {
   for (const plan::Guard &g : guards) {
     if (g.last < last || g.last >= next) continue;
@@ -69,15 +70,17 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
 
 // One run in flight: arena, bound arguments, kernels' own objects.
 struct Session::Frame {
-  Frame(std::atomic<int64_t> &all, int64_t bytes) : all_(all), bytes_(bytes) { all_.fetch_add(bytes_, std::memory_order_relaxed); }
+  Frame(std::atomic<int64_t> &all, int64_t bytes) : all_(all), bytes_(bytes) {
+    all_.fetch_add(bytes_, std::memory_order_relaxed);
+  }
   ~Frame() { all_.fetch_sub(bytes_, std::memory_order_relaxed); }
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
 
   Bytes arena;
-  std::vector<void *> args;                                    // of all steps, one after the other
-  std::vector<std::unique_ptr<kernels::Bound>> bound;          // by step
-  std::vector<Bytes> staging;                                  // by input: where a strided one is made contiguous
+  std::vector<void *> args;                            // of all steps, one after the other
+  std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
+  std::vector<Bytes> staging;                          // by input: where a strided one is made contiguous
   kernels::Report report;
 
  private:
@@ -90,14 +93,14 @@ struct Session::Cached {
   std::atomic<int64_t> users{0};
   std::unique_ptr<const plan::Plan> plan;
   std::vector<Shape> key;
-  std::vector<size_t> first_arg;                               // by step
+  std::vector<size_t> first_arg;  // by step
   struct Outside {
     size_t arg;
     Region region;
     int32_t index;
     int64_t offset;
   };
-  std::vector<Outside> outside;                                // arguments that lie in the caller's or the owner's memory
+  std::vector<Outside> outside;  // arguments that lie in the caller's or the owner's memory
   std::array<std::atomic<Frame *>, max_idle_frames> idle{};
   std::unique_ptr<StepTime[]> times;
   std::atomic<int64_t> last_used{0};
@@ -266,7 +269,8 @@ std::vector<ops::Operand> Session::outputs(std::span<const Shape> inputs) { retu
 
 void Session::check(std::span<const View> in) const {
   const auto &p = program_;
-  if (in.size() != p.inputs.size()) fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", in.size());
+  if (in.size() != p.inputs.size())
+    fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
     if (in[i].dtype != v.dtype)
@@ -287,7 +291,8 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   for (size_t j = 0; j < out.size(); ++j) {
     const ops::Operand &o = cached->plan->outputs[j];
     if (out[j].dtype != o.dtype || out[j].shape != o.shape)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ', out[j].shape);
+      fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ',
+           out[j].shape);
     if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     // Outputs are written while inputs are still read; a strided one has been copied by then.
     for (size_t i = 0; i < in.size(); ++i)
@@ -307,9 +312,12 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   for (const Cached::Outside &o : cached->outside) {
     auto i = static_cast<size_t>(o.index);
     std::byte *base = nullptr;
-    if (o.region == Region::state) base = states_[i].data.get();
-    else if (o.region == Region::output) base = static_cast<std::byte *>(out[i].data);
-    else base = is_contiguous(in[i]) ? static_cast<std::byte *>(in[i].data) : frame->staging[i].get();
+    if (o.region == Region::state)
+      base = states_[i].data.get();
+    else if (o.region == Region::output)
+      base = static_cast<std::byte *>(out[i].data);
+    else
+      base = is_contiguous(in[i]) ? static_cast<std::byte *>(in[i].data) : frame->staging[i].get();
     frame->args[o.arg] = base + o.offset;
   }
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
@@ -326,7 +334,8 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
     const kernels::Kernel &kernel = *steps[s].kernel;
     void *const *args = frame.args.data() + cached.first_arg[s];
     const kernels::Run run{args, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
-    if (options_.fill_nan) move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
+    if (options_.fill_nan)
+      move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     std::chrono::steady_clock::time_point start;
     if (options_.profile) start = std::chrono::steady_clock::now();
     if (kernel.slices * kernel.phases == 1) {
@@ -347,13 +356,17 @@ void Session::execute(const Cached &cached, Frame &frame, const std::atomic<int3
         case kernels::Fault::index_out_of_range:
           fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",
                frame.report.end.load(std::memory_order_relaxed));
-        case kernels::Fault::not_finite: fail(Code::numeric, who, " is NaN or infinite");
-        default: fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
+        case kernels::Fault::not_finite:
+          fail(Code::numeric, who, " is NaN or infinite");
+        default:
+          fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
       }
     }
-    if (cancel && cancel->load(std::memory_order_relaxed)) fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
+    if (cancel && cancel->load(std::memory_order_relaxed))
+      fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
   }
-  if (options_.fill_nan && !steps.empty()) move_guards(cached.plan->guards, steps.back().number, INT32_MAX, frame.arena.get());
+  if (options_.fill_nan && !steps.empty())
+    move_guards(cached.plan->guards, steps.back().number, INT32_MAX, frame.arena.get());
 }
 
 std::string Session::describe() {

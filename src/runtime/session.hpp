@@ -40,10 +40,10 @@ struct Options {
   std::shared_ptr<Crew> crew;
   std::shared_ptr<const Memory> memory;  // of arenas; null = the system's
   std::shared_ptr<Sessions> sessions;    // where Session::make adds itself; may be null
-  bool constant_states = false;      // no run changes them: kernels may pack them once
-  bool fill_nan = false;             // before every run, and guard words are checked after it
+  bool constant_states = false;          // no run changes them: kernels may pack them once
+  bool fill_nan = false;                 // before every run, and guard words are checked after it
   bool profile = false;
-  int64_t plan_bytes = 256 << 20;    // of idle frames: past it the least recently used plans are let go
+  int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };
 
 // Time of a step, summed over runs.

@@ -16,16 +16,21 @@ struct Options : TensorsOptions {
   static auto fields() {
     using kinds::field;
     using O = TensorsOptions;
-    return std::tuple{field("batch_size", &O::batch_size).otherwise(32).at_least(1).doc("rows of a batch; the last one may have fewer"),
-                      field("shuffle", &O::shuffle).otherwise(true).doc("new order for every epoch of fit"),
-                      field("drop_remainder", &O::drop_remainder).otherwise(false).doc("leave out a last batch that is short"),
-                      field("seed", &O::seed).otherwise(0).doc("of the orders")};
+    return std::tuple{
+        field("batch_size", &O::batch_size)
+            .otherwise(32)
+            .at_least(1)
+            .doc("rows of a batch; the last one may have fewer"),
+        field("shuffle", &O::shuffle).otherwise(true).doc("new order for every epoch of fit"),
+        field("drop_remainder", &O::drop_remainder).otherwise(false).doc("leave out a last batch that is short"),
+        field("seed", &O::seed).otherwise(0).doc("of the orders")};
   }
 };
 
 class Tensors final : public Dataset {
  public:
-  Tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options, int64_t first, int64_t rows)
+  Tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options,
+          int64_t first, int64_t rows)
       : x_(std::move(x)), y_(std::move(y)), w_(std::move(w)), options_(options), first_(first), rows_(rows) {}
 
   void start(bool shuffle, int64_t epoch) override {
@@ -55,14 +60,16 @@ class Tensors final : public Dataset {
   }
 
   std::optional<int64_t> batches() const override {
-    return options_.drop_remainder ? rows_ / options_.batch_size : (rows_ + options_.batch_size - 1) / options_.batch_size;
+    return options_.drop_remainder ? rows_ / options_.batch_size
+                                   : (rows_ + options_.batch_size - 1) / options_.batch_size;
   }
 
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const override {
     FlushToZero flush;
     auto cut = static_cast<int64_t>(static_cast<double>(rows_) * (1 - fraction));
     if (cut == 0 || cut == rows_)
-      fail(Code::invalid_argument, "\"validation_split\" ", fraction, " of ", rows_, " rows leaves ", cut == 0 ? "no training" : "no validation", " data");
+      fail(Code::invalid_argument, "\"validation_split\" ", fraction, " of ", rows_, " rows leaves ",
+           cut == 0 ? "no training" : "no validation", " data");
     return {std::make_unique<Tensors>(x_, y_, w_, options_, first_, cut),
             std::make_unique<Tensors>(x_, y_, w_, options_, first_ + cut, rows_ - cut)};
   }
@@ -91,7 +98,8 @@ class Tensors final : public Dataset {
 
 class Callback final : public Dataset {
  public:
-  Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps) : fill_(std::move(fill)), steps_(steps) {}
+  Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps)
+      : fill_(std::move(fill)), steps_(steps) {}
   void start(bool, int64_t) override { next_ = 0; }
   void skip_to(int64_t index) override { next_ = index; }
   bool next(Batch &b) override {
@@ -121,14 +129,16 @@ TensorsOptions TensorsOptions::parse(const Json &options) {
   return o;
 }
 
-std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options) {
+std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w,
+                                      const TensorsOptions &options) {
   if (x.empty()) fail(Code::invalid_argument, "a data set needs at least one input tensor");
   int64_t rows = -1;
   for (auto *list : {&x, &y, &w}) {
     for (Source &s : *list) {
       if (s.view.shape.rank() == 0) fail(Code::shape_mismatch, "a scalar has no rows");
       if (rows < 0) rows = s.view.shape[0];
-      if (s.view.shape[0] != rows) fail(Code::shape_mismatch, "expected ", rows, " rows in every tensor, got shape ", s.view.shape);
+      if (s.view.shape[0] != rows)
+        fail(Code::shape_mismatch, "expected ", rows, " rows in every tensor, got shape ", s.view.shape);
       if (s.view.strides) fail(Code::unsupported, "a data set needs contiguous tensors");
     }
   }

@@ -38,7 +38,8 @@ struct Source {
 };
 
 // Refuses tensors with different numbers of rows.
-std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options);
+std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w,
+                                      const TensorsOptions &options);
 
 // fill(index, batch): 0 = a batch, 1 = the end, anything else = failed.
 std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps);

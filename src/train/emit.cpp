@@ -91,7 +91,8 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   std::vector<Id> values, trainable;
   for (size_t i = 0; i < weights.size(); ++i) {
     const auto &w = *weights[i];
-    values.push_back(offsets_[i] < 0 ? state(w.name, DType::f32, w.spec.shape) : view(e, block, offsets_[i], w.spec.shape));
+    values.push_back(offsets_[i] < 0 ? state(w.name, DType::f32, w.spec.shape)
+                                     : view(e, block, offsets_[i], w.spec.shape));
     if (offsets_[i] >= 0) trainable.push_back(values.back());
   }
   Id draws = state("draws", DType::i64, {});
@@ -111,7 +112,8 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   std::vector<Id> penalties = std::move(lowered.penalties);
   for (size_t i = 0; i < weights.size(); ++i) {
     e.scope = weights[i]->name;
-    if (weights[i]->spec.regularizer && weights[i]->trainable) penalties.push_back(weights[i]->spec.regularizer->penalty(e, values[i]));
+    if (weights[i]->spec.regularizer && weights[i]->trainable)
+      penalties.push_back(weights[i]->spec.regularizer->penalty(e, values[i]));
   }
   Measures m = train::emit(e, objective_, lowered.outputs, y, w, penalties);
   e.output(m.loss);

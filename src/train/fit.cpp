@@ -15,8 +15,15 @@ struct Fields : FitOptions {
     return std::tuple{
         field("epochs", &O::epochs).otherwise(1).at_least(0).doc("number of the epoch to stop at, as in Keras"),
         field("initial_epoch", &O::initial_epoch).otherwise(0).at_least(0).doc("number of the first epoch"),
-        field("validation_split", &O::validation_split).otherwise(0.0).at_least(0).at_most(1).doc("last part of the rows, kept for validation"),
-        field("validation_freq", &O::validation_freq).otherwise(1).at_least(1).doc("epochs from one validation to the next")};
+        field("validation_split", &O::validation_split)
+            .otherwise(0.0)
+            .at_least(0)
+            .at_most(1)
+            .doc("last part of the rows, kept for validation"),
+        field("validation_freq", &O::validation_freq)
+            .otherwise(1)
+            .at_least(1)
+            .doc("epochs from one validation to the next")};
   }
 };
 

@@ -17,15 +17,18 @@ std::vector<Json> per_output(const Json &j, const char *key, const graph::Model 
     if (n != 1) fail(Code::invalid_argument, '"', key, "\": expected a list of ", n, ", one for each output");
     return {j};
   }
-  if (j.size() != n) fail(Code::invalid_argument, '"', key, "\": expected ", n, " entries, one for each output, got ", j.size());
+  if (j.size() != n)
+    fail(Code::invalid_argument, '"', key, "\": expected ", n, " entries, one for each output, got ", j.size());
   return {j.begin(), j.end()};
 }
 
 template <class C>
 Of<C> parse_kind(const Json &j, const char *key) {
   try {
-    if constexpr (std::is_same_v<C, Metric>) return kinds::metric_for(j);
-    else return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
+    if constexpr (std::is_same_v<C, Metric>)
+      return kinds::metric_for(j);
+    else
+      return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
   } catch (Error &error) {
     error.with("attribute", key).in(text('"', key, '"'));
     throw;
@@ -69,7 +72,8 @@ std::vector<std::string> Objective::names(const graph::Model &model) const {
   if (several)
     for (size_t i : targets()) names.push_back(model.output_name(i) + "_loss");
   for (size_t i : targets())
-    for (const auto &m : outputs[i].metrics) names.push_back((several ? model.output_name(i) + "_" : "") + m->log_name());
+    for (const auto &m : outputs[i].metrics)
+      names.push_back((several ? model.output_name(i) + "_" : "") + m->log_name());
   return names;
 }
 

@@ -26,9 +26,10 @@ struct Objective {
   std::vector<size_t> targets() const;
 };
 
-// Scalars of one batch in the order of names(): a mean is total / count over batches; a loss has its batch size as count.
+// Scalars of one batch in the order of names(): a mean is total / count over batches; a loss has its batch size as
+// count.
 struct Measures {
-  ops::Id loss = ops::none;      // what is minimised, penalties included
+  ops::Id loss = ops::none;        // what is minimised, penalties included
   std::vector<kinds::Mean> means;  // all but "loss"; a loss's count is ops::none
 };
 

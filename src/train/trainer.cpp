@@ -66,7 +66,8 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   objective_ = Objective::parse(options_, *model_);
   names_ = objective_.names(*model_);
   targets_ = objective_.targets();
-  if (model_->in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
+  if (model_->in_training())
+    fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   block_ = graph::gather_block(model_->weights(), offsets_);
   slot("iterations", DType::i64, {}, 0);
   slot("draws", DType::i64, {}, 0);
@@ -93,8 +94,10 @@ Tensor &Trainer::slot(const std::string &name, DType dtype, const Shape &shape, 
     fail(Code::out_of_memory, "the weights, optimizer and gradients of the trainer take at least ", bytes,
          " bytes, the memory limit is ", run_.plan.memory_limit);
   t.data = allocate(t.bytes());
-  if (dtype == DType::i64) std::fill_n(t.as<int64_t>(), t.elements(), static_cast<int64_t>(start));
-  else std::fill_n(t.as<float>(), t.elements(), static_cast<float>(start));
+  if (dtype == DType::i64)
+    std::fill_n(t.as<int64_t>(), t.elements(), static_cast<int64_t>(start));
+  else
+    std::fill_n(t.as<float>(), t.elements(), static_cast<float>(start));
   return slots_.emplace(name, std::move(t)).first->second;
 }
 
@@ -140,7 +143,8 @@ void Trainer::check(const Batch &b) const {
   if (size == 0) fail(Code::invalid_argument, "an empty batch");
   for (size_t i = 0; i < b.w.size(); ++i) {
     rows("sample weight", i, b.w[i]);
-    if (b.w[i].dtype != DType::f32) fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
+    if (b.w[i].dtype != DType::f32)
+      fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
   }
   for (size_t i = 0; i < b.y.size(); ++i) {
     rows("target", i, b.y[i]);
@@ -158,9 +162,10 @@ void Trainer::check(const Batch &b) const {
 runtime::Session &Trainer::session(Entry entry, const Batch &b) {
   FlushToZero flush;
   auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
-    return std::equal(columns.begin(), columns.end(), views.begin(), views.end(), [](const Column &c, const runtime::View &v) {
-      return c.dtype == v.dtype && c.rank == v.shape.rank() && c.is_column == is_column(v.shape);
-    });
+    return std::equal(columns.begin(), columns.end(), views.begin(), views.end(),
+                      [](const Column &c, const runtime::View &v) {
+                        return c.dtype == v.dtype && c.rank == v.shape.rank() && c.is_column == is_column(v.shape);
+                      });
   };
   for (Compiled &c : compiled_)
     if (c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w)) return *c.session;
@@ -206,15 +211,18 @@ const Sums &Trainer::run(Entry entry, const Batch &b) {
   size_t losses = objective_.outputs.size() > 1 ? targets_.size() : 0, at = 1;
   for (size_t i = 1; i < names_.size(); ++i) {
     bool is_loss = i <= losses;
-    if (is_loss) add(values_[at] * size, size);
-    else add(values_[at], values_[at + 1]);
+    if (is_loss)
+      add(values_[at] * size, size);
+    else
+      add(values_[at], values_[at + 1]);
     at += is_loss ? 1 : 2;
   }
   return sums_;
 }
 
 void Trainer::need_weights() const {
-  if (block_.elements() == 0) fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
+  if (block_.elements() == 0)
+    fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
 }
 
 const Sums &Trainer::step(const Batch &b) {
@@ -233,7 +241,8 @@ const Sums &Trainer::accumulate(const Batch &b) {
 
 void Trainer::apply() {
   auto it = slots_.find("accumulated");
-  if (it == slots_.end() || *it->second.as<int64_t>() == 0) fail(Code::invalid_argument, "apply without accumulate before it");
+  if (it == slots_.end() || *it->second.as<int64_t>() == 0)
+    fail(Code::invalid_argument, "apply without accumulate before it");
   runtime::Session &s = session(Entry::apply, {});
   own_weights();
   s.run({}, {});
@@ -281,7 +290,8 @@ double Trainer::get(const std::string &key) const {
 void Trainer::set(const std::string &key, double v) {
   get(key);
   if (key != "learning_rate") fail(Code::invalid_argument, '"', key, "\" can be read but not set");
-  if (!std::isfinite(v) || v < 0) fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
+  if (!std::isfinite(v) || v < 0)
+    fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;
   *slots_.at(key).as<float>() = static_cast<float>(v);
 }
@@ -301,7 +311,7 @@ std::map<std::string, Tensor> Trainer::state() const {
 }
 
 Json Trainer::position_json() const {
-  return {{"in_fit", position.in_fit}, {"epoch", position.epoch}, {"batch", position.batch},
+  return {{"in_fit", position.in_fit},           {"epoch", position.epoch},      {"batch", position.batch},
           {"epochs_seen", position.epochs_seen}, {"total", position.sums.total}, {"count", position.sums.count},
           {"history", position.history}};
 }
@@ -310,7 +320,8 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   // Slots that this trainer has not made yet are made now, as the saved run had them.
   auto refuse = [](const std::string &name, const Tensor &expected, const Tensor &got) {
     if (expected.dtype != got.dtype || expected.shape != got.shape)
-      fail(Code::shape_mismatch, '"', name, "\": expected ", expected.dtype, ' ', expected.shape, ", the checkpoint has ", got.dtype, ' ', got.shape);
+      fail(Code::shape_mismatch, '"', name, "\": expected ", expected.dtype, ' ', expected.shape,
+           ", the checkpoint has ", got.dtype, ' ', got.shape);
   };
   std::map<std::string, Tensor> slots = slots_;
   std::vector<const Tensor *> weights;
@@ -326,13 +337,18 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
     ++known;
     std::string key = name.substr(5);
     auto it = slots.find(key);
-    if (it != slots.end()) refuse(key, it->second, t);
-    else if (key == "gradients") refuse(key, block_, t);
-    else if (key == "accumulated") refuse(key, slots.at("iterations"), t);
-    else fail(Code::shape_mismatch, "the checkpoint has a \"", key, "\", which this trainer's optimizer does not keep");
+    if (it != slots.end())
+      refuse(key, it->second, t);
+    else if (key == "gradients")
+      refuse(key, block_, t);
+    else if (key == "accumulated")
+      refuse(key, slots.at("iterations"), t);
+    else
+      fail(Code::shape_mismatch, "the checkpoint has a \"", key, "\", which this trainer's optimizer does not keep");
     slots[key] = clone(t);
   }
-  if (known != state.size()) fail(Code::shape_mismatch, "the checkpoint holds ", state.size(), " tensors, this trainer knows ", known);
+  if (known != state.size())
+    fail(Code::shape_mismatch, "the checkpoint holds ", state.size(), " tensors, this trainer knows ", known);
   for (auto &[name, t] : slots) {
     if (state.count("slot:" + name)) continue;
     if (name != "gradients" && name != "accumulated") fail(Code::not_found, "the checkpoint has no slot \"", name, '"');
@@ -356,7 +372,8 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   if (lists)
     for (const Json &list : p.history) lists = lists && list.is_array();
   for (const auto &[name, t] : slots)
-    if (t.dtype == DType::i64 && !counted(*t.as<int64_t>())) fail(Code::corrupt_file, "the checkpoint's \"", name, "\" is ", *t.as<int64_t>());
+    if (t.dtype == DType::i64 && !counted(*t.as<int64_t>()))
+      fail(Code::corrupt_file, "the checkpoint's \"", name, "\" is ", *t.as<int64_t>());
   if (!counted(p.epoch) || !counted(p.batch) || !counted(p.epochs_seen) || p.sums.total.size() != p.sums.count.size() ||
       (!p.sums.total.empty() && p.sums.total.size() != names) || !lists)
     fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");
@@ -369,8 +386,10 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   auto next = frozen.begin();
   for (size_t i = 0; i < weights.size(); ++i) {
     Tensor &to = model_->weights()[i]->value;
-    if (offsets_[i] < 0) to = std::move(*next++);
-    else if (int64_t n = to.bytes()) std::memcpy(to.data.get(), weights[i]->data.get(), static_cast<size_t>(n));
+    if (offsets_[i] < 0)
+      to = std::move(*next++);
+    else if (int64_t n = to.bytes())
+      std::memcpy(to.data.get(), weights[i]->data.get(), static_cast<size_t>(n));
   }
   slots_ = std::move(slots);
   position = std::move(p);

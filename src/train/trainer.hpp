@@ -92,8 +92,8 @@ class Trainer {
   kinds::Of<kinds::Optimizer> optimizer_;
   std::string nan_guard_;
   runtime::Options run_;
-  Tensor block_;                        // all trainable weights
-  std::vector<int64_t> offsets_;        // by weight, in elements
+  Tensor block_;                         // all trainable weights
+  std::vector<int64_t> offsets_;         // by weight, in elements
   std::map<std::string, Tensor> slots_;  // everything else that is kept between steps
   // What of a target or a sample weight decides how the Program reads it.
   struct Column {

@@ -19,24 +19,91 @@ using std::string;
 
 const std::tuple all{
 #define F(name) std::pair{#name, &name}
-    F(dl4_version), F(dl4_version_string), F(dl4_build_info), F(dl4_api_description), F(dl4_registry_json),
-    F(dl4_registry_count), F(dl4_registry_name), F(dl4_retain), F(dl4_release), F(dl4_describe), F(dl4_error_code),
-    F(dl4_error_message), F(dl4_error_detail), F(dl4_blob_data), F(dl4_blob_size), F(dl4_context_create),
-    F(dl4_context_set_logger), F(dl4_context_set_allocator), F(dl4_context_trim), F(dl4_attrs_create),
-    F(dl4_attrs_set_i64), F(dl4_attrs_set_f64), F(dl4_attrs_set_bool), F(dl4_attrs_set_str), F(dl4_attrs_set_i64s),
-    F(dl4_attrs_set_f64s), F(dl4_attrs_set_strs), F(dl4_attrs_set_tensor), F(dl4_attrs_set_attrs),
-    F(dl4_attrs_set_nodes), F(dl4_attrs_set_model), F(dl4_attrs_merge_json), F(dl4_tensor_create), F(dl4_tensor_wrap),
-    F(dl4_tensor_from_dlpack), F(dl4_tensor_to_dlpack), F(dl4_tensor_clone), F(dl4_tensor_copy_in),
-    F(dl4_tensor_copy_out), F(dl4_tensor_dtype), F(dl4_tensor_rank), F(dl4_tensor_dims), F(dl4_tensor_strides),
-    F(dl4_tensor_data), F(dl4_tensor_bytes), F(dl4_graph_create), F(dl4_graph_input), F(dl4_graph_constant),
-    F(dl4_graph_layer), F(dl4_graph_call), F(dl4_graph_add), F(dl4_graph_merge_json), F(dl4_graph_shape),
-    F(dl4_graph_build), F(dl4_model_load), F(dl4_model_load_memory), F(dl4_model_save), F(dl4_model_save_memory),
-    F(dl4_model_clone), F(dl4_model_io_count), F(dl4_model_io_name), F(dl4_model_io_shape), F(dl4_model_weight_count),
-    F(dl4_model_weight_name), F(dl4_model_get_weight), F(dl4_model_set_weight), F(dl4_session_create),
-    F(dl4_session_run), F(dl4_session_predict), F(dl4_dataset_from_tensors), F(dl4_dataset_from_callback),
-    F(dl4_trainer_create), F(dl4_trainer_step), F(dl4_trainer_accumulate), F(dl4_trainer_apply),
-    F(dl4_trainer_gradient), F(dl4_trainer_fit), F(dl4_trainer_evaluate), F(dl4_trainer_get), F(dl4_trainer_set),
-    F(dl4_trainer_save), F(dl4_trainer_load), F(dl4_cancel_create), F(dl4_cancel_trigger), F(dl4_cancel_triggered)
+    F(dl4_version),
+    F(dl4_version_string),
+    F(dl4_build_info),
+    F(dl4_api_description),
+    F(dl4_registry_json),
+    F(dl4_registry_count),
+    F(dl4_registry_name),
+    F(dl4_retain),
+    F(dl4_release),
+    F(dl4_describe),
+    F(dl4_error_code),
+    F(dl4_error_message),
+    F(dl4_error_detail),
+    F(dl4_blob_data),
+    F(dl4_blob_size),
+    F(dl4_context_create),
+    F(dl4_context_set_logger),
+    F(dl4_context_set_allocator),
+    F(dl4_context_trim),
+    F(dl4_attrs_create),
+    F(dl4_attrs_set_i64),
+    F(dl4_attrs_set_f64),
+    F(dl4_attrs_set_bool),
+    F(dl4_attrs_set_str),
+    F(dl4_attrs_set_i64s),
+    F(dl4_attrs_set_f64s),
+    F(dl4_attrs_set_strs),
+    F(dl4_attrs_set_tensor),
+    F(dl4_attrs_set_attrs),
+    F(dl4_attrs_set_nodes),
+    F(dl4_attrs_set_model),
+    F(dl4_attrs_merge_json),
+    F(dl4_tensor_create),
+    F(dl4_tensor_wrap),
+    F(dl4_tensor_from_dlpack),
+    F(dl4_tensor_to_dlpack),
+    F(dl4_tensor_clone),
+    F(dl4_tensor_copy_in),
+    F(dl4_tensor_copy_out),
+    F(dl4_tensor_dtype),
+    F(dl4_tensor_rank),
+    F(dl4_tensor_dims),
+    F(dl4_tensor_strides),
+    F(dl4_tensor_data),
+    F(dl4_tensor_bytes),
+    F(dl4_graph_create),
+    F(dl4_graph_input),
+    F(dl4_graph_constant),
+    F(dl4_graph_layer),
+    F(dl4_graph_call),
+    F(dl4_graph_add),
+    F(dl4_graph_merge_json),
+    F(dl4_graph_shape),
+    F(dl4_graph_build),
+    F(dl4_model_load),
+    F(dl4_model_load_memory),
+    F(dl4_model_save),
+    F(dl4_model_save_memory),
+    F(dl4_model_clone),
+    F(dl4_model_io_count),
+    F(dl4_model_io_name),
+    F(dl4_model_io_shape),
+    F(dl4_model_weight_count),
+    F(dl4_model_weight_name),
+    F(dl4_model_get_weight),
+    F(dl4_model_set_weight),
+    F(dl4_session_create),
+    F(dl4_session_run),
+    F(dl4_session_predict),
+    F(dl4_dataset_from_tensors),
+    F(dl4_dataset_from_callback),
+    F(dl4_trainer_create),
+    F(dl4_trainer_step),
+    F(dl4_trainer_accumulate),
+    F(dl4_trainer_apply),
+    F(dl4_trainer_gradient),
+    F(dl4_trainer_fit),
+    F(dl4_trainer_evaluate),
+    F(dl4_trainer_get),
+    F(dl4_trainer_set),
+    F(dl4_trainer_save),
+    F(dl4_trainer_load),
+    F(dl4_cancel_create),
+    F(dl4_cancel_trigger),
+    F(dl4_cancel_triggered)
 #undef F
 };
 
@@ -50,7 +117,7 @@ void for_all(V visit) {
 const std::set<string> fine_with_null = {"dl4_context_set_logger", "dl4_context_set_allocator", "dl4_context_trim"};
 
 template <class T>
-constexpr bool is_out_pointer = false; // T **, an object that comes out
+constexpr bool is_out_pointer = false;  // T **, an object that comes out
 template <class T>
 constexpr bool is_out_pointer<T **> = !std::is_const_v<T>;
 
@@ -58,7 +125,7 @@ template <class T>
 constexpr bool is_object = std::is_pointer_v<T> && !std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char> &&
                            std::is_class_v<std::remove_cv_t<std::remove_pointer_t<T>>>;
 
-struct Out { // one slot per out parameter, filled with rubbish
+struct Out {  // one slot per out parameter, filled with rubbish
   void *slot[16];
   int used = 0;
   Out() { std::fill(std::begin(slot), std::end(slot), static_cast<void *>(this)); }
@@ -138,12 +205,12 @@ TEST(Arguments, NullForEveryPointerIsAnErrorOrNothing) {
 TEST(Arguments, OutParametersAreSetOnFailure) {
   for_all([]<class R, class... A>(const string &name, R (*function)(A...)) {
     if constexpr (std::is_same_v<R, dl4_error *> && (is_out_pointer<A> || ...)) {
-      if (name == "dl4_session_run" || name == "dl4_session_predict") return; // arrays, empty ones here
+      if (name == "dl4_session_run" || name == "dl4_session_predict") return;  // arrays, empty ones here
       Out out;
       dl4_error *e = call(function, std::tuple<A...>{null<A>(&out)...});
       if (e) {
         expect_refused(name, e, out);
-      } else { // it needs nothing else
+      } else {  // it needs nothing else
         EXPECT_NE(out.slot[0], nullptr) << name;
         dl4_release(out.slot[0]);
       }

@@ -25,7 +25,9 @@ std::string saved(dl4_model *m) {
   return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
 }
 
-dl4_error *load(const std::string &bytes, dl4_model **m) { return dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, m); }
+dl4_error *load(const std::string &bytes, dl4_model **m) {
+  return dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, m);
+}
 
 // The code of loading these bytes, 0 if they are a model.
 Refusal load_code(const std::string &bytes) {
@@ -62,7 +64,9 @@ TEST_F(Files, EveryTruncationOfAModelIsRefused) {
 
 TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   std::string bytes = saved(small_net());
-  auto meta = [&](const char *key, const std::string &value) { return with_header(bytes, [&](json &h) { h["__metadata__"][key] = value; }); };
+  auto meta = [&](const char *key, const std::string &value) {
+    return with_header(bytes, [&](json &h) { h["__metadata__"][key] = value; });
+  };
   EXPECT_EQ(load_code(with_header(bytes, [](json &) {})).code, 0);
   Refusal newer = load_code(meta("format_version", "2"));
   EXPECT_EQ(newer.code, DL4_VERSION) << newer.message;
@@ -119,7 +123,8 @@ TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
   EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
   EXPECT_NE(r.message.find("checksum"), std::string::npos) << r.message;
   Own<dl4_model> m;
-  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), attrs(R"({"verify": false})"), m.out()));
+  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), attrs(R"({"verify": false})"),
+                           m.out()));
 }
 
 TEST_F(Files, MissingUnreadableAndForbiddenPathsAreRefusedAndLeaveNothing) {
@@ -168,7 +173,8 @@ TEST_F(Files, ACheckpointOfAnotherModelOrOptimizerChangesNothing) {
   Own<dl4_graph> g;
   Own<dl4_model> wide;
   ok(dl4_graph_create(nullptr, g.out()));
-  dl4_node x = input(g, "x", {-1, 4}), h = add(g, "Dense", "hidden", R"({"units": 9})", x), y = add(g, "Dense", "answer", R"({"units": 3})", h);
+  dl4_node x = input(g, "x", {-1, 4}), h = add(g, "Dense", "hidden", R"({"units": 9})", x),
+           y = add(g, "Dense", "answer", R"({"units": 3})", h);
   ok(dl4_graph_build(g, &x, 1, &y, 1, wide.out()));
   auto other = trainer(wide, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
   std::string before = saved(wide);

@@ -17,7 +17,8 @@ TEST(Frozen, CanBeEvaluatedButNotTrained) {
     Own<dl4_graph> g;
     Own<dl4_model> m;
     ok(dl4_graph_create(nullptr, g.out()));
-    dl4_node in = input(g, "x", {-1, 3}), out = dense.empty() ? add(g, "ReLU", nullptr, "{}", in) : add(g, "Dense", nullptr, dense, in);
+    dl4_node in = input(g, "x", {-1, 3}),
+             out = dense.empty() ? add(g, "ReLU", nullptr, "{}", in) : add(g, "Dense", nullptr, dense, in);
     ok(dl4_graph_build(g, &in, 1, &out, 1, m.out()));
     auto t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})");
     auto x = tensor({5, 3}, numbers(15)), y = tensor({5, 3}, numbers(15));
@@ -29,12 +30,15 @@ TEST(Frozen, CanBeEvaluatedButNotTrained) {
     ok(dl4_session_predict(s, data, nullptr, p.out(), 1));
     double expected = 0, measured[2] = {};
     const auto got = floats(p), wanted = numbers(15);
-    for (size_t i = 0; i < 15; ++i) expected += std::pow(static_cast<double>(got[i]) - static_cast<double>(wanted[i]), 2) / 15;
+    for (size_t i = 0; i < 15; ++i)
+      expected += std::pow(static_cast<double>(got[i]) - static_cast<double>(wanted[i]), 2) / 15;
     ok(dl4_trainer_evaluate(t, data, nullptr, measured, 2, nullptr));
     EXPECT_NEAR(measured[0], expected, 1e-6);
 
     int asked = 0;
-    auto progress = [](void *user, int32_t, int64_t, int64_t, const double *, int64_t) -> int32_t { return ++*static_cast<int *>(user), 0; };
+    auto progress = [](void *user, int32_t, int64_t, int64_t, const double *, int64_t) -> int32_t {
+      return ++*static_cast<int *>(user), 0;
+    };
     for (const Refusal &r : {refusal(dl4_trainer_step(t, &xs, 1, &ys, 1, nullptr, 0, nullptr, 0, nullptr)),
                              refusal(dl4_trainer_accumulate(t, &xs, 1, &ys, 1, nullptr, 0, nullptr, 0, nullptr)),
                              refusal(dl4_trainer_fit(t, data, nullptr, nullptr, progress, &asked, nullptr, nullptr))}) {
@@ -43,7 +47,8 @@ TEST(Frozen, CanBeEvaluatedButNotTrained) {
     }
     EXPECT_EQ(asked, 0);
     EXPECT_EQ(refusal(dl4_trainer_apply(t)).code, DL4_INVALID_ARGUMENT);
-    const std::string path = (std::filesystem::temp_directory_path() / ("dl4-frozen-test-" + std::to_string(getpid()))).string();
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("dl4-frozen-test-" + std::to_string(getpid()))).string();
     ok(dl4_trainer_save(t, path.c_str()));
     ok(dl4_trainer_load(t, path.c_str()));
     std::filesystem::remove(path);

@@ -81,10 +81,8 @@ std::string chain(int n, bool reversed) {
     last = {name, 0, 0};
   }
   if (reversed) std::reverse(layers.begin(), layers.end());
-  return json{{"format", 1},
-              {"layers", layers},
-              {"inputs", json::array({{"x", 0, 0}})},
-              {"outputs", json::array({last})}}
+  return json{
+      {"format", 1}, {"layers", layers}, {"inputs", json::array({{"x", 0, 0}})}, {"outputs", json::array({last})}}
       .dump();
 }
 

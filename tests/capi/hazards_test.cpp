@@ -29,8 +29,8 @@ struct One {
   Own<dl4_model> model;
   Own<dl4_session> session;
 
-  One(const std::string &kind, const std::string &json, const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32, int64_t copies = 1,
-      dl4_context *c = nullptr) {
+  One(const std::string &kind, const std::string &json, const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32,
+      int64_t copies = 1, dl4_context *c = nullptr) {
     ok(dl4_graph_create(c, graph.out()));
     dl4_node x = input(graph, "x", dims, dtype), y = -1;
     std::vector<dl4_node> in(static_cast<size_t>(copies), x);
@@ -64,7 +64,8 @@ TEST(Hazard1, TwoHundredConcurrentProductsAreRight) {
   std::vector<std::vector<float>> expected;
   std::vector<float> all = numbers(n * n + different);
   for (size_t d = 0; d < different; ++d) {
-    in.push_back(tensor({n, n}, std::vector<float>(all.begin() + static_cast<int64_t>(d), all.begin() + static_cast<int64_t>(d + n * n))));
+    in.push_back(tensor({n, n}, std::vector<float>(all.begin() + static_cast<int64_t>(d),
+                                                   all.begin() + static_cast<int64_t>(d + n * n))));
     expected.push_back(floats(dense.run(in[d])));
     for (size_t i = 0; i < n; ++i) {
       double here = 0, there = 0;
@@ -120,7 +121,8 @@ dl4_error *make(dl4_context *c, const std::vector<int64_t> &dims) {
   return e;
 }
 // The refusal may come with the layer or with the model.
-dl4_error *put(dl4_graph *g, const char *kind, const std::string &json, const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32) {
+dl4_error *put(dl4_graph *g, const char *kind, const std::string &json, const std::vector<int64_t> &dims,
+               int32_t dtype = DL4_FLOAT32) {
   dl4_node x = -1, y = -1;
   if (dl4_error *e = dl4_graph_input(g, nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &x)) return e;
   if (dl4_error *e = dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, &x, 1, &y, 1)) return e;
@@ -136,30 +138,80 @@ constexpr int64_t huge = std::numeric_limits<int64_t>::max(), least = std::numer
 
 const Size sizes[] = {
     {"a dim of 2^31", [](dl4_graph *, dl4_context *c) { return make(c, {two31}); }},
-    {"a dim of 2^32", [](dl4_graph *, dl4_context *c) { return make(c, {two32, 0}); }},
+    {"a dim of 2^32",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {two32, 0});
+     }},
     {"the greatest dim", [](dl4_graph *, dl4_context *c) { return make(c, {huge}); }},
-    {"a negative dim", [](dl4_graph *, dl4_context *c) { return make(c, {-1, 4}); }},
+    {"a negative dim",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {-1, 4});
+     }},
     {"the least dim", [](dl4_graph *, dl4_context *c) { return make(c, {least}); }},
-    {"elements that wrap to 0", [](dl4_graph *, dl4_context *c) { return make(c, {1 << 30, 1 << 30, 1 << 4}); }},
-    {"elements that wrap to a few", [](dl4_graph *, dl4_context *c) { return make(c, {1 << 30, 1 << 30, 17}); }},
-    {"past 2^40 elements", [](dl4_graph *, dl4_context *c) { return make(c, {1 << 21, 1 << 20}); }},
-    {"zero among the huge", [](dl4_graph *, dl4_context *c) { return make(c, {two31, 0, two31}); }},
-    {"a symbolic dim of 2^31", [](dl4_graph *g, dl4_context *) { return put(g, "Flatten", "{}", {-1, two31}); }},
-    {"a symbolic dim below -1", [](dl4_graph *g, dl4_context *) { return put(g, "Flatten", "{}", {-1, -2}); }},
-    {"units past 2^31", [](dl4_graph *g, dl4_context *) { return put(g, "Dense", R"({"units": 4294967296})", {-1, 4}); }},
-    {"a kernel of 2^60 elements", [](dl4_graph *g, dl4_context *) { return put(g, "Dense", R"({"units": 1073741824})", {-1, 1 << 30}); }},
-    {"a kernel past memory_limit", [](dl4_graph *g, dl4_context *) { return put(g, "Dense", R"({"units": 100000})", {-1, 10000}); }},
-    {"an LSTM past 2^31", [](dl4_graph *g, dl4_context *) { return put(g, "LSTM", R"({"units": 1000000000})", {-1, 3, 4}); }},
+    {"elements that wrap to 0",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {1 << 30, 1 << 30, 1 << 4});
+     }},
+    {"elements that wrap to a few",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {1 << 30, 1 << 30, 17});
+     }},
+    {"past 2^40 elements",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {1 << 21, 1 << 20});
+     }},
+    {"zero among the huge",
+     [](dl4_graph *, dl4_context *c) {
+       return make(c, {two31, 0, two31});
+     }},
+    {"a symbolic dim of 2^31",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Flatten", "{}", {-1, two31});
+     }},
+    {"a symbolic dim below -1",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Flatten", "{}", {-1, -2});
+     }},
+    {"units past 2^31",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Dense", R"({"units": 4294967296})", {-1, 4});
+     }},
+    {"a kernel of 2^60 elements",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Dense", R"({"units": 1073741824})", {-1, 1 << 30});
+     }},
+    {"a kernel past memory_limit",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Dense", R"({"units": 100000})", {-1, 10000});
+     }},
+    {"an LSTM past 2^31",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "LSTM", R"({"units": 1000000000})", {-1, 3, 4});
+     }},
     {"a table of words past 2^40",
-     [](dl4_graph *g, dl4_context *) { return put(g, "Embedding", R"({"input_dim": 2000000000, "output_dim": 1000000})", {-1, 4}, DL4_INT32); }},
-    {"filters past 2^31", [](dl4_graph *g, dl4_context *) { return put(g, "Conv2D", R"({"filters": 9000000000, "kernel_size": 1})", {-1, 4, 4, 1}); }},
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Embedding", R"({"input_dim": 2000000000, "output_dim": 1000000})", {-1, 4}, DL4_INT32);
+     }},
+    {"filters past 2^31",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Conv2D", R"({"filters": 9000000000, "kernel_size": 1})", {-1, 4, 4, 1});
+     }},
     {"a window past 2^31",
-     [](dl4_graph *g, dl4_context *) { return put(g, "Conv2D", R"({"filters": 1, "kernel_size": [3000000000, 3000000000]})", {-1, 4, 4, 1}); }},
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Conv2D", R"({"filters": 1, "kernel_size": [3000000000, 3000000000]})", {-1, 4, 4, 1});
+     }},
     {"a dilation past 2^62",
-     [](dl4_graph *g, dl4_context *) { return put(g, "Conv1D", R"({"filters": 1, "kernel_size": 3, "dilation_rate": 4611686018427387904})", {-1, 4, 1}); }},
-    {"flattened past 2^31", [](dl4_graph *g, dl4_context *) { return put(g, "Flatten", "{}", {-1, 1 << 20, 1 << 20}); }},
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Conv1D", R"({"filters": 1, "kernel_size": 3, "dilation_rate": 4611686018427387904})", {-1, 4, 1});
+     }},
+    {"flattened past 2^31",
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Flatten", "{}", {-1, 1 << 20, 1 << 20});
+     }},
     {"reshaped past 2^63",
-     [](dl4_graph *g, dl4_context *) { return put(g, "Reshape", R"({"target_shape": [2147483647, 2147483647, 2147483647]})", {-1, 4}); }},
+     [](dl4_graph *g, dl4_context *) {
+       return put(g, "Reshape", R"({"target_shape": [2147483647, 2147483647, 2147483647]})", {-1, 4});
+     }},
     {"strides past the memory",
      [](dl4_graph *, dl4_context *c) {
        float data[4] = {};
@@ -182,7 +234,8 @@ TEST(Hazard2, SizesThatCannotBeAreRefused) {
     Own<dl4_graph> g;
     ok(dl4_graph_create(c, g.out()));
     Refusal r = refusal(s.call(g, c));
-    EXPECT_TRUE(r.code == DL4_INVALID_ARGUMENT || r.code == DL4_SHAPE_MISMATCH || r.code == DL4_OUT_OF_MEMORY) << s.name << ": " << r.code << ' ' << r.message;
+    EXPECT_TRUE(r.code == DL4_INVALID_ARGUMENT || r.code == DL4_SHAPE_MISMATCH || r.code == DL4_OUT_OF_MEMORY)
+        << s.name << ": " << r.code << ' ' << r.message;
   }
 }
 
@@ -264,18 +317,24 @@ TEST(Hazard3, NothingGivesNothingOrAClearRefusal) {
 }
 
 TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
-  const std::pair<const char *, const char *> layers[] = {{"Dense", R"({"units": 0})"}, {"LSTM", R"({"units": 0})"},
-      {"Conv2D", R"({"filters": 0, "kernel_size": 1})"}, {"Conv2D", R"({"filters": 1, "kernel_size": 0})"},
-      {"MaxPooling2D", R"({"pool_size": 0})"}, {"Embedding", R"({"input_dim": 0, "output_dim": 1})"}};
+  const std::pair<const char *, const char *> layers[] = {{"Dense", R"({"units": 0})"},
+                                                          {"LSTM", R"({"units": 0})"},
+                                                          {"Conv2D", R"({"filters": 0, "kernel_size": 1})"},
+                                                          {"Conv2D", R"({"filters": 1, "kernel_size": 0})"},
+                                                          {"MaxPooling2D", R"({"pool_size": 0})"},
+                                                          {"Embedding", R"({"input_dim": 0, "output_dim": 1})"}};
   for (const auto &[kind, json] : layers) {
     Own<dl4_graph> g;
     dl4_layer layer = 5;
     ok(dl4_graph_create(nullptr, g.out()));
-    EXPECT_EQ(refusal(dl4_graph_layer(g, kind, nullptr, attrs(json), &layer)).code, DL4_INVALID_ARGUMENT) << kind << json;
+    EXPECT_EQ(refusal(dl4_graph_layer(g, kind, nullptr, attrs(json), &layer)).code, DL4_INVALID_ARGUMENT)
+        << kind << json;
     EXPECT_EQ(layer, -1);
   }
-  const std::tuple<const char *, const char *, std::vector<int64_t>> inputs[] = {{"Dense", R"({"units": 3})", {-1, 0}},
-      {"LSTM", R"({"units": 3})", {-1, 4, 0}}, {"Conv2D", R"({"filters": 2, "kernel_size": 2})", {-1, 4, 4, 0}},
+  const std::tuple<const char *, const char *, std::vector<int64_t>> inputs[] = {
+      {"Dense", R"({"units": 3})", {-1, 0}},
+      {"LSTM", R"({"units": 3})", {-1, 4, 0}},
+      {"Conv2D", R"({"filters": 2, "kernel_size": 2})", {-1, 4, 4, 0}},
       {"LSTM", R"({"units": 3})", {-1, 0, 4}}};
   for (const auto &[kind, json, dims] : inputs) {
     SCOPED_TRACE(kind);

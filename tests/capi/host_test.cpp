@@ -31,7 +31,8 @@ std::string host_state() {
 #if defined(__SSE__)
   s += ", mxcsr " + std::to_string(_mm_getcsr() & ~0x3Fu);  // its lowest bits say what has happened so far
 #endif
-  s += std::string(", locale ") + setlocale(LC_ALL, nullptr) + (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : " of the thread");
+  s += std::string(", locale ") + setlocale(LC_ALL, nullptr) +
+       (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : " of the thread");
   mode_t mask = umask(0);
   umask(mask);
   s += ", umask " + std::to_string(mask) + ", in " + fs::current_path().string() + ", signals ";
@@ -42,8 +43,10 @@ std::string host_state() {
     if (sigaction(i, nullptr, &now) == 0) s += now.sa_handler == SIG_DFL ? 'd' : now.sa_handler == SIG_IGN ? 'i' : 'h';
     s += sigismember(&blocked, i) ? '-' : '+';
   }
-  for (const char *name : {"omp_get_max_threads", "omp_get_dynamic", "omp_get_max_active_levels", "openblas_get_num_threads"})
-    if (auto *get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name))) s += std::string(", ") + name + ' ' + std::to_string(get());
+  for (const char *name :
+       {"omp_get_max_threads", "omp_get_dynamic", "omp_get_max_active_levels", "openblas_get_num_threads"})
+    if (auto *get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name)))
+      s += std::string(", ") + name + ' ' + std::to_string(get());
   s += ", files " + std::to_string(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
   for (char **e = environ; *e; ++e) s += std::string("\n") + *e;
   return s;
@@ -87,7 +90,9 @@ int32_t batches(void *user, int64_t index, dl4_tensor **x, int64_t, dl4_tensor *
   return 0;
 }
 int32_t go_on(void *, int32_t, int64_t, int64_t, const double *, int64_t) { return 0; }
-void *take(void *, int64_t bytes, int64_t align) { return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes)); }
+void *take(void *, int64_t bytes, int64_t align) {
+  return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
+}
 void give(void *, void *p, int64_t) { std::free(p); }
 
 // Every function of the header, once well and, where it can fail, once badly; `after` is called behind each.
@@ -135,7 +140,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_context_create, options, context.out());
   BADLY(dl4_context_create, attrs(R"({"threads": 0})"), context.out());
   WELL(dl4_context_create, options, context.out());
-  WELL(dl4_context_set_logger, context, DL4_LOG_TRACE, [](void *, int32_t, const char *) {}, nullptr);
+  WELL(
+      dl4_context_set_logger, context, DL4_LOG_TRACE, [](void *, int32_t, const char *) {}, nullptr);
   WELL(dl4_context_set_allocator, context, take, give, nullptr);
   WELL(dl4_attrs_create, bag.out());
   WELL(dl4_attrs_set_i64, bag, "a", 1);
@@ -199,7 +205,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_dataset_from_tensors, nullptr, &in, 1, &target, 1, nullptr, 0, nullptr, data.out());
   WELL(dl4_dataset_from_callback, nullptr, batches, both, nullptr, nullptr, called.out());
   WELL(dl4_session_predict, session, data, nullptr, out.out(), 1);
-  WELL(dl4_trainer_create, model, attrs(R"({"optimizer": "Adam", "loss": "Huber", "metrics": ["mae"]})"), trainer_.out());
+  WELL(dl4_trainer_create, model, attrs(R"({"optimizer": "Adam", "loss": "Huber", "metrics": ["mae"]})"),
+       trainer_.out());
   WELL(dl4_trainer_step, trainer_, &in, 1, &target, 1, nullptr, 0, &value, 1, &n);
   WELL(dl4_trainer_accumulate, trainer_, &in, 1, &target, 1, nullptr, 0, &value, 1, &n);
   WELL(dl4_trainer_gradient, trainer_, "*", tensor_.out());
@@ -244,7 +251,8 @@ TEST(Hazard10, TheHostIsAsBeforeAfterEveryEntryAndNothingIsPrinted) {
   auto first_line = [](const std::string &s) { return s.substr(0, s.find('\n')); };  // all but the environment
   call_everything([&](const char *name) {
     seen.insert(name);
-    if (std::string now = host_state(); now != expected) changed.push_back(std::string(name) + "\nbefore: " + first_line(expected) + "\nafter: " + first_line(now));
+    if (std::string now = host_state(); now != expected)
+      changed.push_back(std::string(name) + "\nbefore: " + first_line(expected) + "\nafter: " + first_line(now));
   });
   std::string printed = silence.end();
 #if defined(__SSE__)
@@ -271,7 +279,8 @@ TEST(Hazard10, NumbersDoNotDependOnTheCallersFloatMode) {
     dl4_node x = input(g, "x", {-1, 4}), y = add(g, "Dense", "hidden", R"({"units": 8, "activation": "gelu"})", x);
     y = add(g, "Dropout", nullptr, R"({"rate": 0.3, "seed": 7})", y);
     y = add(g, "Dense", "answer", R"({"units": 3, "kernel_initializer": "Orthogonal", "kernel_regularizer":
-                                      {"class_name": "L2", "config": {"l2": 0.07}}})", y);
+                                      {"class_name": "L2", "config": {"l2": 0.07}}})",
+            y);
     ok(dl4_graph_build(g, &x, 1, &y, 1, model.out()));
     Own<dl4_session> s;
     Own<dl4_tensor> out, gradient;
@@ -286,8 +295,7 @@ TEST(Hazard10, NumbersDoNotDependOnTheCallersFloatMode) {
     ok(dl4_trainer_fit(t, data, nullptr, attrs(R"({"epochs": 2, "validation_split": 0.2})"), nullptr, nullptr, nullptr,
                        history.out()));
     ok(dl4_trainer_set(t, "learning_rate", 0.1));
-    for (int i = 0; i < 3; ++i)
-      ok(dl4_trainer_accumulate(t, &first, 1, &wanted, 1, nullptr, 0, nullptr, 0, nullptr));
+    for (int i = 0; i < 3; ++i) ok(dl4_trainer_accumulate(t, &first, 1, &wanted, 1, nullptr, 0, nullptr, 0, nullptr));
     ok(dl4_trainer_gradient(t, "*", gradient.out()));
     ok(dl4_trainer_apply(t));
     ok(dl4_model_save_memory(model, nullptr, file.out()));
@@ -358,7 +366,8 @@ TEST(Hazard10, ACommaLocaleChangesNoNumber) {
     ok(dl4_model_save_memory(c, nullptr, bytes.out()));
     Own<dl4_model> loaded;
     ok(dl4_model_load_memory(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, loaded.out()));
-    auto t = trainer(c, R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.0625}}, "loss": "MeanSquaredError"})");
+    auto t = trainer(
+        c, R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.0625}}, "loss": "MeanSquaredError"})");
     auto x = tensor({4, 4}, numbers(16)), y = tensor({4, 3}, numbers(12));
     auto data = dataset(x, y);
     double rate = 0;

@@ -61,7 +61,8 @@ TEST_F(KilledTraining, EndsInTheSameBits) {
     fs::remove(checkpoint);
     fs::remove(end);
   }
-  std::printf("%d kills, %d resumptions, %d trainings to the end, each of %.2f s\n", killed, resumed, finished, static_cast<double>(alone) / 1e6);
+  std::printf("%d kills, %d resumptions, %d trainings to the end, each of %.2f s\n", killed, resumed, finished,
+              static_cast<double>(alone) / 1e6);
   EXPECT_GT(resumed, 0);
 }
 

@@ -32,8 +32,10 @@ TEST(Wrap, GivesNothingBackWhenRefused) {
   float data[2] = {};
   const int64_t dims[1] = {3};
   dl4_tensor *t = nullptr;
-  EXPECT_EQ(refusal(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, dims, nullptr, data, sizeof data, count_release, &released, &t)).code,
-            DL4_SHAPE_MISMATCH);
+  EXPECT_EQ(
+      refusal(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, dims, nullptr, data, sizeof data, count_release, &released, &t))
+          .code,
+      DL4_SHAPE_MISMATCH);
   EXPECT_EQ(released, 0);
 }
 
@@ -60,7 +62,8 @@ TEST(Wrap, AStridedInputGivesTheSameOutputs) {
     for (size_t c = 0; c < 4; ++c) dense.push_back(wide[r * 8 + c * 2]);
   const int64_t dims[2] = {3, 4}, strides[2] = {8, 2};
   Own<dl4_tensor> strided, y, z;
-  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, wide.data(), static_cast<int64_t>(wide.size() * 4), nullptr, nullptr, strided.out()));
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, wide.data(), static_cast<int64_t>(wide.size() * 4),
+                     nullptr, nullptr, strided.out()));
   auto plain = tensor({3, 4}, dense);
   dl4_tensor *a = strided, *b = plain;
   ok(dl4_session_run(session, &a, 1, y.out(), 1, nullptr));
@@ -314,14 +317,14 @@ TEST(Lifetime, ACallbackMayReleaseWhatItsCallWorksOn) {
   }
 }
 
-
 TEST(Graph, ANodeMayBeReplacedByWhatIsMadeOfIt) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node y = input(g, "x", {-1, 4});
   ok(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 3})"), nullptr, &y, 1, &y, 1));
   EXPECT_EQ(y, 1);
-  EXPECT_EQ(refusal(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 0})"), nullptr, &y, 1, &y, 1)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 0})"), nullptr, &y, 1, &y, 1)).code,
+            DL4_INVALID_ARGUMENT);
   EXPECT_EQ(y, -1);
 }
 
@@ -352,7 +355,8 @@ TEST(Describe, EveryObjectHasJsonAndText) {
   }
   Own<dl4_blob> summary, drawing;
   ok(dl4_describe(model, DL4_FORMAT_TEXT, summary.out()));
-  EXPECT_NE(std::string(dl4_blob_data(summary)).find("Total params: 67 (268.00 B)"), std::string::npos) << dl4_blob_data(summary);
+  EXPECT_NE(std::string(dl4_blob_data(summary)).find("Total params: 67 (268.00 B)"), std::string::npos)
+      << dl4_blob_data(summary);
   ok(dl4_describe(model, DL4_FORMAT_DOT, drawing.out()));
   EXPECT_EQ(std::string(dl4_blob_data(drawing)).rfind("digraph", 0), 0u);
 }

@@ -26,7 +26,8 @@ const json &registry() {
 std::string squeezed(const std::string &name) {
   std::string s;
   for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c))) s += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      s += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return s;
 }
 
@@ -52,7 +53,8 @@ struct Goldens {
       json header = json::parse(text);
       std::set<std::string> cases;
       for (const auto &[key, value] : header.items())
-        if (key.find("/grad/") != std::string::npos || key.find("/input_grad/") != std::string::npos) cases.insert(key.substr(0, key.find('/')));
+        if (key.find("/grad/") != std::string::npos || key.find("/input_grad/") != std::string::npos)
+          cases.insert(key.substr(0, key.find('/')));
       for (const json &c : json::parse(header.at("__metadata__").at("cases").get<std::string>())) {
         collect(c, named);
         if (cases.count(c.at("name"))) collect(c, with_gradient);
@@ -70,7 +72,8 @@ std::string kind_key(const std::string &category, const std::string &name) { ret
 
 // Kinds without a golden case, each for its reason.
 const std::map<std::string, std::string> without_golden = {
-    {"activation hard_sigmoid_v1", "of Keras 1 and 2: Keras 3 has it no more; tests/kinds/activation_test.cpp compares with its definition"},
+    {"activation hard_sigmoid_v1",
+     "of Keras 1 and 2: Keras 3 has it no more; tests/kinds/activation_test.cpp compares with its definition"},
 };
 
 // Layers that have no gradient to check.
@@ -90,7 +93,8 @@ TEST(Meta, TheRegistryHasWhatItCounts) {
   int64_t n = 0;
   int64_t counted = 0;
   each_kind([&](const std::string &, const std::string &, const json &) { ++n; });
-  for (int64_t i = 0; i < dl4_registry_count(nullptr); ++i) counted += dl4_registry_count(dl4_registry_name(nullptr, i));
+  for (int64_t i = 0; i < dl4_registry_count(nullptr); ++i)
+    counted += dl4_registry_count(dl4_registry_name(nullptr, i));
   EXPECT_EQ(n, counted);
   EXPECT_GT(n, 60);
 }
@@ -99,7 +103,8 @@ TEST(Meta, EveryKindAndAttributeIsDocumented) {
   each_kind([](const std::string &category, const std::string &name, const json &kind) {
     EXPECT_FALSE(kind.value("doc", std::string()).empty()) << category << ' ' << name;
     for (const auto &a : kind.value("attributes", json::array())) {
-      EXPECT_FALSE(a.value("doc", std::string()).empty()) << category << ' ' << name << ' ' << a.value("name", std::string());
+      EXPECT_FALSE(a.value("doc", std::string()).empty())
+          << category << ' ' << name << ' ' << a.value("name", std::string());
       EXPECT_TRUE(a.contains("type")) << category << ' ' << name << ' ' << a.dump();
     }
   });

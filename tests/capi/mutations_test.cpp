@@ -33,14 +33,28 @@ class Damage {
 
   std::string operator()(std::string file) {
     switch (below(8)) {
-      case 0: flip(file); break;
-      case 1: file.resize(below(file.size())); break;
-      case 2: swap(file); break;
-      case 3: length(file); break;
-      case 4: scribble(file); break;
-      case 5: return in_header(file, [&](json &h) { damage(h); });
-      case 6: return in_header(file, [&](json &h) { nested(h); });
-      default: return in_header(file, [&](json &h) { unsigned_(h); }, true);
+      case 0:
+        flip(file);
+        break;
+      case 1:
+        file.resize(below(file.size()));
+        break;
+      case 2:
+        swap(file);
+        break;
+      case 3:
+        length(file);
+        break;
+      case 4:
+        scribble(file);
+        break;
+      case 5:
+        return in_header(file, [&](json &h) { damage(h); });
+      case 6:
+        return in_header(file, [&](json &h) { nested(h); });
+      default:
+        return in_header(
+            file, [&](json &h) { unsigned_(h); }, true);
     }
     return file;
   }
@@ -57,20 +71,34 @@ class Damage {
   }
   void swap(std::string &file) {
     size_t n = 1 + below(64), a = below(file.size() - 2 * n), b = a + n + below(file.size() - a - 2 * n);
-    std::swap_ranges(file.begin() + static_cast<int64_t>(a), file.begin() + static_cast<int64_t>(a + n), file.begin() + static_cast<int64_t>(b));
+    std::swap_ranges(file.begin() + static_cast<int64_t>(a), file.begin() + static_cast<int64_t>(a + n),
+                     file.begin() + static_cast<int64_t>(b));
   }
   void length(std::string &file) {
     uint64_t n = 0;
     std::memcpy(&n, file.data(), 8);
-    const uint64_t values[] = {0, n - 1, n + 1, n / 2, n * 2, file.size(), file.size() - 8, UINT64_MAX, UINT64_MAX - 7, 100'000'000, uint64_t{1} << 63, random_()};
+    const uint64_t values[] = {0,
+                               n - 1,
+                               n + 1,
+                               n / 2,
+                               n * 2,
+                               file.size(),
+                               file.size() - 8,
+                               UINT64_MAX,
+                               UINT64_MAX - 7,
+                               100'000'000,
+                               uint64_t{1} << 63,
+                               random_()};
     n = values[below(std::size(values))];
     std::memcpy(file.data(), &n, 8);
   }
   void scribble(std::string &file) {
     for (size_t n = 1 + below(4); n && !file.empty(); --n) {
       size_t at = below(file.size());
-      if (below(2)) file.erase(at, 1 + below(8));
-      else file.insert(at, 1 + below(3), "0123456789{}[]\",:e-"[below(19)]);
+      if (below(2))
+        file.erase(at, 1 + below(8));
+      else
+        file.insert(at, 1 + below(3), "0123456789{}[]\",:e-"[below(19)]);
     }
   }
 
@@ -83,20 +111,47 @@ class Damage {
       if ((node.is_object() || node.is_array()) && !node.empty() && below(2)) {
         size_t at = below(node.size());
         if (node.is_array()) {
-          if (below(2)) node.erase(at);
-          else node.push_back(json(node[at]));
+          if (below(2))
+            node.erase(at);
+          else
+            node.push_back(json(node[at]));
         } else {
           auto it = node.begin();
           std::advance(it, static_cast<int64_t>(at));
-          if (below(2)) node.erase(it);
-          else node["unheard of"] = json(*it);
+          if (below(2))
+            node.erase(it);
+          else
+            node["unheard of"] = json(*it);
         }
         continue;
       }
       json deep = 1;
       for (size_t i = below(100); i; --i) deep = below(2) ? json{{"a", deep}} : json::array({deep});
-      const json values[] = {nullptr, true, false, 0, 1, -1, 2147483648, INT64_MAX, INT64_MIN, UINT64_MAX, 1e308, -1e-300, 0.5, "", "Dense", "linear", std::string(2000, 'a'),
-                             "\xc3\xa9\xe2\x82\xac", json::array(), json::object(), deep, json(*nodes[below(nodes.size())]), json::array({1, 2, 3}), json::array({-1, 4}), 1 << 20};
+      const json values[] = {nullptr,
+                             true,
+                             false,
+                             0,
+                             1,
+                             -1,
+                             2147483648,
+                             INT64_MAX,
+                             INT64_MIN,
+                             UINT64_MAX,
+                             1e308,
+                             -1e-300,
+                             0.5,
+                             "",
+                             "Dense",
+                             "linear",
+                             std::string(2000, 'a'),
+                             "\xc3\xa9\xe2\x82\xac",
+                             json::array(),
+                             json::object(),
+                             deep,
+                             json(*nodes[below(nodes.size())]),
+                             json::array({1, 2, 3}),
+                             json::array({-1, 4}),
+                             1 << 20};
       json value = values[below(std::size(values))];
       node = value;
     }
@@ -126,10 +181,13 @@ class Damage {
     json header = json::parse(file.substr(8, old));
     change(header);
     std::string text = header.dump(), rest = file.substr(8 + old), start(8, '\0');
-    const float values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -1.0f, 0.0f, 1e-40f};
+    const float values[] = {
+        std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -1.0f, 0.0f, 1e-40f};
     for (size_t n = data ? 1 + below(20) : 0; n && rest.size() >= 4; --n) {
-      if (below(2)) std::memcpy(&rest[below(rest.size() / 4) * 4], &values[below(std::size(values))], 4);
-      else rest[below(rest.size())] = static_cast<char>(random_());
+      if (below(2))
+        std::memcpy(&rest[below(rest.size() / 4) * 4], &values[below(std::size(values))], 4);
+      else
+        rest[below(rest.size())] = static_cast<char>(random_());
     }
     text.append((8 - text.size() % 8) % 8, ' ');
     uint64_t n = text.size();
@@ -143,7 +201,8 @@ class Damage {
 // ---- What may follow ----------------------------------------------------------------------------------------------
 
 bool expected(int32_t code) {
-  static const std::set<int32_t> codes = {0, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_OUT_OF_MEMORY, DL4_UNSUPPORTED};
+  static const std::set<int32_t> codes = {
+      0, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_OUT_OF_MEMORY, DL4_UNSUPPORTED};
   return codes.count(code) > 0;
 }
 
@@ -165,7 +224,9 @@ class Limits {
     EXPECT_LT(longest_, sanitized ? 20 : 2) << "seconds";
   }
   void start() { start_ = std::chrono::steady_clock::now(); }
-  void stop() { longest_ = std::max(longest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()); }
+  void stop() {
+    longest_ = std::max(longest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+  }
 
  private:
   int64_t peak_ = peak();
@@ -221,11 +282,13 @@ void use(dl4_context *c, dl4_model *m) {
     }
     const std::string type = i.at("dtype").get<std::string>();
     Own<dl4_tensor> t;
-    if (dl4_error *e = dl4_tensor_create(c, type == "int32" ? DL4_INT32 : DL4_FLOAT32, rank, dims, t.out())) return dl4_release(e);
+    if (dl4_error *e = dl4_tensor_create(c, type == "int32" ? DL4_INT32 : DL4_FLOAT32, rank, dims, t.out()))
+      return dl4_release(e);
     in.push_back(std::move(t));
   }
   std::vector<dl4_tensor *> from(in.begin(), in.end()), to(out.size(), nullptr);
-  r = refusal(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()), nullptr));
+  r = refusal(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(),
+                              static_cast<int64_t>(to.size()), nullptr));
   EXPECT_NE(r.code, DL4_INTERNAL) << r.message;
   for (dl4_tensor *t : to) dl4_release(t);
 }
@@ -234,17 +297,25 @@ Own<dl4_model> rich_net() {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
-  dl4_node tokens = input(g, "tokens", {-1, 6}, DL4_INT32), image = input(g, "image", {-1, 6, 6, 2}), in[2] = {tokens, image};
+  dl4_node tokens = input(g, "tokens", {-1, 6}, DL4_INT32), image = input(g, "image", {-1, 6, 6, 2}),
+           in[2] = {tokens, image};
   dl4_node e = add(g, "Embedding", "words", R"({"input_dim": 9, "output_dim": 4, "mask_zero": true})", tokens);
-  dl4_node l = add(g, "LSTM", "loop", R"({"units": 5, "return_sequences": true, "go_backwards": true, "kernel_regularizer": "l2"})", e), both[2] = {l, l}, a = -1;
+  dl4_node l = add(g, "LSTM", "loop",
+                   R"({"units": 5, "return_sequences": true, "go_backwards": true, "kernel_regularizer": "l2"})", e),
+           both[2] = {l, l}, a = -1;
   ok(dl4_graph_add(g, "Attention", "look", attrs(R"({"use_scale": true})"), nullptr, both, 2, &a, 1));
   dl4_node p = add(g, "GlobalAveragePooling1D", "pool", "{}", a);
-  dl4_node c = add(g, "Conv2D", "conv", R"({"filters": 3, "kernel_size": [3, 2], "padding": "same", "strides": 2, "activation": "gelu"})", image);
+  dl4_node c =
+      add(g, "Conv2D", "conv",
+          R"({"filters": 3, "kernel_size": [3, 2], "padding": "same", "strides": 2, "activation": "gelu"})", image);
   c = add(g, "MaxPooling2D", "most", "{}", add(g, "PReLU", "leak", "{}", c));
   c = add(g, "Flatten", "flat", "{}", add(g, "Dropout", "some", R"({"rate": 0.25})", c));
   dl4_node joined[2] = {p, c}, y = -1;
   ok(dl4_graph_add(g, "Concatenate", "all", nullptr, nullptr, joined, 2, &y, 1));
-  y = add(g, "Dense", "answer", R"({"units": 3, "activation": "softmax", "kernel_constraint": {"class_name": "MaxNorm", "config": {"max_value": 2}}})", y);
+  y = add(
+      g, "Dense", "answer",
+      R"({"units": 3, "activation": "softmax", "kernel_constraint": {"class_name": "MaxNorm", "config": {"max_value": 2}}})",
+      y);
   dl4_node out[2] = {y, l};
   ok(dl4_graph_build(g, in, 2, out, 2, m.out()));
   return m;
@@ -271,8 +342,10 @@ TEST_F(Mutations, OfAModelEndInAModelThatWorksOrInARefusal) {
     limits.start();
     Refusal r;
     Own<dl4_model> m;
-    if (i % 16 == 0) r = refusal(dl4_model_load(c, put("bad", bad).c_str(), nullptr, m.out()));
-    else m = load(c, bad, r);
+    if (i % 16 == 0)
+      r = refusal(dl4_model_load(c, put("bad", bad).c_str(), nullptr, m.out()));
+    else
+      m = load(c, bad, r);
     ASSERT_TRUE(expected(r.code)) << r.code << ' ' << r.message;
     ASSERT_EQ(r.code == 0, r.message.empty());
     if (m) {
@@ -304,7 +377,8 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
     SCOPED_TRACE("mutation " + std::to_string(i));
     limits.start();
     Refusal r = refusal(dl4_trainer_load(t.t, path.c_str()));
-    ASSERT_TRUE(expected(r.code) || r.code == DL4_SHAPE_MISMATCH || r.code == DL4_NOT_FOUND) << r.code << ' ' << r.message;
+    ASSERT_TRUE(expected(r.code) || r.code == DL4_SHAPE_MISMATCH || r.code == DL4_NOT_FOUND)
+        << r.code << ' ' << r.message;
     ASSERT_EQ(r.code == 0, r.message.empty());
     if (r.code) {
       ASSERT_TRUE(saved(t.m) == before) << r.message;

@@ -10,7 +10,8 @@ using namespace dl4_test;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-std::vector<float> through(const std::string &kind, const std::string &json, std::vector<int64_t> dims, const std::vector<float> &values) {
+std::vector<float> through(const std::string &kind, const std::string &json, std::vector<int64_t> dims,
+                           const std::vector<float> &values) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   Own<dl4_session> s;
@@ -30,7 +31,8 @@ TEST(Hazard8, NanGoesThroughEveryActivation) {
   for (int64_t i = 0; i < dl4_registry_count("activation"); ++i) {
     std::string name = dl4_registry_name("activation", i);
     std::string of = R"({"activation": ")" + name + "\"}";
-    if (name == "threshold") of = R"({"activation": {"class_name": "threshold", "config": {"threshold": 0.5, "default_value": 0}}})";
+    if (name == "threshold")
+      of = R"({"activation": {"class_name": "threshold", "config": {"threshold": 0.5, "default_value": 0}}})";
     for (size_t width : {4u, 38u}) {
       std::vector<float> x = numbers(width);
       x[1] = nan;
@@ -41,11 +43,19 @@ TEST(Hazard8, NanGoesThroughEveryActivation) {
 }
 
 TEST(Hazard8, NanGoesThroughLayers) {
-  const std::pair<const char *, const char *> images[] = {{"MaxPooling2D", R"({"pool_size": 2})"},
-      {"MaxPooling2D", R"({"pool_size": 3, "strides": 1, "padding": "same"})"}, {"AveragePooling2D", R"({"pool_size": 2})"},
-      {"GlobalMaxPooling2D", "{}"}, {"GlobalAveragePooling2D", "{}"}, {"Conv2D", R"({"filters": 1, "kernel_size": 2})"},
-      {"Conv2D", R"({"filters": 16, "kernel_size": 3, "activation": "relu"})"}, {"Dense", R"({"units": 3, "activation": "relu"})"},
-      {"Flatten", "{}"}, {"Dropout", R"({"rate": 0.5})"}, {"Softmax", "{}"}, {"Permute", R"({"dims": [3, 1, 2]})"}};
+  const std::pair<const char *, const char *> images[] = {
+      {"MaxPooling2D", R"({"pool_size": 2})"},
+      {"MaxPooling2D", R"({"pool_size": 3, "strides": 1, "padding": "same"})"},
+      {"AveragePooling2D", R"({"pool_size": 2})"},
+      {"GlobalMaxPooling2D", "{}"},
+      {"GlobalAveragePooling2D", "{}"},
+      {"Conv2D", R"({"filters": 1, "kernel_size": 2})"},
+      {"Conv2D", R"({"filters": 16, "kernel_size": 3, "activation": "relu"})"},
+      {"Dense", R"({"units": 3, "activation": "relu"})"},
+      {"Flatten", "{}"},
+      {"Dropout", R"({"rate": 0.5})"},
+      {"Softmax", "{}"},
+      {"Permute", R"({"dims": [3, 1, 2]})"}};
   for (const auto &[kind, json] : images) {
     for (int64_t channels : {1, 16}) {
       auto x = numbers(static_cast<size_t>(16 * channels));
@@ -103,14 +113,16 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
   {
     Masked lstm;
     dl4_node y = -1;
-    ok(dl4_graph_add(lstm.g, "LSTM", nullptr, attrs(R"({"units": 5})"), lstm.call("mask", {lstm.mask}), &lstm.x, 1, &y, 1));
+    ok(dl4_graph_add(lstm.g, "LSTM", nullptr, attrs(R"({"units": 5})"), lstm.call("mask", {lstm.mask}), &lstm.x, 1, &y,
+                     1));
     lstm.build(y);
     lstm.expect_no_leak("LSTM");
   }
   {
     Masked pool;
     dl4_node y = -1;
-    ok(dl4_graph_add(pool.g, "GlobalAveragePooling1D", nullptr, nullptr, pool.call("mask", {pool.mask}), &pool.x, 1, &y, 1));
+    ok(dl4_graph_add(pool.g, "GlobalAveragePooling1D", nullptr, nullptr, pool.call("mask", {pool.mask}), &pool.x, 1, &y,
+                     1));
     pool.build(y);
     pool.expect_no_leak("GlobalAveragePooling1D");
   }
@@ -126,7 +138,8 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
     auto run = [&](float middle) {
       auto values = numbers(12);
       for (size_t i = 4; i < 8; ++i) values[i] = middle;
-      auto key = tensor({1, 3, 4}, values), known = tensor({1, 3}, {}, DL4_BOOL), other = tensor({1, 3, 4}, numbers(12));
+      auto key = tensor({1, 3, 4}, values), known = tensor({1, 3}, {}, DL4_BOOL),
+           other = tensor({1, 3, 4}, numbers(12));
       auto *bits = static_cast<uint8_t *>(dl4_tensor_data(known));
       bits[0] = bits[2] = 1;
       dl4_tensor *all[3] = {key, known, other};
@@ -143,7 +156,8 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
 TEST(Hazard8, ARowOfMasksOnlyIsFiniteAsInKeras) {
   Masked attention;
   dl4_node y = -1, in[2] = {attention.x, attention.x};
-  ok(dl4_graph_add(attention.g, "Attention", nullptr, nullptr, attention.call("mask", {-1, attention.mask}), in, 2, &y, 1));
+  ok(dl4_graph_add(attention.g, "Attention", nullptr, nullptr, attention.call("mask", {-1, attention.mask}), in, 2, &y,
+                   1));
   attention.build(y);
   Own<dl4_session> s;
   Own<dl4_tensor> out;

@@ -61,7 +61,8 @@ inline Own<dl4_attrs> attrs(const std::string &json) {
   return a;
 }
 
-inline Own<dl4_tensor> tensor(const std::vector<int64_t> &dims, const std::vector<float> &values = {}, int32_t dtype = DL4_FLOAT32) {
+inline Own<dl4_tensor> tensor(const std::vector<int64_t> &dims, const std::vector<float> &values = {},
+                              int32_t dtype = DL4_FLOAT32) {
   Own<dl4_tensor> t;
   ok(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), t.out()));
   if (!values.empty()) ok(dl4_tensor_copy_in(t, values.data(), static_cast<int64_t>(values.size() * sizeof(float))));
@@ -115,7 +116,8 @@ inline Own<dl4_dataset> dataset(dl4_tensor *x, dl4_tensor *y, const std::string 
   return d;
 }
 
-inline Own<dl4_trainer> trainer(dl4_model *m, const std::string &options = R"({"optimizer": "SGD", "loss": "MeanSquaredError"})") {
+inline Own<dl4_trainer> trainer(dl4_model *m,
+                                const std::string &options = R"({"optimizer": "SGD", "loss": "MeanSquaredError"})") {
   Own<dl4_trainer> t;
   ok(dl4_trainer_create(m, attrs(options), t.out()));
   return t;

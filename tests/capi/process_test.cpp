@@ -71,7 +71,9 @@ TEST(Hazard4, TheWarningAboutRefusedThreadsReachesTheLogger) {
     Own<dl4_context> c;
     std::string heard;
     ok(dl4_context_create(attrs(R"({"threads": 3})"), c.out()));
-    ok(dl4_context_set_logger(c, DL4_LOG_WARNING, [](void *user, int32_t, const char *m) { *static_cast<std::string *>(user) += m; }, &heard));
+    ok(dl4_context_set_logger(
+        c, DL4_LOG_WARNING, [](void *user, int32_t, const char *m) { *static_cast<std::string *>(user) += m; },
+        &heard));
     auto m = small_net(c);
     Own<dl4_session> s;
     ok(dl4_session_create(m, nullptr, s.out()));
@@ -155,7 +157,8 @@ TEST(Hazard6, ChildrenForkedInTheMiddleOfWorkRunOnTheirOwn) {
   if (sanitized) GTEST_SKIP() << "a sanitizer's allocator may be locked by another thread at the fork";
   Net net(2);
   auto right = [&] { return net.run() == net.expected; };
-  fork_while_busy(60, [&](int64_t) { return right(); }, [&](int) { return right() ? 0 : 1; });
+  fork_while_busy(
+      60, [&](int64_t) { return right(); }, [&](int) { return right() ? 0 : 1; });
 }
 
 TEST(Hazard6, ChildrenForkedWhileOthersPlanMakePlansOfTheirOwn) {

@@ -81,7 +81,8 @@ TEST_F(Saving, Hazard9AFullDiskLeavesTheOldFileAndNoOther) {
     rlimit limit{256 << 10, RLIM_INFINITY};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   }
-  Refusal r = refusal(dl4_model_save(large, target.c_str(), nullptr)), fresh = refusal(dl4_model_save(large, path("disk/other").c_str(), nullptr));
+  Refusal r = refusal(dl4_model_save(large, target.c_str(), nullptr)),
+          fresh = refusal(dl4_model_save(large, path("disk/other").c_str(), nullptr));
   auto t = trainer(large);
   Refusal checkpoint = refusal(dl4_trainer_save(t, target.c_str()));
   if (!mounted) {

@@ -23,15 +23,16 @@ TEST(Stress, SixtyFourCallersABusyNeighbourAndForksInTheMiddle) {
   std::vector<std::thread> crowd;
   for (int t = 0; t < callers; ++t) {
     crowd.emplace_back([&] {
-      for (int i = 0; i < each; ++i, ++done)
-        wrong += net.run() != net.expected;
+      for (int i = 0; i < each; ++i, ++done) wrong += net.run() != net.expected;
     });
   }
   int children = 0, fine = 0;
   for (int64_t next = callers; !sanitized && next < callers * each; next += callers) {
     while (done < next) usleep(200);
     ++children;
-    fine += in_child([&] { return net.run() == net.expected && net.rows(33).size() == 330 && net.train(1) == 0 ? 0 : 1; }, 120) == 0;
+    fine +=
+        in_child([&] { return net.run() == net.expected && net.rows(33).size() == 330 && net.train(1) == 0 ? 0 : 1; },
+                 120) == 0;
   }
   for (auto &t : crowd) t.join();
   kill(neighbour, SIGKILL);
@@ -48,7 +49,8 @@ int64_t resident_kilobytes() {
   return 0;
 }
 
-// Sixteen hundred of them, again and again. Plans and frames are bounded by the session, primitives by oneDNN's cache of 1024.
+// Sixteen hundred of them, again and again. Plans and frames are bounded by the session, primitives by oneDNN's cache
+// of 1024.
 TEST(Soak, ShapesThatNeverEndTakeBoundedMemory) {
   Own<dl4_context> c;
   Own<dl4_graph> g;
@@ -58,7 +60,8 @@ TEST(Soak, ShapesThatNeverEndTakeBoundedMemory) {
   ok(dl4_graph_create(c, g.out()));
   dl4_node x = input(g, "x", {-1, -1, 8});
   dl4_node y = add(g, "Dense", nullptr, R"({"units": 24, "activation": "tanh"})", x);
-  y = add(g, "LSTM", nullptr, R"({"units": 16})", add(g, "Conv1D", nullptr, R"({"filters": 16, "kernel_size": 3, "padding": "same"})", y));
+  y = add(g, "LSTM", nullptr, R"({"units": 16})",
+          add(g, "Conv1D", nullptr, R"({"filters": 16, "kernel_size": 3, "padding": "same"})", y));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   ok(dl4_session_create(m, nullptr, s.out()));
   int64_t n = 0;

@@ -25,27 +25,42 @@ dl4_node two(dl4_graph *g, const char *kind, const char *json, dl4_node a, dl4_n
 }
 
 const Family families[] = {
-    {"dense", {4, 32, 32, 3}, [](dl4_graph *g, dl4_node n) {
+    {"dense",
+     {4, 32, 32, 3},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "Dense", nullptr, R"({"units": 8, "activation": "relu"})", n);
        n = add(g, "Flatten", nullptr, "{}", n);
        return add(g, "Dense", nullptr, R"({"units": 2})", n);
-     }, {4, 2}, "SGD"},
-    {"convolution", {4, 32, 32, 3}, [](dl4_graph *g, dl4_node n) {
+     },
+     {4, 2},
+     "SGD"},
+    {"convolution",
+     {4, 32, 32, 3},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "Conv2D", nullptr, R"({"filters": 8, "kernel_size": 3, "activation": "relu"})", n);
        n = add(g, "Flatten", nullptr, "{}", n);
        return add(g, "Dense", nullptr, R"({"units": 2, "activation": "softmax"})", n);
-     }, {4, 2}},
-    {"lstm", {32, 28, 32}, [](dl4_graph *g, dl4_node n) {
+     },
+     {4, 2}},
+    {"lstm",
+     {32, 28, 32},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "LSTM", nullptr, R"({"units": 64})", n);
        return add(g, "Dense", nullptr, R"({"units": 2})", n);
-     }, {32, 2}},
-    {"attention", {16, 16, 32}, [](dl4_graph *g, dl4_node n) {
+     },
+     {32, 2}},
+    {"attention",
+     {16, 16, 32},
+     [](dl4_graph *g, dl4_node n) {
        dl4_node q = add(g, "Dense", nullptr, R"({"units": 4})", n), k = add(g, "Dense", nullptr, R"({"units": 4})", n);
        dl4_node v = add(g, "Dense", nullptr, R"({"units": 4})", n);
        dl4_node score = add(g, "Softmax", nullptr, "{}", two(g, "MatMul", R"({"transpose_b": true})", q, k));
        return two(g, "MatMul", "{}", score, v);
-     }, {16, 16, 4}},
-    {"lenet", {32, 28, 28, 1}, [](dl4_graph *g, dl4_node n) {
+     },
+     {16, 16, 4}},
+    {"lenet",
+     {32, 28, 28, 1},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "Conv2D", nullptr, R"({"filters": 6, "kernel_size": 5, "padding": "same", "activation": "relu"})", n);
        n = add(g, "MaxPooling2D", nullptr, "{}", n);
        n = add(g, "Conv2D", nullptr, R"({"filters": 16, "kernel_size": 5, "activation": "relu"})", n);
@@ -55,20 +70,29 @@ const Family families[] = {
                                  R"({"units": 10, "activation": "softmax"})"})
          n = add(g, "Dense", nullptr, dense, n);
        return n;
-     }, {32, 10}},
-    {"self_attention", {32, 100}, [](dl4_graph *g, dl4_node n) {
+     },
+     {32, 10}},
+    {"self_attention",
+     {32, 100},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "Embedding", nullptr, R"({"input_dim": 1000, "output_dim": 64})", n);
        n = two(g, "Attention", "{}", n, n);
        n = add(g, "GlobalAveragePooling1D", nullptr, "{}", n);
        return add(g, "Dense", nullptr, R"({"units": 10, "activation": "softmax"})", n);
-     }, {32, 10}, "Adam", DL4_INT32},
-    {"mlp_with_dropout", {128, 784}, [](dl4_graph *g, dl4_node n) {
+     },
+     {32, 10},
+     "Adam",
+     DL4_INT32},
+    {"mlp_with_dropout",
+     {128, 784},
+     [](dl4_graph *g, dl4_node n) {
        n = add(g, "Dense", nullptr, R"({"units": 256, "activation": "relu"})", n);
        n = add(g, "Dropout", nullptr, R"({"rate": 0.3})", n);
        n = add(g, "Dense", nullptr, R"({"units": 128, "activation": "tanh"})", n);
        n = add(g, "Dropout", nullptr, R"({"rate": 0.2})", n);
        return add(g, "Dense", nullptr, R"({"units": 10, "activation": "softmax"})", n);
-     }, {128, 10}},
+     },
+     {128, 10}},
 };
 
 size_t product(const std::vector<int64_t> &dims) {
@@ -130,7 +154,9 @@ Bits bits(const Family &f, const std::string &options) {
 class Strict : public testing::TestWithParam<Family> {};
 
 TEST_P(Strict, AnyNumberOfThreadsGivesTheSameBits) {
-  auto with = [&](int threads) { return bits(GetParam(), R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}"); };
+  auto with = [&](int threads) {
+    return bits(GetParam(), R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}");
+  };
   const Bits one = with(1);
   EXPECT_NE(one.before, one.after);
   EXPECT_NE(one.losses.front(), one.losses.back());
@@ -143,6 +169,7 @@ TEST_P(Strict, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Strict, testing::ValuesIn(families), [](const auto &info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, Strict, testing::ValuesIn(families),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -158,7 +158,8 @@ TEST(Threads, InsideAProgressCallbackReadingIsAllowedAndWorkIsBusy) {
     ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
     ok(dl4_session_create(f.model, nullptr, session.out()));
     EXPECT_EQ(refusal(dl4_trainer_step(f.trainer, &x, 1, &y, 1, nullptr, 0, nullptr, 0, nullptr)).code, DL4_BUSY);
-    EXPECT_EQ(refusal(dl4_trainer_fit(f.trainer, f.data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_fit(f.trainer, f.data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr)).code,
+              DL4_BUSY);
     EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
     EXPECT_EQ(refusal(dl4_trainer_load(f.trainer, "x")).code, DL4_BUSY);
     EXPECT_EQ(refusal(dl4_model_set_weight(f.model, "hidden/kernel", weight)).code, DL4_BUSY);
@@ -214,7 +215,8 @@ struct Feed {
   bool leave_out = false;
   std::thread::id caller = std::this_thread::get_id();
 
-  static int32_t batch(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny, dl4_tensor **w, int64_t nw) {
+  static int32_t batch(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny,
+                       dl4_tensor **w, int64_t nw) {
     auto &f = *static_cast<Feed *>(user);
     ++f.asked;
     f.elsewhere += std::this_thread::get_id() != f.caller;

@@ -35,8 +35,8 @@ struct Training {
   }
   Refusal fit(std::string *history = nullptr) {
     Own<dl4_blob> told;
-    Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 3, "validation_split": 0.2})"), progress, this,
-                                        nullptr, told.out()));
+    Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 3, "validation_split": 0.2})"), progress,
+                                        this, nullptr, told.out()));
     if (history && told) *history = dl4_blob_data(told);
     return r;
   }

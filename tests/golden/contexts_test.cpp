@@ -1,4 +1,5 @@
-// The same cases under every other way of computing them: passes and kernels switched off, threads, NaN in unused memory.
+// The same cases under every other way of computing them: passes and kernels switched off, threads, NaN in unused
+// memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,17 +51,26 @@ const Case &named(const std::string &name) {
 
 struct Way {
   std::string name;
-  Json options;         // of the context
-  Json against;         // of the context it is compared with
+  Json options;  // of the context
+  Json against;  // of the context it is compared with
   bool same_bits = false;
 };
 
 // Kernels that are chosen for some of the cases, or that take over when the others are off.
-const std::vector<std::vector<std::string>> kernels_off = {
-    {"dnnl_gemm"}, {"packed_gemm"}, {"small_gemm"}, {"openblas_gemm"}, {"openblas_by_item"}, {"dnnl_lstm"}, {"own_lstm"},
-    {"direct_conv"}, {"winograd_conv"}, {"direct_conv", "winograd_conv", "dnnl_conv"},
-    {"dnnl_conv_data"}, {"dnnl_conv_weights"}, {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
-    {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
+const std::vector<std::vector<std::string>> kernels_off = {{"dnnl_gemm"},
+                                                           {"packed_gemm"},
+                                                           {"small_gemm"},
+                                                           {"openblas_gemm"},
+                                                           {"openblas_by_item"},
+                                                           {"dnnl_lstm"},
+                                                           {"own_lstm"},
+                                                           {"direct_conv"},
+                                                           {"winograd_conv"},
+                                                           {"direct_conv", "winograd_conv", "dnnl_conv"},
+                                                           {"dnnl_conv_data"},
+                                                           {"dnnl_conv_weights"},
+                                                           {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
+                                                           {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
 
 const std::vector<Way> &ways() {
   static const std::vector<Way> list = [] {
@@ -128,7 +138,8 @@ std::vector<Pair> pairs() {
 
 std::string test_name(const testing::TestParamInfo<Pair> &info) {
   std::string name = ways()[info.param.way].name + "_" + info.param.name;
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 }
 
@@ -167,7 +178,8 @@ TEST_P(OfAFamily, SixteenThreadsGetTheSameBits) {
     threads.emplace_back([&] {
       try {
         for (int k = 0; k < 8; ++k)
-          if (run(static_cast<dl4_session *>(session), inputs(c), expected.size()) != expected) throw Refused(-1, "other bits");
+          if (run(static_cast<dl4_session *>(session), inputs(c), expected.size()) != expected)
+            throw Refused(-1, "other bits");
       } catch (const std::exception &e) {
         std::lock_guard lock(mutex);
         wrong.emplace_back(e.what());

@@ -29,10 +29,13 @@ int32_t dtype_of(const std::string &name) {
 int64_t size_of(int32_t dtype) {
   switch (dtype) {
     case DL4_FLOAT64:
-    case DL4_INT64: return 8;
+    case DL4_INT64:
+      return 8;
     case DL4_UINT8:
-    case DL4_BOOL: return 1;
-    default: return 4;
+    case DL4_BOOL:
+      return 1;
+    default:
+      return 4;
   }
 }
 
@@ -52,7 +55,7 @@ void read(const std::filesystem::path &path, std::vector<Case> &cases) {
   Json header = Json::parse(bytes.substr(8, header_size));
   size_t first = cases.size();
   std::map<std::string, size_t> by_name;
-  for (Json &fields : Json::parse(header["__metadata__"]["cases"].get<std::string>()) ) {
+  for (Json &fields : Json::parse(header["__metadata__"]["cases"].get<std::string>())) {
     by_name[fields["name"]] = cases.size();
     cases.push_back({path.stem().string(), fields["name"], fields, {}});
   }
@@ -66,7 +69,8 @@ void read(const std::filesystem::path &path, std::vector<Case> &cases) {
     Array a{dtype_of(entry["dtype"]), entry["shape"].get<std::vector<int64_t>>(), {}};
     const char *data = bytes.data() + 8 + header_size;
     a.bytes.assign(data + from, data + to);
-    if (static_cast<int64_t>(a.bytes.size()) != a.elements() * size_of(a.dtype)) stop(path.string() + ": size of " + key);
+    if (static_cast<int64_t>(a.bytes.size()) != a.elements() * size_of(a.dtype))
+      stop(path.string() + ": size of " + key);
     cases[it->second].tensors[key.substr(slash + 1)] = std::move(a);
   }
   if (cases.size() == first) stop(path.string() + " has no case");
@@ -91,11 +95,16 @@ int64_t Array::elements() const {
 double Array::at(int64_t i) const {
   const char *p = bytes.data() + i * size_of(dtype);
   switch (dtype) {
-    case DL4_FLOAT32: return number<float>(p);
-    case DL4_FLOAT64: return number<double>(p);
-    case DL4_INT32: return number<int32_t>(p);
-    case DL4_INT64: return number<int64_t>(p);
-    default: return number<uint8_t>(p);
+    case DL4_FLOAT32:
+      return number<float>(p);
+    case DL4_FLOAT64:
+      return number<double>(p);
+    case DL4_INT32:
+      return number<int32_t>(p);
+    case DL4_INT64:
+      return number<int64_t>(p);
+    default:
+      return number<uint8_t>(p);
   }
 }
 
@@ -147,8 +156,10 @@ const std::vector<Case> &all_cases() {
 
 std::string difference(const Array &expected, const Array &got, double rtol, double atol) {
   std::ostringstream s;
-  if (expected.dtype != got.dtype) s << "type of data " << expected.dtype << ", got " << got.dtype;
-  else if (expected.shape != got.shape) s << "shape " << shape_text(expected.shape) << ", got " << shape_text(got.shape);
+  if (expected.dtype != got.dtype)
+    s << "type of data " << expected.dtype << ", got " << got.dtype;
+  else if (expected.shape != got.shape)
+    s << "shape " << shape_text(expected.shape) << ", got " << shape_text(got.shape);
   if (!s.str().empty()) return "expected " + s.str();
   bool real = expected.dtype == DL4_FLOAT32 || expected.dtype == DL4_FLOAT64;
   double largest = 0;
@@ -169,8 +180,8 @@ std::string difference(const Array &expected, const Array &got, double rtol, dou
   if (wrong == 0) return "";
   s.precision(9);
   s << "shape " << shape_text(expected.shape) << ": " << wrong << " of " << expected.elements() << " differ, most at "
-    << index_text(expected.shape, worst) << ": expected " << expected.at(worst) << ", got " << got.at(worst) << ", error "
-    << worst_error << ", allowed " << worst_limit;
+    << index_text(expected.shape, worst) << ": expected " << expected.at(worst) << ", got " << got.at(worst)
+    << ", error " << worst_error << ", allowed " << worst_limit;
   return s.str();
 }
 

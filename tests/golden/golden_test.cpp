@@ -43,7 +43,8 @@ const std::map<std::string, Wrong> wrong_in_keras = {
 
 std::string test_name(const testing::TestParamInfo<size_t> &info) {
   std::string name = all_cases()[info.param].full_name();
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 }
 
@@ -62,7 +63,8 @@ void check_random(const Case &c, const Array &value) {
   EXPECT_NEAR(mean, c.fields["mean"].get<double>(), 5 * promised / std::sqrt(n));
   EXPECT_NEAR(std::sqrt(variance) / promised, 1, 0.08);
   if (!c.has("limits")) return;
-  double low = c.fields["limits"][0], high = c.fields["limits"][1], edge = 1e-6 * std::max(std::fabs(low), std::fabs(high));
+  double low = c.fields["limits"][0], high = c.fields["limits"][1],
+         edge = 1e-6 * std::max(std::fabs(low), std::fabs(high));
   EXPECT_GE(*std::min_element(v.begin(), v.end()), low - edge);
   EXPECT_LE(*std::max_element(v.begin(), v.end()), high + edge);
 }
@@ -98,7 +100,8 @@ std::map<std::string, std::string> differences(const Case &c, const Arrays &foun
   std::map<std::string, std::string> all;
   for (const auto &[name, expected] : c.tensors) {
     std::string role = name.substr(0, name.find('/'));
-    if (role == "input" || role == "target" || role == "sample_weight" || (role == "weight" && c.has("model"))) continue;
+    if (role == "input" || role == "target" || role == "sample_weight" || (role == "weight" && c.has("model")))
+      continue;
     bool gradient = role == "grad" || role == "input_grad" || role == "after";
     double rtol = c.fields[gradient ? "grad_rtol" : "rtol"], atol = c.fields[gradient ? "grad_atol" : "atol"];
     auto it = found.find(name);

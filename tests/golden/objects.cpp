@@ -61,7 +61,6 @@ Array as_filed(Array value) {
   return value;
 }
 
-
 Array weight(const dl4_model *m, const std::string &name) {
   Own<dl4_tensor> t;
   must(dl4_model_get_weight(m, name.c_str(), t.out()));
@@ -93,7 +92,9 @@ Own<dl4_tensor> tensor(const Array &a) {
 
 Array array(const dl4_tensor *t) {
   const int64_t *dims = dl4_tensor_dims(t);
-  Array a{dl4_tensor_dtype(t), {dims, dims + dl4_tensor_rank(t)}, std::vector<char>(static_cast<size_t>(dl4_tensor_bytes(t)))};
+  Array a{dl4_tensor_dtype(t),
+          {dims, dims + dl4_tensor_rank(t)},
+          std::vector<char>(static_cast<size_t>(dl4_tensor_bytes(t)))};
   must(dl4_tensor_copy_out(t, a.bytes.data(), dl4_tensor_bytes(t)));
   return a;
 }
@@ -116,13 +117,15 @@ Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &wei
   for (int64_t i = 0; i < n; ++i)
     if (!weights.contains(dl4_model_weight_name(m, i)))
       throw Refused(-1, std::string("Keras has no weight ") + dl4_model_weight_name(m, i));
-  for (const auto &[name, value] : weights) must(dl4_model_set_weight(m, name.c_str(), tensor(as_kept(m, name, value))));
+  for (const auto &[name, value] : weights)
+    must(dl4_model_set_weight(m, name.c_str(), tensor(as_kept(m, name, value))));
   return m;
 }
 
 std::vector<Array> inputs(const Case &c) {
   std::vector<Array> list;
-  for (const Json &ref : c.fields["model"]["inputs"]) list.push_back(c.tensors.at("input/" + ref[0].get<std::string>()));
+  for (const Json &ref : c.fields["model"]["inputs"])
+    list.push_back(c.tensors.at("input/" + ref[0].get<std::string>()));
   return list;
 }
 
@@ -130,8 +133,8 @@ Arrays run(dl4_session *s, const std::vector<Array> &inputs, size_t n_out) {
   auto in = tensors(inputs);
   auto in_pointers = pointers(in);
   std::vector<dl4_tensor *> out(n_out);
-  must(dl4_session_run(s, in_pointers.data(), static_cast<int64_t>(in.size()), out.data(),
-                       static_cast<int64_t>(n_out), nullptr));
+  must(dl4_session_run(s, in_pointers.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out),
+                       nullptr));
   Arrays found;
   for (size_t i = 0; i < n_out; ++i) found["output/" + std::to_string(i)] = array(Own<dl4_tensor>(out[i]));
   return found;
@@ -166,13 +169,17 @@ Rows as_rows(const Case &c) {
     }
     const Array &x = c.tensors.at("input/" + name);
     int64_t n = x.shape[0], width = x.elements() / n;
-    auto calls = [](const std::string &of) {
-      return Json::array({{{"inputs", Json::array({Json{of, 0, 0}})}}});
-    };
-    layers.push_back({{"kind", "Input"}, {"name", name + "_ids"}, {"attributes", {{"shape", Json::array({nullptr})}, {"dtype", "int32"}}}});
-    layers.push_back({{"kind", "Embedding"}, {"name", name + "_rows"}, {"calls", calls(name + "_ids")},
+    auto calls = [](const std::string &of) { return Json::array({{{"inputs", Json::array({Json{of, 0, 0}})}}}); };
+    layers.push_back({{"kind", "Input"},
+                      {"name", name + "_ids"},
+                      {"attributes", {{"shape", Json::array({nullptr})}, {"dtype", "int32"}}}});
+    layers.push_back({{"kind", "Embedding"},
+                      {"name", name + "_rows"},
+                      {"calls", calls(name + "_ids")},
                       {"attributes", {{"input_dim", n}, {"output_dim", width}}}});
-    layers.push_back({{"kind", "Reshape"}, {"name", name}, {"calls", calls(name + "_rows")},
+    layers.push_back({{"kind", "Reshape"},
+                      {"name", name},
+                      {"calls", calls(name + "_rows")},
                       {"attributes", {{"target_shape", std::vector<int64_t>(x.shape.begin() + 1, x.shape.end())}}}});
   }
   rows.architecture["layers"] = std::move(layers);

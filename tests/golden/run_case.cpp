@@ -17,8 +17,9 @@ void fit(const Case &c, dl4_model *m, Arrays &found) {
   must(dl4_trainer_fit(t, t.dataset(data), nullptr, attrs(options), nullptr, nullptr, nullptr, history.out()));
   Json epochs = Json::parse(dl4_blob_data(history));
   for (auto &[name, values] : epochs.items())
-    if (name != "epoch") found[(name.find("loss") == std::string::npos ? "metric/" : "loss/") + name] =
-        list(values.get<std::vector<float>>());
+    if (name != "epoch")
+      found[(name.find("loss") == std::string::npos ? "metric/" : "loss/") + name] =
+          list(values.get<std::vector<float>>());
   for (const auto &[name, value] : t.evaluate(t.dataset(data, false))) found["metric/evaluate_" + name] = one(value);
 }
 
@@ -83,8 +84,9 @@ void masks(const Case &c, dl4_context *context, const Arrays &outputs, Arrays &f
     for (double v : y.values()) away.push_back(static_cast<float>(v) + 1);
     Json losses = Json::array();
     for (int64_t i = 0; i < dl4_model_io_count(model, DL4_OUTPUTS); ++i)
-      losses.push_back(std::to_string(i) != number ? Json()
-                                                   : Json{{"class_name", "MeanAbsoluteError"}, {"config", {{"reduction", "sum"}}}});
+      losses.push_back(std::to_string(i) != number
+                           ? Json()
+                           : Json{{"class_name", "MeanAbsoluteError"}, {"config", {{"reduction", "sum"}}}});
     Array got{DL4_BOOL, mask.shape, std::vector<char>(mask.bytes.size())};
     int64_t rows = mask.shape[0], steps = mask.elements() / rows;
     std::vector<float> powers;
@@ -92,7 +94,9 @@ void masks(const Case &c, dl4_context *context, const Arrays &outputs, Arrays &f
     std::vector<int64_t> one_row = mask.shape;
     one_row[0] = 1;
     for (int64_t row = 0; row < rows; ++row) {
-      Training how{{{"optimizer", "SGD"}, {"loss", losses}}, {floats(y.shape, away).rows(row, row + 1)}, {floats(one_row, powers)}};
+      Training how{{{"optimizer", "SGD"}, {"loss", losses}},
+                   {floats(y.shape, away).rows(row, row + 1)},
+                   {floats(one_row, powers)}};
       std::vector<Array> x;
       for (const Array &input : net.inputs) x.push_back(input.rows(row, row + 1));
       Trained t(model, how, x);
@@ -121,12 +125,18 @@ void net(const Case &c, dl4_context *context, Arrays &found) {
 
 Arrays run_case(const Case &c, dl4_context *context) {
   Arrays found;
-  if (c.has("model")) net(c, context, found);
-  else if (c.has("function")) function(c, context, found);
-  else if (c.has("initializer")) initializer(c, context, found);
-  else if (c.has("metric")) metric(c, context, found);
-  else if (c.has("loss")) loss_values(c, context, found);
-  else throw Refused(-1, "a case of no known sort");
+  if (c.has("model"))
+    net(c, context, found);
+  else if (c.has("function"))
+    function(c, context, found);
+  else if (c.has("initializer"))
+    initializer(c, context, found);
+  else if (c.has("metric"))
+    metric(c, context, found);
+  else if (c.has("loss"))
+    loss_values(c, context, found);
+  else
+    throw Refused(-1, "a case of no known sort");
   return found;
 }
 

@@ -26,7 +26,7 @@ std::vector<Own<dl4_tensor>> tensors(const std::vector<Array> &list);
 std::vector<dl4_tensor *> pointers(const std::vector<Own<dl4_tensor>> &list);
 Arrays run(dl4_session *s, const std::vector<Array> &inputs, size_t n_out);  // by "output/<number>"
 Arrays run(const dl4_model *m, const std::vector<Array> &inputs);
-std::vector<Array> inputs(const Case &c);                         // in the order of the model's inputs
+std::vector<Array> inputs(const Case &c);  // in the order of the model's inputs
 
 Json describe(const void *object);
 Array as_filed(Array value);  // the files hold scalars with the shape [1]

@@ -10,9 +10,13 @@ Rows prediction(const Array &p) {
   Json shape = p.shape, x = {"prediction", 0, 0};
   shape[0] = nullptr;
   c.fields["model"] = {
-      {"format", 1}, {"name", "model"},
-      {"layers", Json::array({{{"kind", "Input"}, {"name", "prediction"}, {"attributes", {{"shape", shape}, {"dtype", "float32"}}}}})},
-      {"inputs", Json::array({x})}, {"outputs", Json::array({x})}};
+      {"format", 1},
+      {"name", "model"},
+      {"layers",
+       Json::array(
+           {{{"kind", "Input"}, {"name", "prediction"}, {"attributes", {{"shape", shape}, {"dtype", "float32"}}}}})},
+      {"inputs", Json::array({x})},
+      {"outputs", Json::array({x})}};
   c.tensors["input/prediction"] = p;
   return as_rows(c);
 }
@@ -41,7 +45,10 @@ void function(const Case &c, dl4_context *context, Arrays &found) {
                   {"name", "f"},
                   {"attributes", {{"activation", activation}}},
                   {"calls", Json::array({{{"inputs", Json::array({input})}}})}}};
-  Json architecture = {{"format", 1}, {"name", "model"}, {"layers", layers}, {"inputs", Json::array({input})},
+  Json architecture = {{"format", 1},
+                       {"name", "model"},
+                       {"layers", layers},
+                       {"inputs", Json::array({input})},
                        {"outputs", Json::array({output})}};
   found = run(build(context, architecture, {}), {x});
 }
@@ -50,7 +57,8 @@ void function(const Case &c, dl4_context *context, Arrays &found) {
 void metric(const Case &c, dl4_context *context, Arrays &found) {
   Array p = c.tensors.at("input/prediction"), y = c.tensors.at("target/0");
   std::vector<int64_t> batches = c.fields.value("batches", std::vector<int64_t>{p.shape[0]});
-  Training how{{{"optimizer", "SGD"}, {"loss", "MeanSquaredError"}, {"metrics", Json::array({c.fields["metric"]})}}, {y}, {}};
+  Training how{
+      {{"optimizer", "SGD"}, {"loss", "MeanSquaredError"}, {"metrics", Json::array({c.fields["metric"]})}}, {y}, {}};
   std::string kind = c.fields["metric"]["class_name"];
   how.options["loss"] = kind.find("Sparse") == 0 ? "SparseCategoricalCrossentropy" : "MeanSquaredError";
   std::vector<double> weights;
@@ -124,12 +132,20 @@ void initializer(const Case &c, dl4_context *context, Arrays &found) {
   }
   Json x = {"x", 0, 0}, y = {"w", 0, 0};
   Json layers = {{{"kind", "Input"}, {"name", "x"}, {"attributes", {{"shape", input}, {"dtype", "float32"}}}},
-                 {{"kind", kind}, {"name", "w"}, {"attributes", attributes}, {"calls", Json::array({{{"inputs", Json::array({x})}}})}}};
+                 {{"kind", kind},
+                  {"name", "w"},
+                  {"attributes", attributes},
+                  {"calls", Json::array({{{"inputs", Json::array({x})}}})}}};
   Own<dl4_graph> graph;
   Own<dl4_model> m;
   must(dl4_graph_create(context, graph.out()));
-  must(dl4_graph_merge_json(graph, Json({{"format", 1}, {"name", "model"}, {"layers", layers}, {"inputs", Json::array({x})},
-                                         {"outputs", Json::array({y})}}).dump().c_str()));
+  must(dl4_graph_merge_json(graph, Json({{"format", 1},
+                                         {"name", "model"},
+                                         {"layers", layers},
+                                         {"inputs", Json::array({x})},
+                                         {"outputs", Json::array({y})}})
+                                       .dump()
+                                       .c_str()));
   must(dl4_graph_build(graph, nullptr, 0, nullptr, 0, m.out()));
   found["weight/value"] = weight(m, weight_name);
 }

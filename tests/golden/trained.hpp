@@ -29,7 +29,8 @@ class Trained {
   Own<dl4_dataset> dataset(const Json &options, bool weighted = true) {
     Own<dl4_dataset> d;
     auto x = pointers(x_), y = pointers(y_), w = weighted ? pointers(w_) : std::vector<dl4_tensor *>();
-    must(dl4_dataset_from_tensors(nullptr, x.data(), size(x), y.data(), size(y), w.data(), size(w), attrs(options), d.out()));
+    must(dl4_dataset_from_tensors(nullptr, x.data(), size(x), y.data(), size(y), w.data(), size(w), attrs(options),
+                                  d.out()));
     return d;
   }
 

@@ -47,8 +47,8 @@ Case matmul_case(Shape a, Shape b, MatMul how = {}, bool bias = false) {
     return std::vector<Id>{matmul(e, in[0], in[1], how, bias ? in[2] : none)};
   };
   c.reference = [=](const std::vector<Array> &in) { return naive(in, how); };
-  c.kernels = {"small_gemm", "packed_gemm", "openblas_gemm", "dnnl_gemm", "reference_gemm", "openblas_by_item",
-               "reference_by_item"};
+  c.kernels = {"small_gemm",     "packed_gemm",      "openblas_gemm",    "dnnl_gemm",
+               "reference_gemm", "openblas_by_item", "reference_by_item"};
   c.tolerance = 1e-5;
   return c;
 }
@@ -95,8 +95,9 @@ TEST(MatMul, FreeSizes) {
 }
 
 TEST(MatMul, Large) {
-  for (Case c : {matmul_case({65, 129}, {129, 200}, {}, true), matmul_case({300, 9}, {300, 40}, {true, false}), matmul_case({1, 300}, {300, 515}, {}, true),
-                 matmul_case({129, 65}, {200, 129}, {true, true}), matmul_case({4, 40, 33}, {4, 33, 50})}) {
+  for (Case c : {matmul_case({65, 129}, {129, 200}, {}, true), matmul_case({300, 9}, {300, 40}, {true, false}),
+                 matmul_case({1, 300}, {300, 515}, {}, true), matmul_case({129, 65}, {200, 129}, {true, true}),
+                 matmul_case({4, 40, 33}, {4, 33, 50})}) {
     c.gradient = false;
     check(c);
   }
@@ -184,8 +185,11 @@ TEST(MatMul, Refusals) {
         matmul(e, e.input("a", DType::f32, {2, 3}), e.input("b", DType::f32, {3, 4}), {}, bias);
       },
       "expected a bias of shape (4,), got (5,)");
-  expect_refusal([](Emit &e) { matmul(e, e.input("a", DType::i32, {2, 3}), e.input("b", DType::f32, {3, 4})); },
-                 "wants float32, got int32");
+  expect_refusal(
+      [](Emit &e) {
+        matmul(e, e.input("a", DType::i32, {2, 3}), e.input("b", DType::f32, {3, 4}));
+      },
+      "wants float32, got int32");
 }
 
 }  // namespace

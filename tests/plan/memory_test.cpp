@@ -38,7 +38,8 @@ TEST(Memory, NoTwoLivingBuffersOverlap) {
       ASSERT_LE(lives[i].offset + lives[i].bytes, total);
       for (size_t j = 0; j < i; ++j) {
         bool meet = lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
-        bool share = lives[i].offset < lives[j].offset + lives[j].bytes && lives[j].offset < lives[i].offset + lives[i].bytes;
+        bool share =
+            lives[i].offset < lives[j].offset + lives[j].bytes && lives[j].offset < lives[i].offset + lives[i].bytes;
         ASSERT_FALSE(meet && share) << "round " << round << ", buffers " << i << " and " << j;
       }
     }

@@ -68,7 +68,8 @@ TEST(Passes, ConstantsAreFolded) {
 TEST(Passes, BiasAndActivationGoIntoTheProduct) {
   Program p;
   Emit e(p);
-  Id x = e.input("x", DType::f32, {free_dim, 8}), w = e.state("w", DType::f32, {8, 5}), b = e.state("b", DType::f32, {5});
+  Id x = e.input("x", DType::f32, {free_dim, 8}), w = e.state("w", DType::f32, {8, 5}),
+     b = e.state("b", DType::f32, {5});
   e.output(unary(e, Unary::tanh, add(e, matmul(e, x, w), b)));
   Shape in{3, 8};
   EXPECT_EQ(plan_of(p, {in})->program.steps.size(), 1u);
@@ -98,8 +99,8 @@ TEST(Placement, ElementwiseStepsRunInPlace) {
   Id v = x;
   for (int i = 0; i < 5; ++i) v = unary(e, Unary::sigmoid, v);
   e.output(unary(e, Unary::tanh, v));
-  EXPECT_EQ(plan_of(p, {Shape{1000}})->arena_bytes, 4032);                    // one buffer
-  EXPECT_GT(plan_of(p, {Shape{1000}}, {"in_place"})->arena_bytes, 4032);      // two take turns
+  EXPECT_EQ(plan_of(p, {Shape{1000}})->arena_bytes, 4032);                // one buffer
+  EXPECT_GT(plan_of(p, {Shape{1000}}, {"in_place"})->arena_bytes, 4032);  // two take turns
 }
 
 TEST(Placement, AnOutputIsMadeInTheCallersMemory) {

@@ -44,10 +44,13 @@ struct Data {
     for (float &v : y) v = normal(random);
   }
   Batch batch(int64_t first, int64_t n) {
-    return {{{DType::f32, {n, 6}, x.data() + first * 6, nullptr}}, {{DType::f32, {n, 3}, y.data() + first * 3, nullptr}}, {}};
+    return {{{DType::f32, {n, 6}, x.data() + first * 6, nullptr}},
+            {{DType::f32, {n, 3}, y.data() + first * 3, nullptr}},
+            {}};
   }
   std::unique_ptr<Dataset> dataset(int64_t batch_size = 16) {
-    std::vector<Source> xs{{{DType::f32, {100, 6}, x.data(), nullptr}, nullptr}}, ys{{{DType::f32, {100, 3}, y.data(), nullptr}, nullptr}};
+    std::vector<Source> xs{{{DType::f32, {100, 6}, x.data(), nullptr}, nullptr}},
+        ys{{{DType::f32, {100, 3}, y.data(), nullptr}, nullptr}};
     return from_tensors(xs, ys, {}, {batch_size, true, false, 5});
   }
 };
@@ -56,7 +59,9 @@ struct Data {
 std::shared_ptr<Model> model() {
   auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 6});
-  auto add = [&](const char *kind, Json attributes, Node in) { return g->call(g->layer(kind, "", std::move(attributes)), {}, {in})[0]; };
+  auto add = [&](const char *kind, Json attributes, Node in) {
+    return g->call(g->layer(kind, "", std::move(attributes)), {}, {in})[0];
+  };
   Node h = add("Dense", {{"units", 16}, {"activation", "tanh"}}, x);
   h = add("Dropout", {{"rate", 0.3}}, h);
   return std::make_shared<Model>(g, std::vector{x}, std::vector{add("Dense", {{"units", 3}}, h)});
@@ -71,11 +76,14 @@ runtime::Options run_options(int threads = 1, bool strict = false) {
   return o;
 }
 
-Json options(const char *optimizer = "Adam") { return {{"optimizer", optimizer}, {"loss", "MeanSquaredError"}, {"metrics", {"MeanAbsoluteError"}}}; }
+Json options(const char *optimizer = "Adam") {
+  return {{"optimizer", optimizer}, {"loss", "MeanSquaredError"}, {"metrics", {"MeanAbsoluteError"}}};
+}
 
 std::vector<float> weights(const Model &m) {
   std::vector<float> all;
-  for (const auto &w : m.weights()) all.insert(all.end(), w->value.as<float>(), w->value.as<float>() + w->value.elements());
+  for (const auto &w : m.weights())
+    all.insert(all.end(), w->value.as<float>(), w->value.as<float>() + w->value.elements());
   return all;
 }
 
@@ -161,7 +169,8 @@ TEST(Trainer, FewRowsOfATableGiveTheBitsOfTheWholeTable) {
       o.plan.cutting.least = 1e-3;
       Trainer t(m, options(optimizer), o);
       Batch batch{{{DType::i32, {3, 4}, ids.data(), nullptr}, {DType::i32, {3}, other.data(), nullptr}},
-                  {{DType::f32, {3, 7}, y.data(), nullptr}}, {}};
+                  {{DType::f32, {3, 7}, y.data(), nullptr}},
+                  {}};
       for (int i = 0; i < 4; ++i) t.step(batch);
       EXPECT_EQ(t.describe().find("row_sums") == std::string::npos, !off.empty());
       return weights(*m);
@@ -261,7 +270,8 @@ TEST(Trainer, GradientsAreTheMeanOfWhatWasAccumulated) {
   std::vector<float> before = weights(*m);
   t.apply();
   std::vector<float> after = weights(*m);
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(after[after.size() - 3 + i], before[before.size() - 3 + i] - 0.01f * g.as<float>()[i], 1e-7);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR(after[after.size() - 3 + i], before[before.size() - 3 + i] - 0.01f * g.as<float>()[i], 1e-7);
   EXPECT_THROW(t.apply(), Error);
 }
 
@@ -271,7 +281,8 @@ TEST(Trainer, TheFlatGradientIsAllOthersInTheirOrder) {
   std::vector<int32_t> ids{5, 999, 5, 0}, other{32};
   std::vector<float> y(7, 0.5f), all;
   t.accumulate({{{DType::i32, {1, 4}, ids.data(), nullptr}, {DType::i32, {1}, other.data(), nullptr}},
-                {{DType::f32, {1, 7}, y.data(), nullptr}}, {}});
+                {{DType::f32, {1, 7}, y.data(), nullptr}},
+                {}});
   for (const auto &w : m->weights()) {
     Tensor one = t.gradient(w->name);
     all.insert(all.end(), one.as<float>(), one.as<float>() + one.elements());
@@ -382,7 +393,8 @@ TEST(Trainer, BadOptionsAreRefused) {
            {"unknown loss", {{"optimizer", "SGD"}, {"loss", "MeanSquaredEror"}}, "MeanSquaredError"},
            {"two losses for one output", {{"optimizer", "SGD"}, {"loss", {"mse", "mse"}}}, "expected 1 entries"},
            {"two ways of clipping",
-            {{"optimizer", {{"class_name", "SGD"}, {"config", {{"clipnorm", 1.0}, {"clipvalue", 1.0}}}}}, {"loss", "mse"}},
+            {{"optimizer", {{"class_name", "SGD"}, {"config", {{"clipnorm", 1.0}, {"clipvalue", 1.0}}}}},
+             {"loss", "mse"}},
             "clip"}}) {
     try {
       Trainer t(model(), r.options, run_options());

@@ -1,4 +1,5 @@
-// A program that is not linked with libdl4 and loads it by hand: `loader <library> <what>`. Exits with 0 when all is well.
+// A program that is not linked with libdl4 and loads it by hand: `loader <library> <what>`. Exits with 0 when all is
+// well.
 #include <dl4/dl4.h>
 
 #include <dlfcn.h>
@@ -82,8 +83,9 @@ void work(void *library) {
   const auto *got = static_cast<const float *>(dl4_tensor_data_(y));
   for (int i = 0; i < 32 * 48; ++i)
     if (got[i] != static_cast<float>(64 * (i / 48))) give_up("a wrong number");
-  for (void *object : {static_cast<void *>(a), static_cast<void *>(layer), static_cast<void *>(c), static_cast<void *>(g),
-                       static_cast<void *>(m), static_cast<void *>(s), static_cast<void *>(x), static_cast<void *>(y)})
+  for (void *object :
+       {static_cast<void *>(a), static_cast<void *>(layer), static_cast<void *>(c), static_cast<void *>(g),
+        static_cast<void *>(m), static_cast<void *>(s), static_cast<void *>(x), static_cast<void *>(y)})
     dl4_release_(object);
 }
 

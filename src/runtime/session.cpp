@@ -231,7 +231,10 @@ Session::Use Session::use(std::span<const Shape> inputs) {
       }
     }
   }
-  (*found)->last_used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // The clock ticks once a plan, not once a call: callers of one plan then write nothing that they share here.
+  int64_t now = clock_.load(std::memory_order_relaxed);
+  if ((*found)->last_used.load(std::memory_order_relaxed) != now)
+    (*found)->last_used.store(now, std::memory_order_relaxed);
   return std::move(*found);
 }
 

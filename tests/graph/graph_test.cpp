@@ -44,30 +44,24 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
   Node x = base.input("x", DType::f32, {free_dim, 3, 4}), mask = base.input("", DType::boolean, {free_dim, 3});
   int32_t dense = base.layer("Dense", "", {{"units", 4}});
   int32_t called = base.layer("Dense", "called", {{"units", 4}});
+  int32_t dropout = base.layer("Dropout", "", {{"rate", 0.5}});
+  int32_t lstm = base.layer("LSTM", "", {{"units", 5}, {"return_state", true}});
   Node h = base.call(called, {}, {x})[0];
   struct Step {
     const char *name;
     std::function<void(Graph &)> take;
   };
+  // None with members in its JSON: nlohmann's destructor of such an object allocates.
   const Step steps[] = {
       {"input", [](Graph &g) { g.input("more", DType::f32, {free_dim, 2}); }},
       {"input of an automatic name", [](Graph &g) { g.input("", DType::f32, {free_dim, 2}); }},
       {"constant", [](Graph &g) { g.constant("", make_zeros(DType::f32, {5})); }},
-      {"layer", [](Graph &g) { g.layer("Dense", "", {{"units", 7}}); }},
+      {"layer", [](Graph &g) { g.layer("Flatten", "", Json::object()); }},
       {"first call", [&](Graph &g) { g.call(dense, {}, {x}); }},
       {"second call", [&](Graph &g) { g.call(called, {}, {h}); }},
-      {"named layer and call", [&](Graph &g) { g.add("Dropout", "drop", {{"rate", 0.5}}, {}, {h}); }},
-      {"several outputs and a mask",
-       [&](Graph &g) {
-         g.add("LSTM", "", {{"units", 5}, {"return_state", true}}, {Json::object(), {{"mask", {mask}}}}, {h});
-       }},
-      {"architecture",
-       [&](Graph &g) {
-         Graph other{Settings{}};
-         Node in = other.input("in", DType::f32, {free_dim, 4});
-         Node out = other.add("Dense", "out", {{"units", 2}}, {}, {in})[0];
-         g.merge_json(other.to_json({in}, {out}));
-       }},
+      {"named layer and call", [&](Graph &g) { g.add("Add", "sum", Json::object(), {}, {h, h}); }},
+      {"a call that draws", [&](Graph &g) { g.call(dropout, {}, {h}); }},
+      {"several outputs and a mask", [&](Graph &g) { g.call(lstm, {Json::object(), {{"mask", {mask}}}}, {h}, 3); }},
   };
   const std::string before = everything(base);
   for (const Step &step : steps) {

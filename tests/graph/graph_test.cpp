@@ -53,15 +53,27 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
   };
   // None with members in its JSON: nlohmann's destructor of such an object allocates.
   const Step steps[] = {
-      {"input", [](Graph &g) { g.input("more", DType::f32, {free_dim, 2}); }},
-      {"input of an automatic name", [](Graph &g) { g.input("", DType::f32, {free_dim, 2}); }},
+      {"input",
+       [](Graph &g) {
+         g.input("more", DType::f32, {free_dim, 2});
+       }},
+      {"input of an automatic name",
+       [](Graph &g) {
+         g.input("", DType::f32, {free_dim, 2});
+       }},
       {"constant", [](Graph &g) { g.constant("", make_zeros(DType::f32, {5})); }},
       {"layer", [](Graph &g) { g.layer("Flatten", "", Json::object()); }},
       {"first call", [&](Graph &g) { g.call(dense, {}, {x}); }},
       {"second call", [&](Graph &g) { g.call(called, {}, {h}); }},
-      {"named layer and call", [&](Graph &g) { g.add("Add", "sum", Json::object(), {}, {h, h}); }},
+      {"named layer and call",
+       [&](Graph &g) {
+         g.add("Add", "sum", Json::object(), {}, {h, h});
+       }},
       {"a call that draws", [&](Graph &g) { g.call(dropout, {}, {h}); }},
-      {"several outputs and a mask", [&](Graph &g) { g.call(lstm, {Json::object(), {{"mask", {mask}}}}, {h}, 3); }},
+      {"several outputs and a mask",
+       [&](Graph &g) {
+         g.call(lstm, {Json::object(), {{"mask", {mask}}}}, {h}, 3);
+       }},
   };
   const std::string before = everything(base);
   for (const Step &step : steps) {

@@ -2,6 +2,7 @@
 #include "kernels/random.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include "kernels/reduce.hpp"
 #include "targets.hpp"
@@ -75,7 +76,7 @@ TEST(Random, Distributions) {
   const int64_t n = 1 << 18;
   std::vector<float> y(static_cast<size_t>(n));
   auto check = [&](double mean, double variance) {
-    const double m = sum(y.data(), n) / n;
+    const double m = std::accumulate(y.begin(), y.end(), 0.0) / n;
     EXPECT_NEAR(mean, m, 0.01);
     EXPECT_NEAR(variance, sum_squares(y.data(), n) / n - m * m, 0.01);
   };

@@ -3,28 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
-#include <new>
 
-namespace {
-
-int64_t until_failure = -1;  // allocations that still succeed; -1: all of them
-
-void *take(size_t n) {
-  if (until_failure >= 0 && until_failure-- == 0) throw std::bad_alloc();
-  if (void *p = std::malloc(n ? n : 1)) return p;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void *operator new(size_t n) { return take(n); }
-void *operator new[](size_t n) { return take(n); }
-void operator delete(void *p) noexcept { std::free(p); }
-void operator delete[](void *p) noexcept { std::free(p); }
-void operator delete(void *p, size_t) noexcept { std::free(p); }
-void operator delete[](void *p, size_t) noexcept { std::free(p); }
+#include "harness/failing_new.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -84,13 +65,13 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
     int64_t allocations = 0;
     for (bool failed = true; failed; ++allocations) {
       Graph g = base;
-      until_failure = allocations;
+      dl4_test::news_granted = allocations;
       try {
         step.take(g);
         failed = false;
       } catch (const std::bad_alloc &) {
       }
-      until_failure = -1;
+      dl4_test::news_granted = -1;
       if (!failed) break;
       ASSERT_EQ(everything(g), before) << step.name << ", allocation " << allocations;
       step.take(g);

@@ -3,30 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <random>
 
+#include "harness/failing_new.hpp"
 #include "io/model_file.hpp"
 #include "kernels/single_threaded.hpp"
 #include "train/fit.hpp"
-
-namespace {
-
-int64_t until_refusal = -1;  // calls of operator new that are still granted; below zero: all
-
-}  // namespace
-
-// Not inlined: the compiler would see a free() of what came from new.
-[[gnu::noinline]] void *operator new(size_t bytes) {
-  if (until_refusal >= 0 && until_refusal-- == 0) throw std::bad_alloc();
-  if (void *p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void *p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void *p, size_t) noexcept { std::free(p); }
 
 namespace dl4::train {
 namespace {
@@ -352,13 +336,13 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
   for (bool whole = false; !whole; refused += !whole) {
     std::vector<Tensor> held;  // as a session holds them: the trainer must move to a copy
     for (const auto &w : one.model().weights()) held.push_back(w->value);
-    until_refusal = refused;
+    dl4_test::news_granted = refused;
     try {
       one.restore(state, position);
       whole = true;
     } catch (const std::bad_alloc &) {
     }
-    until_refusal = -1;
+    dl4_test::news_granted = -1;
     if (whole) other.restore(state, position);
     ASSERT_TRUE(bits(one) == bits(other)) << refused;
     one.step(d.batch(0, 10));

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "net.hpp"
+#include "processes.hpp"
 
 namespace {
 
@@ -87,11 +87,12 @@ std::string chain(int n, bool reversed) {
 }
 
 TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
+  const int layers = sanitized ? 2000 : 20000;
   auto start = std::chrono::steady_clock::now();
   Own<dl4_graph> named;
   ok(dl4_graph_create(nullptr, named.out()));
   auto units = attrs(R"({"units": 1})");
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < layers; ++i) {
     dl4_layer layer = -1;
     ok(dl4_graph_layer(named, "Dense", nullptr, units, &layer));
     ASSERT_EQ(layer, i);
@@ -101,11 +102,11 @@ TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
     Own<dl4_model> m, loaded;
     Own<dl4_blob> file;
     ok(dl4_graph_create(nullptr, g.out()));
-    ok(dl4_graph_merge_json(g, chain(20000, reversed).c_str()));
+    ok(dl4_graph_merge_json(g, chain(layers, reversed).c_str()));
     ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
     ok(dl4_model_save_memory(m, nullptr, file.out()));
     ok(dl4_model_load_memory(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
-    EXPECT_EQ(dl4_model_weight_count(loaded), 40000);
+    EXPECT_EQ(dl4_model_weight_count(loaded), 2 * layers);
   }
   std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   EXPECT_LT(spent.count(), 60);

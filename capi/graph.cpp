@@ -12,14 +12,22 @@ std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argu
   return {all.begin(), all.end()};
 }
 
-// Ids that come out are -1 on failure. Not before the work: `out` may be `in`, as in y = layer(y).
-dl4_error *none_if(dl4_error *failed, dl4_node *out, int64_t n) noexcept {
+// f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
+// in y = layer(y).
+template <class F>
+dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
+                const F &f) noexcept {
+  dl4_error *failed = guard(who, [&] {
+    dl4_graph &graph = object(g, "g");
+    auto from = nodes(in, n_in, "in");
+    auto to = array(out, n_out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    std::copy_n(f(graph.core, from, to.size()).begin(), n_out, out);
+  });
   if (failed && out)
-    for (int64_t i = 0; i < n; ++i) out[i] = -1;
+    for (int64_t i = 0; i < n_out; ++i) out[i] = -1;
   return failed;
 }
-
-void give(const std::vector<graph::Node> &from, dl4_node *out, int64_t n) { std::copy_n(from.begin(), n, out); }
 
 }  // namespace
 
@@ -78,30 +86,17 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
 
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
-  return none_if(guard(__func__,
-                       [&] {
-                         dl4_graph &graph = object(g, "g");
-                         auto from = nodes(in, n_in, "in");
-                         auto to = array(out, n_out, "out");
-                         Gate::Alone alone(graph.gate, "graph");
-                         give(graph.core.call(layer, call_arguments(call), from, to.size()), out, n_out);
-                       }),
-                 out, n_out);
+  return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
+    return graph.call(layer, call_arguments(call), from, asked);
+  });
 }
 
 dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
                          const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
-  return none_if(guard(__func__,
-                       [&] {
-                         dl4_graph &graph = object(g, "g");
-                         auto from = nodes(in, n_in, "in");
-                         auto to = array(out, n_out, "out");
-                         Gate::Alone alone(graph.gate, "graph");
-                         give(graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"),
-                                             call_arguments(call), from, to.size()),
-                              out, n_out);
-                       }),
-                 out, n_out);
+  return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
+    return graph.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from,
+                     asked);
+  });
 }
 
 dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {

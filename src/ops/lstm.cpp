@@ -58,8 +58,8 @@ std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_
   });
 }
 
-const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) {
-  return p ? static_cast<const kernels::PackedFloats &>(*p).floats() : nullptr;
+const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) noexcept {
+  return static_cast<const kernels::PackedFloats &>(*p).floats();
 }
 
 // What a run gives its loop, but for x_gates and recurrent.

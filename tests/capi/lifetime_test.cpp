@@ -381,14 +381,18 @@ struct Purse {
     p.blocks.erase(memory);
     std::free(memory);
   }
+  Own<dl4_context> context() {
+    Own<dl4_context> c;
+    ok(dl4_context_create(nullptr, c.out()));
+    ok(dl4_context_set_allocator(c, take, give, this));
+    return c;
+  }
 };
 
 TEST(Allocator, IsAskedAndGetsEverythingBack) {
   Purse purse;
   {
-    Own<dl4_context> c;
-    ok(dl4_context_create(nullptr, c.out()));
-    ok(dl4_context_set_allocator(c, Purse::take, Purse::give, &purse));
+    auto c = purse.context();
     auto model = small_net(c);
     Own<dl4_session> session;
     ok(dl4_session_create(model, nullptr, session.out()));
@@ -408,9 +412,7 @@ TEST(Allocator, IsAskedAndGetsEverythingBack) {
 TEST(Allocator, GivesOutputsAndRoomForStridedInputs) {
   Purse purse;
   {
-    Own<dl4_context> c;
-    ok(dl4_context_create(nullptr, c.out()));
-    ok(dl4_context_set_allocator(c, Purse::take, Purse::give, &purse));
+    auto c = purse.context();
     auto model = small_net(c);
     Own<dl4_session> session;
     Own<dl4_tensor> strided, run, whole, y = tensor({8, 3});

@@ -51,9 +51,8 @@ class Model {
 std::shared_ptr<Model> model_of(const Json &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value);
 
-// The weights' values in one block each for trainable and other ones, unless they lie so already; values that someone
-// else still holds are copied first and stay as they were. Gives the trainable block; offsets in elements by weight, -1
-// for those that are not in it.
+// Copies the trainable weights' values into one block, where they are from now on; who holds an old value keeps it.
+// Gives the block; offsets in elements by weight, -1 for those that are not in it.
 Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets);
 
 }  // namespace dl4::graph

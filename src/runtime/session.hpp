@@ -41,7 +41,7 @@ struct Options {
   std::shared_ptr<const Memory> memory;  // of arenas; null = the system's
   std::shared_ptr<Sessions> sessions;    // where Session::make adds itself; may be null
   bool constant_states = false;          // no run changes them: kernels may pack them once
-  bool fill_nan = false;                 // before every run, and guard words are checked after it
+  bool fill_nan = false;                 // before every run, and guard words are checked between its steps
   bool profile = false;
   int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };

@@ -116,8 +116,7 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       auto expected = session.core->outputs(shapes);
       for (size_t i = 0; i < to.views.size(); ++i) {
         if (out[i]) continue;
-        Tensor t{expected[i].dtype, expected[i].shape, nullptr};
-        t.data = session.context->memory->allocate(t.bytes());
+        Tensor t = session.context->memory->tensor(expected[i].dtype, expected[i].shape);
         to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(t)));
         to.views[i] = to.made[i]->view();
       }

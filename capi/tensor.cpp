@@ -93,9 +93,10 @@ dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const 
   return guard(__func__, [&] {
     dl4_tensor *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    Tensor t{dtype_of(dtype), shape_of(rank, dims, "dims"), nullptr};
-    need_known(t.shape);
-    t.data = context.core->memory->allocate(t.bytes());
+    DType type = dtype_of(dtype);
+    Shape shape = shape_of(rank, dims, "dims");
+    need_known(shape);
+    Tensor t = context.core->memory->tensor(type, shape);
     if (int64_t n = t.bytes()) std::memset(t.data.get(), 0, static_cast<size_t>(n));
     to = new dl4_tensor(std::move(t));
   });

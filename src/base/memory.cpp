@@ -31,6 +31,12 @@ Bytes Memory::allocate(int64_t bytes) const {
   return Bytes(std::move(block), static_cast<std::byte *>(p));
 }
 
+Tensor Memory::tensor(DType dtype, const Shape &shape) const {
+  Tensor t{dtype, shape, nullptr};
+  t.data = allocate(t.bytes());
+  return t;
+}
+
 void Memory::set(Take take, Give give, void *user) {
   std::shared_ptr<const Source> source;
   if (take) source = std::make_shared<const Source>(Source{take, give, user});

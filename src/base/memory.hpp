@@ -15,6 +15,7 @@ class Memory {
   using Give = void (*)(void *user, void *p, int64_t bytes);
 
   Bytes allocate(int64_t bytes) const;
+  Tensor tensor(DType dtype, const Shape &shape) const;  // contents undefined
   // For what is allocated from now on; both null = the system's.
   void set(Take take, Give give, void *user);
 

@@ -123,11 +123,6 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
 }
 
 std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memory, const std::atomic<int32_t> *cancel) {
-  auto make = [&](DType dtype, const Shape &shape) {
-    Tensor t{dtype, shape, nullptr};
-    t.data = memory.allocate(t.bytes());
-    return t;
-  };
   std::vector<std::vector<Tensor>> parts(s.program().outputs.size());
   d.start(false, 0);
   for (Batch b; d.next(b);) {
@@ -138,7 +133,7 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
     for (size_t i = 0; i < parts.size(); ++i) {
       if (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size())
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");
-      parts[i].push_back(make(expected[i].dtype, expected[i].shape));
+      parts[i].push_back(memory.tensor(expected[i].dtype, expected[i].shape));
       out.push_back({expected[i].dtype, expected[i].shape, parts[i].back().data.get(), nullptr});
     }
     s.run(b.x, out, cancel);
@@ -152,7 +147,7 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
         fail(Code::shape_mismatch, "predict: batches give outputs of ", list[0].shape, " and ", t.shape);
       rows += t.shape[0];
     }
-    Tensor all = make(list[0].dtype, list[0].shape.with(0, rows));
+    Tensor all = memory.tensor(list[0].dtype, list[0].shape.with(0, rows));
     std::byte *to = all.data.get();
     for (const Tensor &t : list) {
       if (int64_t n = t.bytes()) std::memcpy(to, t.data.get(), static_cast<size_t>(n));

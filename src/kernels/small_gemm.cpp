@@ -142,6 +142,41 @@ void narrow_rows(const Product &p, int64_t m, int64_t i) {
     tile<DX, M, 1, U, true, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
 }
 
+// Rows of so few numbers, K, that the whole of B stays in registers.
+template <class DX, int K, bool partial>
+void short_rows(const Product &p) {
+  const DX dx;
+  auto get = [&](const float *from) HWY_ATTR { return partial ? load_n(dx, from, p.n) : hn::LoadU(dx, from); };
+  hn::Vec<DX> b[K];
+  DL4_UNROLL
+  for (int k = 0; k < K; ++k) b[k] = get(p.b + k * p.ldb);
+  const auto bias = p.d ? get(p.d) : hn::Zero(dx);
+  const int64_t m = p.m, n = p.n, lda = p.lda, ldc = p.ldc;
+  const float *a = p.a;
+  float *c = p.c;
+  for (int64_t i = 0; i < m; ++i, a += lda, c += ldc) {
+    auto sum = bias;
+    DL4_UNROLL
+    for (int k = 0; k < K; ++k) sum = hn::MulAdd(hn::Set(dx, a[k]), b[k], sum);
+    if constexpr (partial)
+      store_n(dx, sum, c, n);
+    else
+      hn::StoreU(sum, dx, c);
+  }
+}
+
+inline constexpr int64_t short_k = 4;
+
+template <class DX, int K = short_k>
+void short_all(const Product &p) {
+  if constexpr (K > 1)
+    if (p.k < K) return short_all<DX, K - 1>(p);
+  if (p.n == static_cast<int64_t>(hn::MaxLanes(DX())))
+    short_rows<DX, K, false>(p);
+  else
+    short_rows<DX, K, true>(p);
+}
+
 template <int M>
 void packed_rows(const Product &p, int64_t m, int64_t i, int64_t j) {
   if constexpr (M > 1)
@@ -250,6 +285,11 @@ HWY_INLINE void all_rows(const Product &p) {
 
 void small_all(const Product &p) {
   if (p.m == 1 && p.n >= 4 * lanes && p.n * p.k >= 16384) return one_row(p);
+  if (p.n <= lanes && p.k > 0 && p.k <= short_k && (!p.d || p.ldd == 0)) {
+    if (p.n <= 4) return short_all<hn::CappedTag<float, 4>>(p);
+    if (p.n <= 8) return short_all<hn::CappedTag<float, 8>>(p);
+    return short_all<D>(p);
+  }
   all_rows<Form::plain>(p);
 }
 
@@ -305,8 +345,8 @@ void small_gemm_at(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
   if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(a_transposed_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
 }
 
-void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
-              const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
+void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
+              int64_t ldd, float *c, int64_t ldc) noexcept {
   HWY_DYNAMIC_DISPATCH(dot_all)({m, n, k, a, lda, b, ldb, d, ldd, c, ldc});
 }
 

@@ -43,9 +43,7 @@ std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
   if (g.trans_a && g.trans_b) return nullptr;
   auto cut = cut_own(g, slices);
   return kernels::make_kernel("own gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    auto multiply = g.trans_a   ? kernels::small_gemm_at
-                    : g.trans_b ? kernels::small_gemm_bt
-                                : kernels::small_gemm;
+    auto multiply = g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
     each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
     });
@@ -75,8 +73,10 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
   auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
     each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
-      if (few) kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
-      else kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
+      if (few)
+        kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
+      else
+        kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
     });
   };
   return kernels::make_kernel("own gemm, packed", cut.slices, run);
@@ -113,7 +113,8 @@ enum class Best { small, packed, openblas, dnnl };
 //                  3x1024x1024 NN     121   75.8    452   63.7  a tile of ours has 1, 2 or 4 rows
 //                  64x16x16 NN       0.31   0.30   0.35   0.57
 //                  64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part,
-//                  4096x8x3 NN        6.7    8.9    286    6.8  and 1x2x8192 would read 16 times the bytes of B
+//                  4096x8x3 NN        2.3    7.5    4.9    6.3  and 1x2x8192 would read 16 times the bytes of B
+//                  1024x16x4 NN       1.1    2.0    1.7    1.9
 //                  4x2x8192 NN        7.8    1.8    4.1   11.0  and vectors of columns would be mostly empty: packed
 //                                                               are whole columns, for dot products
 //   not, NN        64x1024x1024      1266      -   1677   1389
@@ -144,7 +145,7 @@ Best best(const Gemm &g, bool constant) {
   if (constant && few_columns(g)) return Best::packed;
   if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? Best::small : Best::openblas;
   if (constant) {
-    if (g.n <= 8 && g.m > 1 && !g.trans_b) return Best::small;
+    if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return Best::small;
     return (g.m == 3 || g.m == 4) && b >= 1 << 19 ? Best::dnnl : Best::packed;
   }
   if (g.trans_b) {

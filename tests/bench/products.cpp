@@ -23,7 +23,8 @@ struct Product {
 const char *const of_table =
     "1x256x256 NN constant 32x128x784 NN constant 1024x1024x1024 NN constant 1x1024x1024 NN constant "
     "1x2048x2048 NN constant 2x1024x1024 NN constant 3x1024x1024 NN constant 64x16x16 NN constant "
-    "64x4x32 NN constant 4096x8x3 NN constant 4x2x8192 NN constant 64x1024x1024 NN 256x1024x1024 NN 32x10x84 NN "
+    "64x4x32 NN constant 4096x8x3 NN constant 1024x16x4 NN constant 4x2x8192 NN constant 64x1024x1024 NN 256x1024x1024 "
+    "NN 32x10x84 NN "
     "32x2x1000 NN 4x1024x1024 NT 4x256x256 NT 64x256x256 NT 128x128x10 NT 4x8192x2 NT 128x128x64 NT 64x64x64 TN "
     "3x8x4096 TN 64x10x128 TN 784x128x32 TN 784x256x128 TN 512x2048x800 TN";
 
@@ -120,7 +121,8 @@ int main(int argc, char **argv) {
   kernels::SingleThreaded one;
   std::string words;
   for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
-  std::printf("Microseconds on one thread, least of nine rounds.\n\n"
-              "| product | small | packed | OpenBLAS | oneDNN | chosen |\n|---|--:|--:|--:|--:|---|\n");
+  std::printf(
+      "Microseconds on one thread, least of nine rounds.\n\n"
+      "| product | small | packed | OpenBLAS | oneDNN | chosen |\n|---|--:|--:|--:|--:|---|\n");
   for (const Product &p : parse(words.empty() ? of_table : words)) row(p);
 }

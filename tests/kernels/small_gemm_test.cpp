@@ -53,6 +53,15 @@ void check(int64_t m, int64_t n, int64_t k, Add add) {
   }
 }
 
+TEST(SmallGemm, ShortRows) {
+  on_every_target([] {
+    for (int64_t n = 1; n <= 17; ++n)
+      for (int64_t k = 1; k <= 5; ++k)
+        for (const Add add : {Add::nothing, Add::bias, Add::matrix, Add::itself})
+          for (const int64_t m : {1, 5}) check(m, n, k, add);
+  });
+}
+
 TEST(SmallGemm, EveryRowCount) {
   on_every_target([] {
     for (int64_t m = 1; m <= 20; ++m)

@@ -14,9 +14,9 @@ namespace {
 // A row of destination pixels of at most a vector of channels. Strides and offsets in floats.
 struct ConvRow {
   int64_t pixels, oc;
-  const float *src;      // the first pixel's window
-  int64_t src_pixel;     // to the next pixel's
-  const int64_t *taps;   // where in a window
+  const float *src;     // the first pixel's window
+  int64_t src_pixel;    // to the next pixel's
+  const int64_t *taps;  // where in a window
   int64_t count;
   const float *weights;  // [count, width], width whole vectors
   const float *bias;     // [width]
@@ -36,7 +36,11 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+inline constexpr int most_pixels = 16;  // of 32 registers
+#else
 inline constexpr int most_pixels = 12;
+#endif
 
 template <class Tag, int M>
 HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
@@ -77,8 +81,7 @@ void tiles(const ConvRow &r, int64_t begin, int64_t end) {
 template <class Tag>
 void row(const ConvRow &r) {
   const int64_t blocks = (r.pixels + most_pixels - 1) / most_pixels;
-  for (int64_t b = 0; b < blocks; ++b)
-    tiles<Tag, most_pixels>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
+  for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most_pixels>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
 }
 
 }  // namespace

@@ -62,11 +62,50 @@ HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *
   }
 }
 
+inline constexpr int64_t strip = 1024;  // floats
+
+// A row of outputs y of fewer channels than lanes: rows of windows are folded first, many pixels side by side.
+template <bool is_max>
+HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t oh, float *y) {
+  const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+  auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
+  HWY_ALIGN float column[strip + lanes];
+  const int64_t together = (strip / p.c - p.kw) / p.stride_w + 1;
+  for (int64_t begin = 0; begin < p.ow; begin += together) {
+    const int64_t end = HWY_MIN(begin + together, p.ow);
+    const Window first = window(p, oh, begin);
+    const float *x = image + first.w0 * p.c;
+    const int64_t width = (window(p, oh, end - 1).w1 - first.w0) * p.c;
+    each(width, [&](int64_t i, auto io) HWY_ATTR {
+      V a = start;
+      for (int64_t h = first.h0; h < first.h1; ++h) a = step(a, io.get(x + h * p.w * p.c + i));
+      io.put(a, column + i);
+    });
+    store(start, column + width);  // read beyond the last pixel, not used
+    for (int64_t ow = begin; ow < end; ++ow) {
+      const Window w = window(p, oh, ow);
+      V a = start;
+      for (int64_t i = w.w0; i < w.w1; ++i) a = step(a, load(column + (i - first.w0) * p.c));
+      if (!is_max) a = hn::Div(a, set(w.cells()));
+      if ((p.ow - ow) * p.c >= lanes)
+        store(a, y + ow * p.c);  // what is too much, the next ones write again
+      else
+        store_n(a, y + ow * p.c, p.c);
+    }
+  }
+}
+
 template <bool is_max>
 void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  const bool narrow = p.c < lanes && p.kw * p.c <= strip;
   for (int64_t r = begin; r < end; ++r) {
     const float *image = x + r / p.oh * p.h * p.w * p.c;
-    for (int64_t ow = 0; ow < p.ow; ++ow) fold<is_max>(p, image, window(p, r % p.oh, ow), y + (r * p.ow + ow) * p.c);
+    float *row = y + r * p.ow * p.c;
+    if (narrow) {
+      narrow_row<is_max>(p, image, r % p.oh, row);
+      continue;
+    }
+    for (int64_t ow = 0; ow < p.ow; ++ow) fold<is_max>(p, image, window(p, r % p.oh, ow), row + ow * p.c);
   }
 }
 
@@ -98,7 +137,6 @@ void max_grad_image(const Pool &p, const float *x, const float *y, const float *
         const int64_t cell = (h * p.w + i) * p.c + c;
         const V v = read(x + cell, m);
         const auto hit = hn::And(open, hn::Or(hn::Eq(v, best), hn::IsNaN(v)));
-        if (hn::AllFalse(D(), hit)) continue;
         write(hn::Add(read(dx + cell, m), hn::IfThenElseZero(hit, left)), dx + cell, m);
         open = hn::AndNot(hit, open);
       }

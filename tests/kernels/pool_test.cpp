@@ -38,6 +38,8 @@ const Pool shapes[] = {
     {.n = 3, .h = 1, .w = 9, .c = 17, .kh = 1, .kw = 4, .oh = 1, .ow = 9, .pad_left = 1},
     {.n = 2, .h = 4, .w = 4, .c = 16, .kh = 4, .kw = 4, .oh = 1, .ow = 1},
     {.n = 1, .h = 5, .w = 5, .c = 1, .kh = 1, .kw = 1, .oh = 3, .ow = 3, .stride_h = 2, .stride_w = 2},
+    {.n = 1, .h = 3, .w = 701, .c = 3, .kh = 2, .kw = 5, .oh = 3, .ow = 351, .stride_w = 2, .pad_left = 2},
+    {.n = 1, .h = 2, .w = 701, .c = 3, .kh = 2, .kw = 400, .oh = 1, .ow = 5, .stride_w = 70},
 };
 
 TEST(Pool, MatchesPlainLoops) {

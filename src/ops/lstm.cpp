@@ -85,7 +85,7 @@ void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool
   product.run(i, {args, scratch, bound, r.report});
 }
 
-constexpr int64_t rows_at_once = 256;
+constexpr int64_t rows_at_once = 64;
 
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   Layout l;

@@ -14,6 +14,7 @@
   X(Permute)                \
   X(Transpose)              \
   X(Dropout)                \
+  X(UnitNormalization)      \
   X(Masking)                \
   X(Embedding)              \
   X(Conv1D)                 \

@@ -22,6 +22,21 @@ def more():
     h = net.add("PReLU", net.add("Dense", net.input("x", (3, 4)), units=5), shared_axes=[1],
                 alpha_initializer=kind("RandomUniform"))
     finish(f, "prelu_shared", net, h, [normal(f.rng("prelu_shared"), 2, 3, 4)])
+    for tag, axis in {"": -1, "_axis_1": 1, "_axes": [1, 3], "_batch": [0, -2]}.items():
+        net, name = Net(), f"unit_normalization{tag}"
+        h = net.add("UnitNormalization", net.add("Dense", net.input("x", (3, 2, 4)), units=5), axis=axis)
+        finish(f, name, net, h, [normal(f.rng(name), 2, 3, 2, 4)])
+    net = Net()
+    h = net.add("Dense", net.add("Masking", net.input("x", (3, 4))), units=5)
+    x = normal(f.rng("unit_normalization_masked"), 2, 3, 4)
+    x[0, 1:] = 0
+    finish(f, "unit_normalization_masked", net, net.add("UnitNormalization", h), [x])
+    tiny = np.array([[0, 0, 0], [2e-13, -1e-13, 0], [3e-12, 0, -4e-12], [1e-30, 0, 0]], np.float32)
+    net = Net()
+    finish(f, "unit_normalization_tiny", net, net.add("UnitNormalization", net.input("x", (3,))), [tiny])
+    huge = np.array([[1e20, 1, 0], [np.nan, 1, 2]], np.float32)
+    net = Net()
+    finish(f, "unit_normalization_huge", net, net.add("UnitNormalization", net.input("x", (3,))), [huge], loss=None)
 
     def loss(class_name, activation, target, tag="", weight=None, **config):
         name = class_name.lower() + tag

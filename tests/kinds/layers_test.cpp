@@ -62,6 +62,26 @@ TEST(Shapes, Refusals) {
   expect_call_refusal("MatMul", Json::object(), {{2, 3}, {3}}, "input 1 is incompatible");
 }
 
+TEST(UnitNormalization, AxesMaskAndRefusals) {
+  LayerCall l("UnitNormalization", {{"axis", {1, -1}}});
+  Symbol x = l.masked({free_dim, free_dim, 2});
+  auto y = l.call({x});
+  EXPECT_EQ(y[0].mask, x.mask);
+  EXPECT_EQ(l.shape(y[0]), (Shape{free_dim, free_dim, 2}));
+  auto got =
+      l.run(y, {tensor<float>({2, 2, 2}, {1, 1, 1, 1, 0, 0, 0, 0}), tensor<bool>({2, 2}, {true, true, true, true})});
+  EXPECT_EQ(values(got[0]), (std::vector<double>{0.5, 0.5, 0.5, 0.5, 0, 0, 0, 0}));
+  expect_config_refusal("UnitNormalization", {{"axis", Json::array()}}, Code::invalid_argument,
+                        "\"axis\": expected at least one axis");
+  expect_config_refusal("UnitNormalization", {{"axis", 0.5}}, Code::invalid_argument, "\"axis\": expected an integer");
+  expect_call_refusal("UnitNormalization", {{"axis", 2}}, {{2, 3}}, "axis 2 is out of range for rank 2",
+                      Code::invalid_argument);
+  expect_call_refusal("UnitNormalization", {{"axis", {1, -1}}}, {{2, 3}}, "an axis is given twice",
+                      Code::invalid_argument);
+  expect_call_refusal("UnitNormalization", Json::object(), {{2, 3}}, "expected dtype=float32, found dtype=int64",
+                      Code::invalid_argument, DType::i64);
+}
+
 TEST(Masks, DroppedByLayersThatMoveSteps) {
   struct Case {
     const char *kind;

@@ -19,7 +19,7 @@ struct CosineSimilarity : Loss {
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     int at = e.shape(p).axis(axis);
-    Id product = mul(e, normalised(e, t, at), normalised(e, p, at));
+    Id product = mul(e, normalised(e, t, {at}), normalised(e, p, {at}));
     return {unary(e, ops::Unary::neg, reduce(e, ops::Reduce::sum, product, {at})), ops::none};
   }
 };

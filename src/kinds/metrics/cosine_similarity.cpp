@@ -21,7 +21,7 @@ struct CosineSimilarityMetric : Metric {
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     int at = e.shape(p).axis(axis);
-    return {reduce(e, ops::Reduce::sum, mul(e, normalised(e, t, at), normalised(e, p, at)), {at}), ops::none};
+    return {reduce(e, ops::Reduce::sum, mul(e, normalised(e, t, {at}), normalised(e, p, {at})), {at}), ops::none};
   }
 };
 

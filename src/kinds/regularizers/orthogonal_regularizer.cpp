@@ -35,7 +35,7 @@ struct OrthogonalRegularizer : Regularizer {
     bool rows = mode == "rows";
     int64_t n = s[rows ? 0 : 1];
     if (n < 2) return e.scalar(0);  // no pairs
-    ops::Id unit = normalised(e, w, rows ? 1 : 0);
+    ops::Id unit = normalised(e, w, {rows ? 1 : 0});
     ops::Id cosines = matmul(e, unit, unit, {.transpose_a = !rows, .transpose_b = rows});
     ops::Id others = mul(e, cosines, e.constant(off_diagonal(n)));
     double pairs = static_cast<double>(n) * static_cast<double>(n - 1) / 2;

@@ -1,0 +1,34 @@
+// UnitNormalization: vectors along an axis, or several, scaled to a norm of 1.
+#include "kinds/layer.hpp"
+#include "kinds/layers/facts.hpp"
+#include "kinds/norm.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct UnitNormalization : Layer {
+  static constexpr const char *name = "UnitNormalization";
+  static constexpr const char *doc =
+      "x over its norm along an axis, or along several axes together: x / max(norm, 1e-12).";
+  std::vector<int64_t> axis;
+
+  static auto fields() {
+    return std::tuple{field("axis", &UnitNormalization::axis).otherwise(-1).doc("the axis, or a list of axes")};
+  }
+  static Json more() {
+    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  }
+  void check() const {
+    if (axis.empty())
+      throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    return {{normalised(c.e, c.x(), axis, 1e-12), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(UnitNormalization)
+}  // namespace dl4::kinds

@@ -39,13 +39,14 @@ struct Conv {
 std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 // For no more output channels than a vector has lanes, without groups; weights are taken as they are.
 std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
-// For constant weights 3x3 without strides, dilation and groups.
-std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights);
+// For weights 3x3 without strides, dilation and groups.
+std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
 // The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
 // epilogue unused.
 std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
 // The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be

@@ -4,11 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 #include "kernels/conv.hpp"
 #include "kernels/conv_cut.hpp"
 #include "kernels/small_gemm.hpp"
+
+#ifndef DL4_KERNELS_WINOGRAD_WEIGHTS
+#define DL4_KERNELS_WINOGRAD_WEIGHTS
+namespace dl4::kernels {
+// Weights of 3x3 taps, `tap` floats apart, as matrices [k, n]; steps in floats.
+struct WinogradWeights {
+  const float *first;
+  int64_t tap, k, n, step_k, step_n;
+};
+}  // namespace dl4::kernels
+#endif
 
 #include "kernels/simd.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -18,6 +29,46 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
+
+// Rows [begin, end) of G g G^T in the panels of packed_gemm, its 16 elements `plane` floats apart.
+void winograd_weights(const WinogradWeights &w, int64_t begin, int64_t end, float *to, int64_t plane) {
+  constexpr int64_t panel = 32;
+  const WinogradWeights from = w;
+  const V half = set(0.5f);
+  for (int64_t j = 0; j < round_up(from.n, panel); j += lanes) {
+    const int64_t m = HWY_MAX(from.n - j, 0);
+    const VI last = hn::Set(DI(), static_cast<int32_t>(HWY_MIN(m, lanes) - 1));
+    const VI column = hn::Mul(hn::Min(hn::Iota(DI(), 0), last), hn::Set(DI(), static_cast<int32_t>(from.step_n)));
+    auto get = [&](const float *p) HWY_ATTR {
+      if (m == 0) return hn::Zero(D());
+      if (from.step_n == 1) return m >= lanes ? load(p) : load_n(p, m);
+      const V v = hn::GatherIndex(D(), p, column);
+      return m >= lanes ? v : hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(m)), v);
+    };
+    // Of three taps in a row the four that G makes.
+    auto four = [&](V a, V b, V c, V *out) HWY_ATTR {
+      const V outer = hn::Mul(hn::Add(a, c), half), inner = hn::Mul(b, half);
+      out[0] = a;
+      out[1] = hn::Add(outer, inner);
+      out[2] = hn::Sub(outer, inner);
+      out[3] = c;
+    };
+    for (int64_t k = begin; k < end; ++k) {
+      const float *p = from.first + k * from.step_k + j * from.step_n;
+      V down[3][4], across[4];
+      DL4_UNROLL
+      for (int x = 0; x < 3; ++x)
+        four(get(p + x * from.tap), get(p + (3 + x) * from.tap), get(p + (6 + x) * from.tap), down[x]);
+      float *at = to + j / panel * panel * from.k + k * panel + j % panel;
+      DL4_UNROLL
+      for (int y = 0; y < 4; ++y) {
+        four(down[0][y], down[1][y], down[2][y], across);
+        DL4_UNROLL
+        for (int x = 0; x < 4; ++x) store(across[x], at + (4 * y + x) * plane);
+      }
+    }
+  }
+}
 
 // The 4 x 4 pixels of a tile, `channels` floats each -> B^T d B, its elements `plane` floats apart.
 void winograd_source(const float *const *pixels, int64_t channels, float *to, int64_t plane) {
@@ -72,42 +123,17 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 namespace {
 
+HWY_EXPORT(winograd_weights);
 HWY_EXPORT(winograd_source);
 HWY_EXPORT(winograd_destination);
-
-// G g G^T in double, each of the 16 elements packed for products.
-struct Transformed final : PackedFloats {
-  int64_t plane;
-
-  Transformed(const Conv &c, const float *weights)
-      : PackedFloats(16 * packed_floats(c.c, c.oc)), plane(packed_floats(c.c, c.oc)) {
-    std::vector<float> element(static_cast<size_t>(c.c * c.oc));
-    for (int y = 0; y < 4; ++y)
-      for (int x = 0; x < 4; ++x) {
-        for (int64_t i = 0; i < c.c * c.oc; ++i) element[static_cast<size_t>(i)] = at(weights + i, c.c * c.oc, y, x);
-        pack_b(c.c, c.oc, element.data(), c.oc, false, floats() + (4 * y + x) * plane);
-      }
-  }
-
- private:
-  static float at(const float *w, int64_t tap, int y, int x) {
-    static constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-    double sum = 0;
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) sum += g[y][i] * g[x][j] * static_cast<double>(w[(3 * i + j) * tap]);
-    return static_cast<float>(sum);
-  }
-};
 
 constexpr int64_t most_scratch = int64_t{1} << 20;  // floats of a slice
 constexpr int64_t good_scratch = 192 << 10;         // stay in the second cache
 
-}  // namespace
-
-std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {
-  if (!weights || c.kh != 3 || c.kw != 3 || c.groups != 1) return nullptr;
-  if (c.stride_h != 1 || c.stride_w != 1 || c.dil_h != 1 || c.dil_w != 1) return nullptr;
-  if (c.is_empty()) return nullptr;
+// c: for the gradient by the source, source and destination are exchanged. form.first is not known yet; where the taps
+// come last to first, form.tap is negative.
+std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices, const WinogradWeights &form,
+                                 const Constant *constant) {
   const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles of an image
   const int64_t row_floats = 16 * across * (c.c + c.oc);
   const int64_t rows = std::clamp<int64_t>(good_scratch / row_floats, 1, down);  // of tiles, at once
@@ -115,14 +141,31 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Const
   const int64_t floats = 16 * (plane_src + plane_dst) + round_up(c.c, 16);
   if (floats > most_scratch) return nullptr;
 
-  auto make = [&] { return std::make_shared<const Transformed>(c, weights->data); };
-  auto form = weights->packed(text("winograd ", c.c, 'x', c.oc), make);
-  const int64_t count = std::clamp<int64_t>(slices, 1, c.n * down);
+  const int64_t plane = packed_floats(c.c, c.oc), count = std::clamp<int64_t>(slices, 1, c.n * down);
+  auto transform = [=](const float *weights, int64_t begin, int64_t end, float *to) {
+    WinogradWeights w = form;
+    w.first = weights + (w.tap < 0 ? -8 * w.tap : 0);
+    HWY_DYNAMIC_DISPATCH(winograd_weights)(w, begin, end, to, plane);
+  };
+  std::shared_ptr<const Packed> packed;
+  if (constant)
+    packed = constant->packed(text(name, ' ', c.c, 'x', c.oc), [&] {
+      auto p = std::make_shared<const PackedFloats>(16 * plane);
+      transform(constant->data, 0, c.c, p->floats());
+      return p;
+    });
+  const int64_t weights_floats = packed ? 0 : 16 * plane;
 
-  auto run = [=](int64_t slice, const Run &r) noexcept {
-    const auto &u = static_cast<const Transformed &>(*form);
+  auto run = [=](int64_t i, const Run &r) noexcept {
+    const int64_t slice = i % count;
+    float *scratch = static_cast<float *>(r.scratch);
+    if (!packed && i < count) {
+      auto [begin, end] = part(c.c, count, slice);
+      return transform(r.src<float>(1), begin, end, scratch);
+    }
+    const float *u = packed ? static_cast<const PackedFloats &>(*packed).floats() : scratch;
     const float *bias = c.bias ? r.src<float>(2) : nullptr;
-    float *src_tiles = static_cast<float *>(r.scratch) + slice * floats;
+    float *src_tiles = scratch + weights_floats + slice * floats;
     float *dst_tiles = src_tiles + 16 * plane_src, *zeros = dst_tiles + 16 * plane_dst;
     std::memset(zeros, 0, static_cast<size_t>(c.c) * sizeof(float));
 
@@ -145,7 +188,7 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Const
         HWY_DYNAMIC_DISPATCH(winograd_source)(pixels.data(), c.c, src_tiles + t * c.c, plane_src);
       }
       for (int64_t i = 0; i < 16; ++i)
-        packed_gemm(tiles, c.oc, c.c, src_tiles + i * plane_src, c.c, u.floats() + i * u.plane, nullptr, 0,
+        packed_gemm(tiles, c.oc, c.c, src_tiles + i * plane_src, c.c, u + i * plane, nullptr, 0,
                     dst_tiles + i * plane_dst, c.oc);
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t top = 2 * (y0 + t / across), left = 2 * (t % across);
@@ -162,7 +205,28 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Const
       }
     }
   };
-  return make_kernel("own conv, winograd", count, run, count * floats * 4);
+  return make_kernel(name, count, run, checked_mul(checked_add(weights_floats, count * floats), 4), packed ? 1 : 2);
+}
+
+bool is_for_winograd(const Conv &c) {
+  return c.kh == 3 && c.kw == 3 && c.groups == 1 && c.stride_h == 1 && c.stride_w == 1 && c.dil_h == 1 &&
+         c.dil_w == 1 && !c.is_empty();
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {
+  if (!is_for_winograd(c)) return nullptr;
+  return winograd("own conv, winograd", c, slices, {nullptr, c.c * c.oc, c.c, c.oc, c.oc, 1}, weights);
+}
+
+std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const Constant *weights) {
+  if (!is_for_winograd(c)) return nullptr;
+  Conv back = c;  // by weights turned by half a circle
+  std::swap(back.c, back.oc), std::swap(back.h, back.oh), std::swap(back.w, back.ow);
+  back.pad_top = 2 - c.pad_top, back.pad_left = 2 - c.pad_left;
+  back.bias = false, back.epilogue = {};
+  return winograd("own conv data, winograd", back, slices, {nullptr, -c.c * c.oc, c.oc, c.c, 1, c.oc}, weights);
 }
 
 }  // namespace dl4::kernels

@@ -17,13 +17,7 @@ using kernels::Kernel;
 //   direct    4 32x32 3, 3x3, 8         21 /   37     32 14x14 6, 5x5, 16    133 /  160
 //             32 28x28 1, 5x5, 6       151 /  266      8 32x32 16, 3x3, 16   336 /  332
 //             8 32x32 3, 1x1, 16      16.4 / 12.4
-//   winograd  56x56 64, 3x3, 64       1037 / 1949      8 32x32 16, 3x3, 32   514 /  649
-//             14x14 256, 3x3, 256      919 / 1800      7x7 512, 3x3, 512    1625 / 1818
 bool few_channels(const kernels::Conv &c) { return c.oc <= 16 && c.c < 16 && c.kh * c.kw * c.c >= 9; }
-bool many_channels(const kernels::Conv &c) {
-  bool panels = 4 * c.oc >= 3 * ((c.oc + 31) / 32 * 32);  // of 32 channels: hardly padded
-  return c.c >= 16 && panels && c.oh * c.ow >= 16;
-}
 
 class ConvOp final : public Op {
  public:
@@ -67,7 +61,9 @@ class ConvOp final : public Op {
     bool empty = c.h == 0 || c.w == 0 || c.c == 0;  // the bias alone
     auto direct = [&] { return few_channels(c) ? kernels::direct_conv(c, slices) : nullptr; };
     auto winograd = [&] {
-      return weights && many_channels(c) ? kernels::winograd_conv(c, slices, &*weights) : nullptr;
+      return winograd_pays(c, false, weights.has_value())
+                 ? kernels::winograd_conv(c, slices, weights ? &*weights : nullptr)
+                 : nullptr;
     };
     auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv(c, slices, weights ? &*weights : nullptr); };
     return choose(site, {{"direct_conv", direct},
@@ -147,6 +143,24 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   double positions = static_cast<double>(c.n) * static_cast<double>(c.oh) * static_cast<double>(c.ow);
   double each = 2 * static_cast<double>(c.kh * c.kw) * static_cast<double>(c.c / c.groups) * static_cast<double>(c.oc);
   return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), positions * each / 60e3));
+}
+
+// Counted in multiplications for a pair of channels: those of a direct convolution, and those of the tiles with what it
+// costs to transform pixels and weights. Fits what was measured on one core of an AVX-512 EPYC (ours / oneDNN 2.6.3,
+// microseconds; n, size, channels; weights that are no constant, transformed anew):
+//   forward          1 56x56 64>64    1055 / 1966     32 9x9 64>64, valid    740 / 1016     1 4x4 64>64     16 / 10
+//                    1 14x14 256>256  1129 / 1938     8 16x16 16>64          228 /  316     1 7x7 512>512 2888 / 3285
+//                    32 7x7 512>512  50059 / 57180    32 32x32 16>16        1238 / 1329     8 16x16 3>32    64 / 41
+//   by the source    1 56x56 64>64    1075 / 1966     32 9x9 64>64, valid   1191 / 1035     1 4x4 64>64     24 / 14
+//                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
+bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights) {
+  const int64_t h = by_source ? c.h : c.oh, w = by_source ? c.w : c.ow, channels = by_source ? c.c : c.oc;
+  if (h * w < 16) return false;
+  auto real = [](int64_t v) { return static_cast<double>(v); };
+  const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
+  const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);
+  const double weights = constant_weights ? 0 : by_source ? 800 : 400;
+  return 16 * tiles * (padding + pixels) + weights < 0.95 * 9 * real(c.n) * real(c.oh) * real(c.ow);
 }
 
 Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {

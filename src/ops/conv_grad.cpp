@@ -52,9 +52,16 @@ class ConvData final : public Op {
     if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return zeros(site);
     int64_t slices = conv_slices(site, c);
     auto weights = constant_source(site, 1);
+    auto winograd = [&] {
+      return winograd_pays(c, true, weights.has_value())
+                 ? kernels::winograd_conv_data(c, slices, weights ? &*weights : nullptr)
+                 : nullptr;
+    };
     auto dnnl = [&] { return kernels::dnnl_conv_data(c, slices, weights ? &*weights : nullptr); };
     auto reference = [&] { return kernels::reference_conv_data(c, slices); };
-    return with_args(choose(site, {{"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}), {0, 1, 3});
+    return with_args(
+        choose(site, {{"winograd_conv_data", winograd}, {"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}),
+        {0, 1, 3});
   }
 
  private:

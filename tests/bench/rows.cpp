@@ -16,25 +16,32 @@ std::string conv(int64_t filters, int64_t kernel, int64_t stride = 1, const std:
 std::string batch(const std::string &name, int64_t b) { return name + " B" + std::to_string(b); }
 
 Row article_dense(int64_t b, bool train) {
-  return {batch("article dense", b), {{"x", {b, 32, 32, 3}}},
+  return {batch("article dense", b),
+          {{"x", {b, 32, 32, 3}}},
           {{"Dense", "hidden", {"x"}, units(8, relu)},
            {"Flatten", "flat", {"hidden"}},
            {"Dense", "out", {"flat"}, units(2)}},
-          {"out"}, true, train ? Training{"SGD", "mean_squared_error"} : Training{}};
+          {"out"},
+          true,
+          train ? Training{"SGD", "mean_squared_error"} : Training{}};
 }
 Row article_conv(int64_t b) {
-  return {batch("article conv", b), {{"x", {b, 32, 32, 3}}},
+  return {batch("article conv", b),
+          {{"x", {b, 32, 32, 3}}},
           {{"Conv2D", "conv", {"x"}, conv(8, 3, 1, relu)},
            {"Flatten", "flat", {"conv"}},
            {"Dense", "out", {"flat"}, units(2, softmax)}},
           {"out"}};
 }
 Row article_lstm(int64_t b) {
-  return {batch("article lstm", b), {{"x", {b, 3, 32}}},
-          {{"LSTM", "lstm", {"x"}, units(8)}, {"Dense", "out", {"lstm"}, units(2)}}, {"out"}};
+  return {batch("article lstm", b),
+          {{"x", {b, 3, 32}}},
+          {{"LSTM", "lstm", {"x"}, units(8)}, {"Dense", "out", {"lstm"}, units(2)}},
+          {"out"}};
 }
 Row article_attention(int64_t b) {
-  return {batch("article attention", b), {{"query", {b, 16, 32}}, {"key", {b, 1, 32}}, {"value", {b, 1, 32}}},
+  return {batch("article attention", b),
+          {{"query", {b, 16, 32}}, {"key", {b, 1, 32}}, {"value", {b, 1, 32}}},
           {{"Dense", "q", {"query"}, units(4)},
            {"Dense", "k", {"key"}, units(4)},
            {"Dense", "v", {"value"}, units(4)},
@@ -44,7 +51,8 @@ Row article_attention(int64_t b) {
           {"score", "attention", "attended"}};
 }
 Row lenet(int64_t b, bool train) {
-  return {batch("LeNet-5", b), {{"x", {b, 28, 28, 1}}},
+  return {batch("LeNet-5", b),
+          {{"x", {b, 28, 28, 1}}},
           {{"Conv2D", "conv1", {"x"}, conv(6, 5, 1, relu + R"(, "padding": "same")")},
            {"MaxPooling2D", "pool1", {"conv1"}},
            {"Conv2D", "conv2", {"pool1"}, conv(16, 5, 1, relu)},
@@ -53,27 +61,52 @@ Row lenet(int64_t b, bool train) {
            {"Dense", "dense1", {"flat"}, units(120, relu)},
            {"Dense", "dense2", {"dense1"}, units(84, relu)},
            {"Dense", "out", {"dense2"}, units(10, softmax)}},
-          {"out"}, true, train ? Training{"Adam", "sparse_categorical_crossentropy"} : Training{}};
+          {"out"},
+          true,
+          train ? Training{"Adam", "sparse_categorical_crossentropy"} : Training{}};
 }
 Row dqn(int64_t b, bool train) {
-  return {batch("DQN Atari", b), {{"x", {b, 84, 84, 4}}},
+  return {batch("DQN Atari", b),
+          {{"x", {b, 84, 84, 4}}},
           {{"Conv2D", "conv1", {"x"}, conv(32, 8, 4, relu)},
            {"Conv2D", "conv2", {"conv1"}, conv(64, 4, 2, relu)},
            {"Conv2D", "conv3", {"conv2"}, conv(64, 3, 1, relu)},
            {"Flatten", "flat", {"conv3"}},
            {"Dense", "dense", {"flat"}, units(512, relu)},
            {"Dense", "out", {"dense"}, units(6)}},
-          {"out"}, true, train ? Training{"Adam", "mean_squared_error"} : Training{}};
+          {"out"},
+          true,
+          train ? Training{"Adam", "mean_squared_error"} : Training{}};
+}
+Row conv_block() {
+  const std::string same = relu + R"(, "padding": "same")";
+  return {"conv 32x32 3->64->64 3x3 B8",
+          {{"x", {8, 32, 32, 3}}},
+          {{"Conv2D", "conv1", {"x"}, conv(64, 3, 1, same)},
+           {"Conv2D", "conv2", {"conv1"}, conv(64, 3, 1, same)},
+           {"MaxPooling2D", "pool", {"conv2"}},
+           {"Flatten", "flat", {"pool"}},
+           {"Dense", "out", {"flat"}, units(10, softmax)}},
+          {"out"},
+          false,
+          Training{"Adam", "sparse_categorical_crossentropy"}};
 }
 Row lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
   return {"LSTM T" + std::to_string(t) + " B" + std::to_string(b) + " H" + std::to_string(hidden),
-          {{"x", {b, t, inputs}}}, {{"LSTM", "lstm", {"x"}, units(hidden)}}, {"lstm"}};
+          {{"x", {b, t, inputs}}},
+          {{"LSTM", "lstm", {"x"}, units(hidden)}},
+          {"lstm"}};
 }
 Row one_step(int64_t hidden) {
   std::string h = std::to_string(hidden);
-  return {"LSTM one step B1 H" + h + " with state", {{"x", {1, 1, hidden}}, {"h", {1, hidden}}, {"c", {1, hidden}}},
+  return {"LSTM one step B1 H" + h + " with state",
+          {{"x", {1, 1, hidden}}, {"h", {1, hidden}}, {"c", {1, hidden}}},
           {{"LSTM", "lstm", {"x", "h", "c"}, units(hidden, R"("return_state": true)")}},
-          {"lstm", "lstm/h", "lstm/c"}, true, {}, {1, 2}, false};
+          {"lstm", "lstm/h", "lstm/c"},
+          true,
+          {},
+          {1, 2},
+          false};
 }
 Row train_lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
   Row r = lstm(t, b, inputs, hidden);
@@ -85,13 +118,16 @@ Row train_lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
 }
 Row dense(int64_t m, int64_t n = 1024) {
   std::string size = std::to_string(n);
-  return {"Dense " + std::to_string(m) + "x" + size + "x" + size, {{"x", {m, n}}},
-          {{"Dense", "dense", {"x"}, units(n)}}, {"dense"}};
+  return {"Dense " + std::to_string(m) + "x" + size + "x" + size,
+          {{"x", {m, n}}},
+          {{"Dense", "dense", {"x"}, units(n)}},
+          {"dense"}};
 }
 Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel) {
   return {"conv " + std::to_string(size) + "x" + std::to_string(size) + " " + std::to_string(in) + "->" +
               std::to_string(out) + " " + std::to_string(kernel) + "x" + std::to_string(kernel),
-          {{"x", {1, size, size, in}}}, {{"Conv2D", "conv", {"x"}, conv(out, kernel, 1, R"("padding": "same")")}},
+          {{"x", {1, size, size, in}}},
+          {{"Conv2D", "conv", {"x"}, conv(out, kernel, 1, R"("padding": "same")")}},
           {"conv"}};
 }
 
@@ -99,31 +135,61 @@ Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel) {
 
 const std::vector<Row> &table() {
   static const std::vector<Row> rows{
-      {"smallest: x + y, 4 floats", {{"x", {1, 4}}, {"y", {1, 4}}}, {{"Add", "sum", {"x", "y"}}}, {"sum"}, true, {},
+      {"smallest: x + y, 4 floats",
+       {{"x", {1, 4}}, {"y", {1, 4}}},
+       {{"Add", "sum", {"x", "y"}}},
+       {"sum"},
+       true,
+       {},
        {1}},
-      article_dense(1, false), article_dense(4, true),
-      article_conv(1), article_conv(4),
-      article_lstm(1), article_lstm(4),
-      article_attention(1), article_attention(4),
-      lenet(1, false), lenet(32, true),
-      dqn(1, false), dqn(32, true),
-      lstm(100, 1, 128, 128), lstm(28, 32, 28, 128), lstm(100, 32, 512, 512), one_step(32),
-      dense(1), dense(16), dense(64), dense(512), dense(16, 512),
-      one_conv(56, 64, 64, 3), one_conv(14, 256, 256, 3), one_conv(56, 256, 64, 1),
-      {"attention T128 D64", {{"q", {1, 128, 64}}, {"v", {1, 128, 64}}, {"k", {1, 128, 64}}},
-       {{"Attention", "attention", {"q", "v", "k"}}}, {"attention"}},
-      {"MLP 784-256-128-10 B128", {{"x", {128, 784}}},
+      article_dense(1, false),
+      article_dense(4, true),
+      article_conv(1),
+      article_conv(4),
+      article_lstm(1),
+      article_lstm(4),
+      article_attention(1),
+      article_attention(4),
+      lenet(1, false),
+      lenet(32, true),
+      dqn(1, false),
+      dqn(32, true),
+      lstm(100, 1, 128, 128),
+      lstm(28, 32, 28, 128),
+      lstm(100, 32, 512, 512),
+      one_step(32),
+      dense(1),
+      dense(16),
+      dense(64),
+      dense(512),
+      dense(16, 512),
+      one_conv(56, 64, 64, 3),
+      one_conv(14, 256, 256, 3),
+      one_conv(56, 256, 64, 1),
+      conv_block(),
+      {"attention T128 D64",
+       {{"q", {1, 128, 64}}, {"v", {1, 128, 64}}, {"k", {1, 128, 64}}},
+       {{"Attention", "attention", {"q", "v", "k"}}},
+       {"attention"}},
+      {"MLP 784-256-128-10 B128",
+       {{"x", {128, 784}}},
        {{"Dense", "dense1", {"x"}, units(256, relu)},
         {"Dense", "dense2", {"dense1"}, units(128, relu)},
         {"Dense", "out", {"dense2"}, units(10, softmax)}},
-       {"out"}, false, {"Adam", "sparse_categorical_crossentropy"}},
-      train_lstm(28, 128, 28, 128), train_lstm(100, 32, 256, 256),
-      {"Embedding self-attention B32 T100", {{"tokens", {32, 100}, 1000}},
+       {"out"},
+       false,
+       {"Adam", "sparse_categorical_crossentropy"}},
+      train_lstm(28, 128, 28, 128),
+      train_lstm(100, 32, 256, 256),
+      {"Embedding self-attention B32 T100",
+       {{"tokens", {32, 100}, 1000}},
        {{"Embedding", "embedding", {"tokens"}, R"({"input_dim": 1000, "output_dim": 64})"},
         {"Attention", "attention", {"embedding", "embedding"}},
         {"GlobalAveragePooling1D", "pool", {"attention"}},
         {"Dense", "out", {"pool"}, units(10, softmax)}},
-       {"out"}, false, {"Adam", "sparse_categorical_crossentropy"}},
+       {"out"},
+       false,
+       {"Adam", "sparse_categorical_crossentropy"}},
   };
   return rows;
 }

@@ -127,7 +127,7 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(attrs(R"({"passes_off": ["merge_equals"]})"), &c);
      }},
-    {"unknown kernel", DL4_INVALID_ARGUMENT, "\"winograd_conv\", got \"winograd\"",
+    {"unknown kernel", DL4_INVALID_ARGUMENT, "\"winograd_conv_data\", got \"winograd\"",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(attrs(R"({"kernels_off": ["winograd"]})"), &c);

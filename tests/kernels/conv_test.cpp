@@ -156,7 +156,7 @@ TEST(Conv, ForwardByOwnKernels) {
   on_every_target([] {
     int few = 0, winograd = 0;
     check_forward(6, [&](const Conv &c, const Constant &weights, int64_t slices) {
-      std::array kernels{direct_conv(c, slices), winograd_conv(c, slices, &weights)};
+      std::array kernels{direct_conv(c, slices), winograd_conv(c, slices, &weights), winograd_conv(c, slices)};
       few += kernels[0] != nullptr;
       winograd += kernels[1] != nullptr;
       return kernels;
@@ -183,6 +183,27 @@ TEST(Conv, GradientByTheSource) {
     }
   }
   EXPECT_GE(applied, 50);
+}
+
+TEST(Conv, GradientByTheSourceByOwnKernel) {
+  on_every_target([] {
+    std::mt19937 random(7);
+    int applied = 0;
+    for (const Sizes &s : table) {
+      Data d(conv_of(s, false), random);
+      auto want = d.data();
+      std::vector<void *> args{d.diff_dst.begin(), d.weights.begin()};
+      Constant constant{d.weights.begin()};
+      for (int64_t slices : {1, 2, 3, 7})
+        for (const Constant *weights :
+             {static_cast<const Constant *>(nullptr), static_cast<const Constant *>(&constant)}) {
+          auto kernel = winograd_conv_data(d.c, slices, weights);
+          applied += kernel != nullptr;
+          check(kernel.get(), args, want, s.name);
+        }
+    }
+    EXPECT_GE(applied, 20);
+  });
 }
 
 TEST(Conv, GradientByTheWeights) {
@@ -220,6 +241,7 @@ TEST(Conv, NothingToDo) {
   Constant none{nullptr};
   EXPECT_EQ(direct_conv(c, 2), nullptr);
   EXPECT_EQ(winograd_conv(c, 2, &none), nullptr);
+  EXPECT_EQ(winograd_conv_data(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv_data(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv_weights(c, 2), nullptr);

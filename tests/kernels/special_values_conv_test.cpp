@@ -38,11 +38,17 @@ bool tile_reads(const Conv &c, int64_t dst, int64_t from) {
   return n == sn && sy >= top && sy < top + 4 && sx >= left && sx < left + 4;
 }
 
-void check(const Conv &c, bool winograd) {
+enum class By { direct, winograd, winograd_constant };
+
+void check(const Conv &c, By by) {
+  const bool winograd = by != By::direct;
   Edge<float> src(random_floats(c.n * c.h * c.w * c.c, -1, 1, 1)), bias(random_floats(c.oc, -1, 1, 3)),
       weights(random_floats(c.kh * c.kw * c.c * c.oc, -1, 1, 2)), dst(c.n * c.oh * c.ow * c.oc);
   const Constant constant{weights};
-  auto make = [&] { return winograd ? winograd_conv(c, 2, &constant) : direct_conv(c, 2); };
+  auto make = [&] {
+    if (by == By::direct) return direct_conv(c, 2);
+    return winograd_conv(c, 2, by == By::winograd_constant ? &constant : nullptr);
+  };
   std::shared_ptr<Kernel> kernel = make();
   EXPECT_TRUE(kernel || !winograd);
   if (!kernel) return;  // too many channels for a vector
@@ -57,9 +63,8 @@ void check(const Conv &c, bool winograd) {
       ASSERT_TRUE(near(w, got, 1e-5, 2e-5)) << kernel->name << " at " << i;
     }
   };
-  at_each_place(src, [&](int64_t at) {
-    run([&](int64_t i) { return !std::isfinite(src[at]) && tile_reads(c, i, at); });
-  });
+  at_each_place(src,
+                [&](int64_t at) { run([&](int64_t i) { return !std::isfinite(src[at]) && tile_reads(c, i, at); }); });
   at_each_place(weights, [&](int64_t at) {
     if (winograd) kernel = make();
     run([&](int64_t i) { return !std::isfinite(weights[at]) && i % c.oc == at % c.oc; });
@@ -70,21 +75,50 @@ void check(const Conv &c, bool winograd) {
 
 TEST(SpecialValues, DirectConv) {
   on_every_target([] {
-    check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, false);
-    check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, false);
-    check({.n = 1, .h = 5, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 7, .oh = 3, .ow = 3, .stride_h = 2, .pad_top = 1,
-           .pad_left = 1, .pad_bottom = 1, .pad_right = 1, .bias = true}, false);
+    check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, By::direct);
+    check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, By::direct);
+    check({.n = 1,
+           .h = 5,
+           .w = 3,
+           .c = 3,
+           .kh = 3,
+           .kw = 3,
+           .oc = 7,
+           .oh = 3,
+           .ow = 3,
+           .stride_h = 2,
+           .pad_top = 1,
+           .pad_left = 1,
+           .pad_bottom = 1,
+           .pad_right = 1,
+           .bias = true},
+          By::direct);
     check({.n = 1, .h = 5, .w = 3, .c = 1, .kh = 2, .kw = 3, .oc = 13, .oh = 3, .ow = 1, .dil_h = 2, .bias = true},
-          false);
+          By::direct);
   });
 }
 
 TEST(SpecialValues, WinogradConv) {
   on_every_target([] {
-    check({.n = 2, .h = 3, .w = 5, .c = 1, .kh = 3, .kw = 3, .oc = 3, .oh = 3, .ow = 5, .pad_top = 1, .pad_left = 1,
-           .pad_bottom = 1, .pad_right = 1, .bias = true}, true);
-    check({.n = 1, .h = 7, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 5, .oh = 5, .ow = 3, .pad_right = 2, .bias = true},
-          true);
+    for (By by : {By::winograd, By::winograd_constant}) {
+      check({.n = 2,
+             .h = 3,
+             .w = 5,
+             .c = 1,
+             .kh = 3,
+             .kw = 3,
+             .oc = 3,
+             .oh = 3,
+             .ow = 5,
+             .pad_top = 1,
+             .pad_left = 1,
+             .pad_bottom = 1,
+             .pad_right = 1,
+             .bias = true},
+            by);
+      check({.n = 1, .h = 7, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 5, .oh = 5, .ow = 3, .pad_right = 2, .bias = true},
+            by);
+    }
   });
 }
 

@@ -119,6 +119,7 @@ enum class Best { small, packed, openblas, dnnl };
 //                                                               are whole columns, for dot products
 //   not, NN        64x1024x1024      1266      -   1677   1389
 //                  256x1024x1024     6037      -   5544   5040  B past the L2 and many rows: oneDNN
+//                  512x1024x256      2660      -   2650   2460
 //                  32x10x84          0.76      -   0.82   1.01
 //                  32x2x1000         5.36      -   1.68   9.13
 //   not, NT        4x1024x1024        138      -    703    186
@@ -153,7 +154,7 @@ Best best(const Gemm &g, bool constant) {
     if (g.m == 1 || work <= 1 << 18) return Best::openblas;
     return g.m <= 8 && b > 1 << 16 ? Best::small : Best::dnnl;
   }
-  return g.m > 128 && b > 1 << 18 ? Best::dnnl : Best::small;
+  return g.m > 128 && b >= 1 << 18 ? Best::dnnl : Best::small;
 }
 
 }  // namespace

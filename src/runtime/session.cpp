@@ -110,12 +110,12 @@ struct Session::Cached {
     for (auto &slot : idle) delete slot.exchange(nullptr);
   }
 
-  std::unique_ptr<Frame> take(const Memory *memory, std::atomic<int64_t> &all) {
+  std::unique_ptr<Frame> take(const Memory &memory, std::atomic<int64_t> &all) {
     for (auto &slot : idle)
       if (Frame *f = slot.load(std::memory_order_relaxed) ? slot.exchange(nullptr, std::memory_order_acquire) : nullptr)
         return std::unique_ptr<Frame>(f);
     auto frame = std::make_unique<Frame>(all, plan->arena_bytes);
-    frame->arena = memory ? memory->allocate(plan->arena_bytes) : allocate(plan->arena_bytes);
+    frame->arena = memory.allocate(plan->arena_bytes);
     for (const auto &step : plan->steps) {
       for (const auto &place : step.args) frame->args.push_back(address(*frame, place));
       frame->args.push_back(address(*frame, step.scratch));
@@ -305,11 +305,11 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
       if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
 
-  std::unique_ptr<Frame> frame = cached->take(options_.memory.get(), frame_bytes_);
+  std::unique_ptr<Frame> frame = cached->take(*options_.memory, frame_bytes_);
   for (size_t i = 0; i < in.size(); ++i) {
     if (is_contiguous(in[i])) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
-    if (!frame->staging[i]) frame->staging[i] = options_.memory ? options_.memory->allocate(bytes) : allocate(bytes);
+    if (!frame->staging[i]) frame->staging[i] = options_.memory->allocate(bytes);
     make_contiguous(in[i], frame->staging[i].get());
   }
   for (const Cached::Outside &o : cached->outside) {

@@ -38,10 +38,10 @@ class Sessions {
 struct Options {
   plan::Options plan;
   std::shared_ptr<Crew> crew;
-  std::shared_ptr<const Memory> memory;  // of arenas; null = the system's
-  std::shared_ptr<Sessions> sessions;    // where Session::make adds itself; may be null
-  bool constant_states = false;          // no run changes them: kernels may pack them once
-  bool fill_nan = false;                 // before every run, and guard words are checked between its steps
+  std::shared_ptr<const Memory> memory = std::make_shared<const Memory>();  // of arenas
+  std::shared_ptr<Sessions> sessions;  // where Session::make adds itself; may be null
+  bool constant_states = false;        // no run changes them: kernels may pack them once
+  bool fill_nan = false;               // before every run, and guard words are checked between its steps
   bool profile = false;
   int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };

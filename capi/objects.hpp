@@ -65,7 +65,7 @@ struct dl4_tensor final : dl4::capi::Object {
 
   const dl4::DType dtype;
   const dl4::Shape shape;
-  std::array<int64_t, dl4::max_rank> strides{};
+  std::array<int64_t, dl4::max_rank> strides;
   bool dense = true, read_only = false;
   const dl4::Bytes data;  // at the first element
 };

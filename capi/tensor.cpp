@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/strided.hpp"
 #include "border.hpp"
 #include "dlpack.hpp"
+#include "kernels/movement.hpp"
 
 namespace dl4::capi {
 
@@ -56,6 +56,23 @@ void need_bytes(const dl4_tensor &t, int64_t bytes) {
     fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
 }
 
+// From a tensor to dense memory of its size, and back.
+void copy_out(const dl4_tensor &t, void *to) {
+  if (!t.dense)
+    kernels::copy_strided(size_of(t.dtype), t.shape.rank(), t.shape.begin(), t.data.get(), t.strides.data(), to,
+                          dense_strides(t.shape).data());
+  else if (int64_t n = t.bytes())
+    std::memmove(to, t.data.get(), static_cast<size_t>(n));
+}
+
+void copy_in(const dl4_tensor &t, const void *from) {
+  if (!t.dense)
+    kernels::copy_strided(size_of(t.dtype), t.shape.rank(), t.shape.begin(), from, dense_strides(t.shape).data(),
+                          t.data.get(), t.strides.data());
+  else if (int64_t n = t.bytes())
+    std::memmove(t.data.get(), from, static_cast<size_t>(n));
+}
+
 }  // namespace
 }  // namespace dl4::capi
 
@@ -63,11 +80,8 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_tensor::dl4_tensor(DType dtype, const Shape &shape, const int64_t *given, Bytes data)
-    : Object(type), dtype(dtype), shape(shape), data(std::move(data)) {
-  if (given)
-    std::copy_n(given, shape.rank(), strides.begin());
-  else
-    dense_strides(shape, strides.data());
+    : Object(type), dtype(dtype), shape(shape), strides(dense_strides(shape)), data(std::move(data)) {
+  if (given) std::copy_n(given, shape.rank(), strides.begin());
   dense = is_dense(shape, strides.data());
 }
 
@@ -76,17 +90,11 @@ dl4_tensor::dl4_tensor(Tensor t) : dl4_tensor(t.dtype, t.shape, nullptr, std::mo
 Tensor dl4_tensor::as_dense() const {
   if (dense) return {dtype, shape, data};
   Tensor t = make_tensor(dtype, shape);
-  gather_strided(t.data.get(), data.get(), shape, strides.data(), size_of(dtype));
+  copy_out(*this, t.data.get());
   return t;
 }
 
-void dl4_tensor::assign(const Tensor &t) const {
-  int64_t n = t.bytes();
-  if (!dense)
-    scatter_strided(data.get(), t.data.get(), shape, strides.data(), size_of(dtype));
-  else if (n)
-    std::memcpy(data.get(), t.data.get(), static_cast<size_t>(n));
-}
+void dl4_tensor::assign(const Tensor &t) const { copy_in(*this, t.data.get()); }
 
 dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, dl4_tensor **out) {
   clear(out);
@@ -111,9 +119,7 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     DType type = dtype_of(dtype);
     Shape shape = shape_of(rank, dims, "dims");
     need_known(shape);
-    std::array<int64_t, max_rank> dense{};
-    dense_strides(shape, dense.data());
-    need_room(shape, strides ? strides : dense.data(), size_of(type), bytes);
+    need_room(shape, strides ? strides : dense_strides(shape).data(), size_of(type), bytes);
     if (!data && bytes) refuse_argument("data", "expected memory, got NULL");
     auto borrowed = std::make_shared<Borrowed>();
     borrowed->release = release;
@@ -166,11 +172,7 @@ dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes) {
     if (to.read_only) refuse_argument("t", "the tensor is read-only");
     if (!bytes) return;
     if (!src) refuse_argument("src", "expected memory, got NULL");
-    if (to.dense)
-      std::memmove(to.data.get(), src, static_cast<size_t>(bytes));
-    else
-      scatter_strided(to.data.get(), static_cast<const std::byte *>(src), to.shape, to.strides.data(),
-                      size_of(to.dtype));
+    copy_in(to, src);
   });
 }
 
@@ -180,11 +182,7 @@ dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes) {
     need_bytes(from, bytes);
     if (!bytes) return;
     if (!dst) refuse_argument("dst", "expected memory, got NULL");
-    if (from.dense)
-      std::memmove(dst, from.data.get(), static_cast<size_t>(bytes));
-    else
-      gather_strided(static_cast<std::byte *>(dst), from.data.get(), from.shape, from.strides.data(),
-                     size_of(from.dtype));
+    copy_out(from, dst);
   });
 }
 

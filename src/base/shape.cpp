@@ -84,6 +84,24 @@ bool compatible(const Shape &a, const Shape &b) {
   return true;
 }
 
+std::array<int64_t, max_rank> dense_strides(const Shape &s) {
+  std::array<int64_t, max_rank> strides{};
+  int64_t step = 1;
+  for (int i = s.rank() - 1; i >= 0; --i) {
+    strides[static_cast<size_t>(i)] = step;
+    step *= s[i] > 0 ? s[i] : 1;
+  }
+  return strides;
+}
+
+bool is_dense(const Shape &s, const int64_t *strides) {
+  if (s.elements() == 0) return true;
+  const auto dense = dense_strides(s);
+  for (int i = 0; i < s.rank(); ++i)
+    if (s[i] != 1 && strides[i] != dense[static_cast<size_t>(i)]) return false;
+  return true;
+}
+
 Shape broadcast(const Shape &a, const Shape &b) {
   int rank = std::max(a.rank(), b.rank());
   std::array<int64_t, max_rank> d{};

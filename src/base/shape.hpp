@@ -57,6 +57,9 @@ std::string to_string(const Shape &s);
 
 // Can the two be the same when a free dim takes any value?
 bool compatible(const Shape &a, const Shape &b);
+// The strides, in elements, of dense row-major memory; and whether these are such.
+std::array<int64_t, max_rank> dense_strides(const Shape &s);
+bool is_dense(const Shape &s, const int64_t *strides);
 // NumPy's rule; a free dim meets a known one other than 1 as that one. Refuses what does not fit.
 Shape broadcast(const Shape &a, const Shape &b);
 

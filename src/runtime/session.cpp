@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/float_mode.hpp"
+#include "kernels/movement.hpp"
 #include "kernels/single_threaded.hpp"
 
 namespace dl4::runtime {
@@ -19,31 +20,10 @@ constexpr int64_t changing = INT64_MIN / 2;  // added to an entry's users while 
 
 using Region = plan::Place::Region;
 
-// Copies a strided view to contiguous memory.
-void make_contiguous(const View &v, std::byte *to) {
-  int64_t size = size_of(v.dtype), inner = v.shape.rank() ? v.shape.last() : 1;
-  int64_t outer = inner ? v.shape.elements() / inner : 0;
-  auto *from = static_cast<const std::byte *>(v.data);
-  for (int64_t o = 0; o < outer; ++o) {
-    int64_t rest = o, offset = 0;
-    for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
-      offset += rest % v.shape[axis] * v.strides[axis];
-      rest /= v.shape[axis];
-    }
-    int64_t step = v.strides[v.shape.rank() - 1];
-    for (int64_t i = 0; i < inner; ++i, to += size)
-      std::memcpy(to, from + (offset + i * step) * size, static_cast<size_t>(size));
-  }
-}
-
-bool is_contiguous(const View &v) {
-  if (!v.strides) return true;
-  int64_t expected = 1;
-  for (int i = v.shape.rank() - 1; i >= 0; --i) {
-    if (v.shape[i] != 1 && v.strides[i] != expected) return false;
-    expected *= v.shape[i];
-  }
-  return true;
+// Copies a strided view to dense memory.
+void make_dense(const View &v, std::byte *to) {
+  kernels::copy_strided(size_of(v.dtype), v.shape.rank(), v.shape.begin(), v.data, v.strides, to,
+                        dense_strides(v.shape).data());
 }
 
 // Do two dense views share memory?
@@ -80,7 +60,7 @@ struct Session::Frame {
   Bytes arena;
   std::vector<void *> args;                            // of all steps, one after the other
   std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
-  std::vector<Bytes> staging;                          // by input: where a strided one is made contiguous
+  std::vector<Bytes> staging;                          // by input: where a strided one is made dense
   kernels::Report report;
 
  private:
@@ -296,10 +276,10 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     if (out[j].dtype != o.dtype || out[j].shape != o.shape)
       fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ',
            out[j].shape);
-    if (!is_contiguous(out[j])) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     // Outputs are written while inputs are still read; a strided one has been copied by then.
     for (size_t i = 0; i < in.size(); ++i)
-      if (overlap(out[j], in[i]) && is_contiguous(in[i]))
+      if (!in[i].strides && overlap(out[j], in[i]))
         fail(Code::invalid_argument, "output ", j, " overlaps input ", i, " (\"", p[p.inputs[i]].name, "\") in memory");
     for (size_t i = 0; i < j; ++i)
       if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
@@ -307,10 +287,10 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
 
   std::unique_ptr<Frame> frame = cached->take(*options_.memory, frame_bytes_);
   for (size_t i = 0; i < in.size(); ++i) {
-    if (is_contiguous(in[i])) continue;
+    if (!in[i].strides) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
     if (!frame->staging[i]) frame->staging[i] = options_.memory->allocate(bytes);
-    make_contiguous(in[i], frame->staging[i].get());
+    make_dense(in[i], frame->staging[i].get());
   }
   for (const Cached::Outside &o : cached->outside) {
     auto i = static_cast<size_t>(o.index);
@@ -320,7 +300,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     else if (o.region == Region::output)
       base = static_cast<std::byte *>(out[i].data);
     else
-      base = is_contiguous(in[i]) ? static_cast<std::byte *>(in[i].data) : frame->staging[i].get();
+      base = in[i].strides ? frame->staging[i].get() : static_cast<std::byte *>(in[i].data);
     frame->args[o.arg] = base + o.offset;
   }
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));

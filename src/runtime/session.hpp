@@ -14,7 +14,7 @@
 
 namespace dl4::runtime {
 
-// A tensor of the caller's. strides in elements; null = contiguous, row-major.
+// A tensor of the caller's. strides in elements, null where they are dense, row-major ones.
 struct View {
   DType dtype = DType::f32;
   Shape shape;

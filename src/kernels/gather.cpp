@@ -59,6 +59,15 @@ bool gather_rows(int64_t row_bytes, const void *table, int64_t rows, DType id_ty
   });
 }
 
+void add_rows(const float *dy, int64_t width, DType id_type, const void *ids, int64_t n, int64_t row0, int64_t row1,
+              int64_t col0, int64_t col1, float *y) noexcept {
+  with_ids(id_type, ids, [&](auto id) {
+    for (int64_t i = 0; i < n; ++i)
+      if (const int64_t k = id(i); k >= row0 && k < row1)
+        axpy(1, dy + i * width + col0, y + k * width + col0, col1 - col0);
+  });
+}
+
 int64_t sort_rows(DType id_type, const void *ids, int64_t n, int64_t rows, uint64_t *keys, int64_t *segments,
                   Report *report) noexcept {
   const bool good = with_ids(id_type, ids, [&](auto id) {

@@ -24,6 +24,10 @@ void copy_strided(int64_t size, int rank, const int64_t *dims, const void *x, co
 bool gather_rows(int64_t row_bytes, const void *table, int64_t rows, DType id_type, const void *ids, int64_t n, void *y,
                  Report *report) noexcept;
 
+// y[id] += dy[i] in columns [col0, col1), in order of i, for ids in [row0, row1); the others are left out.
+void add_rows(const float *dy, int64_t width, DType id_type, const void *ids, int64_t n, int64_t row0, int64_t row1,
+              int64_t col0, int64_t col1, float *y) noexcept;
+
 // For sums over equal ids. sort_rows fills keys[n] in order of (id, place) and returns the number of different ids, or
 // -1 after raising index_out_of_range. segments[0 .. count] are where each id's keys begin, with n at the end (n + 1
 // places).

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "kernels/movement.hpp"
-#include "ops/index.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
@@ -34,10 +33,7 @@ class ScatterAddOp final : public Op {
       size_t bytes = static_cast<size_t>(col1 - col0) * 4;
       if (col1 - col0 == width) std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
       else for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
-      for (int64_t i = 0; i < ids; ++i) {
-        int64_t id = index_at(type, r.args[1], i);
-        if (id >= row0 && id < row1) kernels::axpy(1, dy + i * width + col0, y + id * width + col0, col1 - col0);
-      }
+      kernels::add_rows(dy, width, type, r.args[1], ids, row0, row1, col0, col1, y);
     };
     constexpr int64_t line = 16;
     if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {

@@ -10,7 +10,7 @@
 #include "base/crew.hpp"
 #include "base/fork.hpp"
 #include "base/memory.hpp"
-#include "plan/plan.hpp"
+#include "runtime/plan_cache.hpp"
 
 namespace dl4::runtime {
 
@@ -46,17 +46,11 @@ struct Options {
   int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };
 
-// Time of a step, summed over runs.
-struct StepTime {
-  std::atomic<int64_t> nanoseconds{0}, runs{0};
-};
-
 // Immutable but for its caches: run() from any number of threads at once.
 class Session {
  public:
   // states: by state of the program. Packs are shared by sessions over the same states.
   Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
-  ~Session();
   static std::shared_ptr<Session> make(ops::Program program, std::vector<Tensor> states,
                                        std::shared_ptr<ops::Packs> packs, const Options &options);
 
@@ -78,26 +72,19 @@ class Session {
   // Lets idle frames go, and plans that no run is using.
   void trim();
   // What its frames take, idle or in use.
-  int64_t cached_bytes() const { return frame_bytes_.load(std::memory_order_relaxed); }
+  int64_t cached_bytes() const { return plans_.frame_bytes(); }
 
  private:
-  struct Frame;
-  struct Cached;
-  class Use;
   // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
-  Use use(std::span<const Shape> inputs);
-  static bool seize(Cached &c);
-  Cached *make_room();
-  void execute(const Cached &cached, Frame &frame, const std::atomic<int32_t> *cancel);
+  PlanCache::Use use(std::span<const Shape> inputs);
+  void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;
   std::vector<Tensor> states_;
   std::shared_ptr<ops::Packs> packs_;
   Options options_;
-  Mutex specialise_;
-  std::atomic<int64_t> frame_bytes_{0};  // of all frames, idle or in use
-  std::unique_ptr<Cached[]> plans_;
-  std::atomic<int64_t> clock_{0};
+  PlanCache plans_;
+  Mutex specialise_;  // held where plans_ is changed or listed
 };
 
 }  // namespace dl4::runtime

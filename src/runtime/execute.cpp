@@ -1,0 +1,73 @@
+// The loop over the kernels of a plan.
+#include <chrono>
+#include <cstring>
+
+#include "base/float_mode.hpp"
+#include "kernels/single_threaded.hpp"
+#include "runtime/session.hpp"
+
+namespace dl4::runtime {
+namespace {
+
+constexpr unsigned char guard_byte = 0xA5;
+
+// Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are
+// set.
+void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t next, std::byte *arena) {
+  for (const plan::Guard &g : guards) {
+    if (g.last < last || g.last >= next) continue;
+    for (int64_t i = 0; i < g.size; ++i)
+      if (static_cast<unsigned char>(arena[g.offset + i]) != guard_byte)
+        fail(Code::internal, "a kernel wrote past its buffer, at arena offset ", g.offset + i, ", by step ", g.last);
+  }
+  for (const plan::Guard &g : guards)
+    if (g.first > last && g.first <= next) std::memset(arena + g.offset, guard_byte, static_cast<size_t>(g.size));
+}
+
+}  // namespace
+
+void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
+  FlushToZero flush;
+  kernels::SingleThreaded single;
+  frame.report.fault.store(kernels::Fault::none, std::memory_order_relaxed);
+  const auto &steps = cached.plan->steps;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const kernels::Kernel &kernel = *steps[s].kernel;
+    void *const *args = frame.args.data() + cached.first_arg[s];
+    const kernels::Run run{args, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
+    if (options_.fill_nan)
+      move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
+    std::chrono::steady_clock::time_point start;
+    if (options_.profile) start = std::chrono::steady_clock::now();
+    if (kernel.slices * kernel.phases == 1) {
+      kernel.run(0, run);
+    } else {
+      auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };
+      options_.crew->run(kernel.slices, slice, kernel.phases);
+    }
+    if (options_.profile) {
+      auto spent = std::chrono::steady_clock::now() - start;
+      cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+      ++cached.times[s].runs;
+    }
+    if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none) {
+      int64_t value = frame.report.value.load(std::memory_order_relaxed);
+      std::string who = steps[s].scope.empty() ? steps[s].kernel->name : "layer \"" + steps[s].scope + "\"";
+      switch (fault) {
+        case kernels::Fault::index_out_of_range:
+          fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",
+               frame.report.end.load(std::memory_order_relaxed));
+        case kernels::Fault::not_finite:
+          fail(Code::numeric, who, " is NaN or infinite");
+        default:
+          fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
+      }
+    }
+    if (cancel && cancel->load(std::memory_order_relaxed))
+      fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
+  }
+  if (options_.fill_nan && !steps.empty())
+    move_guards(cached.plan->guards, steps.back().number, INT32_MAX, frame.arena.get());
+}
+
+}  // namespace dl4::runtime

@@ -11,6 +11,7 @@
 #include "kinds/optimizer.hpp"
 #include "runtime/session.hpp"
 #include "train/objective.hpp"
+#include "train/sums.hpp"
 
 namespace dl4::train {
 
@@ -22,16 +23,6 @@ struct Batch {
 
 // An axis of 1 after others: losses drop it or not, so a Program must know of it.
 inline bool is_column(const Shape &s) { return s.rank() > 1 && s.last() == 1; }
-
-// total / count for each name of the objective.
-struct Sums {
-  std::vector<double> total, count;
-
-  void add(const Sums &o);
-  size_t size() const { return total.size(); }
-  double mean(size_t i) const;
-  std::vector<double> means() const;
-};
 
 // Where fit stands, kept by checkpoints so that it goes on in mid-epoch.
 struct Position {

@@ -74,6 +74,7 @@
   X(MeanSquaredLogarithmicError)   \
   X(Huber)                         \
   X(LogCosh)                       \
+  X(Crossentropy)                  \
   X(BinaryCrossentropy)            \
   X(CategoricalCrossentropy)       \
   X(SparseCategoricalCrossentropy) \

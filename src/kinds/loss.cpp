@@ -1,8 +1,6 @@
 // What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
 #include "kinds/loss.hpp"
 
-#include "kinds/choice.hpp"
-
 namespace dl4::kinds {
 
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
@@ -110,12 +108,6 @@ Id Loss::scalar(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const 
   Id some = binary(e, Binary::not_equal, divisor, zero);
   Id quotient = div(e, reduce(e, Reduce::sum, v, {}), select(e, some, divisor, e.scalar(1)));
   return select(e, some, quotient, zero);
-}
-
-Of<Loss> loss_for(const Json &identifier, const Shape &y_true, const Shape &y_pred) {
-  static constexpr std::array names{"BinaryCrossentropy", "CategoricalCrossentropy", "SparseCategoricalCrossentropy"};
-  if (!is_word(identifier, {"crossentropy", "ce"})) return Convert<Of<Loss>>::from(identifier);
-  return Convert<Of<Loss>>::from(names[static_cast<size_t>(choice(y_true, y_pred))]);
 }
 
 }  // namespace dl4::kinds

@@ -29,9 +29,9 @@ class Loss : public Kind {
   Reduction reduction = Reduction::sum_over_batch_size;
   // Loss values, already averaged over the last axis where Keras does.
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
-  // The shape that targets must have for predictions of `shape`; free dims where any will do. Any dtype will do, and a
-  // last axis of 1 may be there or be left out.
-  virtual Shape target_shape(const Shape &prediction) const { return prediction; }
+  // The shape that targets must have for predictions of this shape; free dims where any will do. Any dtype will do, and
+  // a last axis of 1 may be there or be left out. `target` is the shape they have, for a loss that goes by it.
+  virtual Shape target_shape(const Shape &prediction, const Shape & /*target*/) const { return prediction; }
   // Keras's reduction with sample weights (leading axes of the items) and the prediction's mask; either may be none.
   ops::Id scalar(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };
@@ -42,9 +42,6 @@ inline auto loss_fields() {
                         .one_of(Convert<Reduction>::words())
                         .doc("how the values of a batch become one number; null is another word for none")};
 }
-
-// Is `identifier` Keras's "crossentropy" or "ce", the loss is chosen by the shapes; else it is parsed. null gives null.
-Of<Loss> loss_for(const Json &identifier, const Shape &y_true, const Shape &y_pred);
 
 // total / count over all batches of an epoch is the metric.
 struct Mean {

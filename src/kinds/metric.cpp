@@ -1,11 +1,17 @@
 // What all metrics share: means of samples with weights and masks, and metrics made from losses.
-#include "kinds/choice.hpp"
 #include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {
 
 using ops::Emit, ops::Id, ops::none, ops::Reduce;
+
+bool is_accuracy(const Json &j) {
+  std::string s;
+  if (j.is_string())
+    for (char c : j.get<std::string>()) s += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return s == "accuracy" || s == "acc";
+}
 
 // The sum over the batch of each sample's mean.
 Id sum_of_means(Emit &e, Id v) {
@@ -61,7 +67,7 @@ Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) cons
 Of<Metric> metric_for(const Json &identifier) {
   if (!identifier.is_string()) return Convert<Of<Metric>>::from(identifier);
   Json config{{"name", identifier}}, class_name = identifier;
-  if (is_word(identifier, {"accuracy", "acc"})) {
+  if (is_accuracy(identifier)) {
     class_name = "Accuracy";
     config["by_shape"] = true;
   }

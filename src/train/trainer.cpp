@@ -84,7 +84,7 @@ void Trainer::check(const Batch &b) const {
     rows("target", i, b.y[i]);
     const auto &o = objective_.outputs[targets_[i]];
     const Shape &prediction = model_->graph().shape(model_->outputs()[targets_[i]]);
-    Shape expected = o.loss->target_shape(prediction), got = b.y[i].shape, bare = expected;
+    Shape got = b.y[i].shape, expected = o.loss->target_shape(prediction, got), bare = expected;
     while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
     while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
     if (!compatible(bare, got))

@@ -104,6 +104,11 @@ def losses():
                    weights=line, target=target,
                    note="clipped to [1e-7, 1-1e-7] in float32: the two ends are not symmetric")
 
+    regression("crossentropy_binary", "crossentropy", units=1, activation="sigmoid", target=lambda r: labels(r, 2, (5, 1)))
+    regression("crossentropy_sparse", "crossentropy", activation="softmax", target=lambda r: labels(r, 3))
+    regression("crossentropy_sparse_column", "CE", activation="softmax", target=lambda r: labels(r, 3, (5, 1)))
+    regression("crossentropy_categorical", "ce", activation="softmax", target=lambda r: one_hot(labels(r, 3), 3))
+
     def classes(name, config, units=4, shape=(4,), sparse=False, smooth=None, batch=5, how="softmax", **options):
         def target(rng):
             index = labels(rng, units, (batch, *shape[:-1]))

@@ -187,7 +187,9 @@ class Family:
             if value is not None:
                 self.put(name, "sample_weight", i, value)
         several = len(model.outputs) > 1
-        losses = [l and keras.losses.get(l) for l in loss] if isinstance(loss, list) else keras.losses.get(loss)
+        def loss_of(l):  # compile() itself reads words: it knows more of them
+            return keras.losses.get(l) if isinstance(l, dict) else l
+        losses = [loss_of(l) for l in loss] if isinstance(loss, list) else loss_of(loss)
         compile_and = {"loss": losses, "loss_weights": loss_weights, "run_eagerly": True, "jit_compile": False,
                        "optimizer": keras.optimizers.get(optimizer or kind("SGD", learning_rate=0.01))}
         if metrics:

@@ -308,9 +308,13 @@ TEST(Losses, Refusals) {
   refused("Huber", {{"delta", -1}}, "at least 0");
   refused("BinaryCrossentropy", {{"label_smoothing", 2}}, "at most 1");
   refused("BinaryCrossentropie", {}, "did you mean \"BinaryCrossentropy\"");
-  EXPECT_EQ(loss_for("ce", {4}, {4, 3})->entry().name, "SparseCategoricalCrossentropy");
-  EXPECT_EQ(loss_for("crossentropy", {4, 3}, {4, 3})->entry().name, "CategoricalCrossentropy");
-  EXPECT_EQ(loss_for("CE", {4}, {4, 1})->entry().name, "BinaryCrossentropy");
+  check_refused(f("ce"), {{4, 2}, {4, 3}}, Code::shape_mismatch, "targets have shape (4, 2), predictions (4, 3)");
+  try {
+    metric_for("ce");
+    ADD_FAILURE() << "Keras has no metric of this name";
+  } catch (const Error &e) {
+    EXPECT_EQ(e.code, Code::unknown_kind);
+  }
 }
 
 }  // namespace

@@ -389,6 +389,20 @@ TEST(Trainer, BadOptionsAreRefused) {
   }
 }
 
+TEST(Trainer, CrossentropyTakesEachBatchByItsShape) {
+  Data d;
+  for (float &v : d.y) v = v < 0 ? 0.0f : 2.0f;
+  Trainer t(model(), {{"optimizer", "SGD"}, {"loss", "crossentropy"}}, run_options());
+  Batch classes = d.batch(0, 10), numbers = classes;
+  numbers.y[0].shape = {10, 1};
+  t.evaluate(classes);
+  t.evaluate(numbers);
+  numbers.y[0].shape = {10};
+  t.evaluate(numbers);
+  numbers.y[0].shape = {10, 2};
+  EXPECT_THROW(t.evaluate(numbers), Error);
+}
+
 TEST(Trainer, BadBatchesAreRefused) {
   Data d;
   auto m = model();

@@ -38,7 +38,9 @@ struct SparseCategoricalCrossentropy : Loss {
                                      field("axis", &T::axis).otherwise(-1).doc("axis of the classes: the last one")},
                           loss_fields());
   }
-  Shape target_shape(const Shape &prediction) const override { return prediction.first(prediction.rank() - 1); }
+  Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override {
+    return prediction.first(prediction.rank() - 1);
+  }
 
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     const Shape given = e.shape(y_true), p = e.shape(y_pred);
@@ -49,7 +51,7 @@ struct SparseCategoricalCrossentropy : Loss {
     y_pred = cast(e, y_pred, DType::f32);
     Id labels = given.rank() == p.rank() && given.last() == 1 ? squeeze(e, y_true, p.rank() - 1) : y_true;
     if (!compatible(e.shape(labels), p.first(p.rank() - 1)))
-      fail(Code::shape_mismatch, "targets have shape ", given, ", expected class numbers ", target_shape(p),
+      fail(Code::shape_mismatch, "targets have shape ", given, ", expected class numbers ", target_shape(p, given),
            " for predictions ", p);
     Id x = logits_of(e, y_pred, from_logits);
     // Keras takes the logarithm of clipped probabilities for logits, so they need not sum to 1.

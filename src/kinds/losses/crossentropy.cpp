@@ -1,0 +1,38 @@
+// Crossentropy: what Keras's words "crossentropy" and "ce" mean.
+#include "kinds/choice.hpp"
+#include "kinds/loss.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit, ops::Id;
+
+struct Crossentropy : Loss {
+  static constexpr const char *name = "Crossentropy";
+  static constexpr const char *doc =
+      "by the shapes: BinaryCrossentropy for one output a sample, SparseCategoricalCrossentropy for class numbers, "
+      "else "
+      "CategoricalCrossentropy";
+  static constexpr const char *aliases[] = {"ce"};
+
+  static auto fields() { return loss_fields(); }
+  Shape target_shape(const Shape &prediction, const Shape &target) const override {
+    return chosen(target, prediction)->target_shape(prediction, target);
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return chosen(e.shape(y_true), e.shape(y_pred))->items(e, y_true, y_pred);
+  }
+
+ private:
+  static Of<Loss> chosen(const Shape &y_true, const Shape &y_pred) {
+    static constexpr const char *names[] = {"BinaryCrossentropy", "CategoricalCrossentropy",
+                                            "SparseCategoricalCrossentropy"};
+    return Convert<Of<Loss>>::from(names[static_cast<size_t>(choice(y_true, y_pred))]);
+  }
+};
+
+}  // namespace
+
+DL4_KIND(Crossentropy)
+
+}  // namespace dl4::kinds

@@ -22,6 +22,8 @@ std::vector<int32_t> uses(const Program &p) {
   return n;
 }
 
+std::string who(const std::string &scope) { return scope.back() == '"' ? scope : text("layer \"", scope, '"'); }
+
 std::string to_string(const Program &p) {
   auto word = [&](Id v) {
     if (v == none) return std::string("-");

@@ -52,7 +52,7 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
     }
     if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none) {
       int64_t value = frame.report.value.load(std::memory_order_relaxed);
-      std::string who = steps[s].scope.empty() ? steps[s].kernel->name : "layer \"" + steps[s].scope + "\"";
+      std::string who = steps[s].scope.empty() ? steps[s].kernel->name : ops::who(steps[s].scope);
       switch (fault) {
         case kernels::Fault::index_out_of_range:
           fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",

@@ -31,16 +31,17 @@ void Trainer::emit_update(Emit &e, Id w, const std::vector<Id> &gradients, std::
     const Tensor &t = slots_.at(name);
     return e.state(name, t.dtype, t.shape);
   };
-  e.scope = optimizer_->entry().name;
+  const std::string optimizer = text("optimizer \"", optimizer_->entry().name, '"');
+  e.scope = optimizer;
   std::vector<Id> clipped = kinds::clip(e, *optimizer_, gradients);
   std::vector<int64_t> offsets;
   for (int64_t offset : offsets_)
     if (offset >= 0) offsets.push_back(offset);
   Id g = pack(e, clipped, offsets, block_.shape[0]);
   if (nan_guard_ == "gradients") {
-    e.scope = "gradients";
+    e.scope = "\"gradients\"";
     check_finite(e, g);
-    e.scope = optimizer_->entry().name;
+    e.scope = optimizer;
   }
   Id iterations = state("iterations"), t = next(e, iterations);
   e.write(iterations, t);
@@ -111,7 +112,7 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   std::vector<Id> y = data("target", b.y), w = data("sample weight", b.w);
   std::vector<Id> penalties = std::move(lowered.penalties);
   for (size_t i = 0; i < weights.size(); ++i) {
-    e.scope = weights[i]->name;
+    e.scope = text("weight \"", weights[i]->name, '"');
     if (weights[i]->spec.regularizer && weights[i]->trainable)
       penalties.push_back(weights[i]->spec.regularizer->penalty(e, values[i]));
   }
@@ -124,7 +125,7 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
   if (!training) return p;
 
   if (nan_guard_ != "off") {
-    e.scope = "loss";
+    e.scope = "\"loss\"";
     check_finite(e, m.loss);
     e.scope.clear();
   }
@@ -141,7 +142,7 @@ Program Trainer::emit(Entry entry, const Batch &b, std::vector<std::string> &sta
     Id sum = state("gradients", DType::f32, block_.shape), count = state("accumulated", DType::i64, {});
     Id g = pack(e, gradients, offsets, block_.shape[0]);
     if (nan_guard_ == "gradients") {
-      e.scope = "gradients";
+      e.scope = "\"gradients\"";
       check_finite(e, g);
       e.scope.clear();
     }

@@ -95,12 +95,12 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
     const OutputObjective &o = objective.outputs[targets[k]];
     auto [pred, mask] = outputs[targets[k]];
     ops::Id weight = sample_weights.empty() ? ops::none : sample_weights[k];
-    e.scope = o.loss->entry().name;
+    e.scope = text("loss \"", o.loss->entry().name, '"');
     ops::Id loss = o.loss->scalar(e, y[k], pred, weight, mask);
     if (outputs.size() > 1) m.means.push_back({loss, ops::none});
     add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));
     for (const auto &metric : o.metrics) {
-      e.scope = metric->entry().name;
+      e.scope = text("metric \"", metric->entry().name, '"');
       metrics.push_back(metric->mean(e, y[k], pred, ops::none, mask));
     }
   }

@@ -220,7 +220,7 @@ TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
     FAIL() << "no refusal";
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Code::numeric);
-    EXPECT_EQ(error.message, "training step 2: layer \"loss\" is NaN or infinite");
+    EXPECT_EQ(error.message, "training step 2: \"loss\" is NaN or infinite");
   }
   EXPECT_EQ(before, bits(t));
 }

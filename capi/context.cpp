@@ -1,7 +1,106 @@
-// Contexts.
+// Contexts: their options, as graphs and sessions take them, and their crew.
+#include "context.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/cpu.hpp"
+#include "kernels/single_threaded.hpp"
+#include "kinds/field.hpp"
+#include "ops/op.hpp"
 #include "options.hpp"
+#include "plan/passes.hpp"
 
 namespace dl4::capi {
+namespace {
+
+constexpr int64_t most_threads = 1024;
+
+int64_t half_of_the_memory() {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<int64_t>(pages) * size / 2 : INT64_MAX;
+}
+
+void need_known(const char *key, const std::vector<std::string> &given, const std::vector<std::string> &known) {
+  for (const std::string &name : given) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    try {
+      kinds::expected_one_of(known, name);
+    } catch (Error &error) {
+      throw error.with("attribute", key).in(text('"', key, '"'));
+    }
+  }
+}
+
+}  // namespace
+
+auto Context::Fields::fields() {
+  using kinds::field;
+  using F = Fields;
+  return std::tuple{
+      field("threads", &F::threads)
+          .otherwise(nullptr)
+          .at_least(1)
+          .at_most(most_threads)
+          .doc("threads that work on one run"),
+      field("seed", &F::seed).otherwise(0).doc("start of all random numbers"),
+      field("seed_scheme", &F::seed_scheme)
+          .otherwise("dl4")
+          .one_of({"dl4", "tensorflow"})
+          .doc("how initial weights are drawn"),
+      field("reproducible", &F::reproducible)
+          .otherwise("threads")
+          .one_of({"threads", "strict"})
+          .doc("how far bits are the same"),
+      field("memory_limit", &F::memory_limit)
+          .otherwise(nullptr)
+          .at_least(0)
+          .doc("bytes for one model, trainer or plan"),
+      field("passes_off", &F::passes_off).otherwise(Json::array()).doc("passes of the planner to leave out"),
+      field("kernels_off", &F::kernels_off).otherwise(Json::array()).doc("kernels never to choose"),
+      field("arena_fill_nan", &F::arena_fill_nan).otherwise(false).doc("fill working memory with NaN before each run")};
+}
+
+Context::Context(const Json &options) {
+  kinds::read_fields(fields_, options);
+  need_known("passes_off", fields_.passes_off, plan::pass_names());
+  need_known("kernels_off", fields_.kernels_off, ops::kernel_names());
+  if (!fields_.threads) fields_.threads = cpu::cores_available();
+  if (!fields_.memory_limit) fields_.memory_limit = half_of_the_memory();
+}
+
+graph::Settings Context::settings() const {
+  graph::Settings s;
+  s.seed = static_cast<uint64_t>(fields_.seed);
+  s.scheme = fields_.seed_scheme == "tensorflow" ? kinds::SeedScheme::tensorflow : kinds::SeedScheme::dl4;
+  s.memory_limit = *fields_.memory_limit;
+  return s;
+}
+
+runtime::Options Context::options() {
+  runtime::Options o;
+  {
+    std::lock_guard lock(mutex_);
+    if (!crew_) {
+      crew_ = std::make_shared<Crew>(static_cast<int>(*fields_.threads), kernels::stay_single_threaded);
+      if (crew_->threads() < *fields_.threads)
+        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *fields_.threads, " threads"));
+    }
+    o.crew = crew_;
+  }
+  o.plan.cutting.threads = static_cast<int>(*fields_.threads);
+  o.plan.cutting.strict = fields_.reproducible == "strict";
+  o.plan.passes_off = fields_.passes_off;
+  o.plan.kernels_off = fields_.kernels_off;
+  o.plan.memory_limit = *fields_.memory_limit;
+  o.fill_nan = fields_.arena_fill_nan;
+  o.memory = memory;
+  o.sessions = sessions_;
+  return o;
+}
+
+Json Context::describe() const { return kinds::write_fields(fields_); }
 
 dl4_context &context(dl4_context *handle) {
   if (handle) return object(handle, "c");

@@ -52,7 +52,7 @@ std::string describe(dl4_model &m, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_model::dl4_model(std::shared_ptr<runtime::Context> context, std::shared_ptr<graph::Model> core,
+dl4_model::dl4_model(std::shared_ptr<Context> context, std::shared_ptr<graph::Model> core,
                      std::shared_ptr<Gate> weights)
     : Object(type), context(std::move(context)), core(std::move(core)), weights(std::move(weights)) {
   for (size_t i = 0; i < this->core->inputs().size(); ++i) input_names.push_back(this->core->input_name(i));

@@ -10,9 +10,9 @@
 
 #include "base/json.hpp"
 #include "base/tensor.hpp"
+#include "context.hpp"
 #include "graph/model.hpp"
 #include "object.hpp"
-#include "runtime/context.hpp"
 #include "runtime/session.hpp"
 #include "train/fit.hpp"
 
@@ -45,9 +45,8 @@ struct dl4_cancel final : dl4::capi::Object {
 
 struct dl4_context final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::context;
-  explicit dl4_context(const dl4::Json &options)
-      : Object(type), core(std::make_shared<dl4::runtime::Context>(options)) {}
-  const std::shared_ptr<dl4::runtime::Context> core;
+  explicit dl4_context(const dl4::Json &options) : Object(type), core(std::make_shared<dl4::capi::Context>(options)) {}
+  const std::shared_ptr<dl4::capi::Context> core;
 };
 
 struct dl4_tensor final : dl4::capi::Object {
@@ -72,9 +71,9 @@ struct dl4_tensor final : dl4::capi::Object {
 
 struct dl4_model final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::model;
-  dl4_model(std::shared_ptr<dl4::runtime::Context> context, std::shared_ptr<dl4::graph::Model> core,
+  dl4_model(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::graph::Model> core,
             std::shared_ptr<dl4::capi::Gate> weights);
-  const std::shared_ptr<dl4::runtime::Context> context;
+  const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::graph::Model> core;
   const std::shared_ptr<dl4::capi::Gate> weights;  // shared by the models that share weights
   std::vector<std::string> input_names, output_names;
@@ -92,9 +91,9 @@ struct dl4_attrs final : dl4::capi::Object {
 
 struct dl4_graph final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::graph;
-  explicit dl4_graph(std::shared_ptr<dl4::runtime::Context> context)
+  explicit dl4_graph(std::shared_ptr<dl4::capi::Context> context)
       : Object(type), context(std::move(context)), core(this->context->settings()) {}
-  const std::shared_ptr<dl4::runtime::Context> context;
+  const std::shared_ptr<dl4::capi::Context> context;
   mutable dl4::capi::Gate gate;
   const std::shared_ptr<dl4::capi::Gate> weights = std::make_shared<dl4::capi::Gate>();
   dl4::graph::Graph core;
@@ -103,9 +102,9 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  dl4_session(std::shared_ptr<dl4::runtime::Context> context, std::shared_ptr<dl4::runtime::Session> core)
+  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Session> core)
       : Object(type), context(std::move(context)), core(std::move(core)) {}
-  const std::shared_ptr<dl4::runtime::Context> context;
+  const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Session> core;
 };
 

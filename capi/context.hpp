@@ -11,7 +11,7 @@
 #include "graph/graph.hpp"
 #include "runtime/session.hpp"
 
-namespace dl4::runtime {
+namespace dl4::capi {
 
 class Context {
  public:
@@ -20,7 +20,7 @@ class Context {
 
   graph::Settings settings() const;
   // What sessions and trainers of this context run with; starts the crew if there is none yet.
-  Options options();
+  runtime::Options options();
   Json describe() const;
 
   // Lets go what sessions and trainers keep only for speed.
@@ -42,7 +42,7 @@ class Context {
   Fields fields_;
   Mutex mutex_;
   std::shared_ptr<Crew> crew_;
-  const std::shared_ptr<Sessions> sessions_ = std::make_shared<Sessions>();
+  const std::shared_ptr<runtime::Sessions> sessions_ = std::make_shared<runtime::Sessions>();
 };
 
-}  // namespace dl4::runtime
+}  // namespace dl4::capi

@@ -140,14 +140,6 @@ HWY_INLINE V erfc_abs(V x) {
   return hn::Mul(t, exp(hn::NegMulAdd(a, a, p)));
 }
 
-HWY_INLINE V erf(V x) {
-  V x2 = hn::Mul(x, x);
-  V small = hn::Mul(x, poly(x2, 1.2055332e-4f, -8.5483270e-4f, 5.2239776e-3f, -2.6866171e-2f, 1.1283792e-1f,
-                            -3.7612639e-1f, 1.1283792f));
-  V large = hn::CopySign(hn::Sub(set(1), erfc_abs(x)), x);
-  return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0.5f)), small, large);
-}
-
 // The normal distribution's share below x.
 HWY_INLINE V normal_cdf(V x) {
   V tail = hn::Mul(set(0.5f), erfc_abs(hn::Mul(x, set(0.70710678118654752f))));
@@ -157,7 +149,7 @@ HWY_INLINE V normal_cdf(V x) {
 struct SinCos {
   V sin, cos;
 };
-// For |x| up to 8192; beyond, the caller must ask the C library.
+// For |x| up to 8192.
 HWY_INLINE SinCos sin_cos(V x) {
   VI k = hn::NearestInt(hn::Mul(x, set(0.63661977236758134f)));
   V kf = hn::ConvertTo(D(), k);

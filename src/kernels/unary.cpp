@@ -1,8 +1,6 @@
 // Functions of one value, by instruction set.
 #include "kernels/elementwise.hpp"
 
-#include <cmath>
-
 #include "kernels/simd.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary.cpp"
@@ -34,28 +32,12 @@ HWY_INLINE V value(V x, V p0, V p1, V p2) {
     return hn::Sqrt(x);
   else if constexpr (F == Unary::rsqrt)
     return hn::Div(one, hn::Sqrt(x));
-  else if constexpr (F == Unary::reciprocal)
-    return hn::Div(one, x);
   else if constexpr (F == Unary::exp)
     return exp(x);
-  else if constexpr (F == Unary::expm1)
-    return expm1(x);
   else if constexpr (F == Unary::log)
     return log(x);
   else if constexpr (F == Unary::log1p)
     return log1p(x);
-  else if constexpr (F == Unary::sin)
-    return sin_cos(x).sin;
-  else if constexpr (F == Unary::cos)
-    return sin_cos(x).cos;
-  else if constexpr (F == Unary::floor)
-    return hn::Floor(x);
-  else if constexpr (F == Unary::ceil)
-    return hn::Ceil(x);
-  else if constexpr (F == Unary::round)
-    return hn::Round(x);
-  else if constexpr (F == Unary::erf)
-    return erf(x);
   else if constexpr (F == Unary::relu)
     return relu(x);
   else if constexpr (F == Unary::relu6)
@@ -136,38 +118,12 @@ void run(const float *p, const float *x, float *y, int64_t n) {
   map(x, y, n, [=](V v) HWY_ATTR { return value<F>(v, p0, p1, p2); });
 }
 
-// Where the argument is too large for the vector's reduction, the C library's.
-template <Unary F>
-void run_circular(const float *x, float *y, int64_t n) {
-  const V zero = hn::Zero(D());
-  for (int64_t i = 0; i < n; i += lanes) {
-    const int64_t m = HWY_MIN(n - i, lanes);
-    V v = m == lanes ? load(x + i) : load_n(x + i, m);
-    V r = value<F>(v, zero, zero, zero);
-    if (!hn::AllTrue(D(), hn::Le(hn::Abs(v), set(8192)))) {
-      HWY_ALIGN float in[lanes], out[lanes];
-      hn::Store(v, D(), in);
-      hn::Store(r, D(), out);
-      for (int64_t j = 0; j < lanes; ++j)
-        if (!(std::fabs(in[j]) <= 8192)) out[j] = F == Unary::sin ? std::sin(in[j]) : std::cos(in[j]);
-      r = hn::Load(D(), out);
-    }
-    if (m == lanes)
-      store(r, y + i);
-    else
-      store_n(r, y + i, m);
-  }
-}
-
 template <int I = 0>
 void choose(Unary f, const float *p, const float *x, float *y, int64_t n) {
   if constexpr (I < static_cast<int>(Unary::count_)) {
     constexpr Unary F = static_cast<Unary>(I);
     if (f != F) return choose<I + 1>(f, p, x, y, n);
-    if constexpr (F == Unary::sin || F == Unary::cos)
-      run_circular<F>(x, y, n);
-    else
-      run<F>(p, x, y, n);
+    run<F>(p, x, y, n);
   }
 }
 

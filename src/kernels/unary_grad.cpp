@@ -1,8 +1,6 @@
 // Gradients of functions of one value, by instruction set.
 #include "kernels/elementwise.hpp"
 
-#include <cmath>
-
 #include "kernels/simd.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary_grad.cpp"
@@ -33,7 +31,7 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     return hn::Neg(dy);
   else if constexpr (F == Unary::abs)
     return hn::IfThenElse(hn::Gt(a, zero), dy, hn::IfThenElse(hn::Lt(a, zero), hn::Neg(dy), hn::Mul(a, zero)));
-  else if constexpr (F == Unary::sign || F == Unary::floor || F == Unary::ceil || F == Unary::round)
+  else if constexpr (F == Unary::sign)
     return zero;
   else if constexpr (F == Unary::square)
     return hn::Mul(dy, hn::Add(a, a));
@@ -41,22 +39,12 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     return hn::Div(hn::Mul(dy, set(0.5f)), a);
   else if constexpr (F == Unary::rsqrt)
     return hn::Mul(hn::Mul(dy, set(-0.5f)), hn::Mul(hn::Mul(a, a), a));
-  else if constexpr (F == Unary::reciprocal)
-    return hn::Neg(hn::Mul(dy, hn::Mul(a, a)));
   else if constexpr (F == Unary::exp)
     return hn::Mul(dy, a);
-  else if constexpr (F == Unary::expm1)
-    return hn::Mul(dy, hn::Add(a, one));
   else if constexpr (F == Unary::log)
     return hn::Div(dy, a);
   else if constexpr (F == Unary::log1p)
     return hn::Div(dy, hn::Add(one, a));
-  else if constexpr (F == Unary::sin)
-    return hn::Mul(dy, sin_cos(a).cos);
-  else if constexpr (F == Unary::cos)
-    return hn::Neg(hn::Mul(dy, sin_cos(a).sin));
-  else if constexpr (F == Unary::erf)
-    return hn::Mul(dy, hn::Mul(set(1.1283791670955126f), exp(hn::Neg(hn::Mul(a, a)))));
   else if constexpr (F == Unary::relu)
     return where(hn::Gt(a, zero), dy, a);
   else if constexpr (F == Unary::relu6 || F == Unary::hard_sigmoid) {
@@ -150,29 +138,12 @@ void run(const float *p, const float *dy, const float *a, float *dx, int64_t n) 
   map(dy, a, dx, n, [=](V d, V v) HWY_ATTR { return slope<F, from_input>(d, v, p0, p1, p2); });
 }
 
-void run_circular(Unary f, const float *dy, const float *a, float *dx, int64_t n) {
-  const float none[3] = {};
-  for (int64_t i = 0; i < n; i += 64) {
-    const int64_t m = HWY_MIN(n - i, int64_t{64});
-    bool small = true;
-    for (int64_t j = i; j < i + m; ++j) small &= std::fabs(a[j]) <= 8192;
-    if (small && f == Unary::sin)
-      run<Unary::sin>(none, dy + i, a + i, dx + i, m);
-    else if (small)
-      run<Unary::cos>(none, dy + i, a + i, dx + i, m);
-    else
-      for (int64_t j = i; j < i + m; ++j) dx[j] = dy[j] * (f == Unary::sin ? std::cos(a[j]) : -std::sin(a[j]));
-  }
-}
-
 template <int I = 0>
 void choose(Unary f, const float *p, const float *dy, const float *a, float *dx, int64_t n) {
   if constexpr (I < static_cast<int>(Unary::count_)) {
     constexpr Unary F = static_cast<Unary>(I);
     if (f != F) return choose<I + 1>(f, p, dy, a, dx, n);
-    if constexpr (F == Unary::sin || F == Unary::cos)
-      run_circular(f, dy, a, dx, n);
-    else if constexpr (F == Unary::elu) {
+    if constexpr (F == Unary::elu) {
       if (grad_from(f, p) == GradFrom::input)
         run<F, true>(p, dy, a, dx, n);
       else

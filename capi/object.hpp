@@ -114,9 +114,9 @@ class Gate {
     Gate &gate_;
   };
 
-  class Within {  // alone, or inside a callback of the thread that is
+  class Recursive {  // alone, or inside a callback of the thread that is
    public:
-    Within(Gate &gate, const char *what) : gate_(gate) {
+    Recursive(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
       nested_ = gate_.alone_ && gate_.owner_ == std::this_thread::get_id();
       if (nested_) return;
@@ -124,13 +124,13 @@ class Gate {
       gate_.alone_ = true;
       gate_.owner_ = std::this_thread::get_id();
     }
-    ~Within() {
+    ~Recursive() {
       if (nested_) return;
       std::lock_guard lock(gate_.mutex_);
       gate_.alone_ = false;
     }
-    Within(const Within &) = delete;
-    Within &operator=(const Within &) = delete;
+    Recursive(const Recursive &) = delete;
+    Recursive &operator=(const Recursive &) = delete;
 
    private:
     Gate &gate_;

@@ -178,7 +178,7 @@ dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
     std::string name = string(key, "key");
-    Gate::Within within(trainer.gate, "trainer");
+    Gate::Recursive recursive(trainer.gate, "trainer");
     trainer.core.set(name, v);
   });
 }

@@ -66,8 +66,8 @@ HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
 
 }  // namespace
 
-// Scores become exp(score - peak), 0 for what is not seen.
-void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
+// Scores become exp(score - max), 0 for what is not seen.
+void attention_weights(const ScoreBlock &b, float *max, float *sum) {
   columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
     V most[n], total[n];
     for (int64_t a = 0; a < n; ++a) most[a] = set(-infinity), total[a] = hn::Zero(D());
@@ -99,7 +99,7 @@ void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
           for (int64_t a = 0; a < n; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
         });
     for (int64_t a = 0; a < n; ++a) {
-      store(most[a], peak + j + a * lanes);
+      store(most[a], max + j + a * lanes);
       store(total[a], sum + j + a * lanes);
     }
   });
@@ -107,11 +107,11 @@ void attention_weights(const ScoreBlock &b, float *peak, float *sum) {
 
 // The same weights again, divided by their sum: scores s become weights, and d, what arrives at them, becomes the
 // gradient of the scores.
-void attention_weights_grad(const ScoreBlock &b, const float *peak, const float *inverse, float *d) {
+void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float *d) {
   columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
     V most[n], part[n], mean[n];
     for (int64_t a = 0; a < n; ++a) {
-      most[a] = load(peak + j + a * lanes);
+      most[a] = load(max + j + a * lanes);
       part[a] = load(inverse + j + a * lanes);
       mean[a] = hn::Zero(D());
     }
@@ -209,13 +209,13 @@ int64_t attention_backward_scratch(const AttentionSizes &s) { return block * (s.
 
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
                        float *scratch) noexcept {
-  float *turned = scratch, *scores = turned + block * s.depth, *peak = scores + block * s.keys, *sum = peak + block;
+  float *turned = scratch, *scores = turned + block * s.depth, *max = scores + block * s.keys, *sum = max + block;
   for (int64_t t = begin; t < end; t += block) {
     const int64_t cols = std::min(block, end - t), keys = keys_for(s, t, cols);
     turn(f.q + t * s.depth, cols, s.depth, turned);
     small_gemm(keys, cols, s.depth, f.k, s.depth, turned, block, nullptr, 0, scores, block);
-    HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, peak, sum);
-    if (f.peak) std::copy_n(peak, cols, f.peak + t);
+    HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, max, sum);
+    if (f.max) std::copy_n(max, cols, f.max + t);
     if (f.sum) std::copy_n(sum, cols, f.sum + t);
     if (!f.y) continue;
     float *y = f.y + t * s.width;
@@ -227,7 +227,7 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
 
 void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept {
   float *q_turned = scratch, *dy_turned = q_turned + block * s.depth, *weights = dy_turned + block * s.width,
-        *diffs = weights + block * s.keys, *peak = diffs + block * s.keys, *inverse = peak + block;
+        *diffs = weights + block * s.keys, *max = diffs + block * s.keys, *inverse = max + block;
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
     const float *q = b.q + t * s.depth, *dy = b.dy + t * s.width;
@@ -235,10 +235,10 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     turn(dy, cols, s.width, dy_turned);
     small_gemm(keys, cols, s.depth, b.k, s.depth, q_turned, block, nullptr, 0, weights, block);
     small_gemm(keys, cols, s.width, b.v, s.width, dy_turned, block, nullptr, 0, diffs, block);
-    std::copy_n(b.peak + t, cols, peak);
+    std::copy_n(b.max + t, cols, max);
     for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
-    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, peak, inverse, diffs);
+    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, diffs);
     if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.width, b.dv, s.width, b.dv, s.width);
     if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.depth, b.dk, s.depth, b.dk, s.depth);
     float *dq = b.dq ? b.dq + t * s.depth : nullptr;

@@ -21,8 +21,8 @@ int64_t attention_backward_scratch(const AttentionSizes &s);
 struct AttentionForward {
   const float *q, *k, *v;
   const uint8_t *mask;  // (keys), or nullptr
-  float *y;             // nullptr, as peak and sum: not asked for
-  float *peak, *sum;    // (queries): of the scores, and of exp(score - peak). A query that sees no key: y = 0, sum = 0
+  float *y;             // nullptr, as max and sum: not asked for
+  float *max, *sum;     // (queries): of the scores, and of exp(score - max). A query that sees no key: y = 0, sum = 0
 };
 // Queries [begin, end), where begin is a multiple of the block.
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
@@ -34,7 +34,7 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
 struct AttentionBackward {
   const float *q, *k, *v;
   const uint8_t *mask;
-  const float *peak, *sum, *dy;
+  const float *max, *sum, *dy;
   float *dq, *dk, *dv;
 };
 void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept;

@@ -22,15 +22,15 @@ bool surely_same(const Shape &a, const Shape &b) { return a == b && a.known(); }
 
 class BroadcastOp final : public Op {
  public:
-  explicit BroadcastOp(bool spread) : spread_(spread) {}
-  std::string_view name() const override { return spread_ ? "spread_like" : "broadcast_like"; }
+  explicit BroadcastOp(bool divided) : divided_(divided) {}
+  std::string_view name() const override { return divided_ ? "mean_grad" : "broadcast_like"; }
   std::vector<Operand> infer(Operands src) const override {
-    if (spread_) want_float("spread_like", src[0]);
+    if (divided_) want_float("mean_grad", src[0]);
     want_broadcast("broadcast", src[0].shape, src[1].shape);
     return {{src[0].dtype, src[1].shape}};
   }
   void gradient(Gradient &g) const override {
-    if (!spread_ && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
+    if (!divided_ && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
   }
   bool reads(int src) const override { return src == 0; }
   int overwrites(int) const override { return 0; }
@@ -42,7 +42,7 @@ class BroadcastOp final : public Op {
     if (x.shape.elements() == n) return copy_kernel(site);
     double us = us_per_byte * static_cast<double>(n * size);
     Strided s = strided(site.dst[0].shape, {x.shape});
-    if (!spread_) {
+    if (!divided_) {
       return sliced("broadcast", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
         walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
           const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
@@ -53,7 +53,7 @@ class BroadcastOp final : public Op {
       }, line_block);
     }
     float by = n ? static_cast<float>(static_cast<double>(x.shape.elements()) / static_cast<double>(n)) : 0;
-    return sliced("spread", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
+    return sliced("mean_grad", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
       walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
         kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
                             r.dst<float>(2) + at, count);
@@ -62,7 +62,7 @@ class BroadcastOp final : public Op {
   }
 
  private:
-  bool spread_;  // each element is divided among its copies
+  bool divided_;  // each element is divided among its copies
 };
 
 class SumLikeOp final : public Op {
@@ -97,7 +97,7 @@ Id broadcast_like(Emit &e, Id x, Id like) {
   return e.value(std::make_shared<BroadcastOp>(false), {x, like});
 }
 
-Id spread_like(Emit &e, Id x, Id like) {
+Id mean_grad(Emit &e, Id x, Id like) {
   if (surely_same(e.shape(x), e.shape(like))) return x;
   return e.value(std::make_shared<BroadcastOp>(true), {x, like});
 }

@@ -34,7 +34,7 @@ Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats ar
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
 Id sum_like(Emit &e, Id x, Id like);        // the gradient of that: sums x down to the shape of like
-Id spread_like(Emit &e, Id x, Id like);     // broadcast_like with each element divided by the number of its copies
+Id mean_grad(Emit &e, Id x, Id like);       // broadcast_like with each element divided by the number of its copies
 Id copy(Emit &e, Id x);                     // in other memory
 
 // ---- shape -------------------------------------------------------------------------------------------------------

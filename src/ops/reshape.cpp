@@ -7,7 +7,7 @@ namespace dl4::ops {
 namespace {
 
 // What all of them share: source 0's memory seen otherwise, and a gradient that is seen back.
-class Seen : public Op {
+class Reshaping : public Op {
  public:
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0)));
@@ -28,7 +28,7 @@ int64_t product(std::span<const int64_t> dims, int &free) {
   return n;
 }
 
-class ReshapeOp final : public Seen {
+class ReshapeOp final : public Reshaping {
  public:
   ReshapeOp(int keep, const Shape &tail) : keep_(keep), tail_(tail) {}
   std::string_view name() const override { return "reshape"; }
@@ -57,7 +57,7 @@ class ReshapeOp final : public Seen {
   Shape tail_;
 };
 
-class ReshapeLikeOp final : public Seen {
+class ReshapeLikeOp final : public Reshaping {
  public:
   std::string_view name() const override { return "reshape_like"; }
   std::vector<Operand> infer(Operands src) const override {
@@ -68,7 +68,7 @@ class ReshapeLikeOp final : public Seen {
   }
 };
 
-class ExpandDimsOp final : public Seen {
+class ExpandDimsOp final : public Reshaping {
  public:
   explicit ExpandDimsOp(int axis) : axis_(axis) {}
   std::string_view name() const override { return "expand_dims"; }
@@ -79,7 +79,7 @@ class ExpandDimsOp final : public Seen {
   int axis_;
 };
 
-class SqueezeOp final : public Seen {
+class SqueezeOp final : public Reshaping {
  public:
   explicit SqueezeOp(int axis) : axis_(axis) {}
   std::string_view name() const override { return "squeeze"; }

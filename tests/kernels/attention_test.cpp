@@ -59,14 +59,14 @@ void check(const AttentionSizes &s, bool masked) {
       }
   }
 
-  Edge<float> eq(q), ek(k), ev(v), edy(dy), ey(static_cast<int64_t>(y.size())), peak(s.queries), sum(s.queries);
+  Edge<float> eq(q), ek(k), ev(v), edy(dy), ey(static_cast<int64_t>(y.size())), max(s.queries), sum(s.queries);
   Edge<uint8_t> emask(mask);
   Edge<float> scratch(std::vector<float>(static_cast<size_t>(attention_forward_scratch(s)), nan));
   Edge<float> back(std::vector<float>(static_cast<size_t>(attention_backward_scratch(s)), nan));
   const uint8_t *m = masked ? emask.data() : nullptr;
   // Blocks in any order.
   for (int64_t t = (s.queries - 1) / attention_block * attention_block; t >= 0; t -= attention_block)
-    attention_forward(s, {eq, ek, ev, m, ey, peak, sum}, t, std::min(s.queries, t + attention_block), scratch);
+    attention_forward(s, {eq, ek, ev, m, ey, max, sum}, t, std::min(s.queries, t + attention_block), scratch);
   auto compare = [](const char *what, const std::vector<double> &want, const float *got) {
     for (size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(near(want[i], value(got[i]), 2e-5, 1e-5)) << what << " at " << i;
@@ -76,12 +76,12 @@ void check(const AttentionSizes &s, bool masked) {
       edv(std::vector<float>(v.size(), 1.0f));
   for (auto *d : {&dq, &dk, &dv})
     for (double &x : *d) x += 1;  // gradients are added
-  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, edq, edk, edv}, back);
+  attention_backward(s, {eq, ek, ev, m, max, sum, edy, edq, edk, edv}, back);
   compare("dq", dq, edq);
   compare("dk", dk, edk);
   compare("dv", dv, edv);
   Edge<float> alone(std::vector<float>(k.size(), 1.0f));
-  attention_backward(s, {eq, ek, ev, m, peak, sum, edy, nullptr, alone, nullptr}, back);
+  attention_backward(s, {eq, ek, ev, m, max, sum, edy, nullptr, alone, nullptr}, back);
   compare("dk alone", dk, alone);
 }
 

@@ -1,4 +1,4 @@
-// broadcast_like, spread_like and sum_like.
+// broadcast_like, mean_grad and sum_like.
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
@@ -29,7 +29,7 @@ TEST(Broadcast, ToTheShapeOfAnother) {
     check([](Emit &e, const auto &v) { return broadcast_like(e, v[0], v[1]); }, {x, like},
           naive(large, [&](const Index &i) { return part_at(x, i); }));
     double by = like.elements() ? double(x.elements()) / double(like.elements()) : 0;
-    check([](Emit &e, const auto &v) { return spread_like(e, v[0], v[1]); }, {x, like},
+    check([](Emit &e, const auto &v) { return mean_grad(e, v[0], v[1]); }, {x, like},
           naive(large, [&](const Index &i) { return part_at(x, i) * by; }));
   }
   Tensor flags = random({3, 1}, 1, 0, 1, DType::boolean);

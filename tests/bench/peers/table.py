@@ -3,6 +3,7 @@ import datetime
 import os
 import platform
 import statistics
+import textwrap
 
 from sides import ours, peers, title
 
@@ -231,5 +232,7 @@ def insert(path, name, text):
     if begin not in page or end not in page:
         raise SystemExit(f"{path} has no mark {begin}")
     head, rest = page.split(begin, 1)
+    lines = [x if x.startswith("|") else textwrap.fill(x, 120, break_on_hyphens=False) for x in text.splitlines()]
+    text = "\n".join(lines) + "\n"
     with open(path, "w") as f:
         f.write(f"{head}{begin}\n{text}{end}{rest.split(end, 1)[1]}")

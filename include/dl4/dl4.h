@@ -73,7 +73,8 @@
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
- *      oneDNN a failed allocation may end the process; memory_limit is met first.)
+ *      oneDNN a failed allocation may end the process; memory_limit is met first. So may one where a JSON object or
+ *      list with members is freed: the JSON library allocates to do that.)
  *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine. With
  *      reproducible = "strict" for any number of threads. Not across types of CPU, versions or batch sizes.
  *  S6  Training N steps, saving a checkpoint, loading it in a new process and training M more equals N + M steps, bit

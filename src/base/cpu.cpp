@@ -107,6 +107,11 @@ std::string isa() {
   return all;
 }
 
+size_t current() noexcept {
+  const int core = sched_getcpu();
+  return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
 int cores_available() { return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(by_affinity(), by_quota()))); }
 
 }  // namespace dl4::cpu

@@ -1,6 +1,7 @@
 // What the processor is and how much of it this process may use.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace dl4::cpu {
@@ -8,5 +9,7 @@ namespace dl4::cpu {
 std::string name();     // "AMD EPYC", "" when the system does not say
 std::string isa();      // the vector extensions found, best last: "sse4.2 avx2 fma avx512f"
 int cores_available();  // by affinity and by the cgroup's quota, at least 1
+// On which core the calling thread runs at this moment; 0 when the system does not say.
+size_t current() noexcept;
 
 }  // namespace dl4::cpu

@@ -10,10 +10,26 @@ using Region = plan::Place::Region;
 
 constexpr int64_t changing = INT64_MIN / 2;  // added to an entry's users while its plan is replaced
 
+// Ends what seize() began, at the first `seats`.
+void release(CachedPlan &c, size_t seats = CachedPlan::seat_count) {
+  for (size_t i = 0; i < seats; ++i) (*c.seats.load())[i].users.fetch_sub(changing, std::memory_order_release);
+}
+
 // Marks an entry as being changed, unless it is in use.
 bool seize(CachedPlan &c) {
-  int64_t none = 0;
-  return c.users.compare_exchange_strong(none, changing, std::memory_order_acq_rel);
+  if (!c.seats.load()) return true;  // no run has seen it
+  for (size_t i = 0; i < CachedPlan::seat_count; ++i) {
+    int64_t none = 0;
+    if ((*c.seats.load())[i].users.compare_exchange_strong(none, changing, std::memory_order_acq_rel)) continue;
+    release(c, i);
+    return false;
+  }
+  return true;
+}
+
+bool in_use(const CachedPlan &c) {
+  return std::any_of(c.seats.load()->begin(), c.seats.load()->end(),
+                     [](const CachedPlan::Seat &s) { return s.users.load() != 0; });
 }
 
 void *address(const Frame &frame, const plan::Plan &plan, const plan::Place &place) {
@@ -53,6 +69,7 @@ PlanCache::Use PlanCache::add(std::span<const Shape> inputs, std::unique_ptr<con
     ++arg;  // scratch
   }
   auto times = std::make_unique<StepTime[]>(plan->steps.size());
+  auto seats = std::make_unique<CachedPlan::Seats>();
   CachedPlan *room = make_room();
   auto own = room ? nullptr : std::make_unique<CachedPlan>();
   CachedPlan &c = room ? *room : *own;  // from here on nothing throws
@@ -62,11 +79,12 @@ PlanCache::Use PlanCache::add(std::span<const Shape> inputs, std::unique_ptr<con
   c.times = std::move(times);
   c.plan = std::move(plan);
   c.last_used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
-  if (!room) return Use(std::move(own));
-  c.users.fetch_add(1 - changing, std::memory_order_acq_rel);
-  Use use(c);
-  c.users.fetch_sub(1, std::memory_order_release);  // the one that kept it from being let go until here
-  return use;
+  if (c.seats.load())
+    release(c);
+  else
+    c.seats.store(seats.release(), std::memory_order_release);
+  const size_t core = cpu::current();
+  return room ? Use(c, core) : Use(std::move(own), core);
 }
 
 // An entry that is free or, of those not in use, was least recently used, marked as being changed; null when all are in
@@ -78,7 +96,7 @@ CachedPlan *PlanCache::make_room() {
       CachedPlan &c = plans_[i];
       if (!c.plan) {
         if (!empty) empty = &c;
-      } else if (c.users.load() == 0 && (!oldest || c.last_used.load() < oldest->last_used.load())) {
+      } else if (!in_use(c) && (!oldest || c.last_used.load() < oldest->last_used.load())) {
         oldest = &c;
       }
     }
@@ -89,18 +107,18 @@ CachedPlan *PlanCache::make_room() {
     oldest->drop_frames();
     oldest->plan.reset();
     if (fits || !empty) return oldest;
-    oldest->users.fetch_sub(changing, std::memory_order_release);
+    release(*oldest);
   }
 }
 
 void PlanCache::trim() {
-  for (size_t i = 0; i < max_plans; ++i) {
+  for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i) {
     CachedPlan &c = plans_[i];
     bool unused = seize(c);
     c.drop_frames();
     if (!unused) continue;
     c.plan.reset();
-    c.users.fetch_sub(changing, std::memory_order_release);
+    release(c);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cpu.hpp"
 #include "base/memory.hpp"
 #include "plan/plan.hpp"
 
@@ -40,18 +41,30 @@ struct StepTime {
 };
 
 struct CachedPlan {
-  static constexpr size_t max_idle_frames = 16;
+  // What a run writes here. Threads use different seats, as long as there are enough, and so don't wait for each
+  // other's cache lines.
+  struct alignas(64) Seat {
+    // Runs that look at or hold this entry; below zero while it is being changed, and then it is no one's.
+    std::atomic<int64_t> users{0};
+    std::atomic<Frame *> idle{nullptr};
+  };
+  static constexpr size_t seat_count = 8;
+  using Seats = std::array<Seat, seat_count>;
 
   CachedPlan() = default;
   CachedPlan(const CachedPlan &) = delete;
   CachedPlan &operator=(const CachedPlan &) = delete;
-  ~CachedPlan() { drop_frames(); }
+  ~CachedPlan() {
+    drop_frames();
+    delete seats.load();
+  }
   void drop_frames() {
-    for (auto &slot : idle) delete slot.exchange(nullptr);
+    if (Seats *all = seats.load())
+      for (Seat &seat : *all) delete seat.idle.exchange(nullptr);
   }
 
-  // Runs that look at or hold this entry; below zero while it is being changed, and then it is no one's.
-  std::atomic<int64_t> users{0};
+  std::atomic<Seats *> seats{nullptr};  // made with the first plan, kept for all that follow
+  std::atomic<int64_t> last_used{0};
   std::unique_ptr<const plan::Plan> plan;
   std::vector<Shape> key;
   std::vector<size_t> first_arg;  // by step
@@ -62,9 +75,7 @@ struct CachedPlan {
     int64_t offset;
   };
   std::vector<Outside> outside;  // arguments that lie in the caller's or the owner's memory
-  std::array<std::atomic<Frame *>, max_idle_frames> idle{};
   std::unique_ptr<StepTime[]> times;
-  std::atomic<int64_t> last_used{0};
 };
 
 class PlanCache {
@@ -72,11 +83,21 @@ class PlanCache {
   // Keeps a cached plan from being changed, or owns one for which there was no room.
   class Use {
    public:
-    explicit Use(CachedPlan &c) : cached_(&c), held_(c.users.fetch_add(1, std::memory_order_acquire) >= 0) {}
-    explicit Use(std::unique_ptr<CachedPlan> own) : Use(*own) { own_ = std::move(own); }
-    Use(Use &&o) noexcept : own_(std::move(o.own_)), cached_(o.cached_), held_(o.held_) { o.cached_ = nullptr; }
+    // c has seats.
+    Use(CachedPlan &c, size_t core)
+        : cached_(&c),
+          first_(core % CachedPlan::seat_count),
+          held_(seat(0).users.fetch_add(1, std::memory_order_acquire) >= 0) {}
+    Use(std::unique_ptr<CachedPlan> own, size_t core) : Use(*own, core) { own_ = std::move(own); }
+    Use(Use &&o) noexcept : own_(std::move(o.own_)), cached_(o.cached_), first_(o.first_), held_(o.held_) {
+      o.cached_ = nullptr;
+    }
     ~Use() {
-      if (cached_) cached_->users.fetch_sub(1, std::memory_order_release);
+      if (cached_) seat(0).users.fetch_sub(1, std::memory_order_release);
+    }
+    // The own one and, from there on, the others.
+    CachedPlan::Seat &seat(size_t i) const {
+      return (*cached_->seats.load(std::memory_order_acquire))[(first_ + i) % CachedPlan::seat_count];
     }
     bool fits(std::span<const Shape> inputs) const {
       const auto &key = cached_->key;
@@ -88,6 +109,7 @@ class PlanCache {
    private:
     std::unique_ptr<CachedPlan> own_;
     CachedPlan *cached_;
+    size_t first_;
     bool held_;
   };
 
@@ -97,31 +119,32 @@ class PlanCache {
   // ---- by any number of threads at once, without a lock
 
   std::optional<Use> find(std::span<const Shape> inputs) {
+    const size_t core = cpu::current();
     for (size_t i = 0; i < max_plans; ++i) {
-      Use u(plans_[i]);
-      int64_t last = u->last_used.load(std::memory_order_relaxed);
-      if (u.fits(inputs)) {
-        // The clock ticks once a plan, not once a call: callers of one plan then write nothing that they share here.
-        int64_t now = clock_.load(std::memory_order_relaxed);
-        if (last != now) u->last_used.store(now, std::memory_order_relaxed);
-        return u;
-      }
-      if (!last) return std::nullopt;  // entries are filled in order
+      if (!plans_[i].seats.load(std::memory_order_relaxed)) return std::nullopt;  // entries are filled in order
+      Use u(plans_[i], core);
+      if (!u.fits(inputs)) continue;
+      // The clock ticks once a plan, not once a call: callers of one plan then write nothing that they share here.
+      int64_t now = clock_.load(std::memory_order_relaxed);
+      if (u->last_used.load(std::memory_order_relaxed) != now) u->last_used.store(now, std::memory_order_relaxed);
+      return u;
     }
     return std::nullopt;
   }
-  std::unique_ptr<Frame> take_frame(CachedPlan &c) {
-    for (auto &slot : c.idle)
-      if (Frame *f = slot.load(std::memory_order_relaxed) ? slot.exchange(nullptr, std::memory_order_acquire) : nullptr)
+  std::unique_ptr<Frame> take_frame(const Use &c) {
+    for (size_t i = 0; i < CachedPlan::seat_count; ++i) {
+      auto &idle = c.seat(i).idle;
+      if (Frame *f = idle.load(std::memory_order_relaxed) ? idle.exchange(nullptr, std::memory_order_acquire) : nullptr)
         return std::unique_ptr<Frame>(f);
-    return make_frame(*c.plan, c.key.size());
+    }
+    return make_frame(*c->plan, c->key.size());
   }
-  void give_back(CachedPlan &c, std::unique_ptr<Frame> frame) {
-    bool one_is_enough = frame_bytes() > bytes_;
-    for (auto &slot : c.idle) {
+  void give_back(const Use &c, std::unique_ptr<Frame> frame) {
+    if (frame_bytes() > bytes_) c->drop_frames();
+    for (size_t i = 0; i < CachedPlan::seat_count; ++i) {
       Frame *none = nullptr;
-      if (one_is_enough && &slot != &c.idle[0]) return;
-      if (slot.compare_exchange_strong(none, frame.get(), std::memory_order_release, std::memory_order_relaxed)) {
+      if (c.seat(i).idle.compare_exchange_strong(none, frame.get(), std::memory_order_release,
+                                                 std::memory_order_relaxed)) {
         (void)frame.release();
         return;
       }
@@ -135,8 +158,8 @@ class PlanCache {
   Use add(std::span<const Shape> inputs, std::unique_ptr<const plan::Plan> plan);
   template <class F>
   void each(F f) {
-    for (size_t i = 0; i < max_plans; ++i)
-      if (Use u(plans_[i]); u->plan) f(*u);
+    for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i)
+      if (Use u(plans_[i], 0); u->plan) f(*u);
   }
   // Lets idle frames go, and plans that no run is using.
   void trim();

@@ -86,7 +86,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
       if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
 
-  std::unique_ptr<Frame> frame = plans_.take_frame(*cached);
+  std::unique_ptr<Frame> frame = plans_.take_frame(cached);
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].strides) continue;
     int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
@@ -106,7 +106,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   }
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
   execute(*cached, *frame, cancel);
-  plans_.give_back(*cached, std::move(frame));
+  plans_.give_back(cached, std::move(frame));
 }
 
 std::string Session::describe() {

@@ -1,11 +1,12 @@
 // Programs run step by step, with guarded buffers.
 #include "harness/evaluate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "base/rng.hpp"
+#include "kernels/single_threaded.hpp"
 
 namespace dl4::test {
 namespace {
@@ -32,8 +33,8 @@ struct Buffer {
 // One evaluation: where each value lies.
 class Evaluation {
  public:
-  Evaluation(const Program &p, How how) : p_(p), how_(how), at_(p.values.size(), nullptr),
-      tied_(p.values.size(), false) {}
+  Evaluation(const Program &p, How how)
+      : p_(p), how_(how), at_(p.values.size(), nullptr), tied_(p.values.size(), false) {}
 
   Result run(const std::vector<Tensor> &inputs, const std::vector<Tensor> &states) {
     EXPECT_EQ(inputs.size(), p_.inputs.size());
@@ -43,6 +44,7 @@ class Evaluation {
     for (size_t v = 0; v < p_.values.size(); ++v)
       if (p_.values[v].role == ops::Role::constant) bring(static_cast<Id>(v), Tensor(p_.values[v].data));
     left_ = ops::uses(p_);
+    drop_unread();
     for (const ops::Step &s : p_.steps) step(s);
     for (const auto &[v, t] : brought_)
       EXPECT_EQ(0, std::memcmp(place(v), t.data.get(), static_cast<size_t>(t.bytes()))) << "an input was changed";
@@ -77,6 +79,18 @@ class Evaluation {
     return t;
   }
 
+  bool is_read(Id v) const { return left_[static_cast<size_t>(v)] > 0; }
+
+  void drop_unread() {
+    for (size_t n = p_.steps.size(); n-- > 0;) {
+      const ops::Step &s = p_.steps[n];
+      if (s.op->is_volatile() || std::any_of(s.dst.begin(), s.dst.end(), [&](Id v) { return is_read(v); })) continue;
+      for (Id v : s.src)
+        if (v != ops::none) --left_[static_cast<size_t>(v)];
+      p_.steps.erase(p_.steps.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+  }
+
   // May a destination of `n` bytes take the memory of v, whose last reader this step is?
   bool free_to_take(Id v, int64_t n) {
     return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[static_cast<size_t>(v)] &&
@@ -90,23 +104,31 @@ class Evaluation {
     site.constant.resize(s.src.size(), nullptr);
     site.constant_key.resize(s.src.size());
     site.cutting = {how_.threads, how_.strict, how_.least};
+    site.off = how_.off;
+    site.packs = &packs_;
     std::vector<void *> args;
     for (size_t i = 0; i < s.src.size(); ++i) {
       // What is not read must not be touched: it gets no memory.
       bool read = s.src[i] != ops::none && s.op->reads(static_cast<int>(i));
       args.push_back(read ? place(s.src[i]) : nullptr);
+      for (int k : how_.constants) {
+        if (s.src[i] != p_.inputs.at(static_cast<size_t>(k))) continue;
+        site.constant[i] = &brought_[static_cast<size_t>(k)].second;
+        site.constant_key[i] = text("input ", k);
+      }
     }
     for (size_t i = 0; i < s.dst.size(); ++i) {
       Id v = s.dst[i];
       EXPECT_TRUE(site.dst[i].shape.known());
       EXPECT_TRUE(compatible(value(v).shape, site.dst[i].shape)) << s.op->name();
       value(v).shape = site.dst[i].shape;
+      site.dst[i].present = is_read(v);
       int over = s.op->overwrites(static_cast<int>(i));
       Id from = over < 0 ? ops::none : s.src[static_cast<size_t>(over)];
       if (s.op->is_view()) {
         place(v) = place(s.src[0]) + s.op->view_offset();
         tied_[static_cast<size_t>(v)] = tied_[static_cast<size_t>(s.src[0])] = true;
-      } else {
+      } else if (is_read(v)) {
         place(v) = free_to_take(from, bytes(v)) ? place(from) : reserve(bytes(v));
       }
       args.push_back(place(v));
@@ -138,7 +160,46 @@ class Evaluation {
   std::vector<Buffer> buffers_;
   std::vector<std::pair<Id, Tensor>> brought_;
   kernels::Report report_;
+  ops::Packs packs_;
 };
+
+// The Program of c, perhaps with free axes, or with `copied` inputs: all but its constants.
+Program emit(const Case &c, bool open, const How *copied = nullptr) {
+  auto is_in = [](const std::vector<int> &list, size_t i) {
+    return std::find(list.begin(), list.end(), static_cast<int>(i)) != list.end();
+  };
+  Program p;
+  Emit e(p);
+  std::vector<Id> x;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    Shape s = c.inputs[i].shape;
+    for (int axis : c.free_axes)
+      if (open && axis < s.rank() && !is_in(c.constants, i)) s = s.with(axis, free_dim);
+    x.push_back(e.input(text("x", i), c.inputs[i].dtype, s));
+  }
+  for (size_t i = 0; i < x.size(); ++i)
+    if (copied && !is_in(copied->constants, i)) x[i] = copy(e, x[i]);
+  for (Id v : c.build(e, x)) e.output(v);
+  ops::verify(p);
+  return p;
+}
+
+double element(const Tensor &t, int64_t i) {
+  switch (t.dtype) {
+    case DType::f32:
+      return t.as<float>()[i];
+    case DType::f64:
+      return t.as<double>()[i];
+    case DType::i32:
+      return t.as<int32_t>()[i];
+    case DType::i64:
+      return static_cast<double>(t.as<int64_t>()[i]);
+    default:
+      return t.as<uint8_t>()[i];
+  }
+}
+
+}  // namespace
 
 void expect_same_bits(const std::vector<Tensor> &a, const std::vector<Tensor> &b, const std::string &where) {
   ASSERT_EQ(a.size(), b.size()) << where;
@@ -147,8 +208,6 @@ void expect_same_bits(const std::vector<Tensor> &a, const std::vector<Tensor> &b
     EXPECT_EQ(0, std::memcmp(a[i].data.get(), b[i].data.get(), static_cast<size_t>(a[i].bytes()))) << where;
   }
 }
-
-}  // namespace
 
 Tensor random(const Shape &shape, uint64_t seed, double low, double high, DType dtype) {
   PhiloxWords words({seed, 7});
@@ -164,12 +223,22 @@ Tensor naive(DType dtype, const Shape &shape, const std::function<double(const s
   for (int64_t i = 0, n = t.elements(); i < n; ++i) {
     double v = f(index);
     switch (dtype) {
-      case DType::f32: t.as<float>()[i] = static_cast<float>(v); break;
-      case DType::f64: t.as<double>()[i] = v; break;
-      case DType::i32: t.as<int32_t>()[i] = static_cast<int32_t>(v); break;
-      case DType::i64: t.as<int64_t>()[i] = static_cast<int64_t>(v); break;
+      case DType::f32:
+        t.as<float>()[i] = static_cast<float>(v);
+        break;
+      case DType::f64:
+        t.as<double>()[i] = v;
+        break;
+      case DType::i32:
+        t.as<int32_t>()[i] = static_cast<int32_t>(v);
+        break;
+      case DType::i64:
+        t.as<int64_t>()[i] = static_cast<int64_t>(v);
+        break;
       case DType::u8:
-      case DType::boolean: t.as<uint8_t>()[i] = static_cast<uint8_t>(v); break;
+      case DType::boolean:
+        t.as<uint8_t>()[i] = static_cast<uint8_t>(v);
+        break;
     }
     for (int a = shape.rank(); a-- > 0;) {
       if (++index[static_cast<size_t>(a)] < shape[a]) break;
@@ -179,31 +248,32 @@ Tensor naive(DType dtype, const Shape &shape, const std::function<double(const s
   return t;
 }
 
+std::vector<Tensor> randoms(const std::vector<Shape> &shapes) {
+  std::vector<Tensor> t;
+  for (const Shape &s : shapes) t.push_back(random(s, 1 + t.size(), -1, 1));
+  return t;
+}
+
+std::vector<Array> arrays(const std::vector<Tensor> &tensors) {
+  std::vector<Array> a;
+  for (const Tensor &t : tensors) a.push_back({t.shape, values(t)});
+  return a;
+}
+
+Tensor to_tensor(DType dtype, const Array &a) {
+  return naive(dtype, a.shape, [&, i = size_t{0}](const auto &) mutable { return a.v[i++]; });
+}
+
 std::vector<double> values(const Tensor &t) {
   std::vector<double> v;
-  for (int64_t i = 0, n = t.elements(); i < n; ++i) {
-    switch (t.dtype) {
-      case DType::f32: v.push_back(t.as<float>()[i]); break;
-      case DType::f64: v.push_back(t.as<double>()[i]); break;
-      case DType::i32: v.push_back(t.as<int32_t>()[i]); break;
-      case DType::i64: v.push_back(static_cast<double>(t.as<int64_t>()[i])); break;
-      case DType::u8:
-      case DType::boolean: v.push_back(t.as<uint8_t>()[i]); break;
-    }
-  }
+  for (int64_t i = 0, n = t.elements(); i < n; ++i) v.push_back(element(t, i));
   return v;
 }
 
 double at(const Tensor &t, const std::vector<int64_t> &index) {
   int64_t i = 0;
   for (int a = 0; a < t.shape.rank(); ++a) i = i * t.shape[a] + index[static_cast<size_t>(a)];
-  switch (t.dtype) {
-    case DType::f32: return t.as<float>()[i];
-    case DType::f64: return t.as<double>()[i];
-    case DType::i32: return t.as<int32_t>()[i];
-    case DType::i64: return static_cast<double>(t.as<int64_t>()[i]);
-    default: return t.as<uint8_t>()[i];
-  }
+  return element(t, i);
 }
 
 void expect_close(const Tensor &got, const Tensor &expected, double tolerance, const std::string &where) {
@@ -217,54 +287,92 @@ void expect_close(const Tensor &got, const Tensor &expected, double tolerance, c
   }
 }
 
+std::string to_string(const How &how) {
+  std::string s =
+      text(how.threads, " threads", how.strict ? ", strict" : "", how.constants.empty() ? "" : ", constants");
+  for (const auto &kernel : how.off) s += (&kernel == &how.off[0] ? ", without " : " ") + kernel;
+  return s;
+}
+
 Result evaluate(const Program &p, const std::vector<Tensor> &inputs, const std::vector<Tensor> &states, How how) {
-  return Evaluation(p, how).run(inputs, states);
+  kernels::SingleThreaded one;
+  return Evaluation(p, std::move(how)).run(inputs, states);
 }
 
-Program program_of(const Build &build, const std::vector<Tensor> &inputs, bool open) {
-  Program p;
-  Emit e(p);
-  std::vector<Id> x;
-  for (const Tensor &t : inputs) {
-    bool opens = open && t.shape.rank() > 0;
-    x.push_back(e.input(text("x", x.size()), t.dtype, opens ? t.shape.with(0, free_dim) : t.shape));
+Program program_of(const Build &build, const std::vector<Tensor> &inputs) { return emit({build, inputs}, false); }
+
+std::vector<How> ways(const Case &c) {
+  std::vector<How> all;
+  std::vector<std::vector<std::string>> offs{{}};
+  for (const auto &forced : c.kernels) {
+    offs.push_back(c.kernels);
+    std::erase(offs.back(), forced);
   }
-  for (Id v : build(e, x)) e.output(v);
-  ops::verify(p);
-  return p;
+  std::vector<std::vector<int>> constants{{}};
+  if (!c.constants.empty()) constants.push_back(c.constants);
+  for (const auto &off : offs)
+    for (const auto &constant : constants)
+      for (bool strict : {false, true})
+        for (int threads : {1, 2, 3, 7})
+          all.push_back({.threads = threads, .strict = strict, .constants = constant, .off = off});
+  return all;
 }
 
-std::vector<Tensor> run_all_ways(const Build &build, const std::vector<Tensor> &inputs, double spread) {
-  Program p = program_of(build, inputs);
-  SCOPED_TRACE(to_string(p));
-  auto first = evaluate(p, inputs);
-  EXPECT_EQ(first.fault, kernels::Fault::none);
-  auto strict = evaluate(p, inputs, {}, {.threads = 1, .strict = true}).outputs;
-  expect_same_bits(strict, evaluate(p, inputs, {}, {.threads = 7, .strict = true}).outputs, "strict on 7 threads");
-  for (How how : {How{.threads = 1}, How{.threads = 2}, How{.threads = 7}, How{.threads = 2, .strict = true}}) {
-    std::string where = text(how.strict ? "strict, " : "", how.threads, " threads");
-    auto result = evaluate(p, inputs, {}, how).outputs;
-    for (size_t i = 0; i < result.size(); ++i) expect_close(result[i], first.outputs[i], spread, where);
-    How other = how;
-    other.reversed = true;
-    expect_same_bits(evaluate(p, inputs, {}, other).outputs, result, where + ", slices reversed");
-    other.in_place = true;
-    expect_same_bits(evaluate(p, inputs, {}, other).outputs, result, where + ", in place");
+std::vector<Tensor> run_all_ways(const Case &c, const std::vector<Tensor> &expected) {
+  Program known = emit(c, false), open = emit(c, true);
+  SCOPED_TRACE(to_string(known));
+  std::vector<Tensor> first, on_one[2];  // on_one: thread; then strict
+  for (const How &how : ways(c)) {
+    std::string where = to_string(how);
+    auto run = [&](const Program &p, bool reversed, bool in_place) {
+      How h = how;
+      h.reversed = reversed;
+      h.in_place = in_place;
+      Result r = evaluate(p, c.inputs, {}, h);
+      EXPECT_EQ(r.fault, kernels::Fault::none) << where;
+      return r.outputs;
+    };
+    auto close = [&](const std::vector<Tensor> &a, const std::vector<Tensor> &b, double tolerance, const char *what) {
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t i = 0; i < a.size(); ++i) expect_close(a[i], b[i], tolerance, text("output ", i, ", ", where, what));
+    };
+    auto outputs = run(known, false, false);
+    if (how.threads == 1) on_one[how.strict] = outputs;
+    if (first.empty()) first = outputs;
+    if (!expected.empty()) close(outputs, expected, c.tolerance, "");
+    close(outputs, on_one[false], c.spread, ", against one thread");
+    if (how.strict) expect_same_bits(outputs, on_one[true], where + ", against one thread");
+    auto opened = run(open, false, false);
+    close(opened, outputs, c.spread, ", free axes");
+    expect_same_bits(run(known, true, false), outputs, where + ", slices reversed");
+    for (bool reversed : {false, true})
+      expect_same_bits(run(emit(c, false, &how), reversed, true), outputs,
+                       where + (reversed ? ", reversed" : "") + ", in place");
+    expect_same_bits(run(emit(c, true, &how), true, true), opened, where + ", free axes, in place");
+    if (testing::Test::HasFailure()) break;
   }
-  Program open = program_of(build, inputs, true);
-  auto opened = evaluate(open, inputs).outputs;
-  for (size_t i = 0; i < opened.size(); ++i) expect_close(opened[i], first.outputs[i], spread, "free first axes");
-  return first.outputs;
+  return first;
 }
 
-void check(const Build &build, const std::vector<Tensor> &inputs, const std::vector<Tensor> &expected, double tolerance,
-           double spread) {
-  auto outputs = run_all_ways(build, inputs, spread);
-  ASSERT_EQ(outputs.size(), expected.size());
-  std::string shapes;
-  for (const Tensor &t : inputs) shapes += to_string(t.shape) + " ";
-  for (size_t i = 0; i < outputs.size(); ++i)
-    expect_close(outputs[i], expected[i], tolerance, text("output ", i, " of ", shapes));
+void check_fused(const Case &c, std::initializer_list<ops::Unary> functions) {
+  for (ops::Unary f : functions) {
+    Program p = program_of(c.build, c.inputs);
+    Emit e(p);
+    const ops::Step plain = p.steps[0];
+    auto op = plain.op->with_activation(f, {0.3f});
+    ASSERT_TRUE(op);
+    EXPECT_NE(op->attributes(), plain.op->attributes());
+    EXPECT_FALSE(op->with_activation(f, {}));
+    EXPECT_FALSE(op->with_bias());
+    p.outputs = {unary(e, f, plain.dst[0], {0.3f}), e.value(op, plain.src)};
+    for (How how : ways(c)) {
+      for (bool in_place : {false, true}) {
+        how.reversed = how.in_place = in_place;
+        auto got = evaluate(p, c.inputs, {}, how).outputs;
+        expect_same_bits({got[0]}, {got[1]}, to_string(how));
+      }
+    }
+  }
 }
 
 void check_refused(const Build1 &build, const std::vector<ops::Operand> &inputs, Code code, const std::string &words) {

@@ -1,13 +1,13 @@
 // attention and its gradient: odd sizes, masks, causality, shared sources, NaN.
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
-#include "every_way.hpp"
+#include "harness/gradient_check.hpp"
 
-namespace dl4::ops {
+namespace dl4::test {
 namespace {
 
-using namespace every_way;
+using namespace ops;
 
 struct Sizes {
   int64_t batch, queries, keys, depth, width;
@@ -23,7 +23,7 @@ std::vector<Array> naive(const std::vector<Array> &in, const Sizes &s) {
       for (int64_t i = 0; i < s.keys; ++i)
         if (!(s.causal && i > t) && !(s.mask && in[3][b * s.keys + i] == 0)) keys.push_back(i);
       std::vector<double> w;
-      double most = -std::numeric_limits<double>::infinity(), sum = 0;
+      double most = -INFINITY, sum = 0;
       for (int64_t i : keys) {
         double score = 0;
         for (int64_t d = 0; d < s.depth; ++d)
@@ -41,14 +41,11 @@ std::vector<Array> naive(const std::vector<Array> &in, const Sizes &s) {
 
 Case attention_case(const Sizes &s) {
   Case c;
-  c.name = text("batch ", s.batch, " queries ", s.queries, " keys ", s.keys, " depth ", s.depth, " width ", s.width,
-                s.causal ? " causal" : "", s.mask ? " mask" : "");
-  c.inputs = {{{s.batch, s.queries, s.depth}}, {{s.batch, s.keys, s.depth}}, {{s.batch, s.keys, s.width}}};
-  if (s.mask) c.inputs.push_back({{s.batch, s.keys}, DType::boolean});
-  c.emit = [=](Emit &e, const std::vector<Id> &in) {
-    return std::vector<Id>{attention(e, in[0], in[1], in[2], s.mask ? in[3] : none, s.causal).y};
-  };
-  c.reference = [=](const std::vector<Array> &in) { return naive(in, s); };
+  c.build = one(
+      [=](Emit &e, const auto &in) { return attention(e, in[0], in[1], in[2], s.mask ? in[3] : none, s.causal).y; });
+  c.inputs = randoms({{s.batch, s.queries, s.depth}, {s.batch, s.keys, s.depth}, {s.batch, s.keys, s.width}});
+  if (s.mask) c.inputs.push_back(random({s.batch, s.keys}, 4, 0, 1, DType::boolean));
+  c.reference = [=](const auto &in) { return naive(in, s); };
   c.gradient = s.batch * s.queries * s.keys * (s.depth + s.width) < 4000;
   return c;
 }
@@ -85,77 +82,67 @@ TEST(Attention, FreeSizes) {
 // One value in several places: its gradient is the sum of theirs.
 TEST(Attention, OfOneValue) {
   const Sizes s{2, 5, 5, 4, 4, true};
-  Case all = attention_case(s), two = all;
-  all.name = "q = k = v";
-  all.inputs.resize(1);
-  all.emit = [](Emit &e, const std::vector<Id> &in) {
-    return std::vector<Id>{attention(e, in[0], in[0], in[0], none, true).y};
-  };
-  all.reference = [=](const std::vector<Array> &in) { return naive({in[0], in[0], in[0]}, s); };
-  check(all);
-  two.name = "k = v";
-  two.inputs.resize(2);
-  two.emit = [](Emit &e, const std::vector<Id> &in) {
-    return std::vector<Id>{attention(e, in[0], in[1], in[1], none, true).y};
-  };
-  two.reference = [=](const std::vector<Array> &in) { return naive({in[0], in[1], in[1]}, s); };
-  check(two);
+  Case c = attention_case(s);
+  c.inputs.resize(2);
+  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[1], in[1], none, true).y; });
+  c.reference = [=](const auto &in) { return naive({in[0], in[1], in[1]}, s); };
+  check(c);
+  c.inputs.resize(1);
+  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[0], in[0], none, true).y; });
+  c.reference = [=](const auto &in) { return naive({in[0], in[0], in[0]}, s); };
+  check(c);
 }
 
 TEST(Attention, LargeScoresAndInfinities) {
-  Case c = attention_case({1, 35, 40, 4, 3});
-  for (double value : {1e4, -1e4, -std::numeric_limits<double>::infinity()}) {
-    auto in = draw(c, 3);
-    for (int64_t d = 0; d < 4; ++d) in[0][33 * 4 + d] = 1, in[1][7 * 4 + d] = value;
-    for (int64_t t = 0; t < 35; ++t)
-      for (int64_t d = 0; d < 4; ++d) in[0][t * 4 + d] = std::abs(in[0][t * 4 + d]) + 0.1;
-    check_forward(c, in);
+  for (float value : {1e4f, -1e4f, -INFINITY}) {
+    Case c = attention_case({1, 35, 40, 4, 3});
+    c.gradient = false;
+    float *q = c.inputs[0].as<float>();
+    for (int d = 0; d < 4; ++d) q[33 * 4 + d] = 1, c.inputs[1].as<float>()[7 * 4 + d] = value;
+    for (int i = 0; i < 35 * 4; ++i) q[i] = std::abs(q[i]) + 0.1f;
+    check(c);
   }
 }
 
 TEST(Attention, NanStaysWhereItIsSeen) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (bool causal : {false, true}) {
-    Case c = attention_case({1, 70, 70, 4, 18, causal});
+  for (bool causal : {false, true})
     for (size_t source : {0, 1, 2}) {
-      auto in = draw(c, 5);
-      in[source][41 * in[source].shape[2] + 1] = nan;
-      check_forward(c, in);
+      Case c = attention_case({1, 70, 70, 4, 18, causal});
+      c.inputs[source].as<float>()[41 * c.inputs[source].shape[2] + 1] = NAN;
+      check(c);
     }
-  }
   // A key that is masked may be NaN; its value must not.
   Case c = attention_case({1, 40, 50, 4, 3, false, true});
-  auto in = draw(c, 6);
-  in[3][7] = 0;
-  in[1][7 * 4] = nan;
-  check_forward(c, in);
+  c.inputs[3].as<uint8_t>()[7] = 0;
+  c.inputs[1].as<float>()[7 * 4] = NAN;
+  check(c);
 }
 
 TEST(Attention, SumTellsWhoSeesNothing) {
-  Case c = attention_case({2, 3, 3, 2, 2, true, true});
-  c.emit = [](Emit &e, const std::vector<Id> &in) {
-    auto [y, sum] = attention(e, in[0], in[1], in[2], in[3], true);
-    return std::vector<Id>{cast(e, binary(e, Binary::equal, sum, e.scalar(0)), DType::f32)};
+  auto build = [](Emit &e, const auto &in) {
+    return binary(e, Binary::equal, attention(e, in[0], in[1], in[2], in[3], true).sum, e.scalar(0));
   };
-  c.reference = [](const std::vector<Array> &) { return std::vector<Array>{{{2, 3}, {1, 1, 0, 1, 1, 1}}}; };
-  auto in = draw(c, 1);
-  in[3].v = {0, 0, 1, 0, 0, 0};
-  check_forward(c, in);
+  auto in = attention_case({2, 3, 3, 2, 2, true}).inputs;
+  in.push_back(tensor<bool>({2, 3}, {false, false, true, false, false, false}));
+  check(build, in, tensor<bool>({2, 3}, {true, true, false, true, true, true}));
 }
 
 TEST(Attention, Refuses) {
-  auto emit = [](Shape q, Shape k, Shape v, Shape mask = {}) {
-    return [=](Emit &e) {
-      auto in = [&](const Shape &s, DType t = DType::f32) { return e.input("x", t, s); };
-      attention(e, in(q), in(k), in(v), mask.rank() ? in(mask, DType::boolean) : none, false);
+  auto refuse = [](const std::vector<Shape> &qkv, const std::string &words, Shape mask = {}) {
+    std::vector<Operand> in;
+    for (const Shape &s : qkv) in.push_back({DType::f32, s});
+    if (mask.rank()) in.push_back({DType::boolean, mask});
+    auto build = [](Emit &e, const auto &v) {
+      return attention(e, v[0], v[1], v[2], v.size() > 3 ? v[3] : none, false).y;
     };
+    check_refused(build, in, Code::shape_mismatch, words);
   };
-  expect_refusal(emit({2, 3, 4}, {2, 5, 3}, {2, 5, 4}), "query and key need the same features");
-  expect_refusal(emit({2, 3, 4}, {2, 5, 4}, {2, 6, 4}), "key and value need as many steps");
-  expect_refusal(emit({2, 3, 4}, {1, 5, 4}, {1, 5, 4}), "attention wants equal shapes");
-  expect_refusal(emit({3, 4}, {2, 5, 4}, {2, 5, 4}), "with as many axes");
-  expect_refusal(emit({2, 3, 4}, {2, 5, 4}, {2, 5, 4}, {2, 4}), "expected a mask of shape (2, 5)");
+  refuse({{2, 3, 4}, {2, 5, 3}, {2, 5, 4}}, "query and key need the same features");
+  refuse({{2, 3, 4}, {2, 5, 4}, {2, 6, 4}}, "key and value need as many steps");
+  refuse({{2, 3, 4}, {1, 5, 4}, {1, 5, 4}}, "attention wants equal shapes");
+  refuse({{3, 4}, {2, 5, 4}, {2, 5, 4}}, "with as many axes");
+  refuse({{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, "expected a mask of shape (2, 5)", {2, 4});
 }
 
 }  // namespace
-}  // namespace dl4::ops
+}  // namespace dl4::test

@@ -1,13 +1,14 @@
 // LSTM and its gradient: states, masks, directions, empty sequences.
 #include <algorithm>
+#include <cmath>
 
-#include "every_way.hpp"
+#include "harness/gradient_check.hpp"
 #include "ops/lstm.hpp"
 
-namespace dl4::ops {
+namespace dl4::test {
 namespace {
 
-using namespace every_way;
+using namespace ops;
 
 struct Options {
   bool bias = true, states = true, mask = false, backwards = false;
@@ -53,14 +54,13 @@ std::vector<Array> naive(const std::vector<Array> &in, Options o) {
 Case lstm_case(int64_t batch, int64_t time, int64_t inputs, int64_t units, Options o,
                std::vector<size_t> which = {0, 1, 2}) {
   Case c;
-  c.name = text("batch ", batch, " time ", time, " inputs ", inputs, " units ", units, o.bias ? " bias" : "",
-                o.states ? " states" : "", o.mask ? " mask" : "", o.backwards ? " backwards" : "", ", outputs from ",
-                which[0]);
-  c.inputs = {{{batch, time, inputs}}, {{inputs, 4 * units}, DType::f32, true}, {{units, 4 * units}, DType::f32, true}};
-  if (o.bias) c.inputs.push_back({{4 * units}, DType::f32, true});
-  if (o.states) c.inputs.insert(c.inputs.end(), 2, {{batch, units}});
-  if (o.mask) c.inputs.push_back({{batch, time}, DType::boolean});
-  c.emit = [=](Emit &e, const std::vector<Id> &in) {
+  c.inputs = randoms({{batch, time, inputs}, {inputs, 4 * units}, {units, 4 * units}});
+  c.constants = {1, 2};
+  if (o.bias) c.constants.push_back(3), c.inputs.push_back(random({4 * units}, 4, -1, 1));
+  for (uint64_t seed : {5, 6})
+    if (o.states) c.inputs.push_back(random({batch, units}, seed, -1, 1));
+  if (o.mask) c.inputs.push_back(random({batch, time}, 7, 0, 1, DType::boolean));
+  c.build = [=](Emit &e, const std::vector<Id> &in) {
     size_t next = 3;
     Id bias = o.bias ? in[next++] : none;
     Id h0 = o.states ? in[next++] : none, c0 = o.states ? in[next++] : none, mask = o.mask ? in[next++] : none;
@@ -146,50 +146,36 @@ TEST(Lstm, ZeroSizes) {
 
 TEST(Lstm, NothingLeaksThroughTheMask) {
   Case c = lstm_case(2, 5, 3, 4, {true, true, true, false});
-  auto in = draw(c, 5);
-  Array &x = in[0], &mask = in[6];
-  for (int64_t step : {0, 2, 4, 8}) {
-    mask[step] = 0;
-    for (int64_t i = 0; i < 3; ++i) x[step * 3 + i] = 0;
+  auto set_masked = [&](float v) {
+    for (int step : {0, 2, 4, 8}) {
+      c.inputs[6].as<uint8_t>()[step] = 0;
+      std::fill_n(c.inputs[0].as<float>() + step * 3, 3, v);
+    }
+  };
+  set_masked(0);
+  check_gradient(c);
+  auto in = c.inputs;  // the same memory
+  for (const Shape &s : {Shape{2, 5, 4}, Shape{2, 4}, Shape{2, 4}}) in.push_back(random(s, in.size()));
+  for (const Build &build : {c.build, gradients(c.build, 7, {0, 1, 2, 3, 4, 5})}) {
+    Program p = program_of(build, in);
+    set_masked(0);
+    auto zero = evaluate(p, in).outputs;
+    set_masked(NAN);
+    expect_same_bits(evaluate(p, in).outputs, zero, "NaN under the mask");
   }
-  check_gradient(c, in);
-  Program p;
-  Emit e(p);
-  auto ids = declare(e, c);
-  auto out = c.emit(e, ids);
-  std::vector<Id> dy;
-  std::map<Id, Tensor> values;
-  for (Id v : out) {
-    dy.push_back(e.input("dy", DType::f32, p[v].shape));
-    values[dy.back()] = make_tensor(DType::f32, p[v].shape);
-    std::fill_n(values[dy.back()].as<float>(), p[v].shape.elements(), 0.5f);
-  }
-  auto diffs = backward(e, {ids.begin(), ids.end() - 1}, out, dy);
-  for (Id v : out) e.output(v);
-  for (Id v : diffs) e.output(v);
-  for (size_t i = 0; i < ids.size(); ++i) values[ids[i]] = to_tensor(in[i], c.inputs[i].dtype);
-  auto zero = evaluate(p, values, {}, {});
-  for (int64_t step : {0, 2, 4, 8}) std::fill_n(values[ids[0]].as<float>() + step * 3, 3, std::nanf(""));
-  auto nan = evaluate(p, values, {}, {});
-  for (Id v : p.outputs)
-    EXPECT_EQ(0, std::memcmp(zero[v].data.get(), nan[v].data.get(), static_cast<size_t>(zero[v].bytes()))) << v;
 }
 
 TEST(Lstm, KeepsNaN) {
   Case c = lstm_case(2, 5, 3, 4, {true, false, false, false});
-  auto in = draw(c, 5);
-  in[0][6] = std::nan("");
-  check_forward(c, in);
+  c.gradient = false;
+  c.inputs[0].as<float>()[6] = NAN;
+  check(c);
 }
 
 TEST(Lstm, Refusals) {
   auto refuse = [](Shape x, Shape w, Shape r, Shape bias, Shape h0, const std::string &words) {
-    expect_refusal(
-        [&](Emit &e) {
-          auto in = [&](const char *name, const Shape &s) { return e.input(name, DType::f32, s); };
-          lstm(e, in("x", x), in("w", w), in("r", r), in("bias", bias), in("h0", h0), none, none, false);
-        },
-        words);
+    auto build = [](Emit &e, const auto &v) { return lstm(e, v[0], v[1], v[2], v[3], v[4], none, none, false).y; };
+    check_refused(build, {x, w, r, bias, h0}, Code::shape_mismatch, words);
   };
   refuse({2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, "expected an input of 3 axes (batch, time, features), got (2, 3)");
   refuse({2, 4, 3}, {5, 8}, {2, 8}, {8}, {2, 2}, "expected kernel of shape (3, 8), got (5, 8)");
@@ -200,4 +186,4 @@ TEST(Lstm, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::ops
+}  // namespace dl4::test

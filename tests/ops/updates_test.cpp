@@ -16,7 +16,7 @@ TEST(Sgd, Steps) {
         Sgd how{momentum, decay, nesterov};
         Tensor w = random({333}, 1), g = random({333}, 2), m = random({333}, 3), lr = tensor<float>({}, {0.1f});
         auto build = [=](Emit &e, const std::vector<Id> &x) {
-          auto [w1, m1] = sgd(e, copy(e, x[0]), x[1], how.momentum != 0 ? copy(e, x[2]) : ops::none, x[3], how);
+          auto [w1, m1] = sgd(e, x[0], x[1], how.momentum != 0 ? x[2] : ops::none, x[3], how);
           return how.momentum != 0 ? std::vector<Id>{w1, m1} : std::vector<Id>{w1};
         };
         auto moment = [&](const Index &i) { return momentum * at(m, i) - 0.1 * at(g, i); };
@@ -35,12 +35,11 @@ TEST(Adam, Steps) {
     for (int64_t t : {1, 2, 1000})
       for (float decay : {0.0f, 0.004f}) {
         Adam how{.weight_decay = decay};
-        std::vector<Tensor> x{random({333}, 1), random({333}, 2), random({333}, 3), random({333}, 4, 0, 1),
-                              random({333}, 5, 0, 1),
-                              tensor<float>({}, {0.01f}), tensor<int64_t>({}, {t})};
+        std::vector<Tensor> x{random({333}, 1),        random({333}, 2),       random({333}, 3),
+                              random({333}, 4, 0, 1),  random({333}, 5, 0, 1), tensor<float>({}, {0.01f}),
+                              tensor<int64_t>({}, {t})};
         auto build = [=](Emit &e, const std::vector<Id> &v) {
-          auto r = adam(e, copy(e, v[0]), v[1], copy(e, v[2]), copy(e, v[3]), largest ? copy(e, v[4]) : ops::none,
-                        v[5], v[6], how);
+          auto r = adam(e, v[0], v[1], v[2], v[3], largest ? v[4] : ops::none, v[5], v[6], how);
           std::vector<Id> out{r.w, r.m, r.v};
           if (largest) out.push_back(r.vhat);
           return out;
@@ -50,9 +49,11 @@ TEST(Adam, Steps) {
         auto m = [&](const Index &i) { return b1 * at(x[2], i) + (1 - b1) * at(x[1], i); };
         auto v = [&](const Index &i) { return b2 * at(x[3], i) + (1 - b2) * at(x[1], i) * at(x[1], i); };
         auto vhat = [&](const Index &i) { return largest ? std::max(at(x[4], i), v(i)) : v(i); };
-        std::vector<Tensor> expected{naive({333}, [&](const Index &i) {
-                                       return at(x[0], i) * (1 - 0.01 * decay) - a * m(i) / (std::sqrt(vhat(i)) + 1e-7);
-                                     }),
+        std::vector<Tensor> expected{naive({333},
+                                           [&](const Index &i) {
+                                             return at(x[0], i) * (1 - 0.01 * decay) -
+                                                    a * m(i) / (std::sqrt(vhat(i)) + 1e-7);
+                                           }),
                                      naive({333}, m), naive({333}, v)};
         if (largest) expected.push_back(naive({333}, vhat));
         check(build, x, expected, 3e-5);
@@ -61,13 +62,12 @@ TEST(Adam, Steps) {
 
 TEST(Updates, Refuse) {
   check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {}).w; },
-                {Shape{3}, Shape{4}, Shape{}},
-                Code::shape_mismatch, "sgd wants equal shapes, got (3,) and (4,)");
+                {Shape{3}, Shape{4}, Shape{}}, Code::shape_mismatch, "sgd wants equal shapes, got (3,) and (4,)");
   check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {.momentum = 0.9f}).w; },
                 {Shape{3}, Shape{3}, Shape{}}, Code::invalid_argument, "velocity");
   check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {}).w; },
-                {Shape{3}, Shape{3}, Shape{1}},
-                Code::shape_mismatch, "the learning rate of sgd is one number, got (1,)");
+                {Shape{3}, Shape{3}, Shape{1}}, Code::shape_mismatch,
+                "the learning rate of sgd is one number, got (1,)");
   check_refused([](Emit &e, const auto &x) { return adam(e, x[0], x[0], x[0], x[0], ops::none, x[1], x[1], {}).w; },
                 {Shape{3}, Shape{}}, Code::invalid_argument, "the step of adam wants int64, got float32");
 }

@@ -47,6 +47,12 @@ std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char
   return found;
 }
 
+void need_aligned(const void *p, DType dtype, const char *argument) {
+  const auto size = static_cast<uintptr_t>(size_of(dtype)), rest = reinterpret_cast<uintptr_t>(p) % size;
+  if (rest)
+    refuse_argument(argument, text("expected an address that ", size, " divides, got one with ", rest, " over"));
+}
+
 Shape shape_of(int32_t rank, const int64_t *dims, const char *argument) {
   if (rank < 0 || rank > max_rank) refuse_argument("rank", text("expected 0 to ", max_rank, ", got ", rank));
   return Shape(array(dims, rank, argument));

@@ -88,6 +88,9 @@ std::span<T> array(T *first, int64_t n, const char *argument) {
 
 std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument);
 
+// Refuses memory whose address no element of this type can have.
+void need_aligned(const void *p, DType dtype, const char *argument);
+
 Shape shape_of(int32_t rank, const int64_t *dims, const char *argument);
 // A type of data that tensors may have; UNSUPPORTED for the reserved ones.
 DType dtype_of(int32_t number);

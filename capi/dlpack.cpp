@@ -38,8 +38,9 @@ dl4_tensor *import_any(M *m) {
   Shape shape = shape_of(a.ndim, a.shape, "shape");
   if (!shape.known()) refuse_argument("managed", text("expected dims of at least 0, got ", shape));
   if (!a.data && shape.elements()) refuse_argument("managed", "its data is NULL");
-  auto keep = std::make_shared<Imported<M>>();
   auto *first = a.data ? static_cast<std::byte *>(a.data) + a.byte_offset : nullptr;
+  need_aligned(first, found->dtype, "managed");
+  auto keep = std::make_shared<Imported<M>>();
   auto *t = new dl4_tensor(found->dtype, shape, a.strides, Bytes(keep, first));
   keep->managed = m;
   return t;

@@ -121,6 +121,7 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     need_known(shape);
     need_room(shape, strides ? strides : dense_strides(shape).data(), size_of(type), bytes);
     if (!data && bytes) refuse_argument("data", "expected memory, got NULL");
+    need_aligned(data, type, "data");
     auto borrowed = std::make_shared<Borrowed>();
     borrowed->release = release;
     borrowed->user = user;

@@ -371,7 +371,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, 
                                                  dl4_tensor **out);
 
 /* Makes a tensor of memory of yours, without a copy. Nothing outside data [bytes] is ever touched.
- * strides [rank] counts elements, not bytes; NULL means dense row-major.
+ * data is aligned for its type. strides [rank] counts elements, not bytes; NULL means dense row-major.
  * May be NULL: c, dims (when rank is 0), strides, data (when bytes is 0), release, user.
  * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure
  * it is not called).

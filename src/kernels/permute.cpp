@@ -14,6 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
+// Either address may be one that a T would not have: the border copies to and from any memory.
+template <class T>
+HWY_INLINE void copy_one(const T *x, T *y) {
+  std::memcpy(y, x, sizeof(T));
+}
+
 // y[a * ys + b] = x[a + b * xs] for 4 x 4 elements.
 template <class T>
 HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
@@ -35,7 +41,7 @@ HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
   }
 #endif
   for (int64_t a = 0; a < 4; ++a)
-    for (int64_t b = 0; b < 4; ++b) y[a * ys + b] = x[a + b * xs];
+    for (int64_t b = 0; b < 4; ++b) copy_one(x + a + b * xs, y + a * ys + b);
 }
 
 template <class T>
@@ -49,10 +55,10 @@ void transpose_as(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t 
         int64_t b = b0;
         for (; b + 4 <= b1; b += 4) transpose_4x4(x + a + b * xs, xs, y + a * ys + b, ys);
         for (; b < b1; ++b)
-          for (int64_t k = a; k < a + 4; ++k) y[k * ys + b] = x[k + b * xs];
+          for (int64_t k = a; k < a + 4; ++k) copy_one(x + k + b * xs, y + k * ys + b);
       }
       for (; a < a1; ++a)
-        for (int64_t b = b0; b < b1; ++b) y[a * ys + b] = x[a + b * xs];
+        for (int64_t b = b0; b < b1; ++b) copy_one(x + a + b * xs, y + a * ys + b);
     }
 }
 
@@ -140,10 +146,8 @@ void copy_as(Loops l, const T *x, T *y) {
     T *to = y + q;
     if (xs == 1 && ys == 1)
       std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
-    else if (xs == 0 && ys == 1)
-      std::fill_n(to, n, T{*from});
     else
-      for (int64_t i = 0; i < n; ++i) to[i * ys] = from[i * xs];
+      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * ys, from + i * xs, sizeof(T));
   });
 }
 

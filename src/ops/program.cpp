@@ -24,6 +24,12 @@ std::vector<int32_t> uses(const Program &p) {
 
 std::string who(const std::string &scope) { return scope.back() == '"' ? scope : text("layer \"", scope, '"'); }
 
+void blame(Error &error, const std::string &scope) {
+  if (scope.empty()) return;
+  error.in(who(scope));
+  if (scope.back() != '"') error.with("layer", scope);
+}
+
 std::string to_string(const Program &p) {
   auto word = [&](Id v) {
     if (v == none) return std::string("-");

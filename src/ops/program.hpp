@@ -34,11 +34,13 @@ struct Step {
   std::shared_ptr<const Op> op;
   std::vector<Id> src;  // none = left out
   std::vector<Id> dst;
-  std::string scope;    // who asked for it: a layer's name, or words that end in a quoted name, as in loss "Huber"
+  std::string scope;  // who asked for it: a layer's name, or words that end in a quoted name, as in loss "Huber"
 };
 
 // A scope that is not empty, as messages say it: layer "dense", loss "Huber".
 std::string who(const std::string &scope);
+// Says in the error where it happened.
+void blame(Error &error, const std::string &scope);
 
 // After a run the state holds the value.
 struct Write {

@@ -22,7 +22,7 @@ Program resolve(const Program &program, std::span<const Shape> inputs) {
       auto dst = step.op->infer(src);
       for (size_t i = 0; i < dst.size(); ++i) p[step.dst[i]].shape = dst[i].shape;
     } catch (Error &error) {
-      if (!step.scope.empty()) error.in("layer \"" + step.scope + "\"").with("layer", step.scope);
+      ops::blame(error, step.scope);
       throw;
     }
   }

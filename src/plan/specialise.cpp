@@ -92,7 +92,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
       try {
         s.kernel = step.op->kernel(site_of(p, step, placement, known, options, packs));
       } catch (Error &error) {
-        if (!step.scope.empty()) error.in("layer \"" + step.scope + "\"").with("layer", step.scope);
+        ops::blame(error, step.scope);
         throw;
       }
     }

@@ -131,6 +131,36 @@ TEST(DLPack, ThereAndBackSharesTheMemory) {
   }
 }
 
+TEST(DLPack, OfAnAddressForNoFloatIsRefused) {
+  auto t = tensor({2, 3}, numbers(6));
+  Own<dl4_tensor> back;
+  void *managed = nullptr;
+  ok(dl4_tensor_to_dlpack(t, 0, &managed));
+  uint64_t &byte_offset = static_cast<uint64_t *>(managed)[5];
+  byte_offset = 2;
+  Refusal r = refusal(dl4_tensor_from_dlpack(nullptr, 0, managed, back.out()));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_NE(r.message.find("\"managed\": expected an address that 4 divides, got one with 2 over"), std::string::npos)
+      << r.message;
+  byte_offset = 0;
+  ok(dl4_tensor_from_dlpack(nullptr, 0, managed, back.out()));
+}
+
+TEST(Tensor, StridedOnesAreCopiedToAndFromAnyAddress) {
+  float memory[12] = {};
+  const int64_t dims[2] = {3, 2}, strides[2] = {1, 4};
+  Own<dl4_tensor> t;
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, strides, memory, sizeof memory, nullptr, nullptr, t.out()));
+  char bytes[25], back[25];
+  const std::vector<float> values = numbers(6);
+  std::memcpy(bytes + 1, values.data(), 24);
+  ok(dl4_tensor_copy_in(t, bytes + 1, 24));
+  EXPECT_EQ(std::vector<float>(memory, memory + 8),
+            (std::vector<float>{values[0], values[2], values[4], 0, values[1], values[3], values[5], 0}));
+  ok(dl4_tensor_copy_out(t, back + 1, 24));
+  EXPECT_EQ(0, std::memcmp(back + 1, bytes + 1, 24));
+}
+
 TEST(DLPack, WhatIsReadOnlyStaysSo) {
   struct Head {  // of a DLManagedTensorVersioned
     uint32_t major, minor;

@@ -283,6 +283,14 @@ const Case cases[] = {
        const int64_t d = 4;
        return dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, &d, nullptr, data, 12, nullptr, nullptr, &b.out_tensor);
      }},
+    {"wrap at an odd address", DL4_INVALID_ARGUMENT,
+     "\"data\": expected an address that 4 divides, got one with 1 over",
+     [](Bench &b) {
+       static float data[4];
+       const int64_t d = 2;
+       char *odd = reinterpret_cast<char *>(data) + 1;
+       return dl4_tensor_wrap(nullptr, DL4_FLOAT32, 1, &d, nullptr, odd, 8, nullptr, nullptr, &b.out_tensor);
+     }},
     {"wrap with a far stride", DL4_SHAPE_MISMATCH, "bytes",
      [](Bench &b) {
        static float data[4];

@@ -44,7 +44,8 @@ blasint size(int64_t n) { return static_cast<blasint>(n); }
 void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc) {
   if (beta == 1) return;
   for (int64_t i = 0; i < m; i++, c += ldc) {
-    if (beta == 0) std::memset(c, 0, static_cast<size_t>(n) * sizeof(float));
+    if (beta == 0)
+      std::memset(c, 0, static_cast<size_t>(n) * sizeof(float));
     else
       for (int64_t j = 0; j < n; j++) c[j] *= beta;
   }
@@ -66,9 +67,12 @@ std::string description() {
   while (!s.empty() && s.back() == ' ') s.pop_back();
   if (s.find(core_name()) == std::string::npos) s += " " + core_name();
   switch (threading()) {
-    case Threading::openmp: return s + ", openmp";
-    case Threading::pthread: return s + ", pthread: not used, for it runs threads of its own";
-    default: return s + ", serial: not used, for its results are wrong when several threads call it";
+    case Threading::openmp:
+      return s + ", openmp";
+    case Threading::pthread:
+      return s + ", pthread: not used, for it runs threads of its own";
+    default:
+      return s + ", serial: not used, for its results are wrong when several threads call it";
   }
 }
 
@@ -86,8 +90,8 @@ void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float al
     cblas_sgemv(CblasRowMajor, transposed(trans_a), size(trans_a ? k : m), size(trans_a ? m : k), alpha, a, size(lda),
                 b, size(trans_b ? 1 : ldb), beta, c, size(ldc));
   } else {
-    cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a,
-                size(lda), b, size(ldb), beta, c, size(ldc));
+    cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a, size(lda),
+                b, size(ldb), beta, c, size(ldc));
   }
 }
 

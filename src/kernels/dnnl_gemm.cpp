@@ -79,15 +79,16 @@ struct Making {
     if (is_reference(pd)) return {};
     name = std::string("oneDNN matmul ") + pd.impl_info_str() + (packs ? ", packed" : "");
     Call call{dnnl::matmul(pd), {}};
-    call.operands.push_back({DNNL_ARG_SRC, pd.src_desc(), 0,
-                             bytes * (p.item0 * g.stride_a + p.row0 * (g.trans_a ? 1 : g.lda))});
-    if (packs) call.operands.push_back(packed(p, pd.weights_desc()));
+    call.operands.push_back(
+        {DNNL_ARG_SRC, pd.src_desc(), 0, bytes * (p.item0 * g.stride_a + p.row0 * (g.trans_a ? 1 : g.lda))});
+    if (packs)
+      call.operands.push_back(packed(p, pd.weights_desc()));
     else
-      call.operands.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), 1,
-                               bytes * (p.item0 * g.stride_b + p.col0 * (g.trans_b ? g.ldb : 1))});
+      call.operands.push_back(
+          {DNNL_ARG_WEIGHTS, pd.weights_desc(), 1, bytes * (p.item0 * g.stride_b + p.col0 * (g.trans_b ? g.ldb : 1))});
     if (g.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2, bytes * p.col0});
-    call.operands.push_back({DNNL_ARG_DST, pd.dst_desc(), g.bias ? 3 : 2,
-                             bytes * (p.item0 * g.stride_c + p.row0 * g.ldc + p.col0)});
+    call.operands.push_back(
+        {DNNL_ARG_DST, pd.dst_desc(), g.bias ? 3 : 2, bytes * (p.item0 * g.stride_c + p.row0 * g.ldc + p.col0)});
     add_scratchpad(call.operands, pd, scratch);
     return {std::move(call)};
   }

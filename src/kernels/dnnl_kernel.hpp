@@ -18,9 +18,9 @@ const dnnl::engine &engine();
 // User scratchpad: oneDNN's own ends the process when a primitive runs on another thread than its maker's.
 const dnnl::primitive_attr &attributes();
 
-Desc plain(const Dims &dims);                       // row-major floats
+Desc plain(const Dims &dims);  // row-major floats
 Desc strided(const Dims &dims, const Dims &strides);
-Desc any(const Dims &dims);                         // the primitive chooses
+Desc any(const Dims &dims);  // the primitive chooses
 
 // Where a primitive's operand is at a run.
 struct Operand {
@@ -28,10 +28,10 @@ struct Operand {
 
   int name;  // DNNL_ARG_...
   Desc desc;
-  int source = in_scratch;                // index into Run::args, or one of the above
-  int64_t offset = 0;                     // bytes
-  int64_t instead = -1;                   // offset in the scratch to use when the argument is absent
-  Memory memory = {};                     // when fixed
+  int source = in_scratch;                   // index into Run::args, or one of the above
+  int64_t offset = 0;                        // bytes
+  int64_t instead = -1;                      // offset in the scratch to use when the argument is absent
+  Memory memory = {};                        // when fixed
   std::shared_ptr<const Packed> owner = {};  // of the bytes of `memory`
 };
 

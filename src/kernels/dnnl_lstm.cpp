@@ -16,7 +16,6 @@ using Forward = dnnl::lstm_forward;
 
 constexpr int64_t bytes = sizeof(float);
 
-
 // The descriptions of n sequences. The initial state is always there, if only as zeros: without it, oneDNN takes what
 // happens to be in memory for the state before a single step.
 struct Descs {

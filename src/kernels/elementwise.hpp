@@ -139,8 +139,8 @@ enum class Binary : int32_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
-    "add",        "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
-    "equal",      "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"};
+    "add",   "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"};
 
 constexpr bool is_comparison(Binary f) { return f >= Binary::equal && f <= Binary::greater_equal; }
 constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_or; }

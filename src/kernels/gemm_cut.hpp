@@ -64,8 +64,10 @@ inline void apply(const Epilogue &epilogue, float *c, int64_t rows, int64_t cols
 // Each row becomes the bias, or zeros when there is none.
 inline void fill(const float *bias, float *c, int64_t rows, int64_t cols, int64_t ldc) {
   for (int64_t i = 0; i < rows; i++, c += ldc) {
-    if (bias) std::memcpy(c, bias, static_cast<size_t>(cols) * sizeof(float));
-    else std::memset(c, 0, static_cast<size_t>(cols) * sizeof(float));
+    if (bias)
+      std::memcpy(c, bias, static_cast<size_t>(cols) * sizeof(float));
+    else
+      std::memset(c, 0, static_cast<size_t>(cols) * sizeof(float));
   }
 }
 

@@ -37,9 +37,13 @@ struct Run {
   Report *report;
 
   template <class T>
-  const T *src(int i) const noexcept { return static_cast<const T *>(args[i]); }
+  const T *src(int i) const noexcept {
+    return static_cast<const T *>(args[i]);
+  }
   template <class T>
-  T *dst(int i) const noexcept { return static_cast<T *>(args[i]); }  // i counts sources too
+  T *dst(int i) const noexcept {
+    return static_cast<T *>(args[i]);
+  }  // i counts sources too
 };
 
 // Immutable once made, shared by every frame of a plan.

@@ -79,8 +79,7 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
 
 void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev,
                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
-                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
-                   int64_t apart) {
+                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates, int64_t apart) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, dh += ld_dh, dc += ld_dc, dgates += ld_dgates) {
     if (mask && !mask[r * mask_step]) {
       for (int64_t g = 0; g < 4; ++g) copy_or_zero(n, nullptr, dgates + g * apart);
@@ -120,8 +119,8 @@ void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, con
 
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
                     int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
-                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates,
-                    int64_t ld_dgates, int64_t apart) noexcept {
+                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
+                    int64_t apart) noexcept {
   HWY_DYNAMIC_DISPATCH(cell_grad_all)
   (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, c, ld_c, dh, ld_dh, mask, mask_step, dc, ld_dc, dgates, ld_dgates,
    apart ? apart : hidden);

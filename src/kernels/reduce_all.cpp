@@ -86,8 +86,10 @@ void bools_all(bool any, const uint8_t *x, uint8_t *y, int64_t outer, int64_t ax
 }
 
 void argmax_all(const float *x, DType to, void *y, int64_t outer, int64_t axis, int64_t inner) {
-  if (to == DType::i32) largest(x, static_cast<int32_t *>(y), outer, axis, inner);
-  else largest(x, static_cast<int64_t *>(y), outer, axis, inner);
+  if (to == DType::i32)
+    largest(x, static_cast<int32_t *>(y), outer, axis, inner);
+  else
+    largest(x, static_cast<int64_t *>(y), outer, axis, inner);
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

@@ -38,8 +38,10 @@ std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
       float *rows = dst + (n * c.oh + p.dst0) * c.ow * c.oc;
       int64_t pixels = p.dst_rows() * c.ow;
       for (int64_t i = 0; i < pixels; i++) {
-        if (bias) std::memcpy(rows + i * c.oc, bias, static_cast<size_t>(c.oc) * sizeof(float));
-        else std::memset(rows + i * c.oc, 0, static_cast<size_t>(c.oc) * sizeof(float));
+        if (bias)
+          std::memcpy(rows + i * c.oc, bias, static_cast<size_t>(c.oc) * sizeof(float));
+        else
+          std::memset(rows + i * c.oc, 0, static_cast<size_t>(c.oc) * sizeof(float));
       }
       taps(c, n, p.dst0, p.dst1, [&](int64_t from, int64_t to, int64_t tap) {
         for (int64_t g = 0; g < c.groups; g++)

@@ -17,8 +17,8 @@ void small_gemm_at(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
 void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                    const float *d, int64_t ldd, float *c, int64_t ldc) noexcept;
 // The same by dot products of rows of A with rows of B, where these are long and few.
-void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
-              const float *d, int64_t ldd, float *c, int64_t ldc) noexcept;
+void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
+              int64_t ldd, float *c, int64_t ldc) noexcept;
 
 // B in panels of 32 columns, the last one padded with zeros: floats the packed form takes.
 constexpr int64_t packed_floats(int64_t k, int64_t n) { return (n + 31) / 32 * 32 * k; }

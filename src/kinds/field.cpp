@@ -44,8 +44,8 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
           .with("attribute", key);
     }
     // Keras writes them for every Dense and Embedding; null means that they are not used.
-    if (of_keras && value.is_null() &&
-        (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha")) continue;
+    if (of_keras && value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha"))
+      continue;
     throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
         .with("attribute", key)
         .suggest(key, keys);

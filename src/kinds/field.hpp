@@ -142,7 +142,8 @@ struct Scalar<std::array<M, N>> : Scalar<M> {};
 // Every number in v, one by one.
 template <class M, class F>
 void each_number(const M &v, F f) {
-  if constexpr (std::is_arithmetic_v<M>) f(static_cast<double>(v));
+  if constexpr (std::is_arithmetic_v<M>)
+    f(static_cast<double>(v));
   else if constexpr (requires { v.has_value(); }) {
     if (v) each_number(*v, f);
   } else if constexpr (requires { v.begin(); } && !std::is_same_v<M, std::string>) {
@@ -182,8 +183,10 @@ struct Field {
 
   // In the field's own numbers, as it is shown.
   static Json limit(double v) {
-    if constexpr (std::is_same_v<typename Scalar<M>::type, int64_t>) return static_cast<int64_t>(v);
-    else return v;
+    if constexpr (std::is_same_v<typename Scalar<M>::type, int64_t>)
+      return static_cast<int64_t>(v);
+    else
+      return v;
   }
 
   void read(T &object, const Json &j) const {

@@ -16,10 +16,10 @@ class Kind;
 struct FieldInfo {
   std::string key, type, doc;
   bool required = false;
-  Json fallback;              // the default
-  Json minimum, maximum;      // null = none
+  Json fallback;          // the default
+  Json minimum, maximum;  // null = none
   std::vector<std::string> choices;
-  std::string category;       // of a nested kind
+  std::string category;  // of a nested kind
 };
 
 // One registered kind.

@@ -56,8 +56,7 @@ void Call::penalize(const Of<Regularizer> &regularizer, ops::Id output) {
 int64_t Call::last_dim(int i) const {
   need_rank_from(i, 1);
   if (shape(i).last() == free_dim)
-    fail(Code::shape_mismatch, "the last dimension of input ", i,
-         " should be known. Full shape received: ", shape(i));
+    fail(Code::shape_mismatch, "the last dimension of input ", i, " should be known. Full shape received: ", shape(i));
   return shape(i).last();
 }
 
@@ -73,8 +72,8 @@ void Call::need_rank_from(int i, int rank) const {
 
 void Call::need_float(int i) const {
   if (e.dtype(x(i)) != DType::f32)
-    fail(Code::invalid_argument, "input ", i, " is incompatible with the layer: expected dtype=float32, found dtype=",
-         e.dtype(x(i)));
+    fail(Code::invalid_argument, "input ", i,
+         " is incompatible with the layer: expected dtype=float32, found dtype=", e.dtype(x(i)));
 }
 
 std::vector<std::string> Layer::arguments() const {

@@ -27,8 +27,8 @@ struct Category {
 };
 
 struct Registry {
-  std::vector<std::string> names{"layer",  "activation", "initializer", "regularizer", "constraint",
-                                 "loss",   "metric",     "optimizer"};
+  std::vector<std::string> names{"layer",      "activation", "initializer", "regularizer",
+                                 "constraint", "loss",       "metric",      "optimizer"};
   std::map<std::string, Category> categories;
 
   Registry() {
@@ -92,17 +92,28 @@ Json describe_entry(const Entry &e) {
 
 // What every layer takes beside its own fields; the graph reads these.
 Json layer_wide() {
-  return {
-      {"attributes",
-       {{{"name", "name"}, {"type", "str"}, {"required", false}, {"default", nullptr},
-         {"doc", "name in the graph; by default the kind's in snake_case, with a number when it is taken"}},
-        {{"name", "trainable"}, {"type", "bool"}, {"required", false}, {"default", true},
-         {"doc", "false: training leaves the weights as they are"}},
-        {{"name", "dtype"}, {"type", "str"}, {"required", false}, {"default", "float32"}, {"enum", {"float32"}},
-         {"doc", "type of the weights and the arithmetic"}}}},
-      {"arguments",
-       {{{"name", "training"}, {"type", "bool"}, {"default", nullptr},
-         {"doc", "this call's mode; by default that of the run"}}}}};
+  return {{"attributes",
+           {{{"name", "name"},
+             {"type", "str"},
+             {"required", false},
+             {"default", nullptr},
+             {"doc", "name in the graph; by default the kind's in snake_case, with a number when it is taken"}},
+            {{"name", "trainable"},
+             {"type", "bool"},
+             {"required", false},
+             {"default", true},
+             {"doc", "false: training leaves the weights as they are"}},
+            {{"name", "dtype"},
+             {"type", "str"},
+             {"required", false},
+             {"default", "float32"},
+             {"enum", {"float32"}},
+             {"doc", "type of the weights and the arithmetic"}}}},
+          {"arguments",
+           {{{"name", "training"},
+             {"type", "bool"},
+             {"default", nullptr},
+             {"doc", "this call's mode; by default that of the run"}}}}};
 }
 
 }  // namespace
@@ -150,8 +161,10 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
   Json config = Json::object();
   int64_t version = e.version;
   for (const auto &[key, value] : j.items()) {
-    if (key == "config") config = value;
-    else if (key == "version") version = Convert<int64_t>::from(value);
+    if (key == "config")
+      config = value;
+    else if (key == "version")
+      version = Convert<int64_t>::from(value);
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }

@@ -31,26 +31,28 @@ class AdamOp final : public Op {
     bool largest = site.src[4].present;
     double us = us_per_byte * static_cast<double>(4 * n * (largest ? 9 : 7));
     int dst = static_cast<int>(site.src.size());
-    return sliced("adam", site, n, us, [=, how = how_, rows = Rows(site, parts_, 7)](int64_t begin, int64_t end,
-                                                                                      const Run &r) {
-      kernels::Adam o{.lr = *r.src<float>(5),
-                      .beta1 = how.beta_1,
-                      .beta2 = how.beta_2,
-                      .epsilon = how.epsilon,
-                      .decay = how.weight_decay,
-                      .t = *r.src<int64_t>(6)};
-      float *w = take_over(r, 0, dst, begin, end) - begin, *m = take_over(r, 2, dst + 1, begin, end) - begin;
-      float *v = take_over(r, 3, dst + 2, begin, end) - begin;
-      float *vhat = largest ? take_over(r, 4, dst + 3, begin, end) - begin : nullptr;
-      rows.each(r, begin, end, [&](int64_t from, int64_t to, const float *g) {
-        static constexpr int64_t most = 1024;
-        static constexpr float zeros[most] = {};
-        for (int64_t at = from, next; at < to; at = next) {
-          next = g ? to : std::min(to, at + most);
-          kernels::adam(o, w + at, g ? g : zeros, m + at, v + at, vhat ? vhat + at : nullptr, next - at);
-        }
-      });
-    }, line_block);
+    return sliced(
+        "adam", site, n, us,
+        [=, how = how_, rows = Rows(site, parts_, 7)](int64_t begin, int64_t end, const Run &r) {
+          kernels::Adam o{.lr = *r.src<float>(5),
+                          .beta1 = how.beta_1,
+                          .beta2 = how.beta_2,
+                          .epsilon = how.epsilon,
+                          .decay = how.weight_decay,
+                          .t = *r.src<int64_t>(6)};
+          float *w = take_over(r, 0, dst, begin, end) - begin, *m = take_over(r, 2, dst + 1, begin, end) - begin;
+          float *v = take_over(r, 3, dst + 2, begin, end) - begin;
+          float *vhat = largest ? take_over(r, 4, dst + 3, begin, end) - begin : nullptr;
+          rows.each(r, begin, end, [&](int64_t from, int64_t to, const float *g) {
+            static constexpr int64_t most = 1024;
+            static constexpr float zeros[most] = {};
+            for (int64_t at = from, next; at < to; at = next) {
+              next = g ? to : std::min(to, at + most);
+              kernels::adam(o, w + at, g ? g : zeros, m + at, v + at, vhat ? vhat + at : nullptr, next - at);
+            }
+          });
+        },
+        line_block);
   }
 
  private:

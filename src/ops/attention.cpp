@@ -69,11 +69,11 @@ class AttentionGradOp final : public Op {
         }
         auto of = [&](int source, int64_t n) { return item<const float>(r.args, source, i * n); };
         auto *mask = item<const uint8_t>(r.args, src_mask, i * s.keys);
-        kernels::attention_backward(s,
-                                    {of(src_q, size[0]), of(src_k, size[1]), of(src_v, size[2]), mask,
-                                     of(grad_peak, s.queries), of(grad_sum, s.queries),
-                                     of(grad_dy, s.queries * s.width), d[0], d[1], d[2]},
-                                    static_cast<float *>(r.scratch) + slice * scratch);
+        kernels::attention_backward(
+            s,
+            {of(src_q, size[0]), of(src_k, size[1]), of(src_v, size[2]), mask, of(grad_peak, s.queries),
+             of(grad_sum, s.queries), of(grad_dy, s.queries * s.width), d[0], d[1], d[2]},
+            static_cast<float *>(r.scratch) + slice * scratch);
       }
     };
     return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
@@ -147,13 +147,13 @@ class AttentionOp final : public Op {
         begin += last - first;
         auto of = [&](int at, int64_t n) { return item<float>(r.args, at, i * n); };
         auto to = [&](Destination at, int64_t n) { return item<float>(r.args, src_count + int{at}, i * n); };
-        kernels::attention_forward(
-            s,
-            {of(src_q, s.queries * s.depth), of(src_k, s.keys * s.depth), of(src_v, s.keys * s.width),
-             item<const uint8_t>(r.args, src_mask, i * s.keys), to(dst_y, s.queries * s.width),
-             to(dst_peak, s.queries), to(dst_sum, s.queries)},
-            first * kernels::attention_block, std::min(s.queries, last * kernels::attention_block),
-            static_cast<float *>(r.scratch) + slice * scratch);
+        kernels::attention_forward(s,
+                                   {of(src_q, s.queries * s.depth), of(src_k, s.keys * s.depth),
+                                    of(src_v, s.keys * s.width), item<const uint8_t>(r.args, src_mask, i * s.keys),
+                                    to(dst_y, s.queries * s.width), to(dst_peak, s.queries), to(dst_sum, s.queries)},
+                                   first * kernels::attention_block,
+                                   std::min(s.queries, last * kernels::attention_block),
+                                   static_cast<float *>(r.scratch) + slice * scratch);
       }
     };
     return kernels::make_kernel("attention", slices, run, checked_mul(checked_mul(slices, scratch), 4));

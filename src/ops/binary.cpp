@@ -51,12 +51,24 @@ class BinaryOp final : public Op {
       if (!g.wants(i)) continue;
       bool left = i == 0;
       switch (f_) {
-        case Binary::add: to(i, d); break;
-        case Binary::sub: to(i, left ? d : unary(e, Unary::neg, d)); break;
-        case Binary::mul: to(i, mul(e, d, left ? b : a)); break;
-        case Binary::div: to(i, left ? div(e, d, b) : unary(e, Unary::neg, div(e, mul(e, d, g.dst()), b))); break;
-        case Binary::max: to(i, taken(Binary::greater_equal, i)); break;
-        case Binary::min: to(i, taken(Binary::less_equal, i)); break;
+        case Binary::add:
+          to(i, d);
+          break;
+        case Binary::sub:
+          to(i, left ? d : unary(e, Unary::neg, d));
+          break;
+        case Binary::mul:
+          to(i, mul(e, d, left ? b : a));
+          break;
+        case Binary::div:
+          to(i, left ? div(e, d, b) : unary(e, Unary::neg, div(e, mul(e, d, g.dst()), b)));
+          break;
+        case Binary::max:
+          to(i, taken(Binary::greater_equal, i));
+          break;
+        case Binary::min:
+          to(i, taken(Binary::less_equal, i));
+          break;
         case Binary::pow:
           if (left) {
             to(i, mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1)))));
@@ -66,8 +78,11 @@ class BinaryOp final : public Op {
             to(i, mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero))));
           }
           break;
-        case Binary::squared_difference: to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f))); break;
-        default: break;
+        case Binary::squared_difference:
+          to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f)));
+          break;
+        default:
+          break;
       }
     }
   }
@@ -80,21 +95,26 @@ class BinaryOp final : public Op {
     int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
     double us = us_per_byte * static_cast<double>(n * (2 * size + out_size)) * (f_ == Binary::pow ? 20 : 1);
     Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
-    auto call = [f = f_, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](
-                    const Run &r, int64_t a, int64_t b, int64_t at, int64_t count) {
+    auto call = [f = f_, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
+                                                                                    int64_t at, int64_t count) {
       kernels::binary_run(f, t, r.src<std::byte>(0) + a * size, step_a, r.src<std::byte>(1) + b * size, step_b,
                           r.dst<std::byte>(2) + at * out_size, count);
     };
     if (s.axes.size() == 1) {
-      return sliced("binary", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-        call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
-      }, line_block);
+      return sliced(
+          "binary", site, n, us,
+          [=](int64_t begin, int64_t end, const Run &r) {
+            call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
+          },
+          line_block);
     }
-    return sliced("binary_broadcast", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-        call(r, offset[0], offset[1], at, count);
-      });
-    }, line_block);
+    return sliced(
+        "binary_broadcast", site, n, us,
+        [=](int64_t begin, int64_t end, const Run &r) {
+          walk(s, begin, end,
+               [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
+        },
+        line_block);
   }
 
  private:

@@ -20,8 +20,10 @@ void move(const Block &b, int64_t begin, int64_t end, const Run &r) {
   for (int64_t at = begin; at < end;) {
     int64_t row = at / b.bytes, column = at % b.bytes, n = std::min(b.bytes - column, end - at);
     std::byte *y = to + row * b.to_pitch + column;
-    if (from) std::memcpy(y, from + row * b.from_pitch + column, static_cast<size_t>(n));
-    else std::memset(y, 0, static_cast<size_t>(n));
+    if (from)
+      std::memcpy(y, from + row * b.from_pitch + column, static_cast<size_t>(n));
+    else
+      std::memset(y, 0, static_cast<size_t>(n));
     at += n;
   }
 }
@@ -51,9 +53,10 @@ std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site,
 
 std::unique_ptr<kernels::Kernel> copy_kernel(const Site &site) {
   const Operand &x = site.src[0];
-  return move_blocks("copy", site, {{.from = 0,
-                                     .to = static_cast<int>(site.src.size()),
-                                     .bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
+  return move_blocks("copy", site,
+                     {{.from = 0,
+                       .to = static_cast<int>(site.src.size()),
+                       .bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
 }
 
 }  // namespace dl4::ops

@@ -43,22 +43,30 @@ class BroadcastOp final : public Op {
     double us = us_per_byte * static_cast<double>(n * size);
     Strided s = strided(site.dst[0].shape, {x.shape});
     if (!divided_) {
-      return sliced("broadcast", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-        walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-          const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
-          std::byte *to = r.dst<std::byte>(2) + at * size;
-          if (s.step(0) == 0) kernels::fill(size, from, to, count);
-          else std::copy_n(from, count * size, to);
-        });
-      }, line_block);
+      return sliced(
+          "broadcast", site, n, us,
+          [=](int64_t begin, int64_t end, const Run &r) {
+            walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+              const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
+              std::byte *to = r.dst<std::byte>(2) + at * size;
+              if (s.step(0) == 0)
+                kernels::fill(size, from, to, count);
+              else
+                std::copy_n(from, count * size, to);
+            });
+          },
+          line_block);
     }
     float by = n ? static_cast<float>(static_cast<double>(x.shape.elements()) / static_cast<double>(n)) : 0;
-    return sliced("mean_grad", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-        kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
-                            r.dst<float>(2) + at, count);
-      });
-    }, line_block);
+    return sliced(
+        "mean_grad", site, n, us,
+        [=](int64_t begin, int64_t end, const Run &r) {
+          walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+            kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
+                                r.dst<float>(2) + at, count);
+          });
+        },
+        line_block);
   }
 
  private:

@@ -19,10 +19,13 @@ class CastOp final : public Op {
     DType from = site.src[0].dtype, to = to_;
     int64_t n = site.dst[0].shape.elements();
     double us = us_per_byte * static_cast<double>(n * (size_of(from) + size_of(to)));
-    return sliced("cast", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::cast_run(from, to, r.src<std::byte>(0) + begin * size_of(from),
-                        r.dst<std::byte>(1) + begin * size_of(to), end - begin);
-    }, line_block);
+    return sliced(
+        "cast", site, n, us,
+        [=](int64_t begin, int64_t end, const Run &r) {
+          kernels::cast_run(from, to, r.src<std::byte>(0) + begin * size_of(from),
+                            r.dst<std::byte>(1) + begin * size_of(to), end - begin);
+        },
+        line_block);
   }
 
  private:

@@ -18,12 +18,15 @@ class CheckFiniteOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.src[0].shape.elements();
     double us = us_per_byte * static_cast<double>(4 * n);
-    return sliced("check_finite", site, n, us, [](int64_t begin, int64_t end, const Run &r) {
-      const float *x = r.src<float>(0);
-      if (kernels::all_finite(x + begin, end - begin)) return;
-      while (std::isfinite(x[begin])) ++begin;
-      r.report->raise(kernels::Fault::not_finite, begin);
-    }, line_block);
+    return sliced(
+        "check_finite", site, n, us,
+        [](int64_t begin, int64_t end, const Run &r) {
+          const float *x = r.src<float>(0);
+          if (kernels::all_finite(x + begin, end - begin)) return;
+          while (std::isfinite(x[begin])) ++begin;
+          r.report->raise(kernels::Fault::not_finite, begin);
+        },
+        line_block);
   }
 };
 

@@ -14,8 +14,10 @@ std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t r
     Around p = around(parts[i].shape, axis);
     int64_t bytes = p.axis * p.inner * size_of(parts[i].dtype);
     int part = part0 + static_cast<int>(i);
-    if (join) blocks.push_back({part, whole, p.outer, bytes, 0, bytes, offset, row});
-    else blocks.push_back({whole, part, p.outer, bytes, offset, row, 0, bytes});
+    if (join)
+      blocks.push_back({part, whole, p.outer, bytes, 0, bytes, offset, row});
+    else
+      blocks.push_back({whole, part, p.outer, bytes, offset, row, 0, bytes});
     offset += bytes;
   }
   return blocks;

@@ -25,9 +25,12 @@ class FillOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements(), size = size_of(dtype_);
     double us = us_per_byte * static_cast<double>(n * size);
-    return sliced("fill", site, n, us, [size, value = bytes()](int64_t begin, int64_t end, const Run &r) {
-      kernels::fill(size, value.data(), r.dst<std::byte>(1) + begin * size, end - begin);
-    }, line_block);
+    return sliced(
+        "fill", site, n, us,
+        [size, value = bytes()](int64_t begin, int64_t end, const Run &r) {
+          kernels::fill(size, value.data(), r.dst<std::byte>(1) + begin * size, end - begin);
+        },
+        line_block);
   }
 
  private:
@@ -35,12 +38,24 @@ class FillOp final : public Op {
     std::array<std::byte, 8> b{};
     auto put = [&](auto v) { std::memcpy(b.data(), &v, sizeof v); };
     switch (dtype_) {
-      case DType::f32: put(static_cast<float>(v_)); break;
-      case DType::f64: put(v_); break;
-      case DType::i32: put(static_cast<int32_t>(v_)); break;
-      case DType::i64: put(static_cast<int64_t>(v_)); break;
-      case DType::u8: put(static_cast<uint8_t>(v_)); break;
-      case DType::boolean: put(static_cast<uint8_t>(v_ != 0)); break;
+      case DType::f32:
+        put(static_cast<float>(v_));
+        break;
+      case DType::f64:
+        put(v_);
+        break;
+      case DType::i32:
+        put(static_cast<int32_t>(v_));
+        break;
+      case DType::i64:
+        put(static_cast<int64_t>(v_));
+        break;
+      case DType::u8:
+        put(static_cast<uint8_t>(v_));
+        break;
+      case DType::boolean:
+        put(static_cast<uint8_t>(v_ != 0));
+        break;
     }
     return b;
   }

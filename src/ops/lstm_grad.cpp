@@ -62,8 +62,10 @@ class LstmGrad final : public Op {
       if (!b.dgates) b.dgates = static_cast<float *>(r.scratch) + all;
       b.dh0 = r.dst<float>(lstm_grad_src::count + 1);
       b.dc0 = r.dst<float>(lstm_grad_src::count + 2);
-      if (by_units) kernels::lstm_backward_by_units(loop, b, batch, step, {begin, end}, scratch + packed);
-      else kernels::lstm_backward(loop, b, begin, end, scratch + packed);
+      if (by_units)
+        kernels::lstm_backward_by_units(loop, b, batch, step, {begin, end}, scratch + packed);
+      else
+        kernels::lstm_backward(loop, b, begin, end, scratch + packed);
     };
     return kernels::make_kernel(by_units ? "own_lstm_grad, by units" : "own_lstm_grad", slices, run,
                                 checked_mul(all + unread, 4), by_units ? time + 1 : 1);

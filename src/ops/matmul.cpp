@@ -123,8 +123,10 @@ class MatMulOp final : public Op {
     bool ta = how_.transpose_a, tb = how_.transpose_b;
     if (g.wants(0)) g.set(0, like(e, ta ? matmul(e, b, dc, {tb, true}) : matmul(e, dc, b, {false, !tb}), a, b));
     if (g.wants(1)) {
-      if (flat(e, a, b)) g.set(1, flat_weights(e, a, b, dc));
-      else g.set(1, like(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
+      if (flat(e, a, b))
+        g.set(1, flat_weights(e, a, b, dc));
+      else
+        g.set(1, like(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
     }
     if (g.wants(2)) {
       std::vector<int> rows;

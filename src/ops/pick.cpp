@@ -71,15 +71,20 @@ class PickOp final : public Op {
     int64_t n = site.src[0].shape[0], width = site.src[0].shape[1];
     DType type = site.src[1].dtype;
     double us = 0.003 * static_cast<double>(n);
-    return sliced("pick", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const float *x = r.src<float>(0);
-      float *y = r.dst<float>(3);
-      runs_of(r.src<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
-        const std::byte *labels = r.src<std::byte>(1) + from * size_of(type);
-        if (valid) kernels::pick(x + from * width, to - from, width, type, labels, y + from, r.report);
-        else for (int64_t i = from; i < to; ++i) y[i] = x[i * width];
-      });
-    }, line_block);
+    return sliced(
+        "pick", site, n, us,
+        [=](int64_t begin, int64_t end, const Run &r) {
+          const float *x = r.src<float>(0);
+          float *y = r.dst<float>(3);
+          runs_of(r.src<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
+            const std::byte *labels = r.src<std::byte>(1) + from * size_of(type);
+            if (valid)
+              kernels::pick(x + from * width, to - from, width, type, labels, y + from, r.report);
+            else
+              for (int64_t i = from; i < to; ++i) y[i] = x[i * width];
+          });
+        },
+        line_block);
   }
 };
 

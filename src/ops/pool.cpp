@@ -24,8 +24,8 @@ Shape pool_shape(const Pool &how, const Shape &x) {
 kernels::Pool pool_at(const Pool &how, const Shape &x) {
   auto h = windows("pool", "pool_size", x[1], how.size[0], how.strides[0], 1, how.padding);
   auto w = windows("pool", "pool_size", x[2], how.size[1], how.strides[1], 1, how.padding);
-  return {x[0],  x[1],           x[2],           x[3],         how.size[0], how.size[1], h.out,
-          w.out, how.strides[0], how.strides[1], h.pad_before, w.pad_before};
+  return {x[0],  x[1],  x[2],           x[3],           how.size[0],  how.size[1],
+          h.out, w.out, how.strides[0], how.strides[1], h.pad_before, w.pad_before};
 }
 
 double pool_microseconds(const kernels::Pool &p) {
@@ -92,10 +92,9 @@ class PoolOp final : public Op {
     kernels::Pool p = pool_at(how_, site.src[0].shape);
     int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : p.n * p.oh;
     auto run = how_.average ? kernels::average_pool : kernels::max_pool;
-    return sliced(how_.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
-                  [p, run](int64_t begin, int64_t end, const Run &r) {
-                    run(p, r.src<float>(0), r.dst<float>(1), begin, end);
-                  });
+    return sliced(
+        how_.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
+        [p, run](int64_t begin, int64_t end, const Run &r) { run(p, r.src<float>(0), r.dst<float>(1), begin, end); });
   }
 
  private:

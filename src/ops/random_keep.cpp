@@ -27,11 +27,13 @@ class RandomKeepOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements();
     double us = 2 * us_per_function * static_cast<double>(n);
-    return sliced("random_keep", site, n, us,
-                  [seed = seed_, rate = static_cast<float>(rate_)](int64_t begin, int64_t end, const Run &r) {
-      Stream stream{seed, static_cast<uint64_t>(*r.src<int64_t>(0))};
-      kernels::keep_mask(stream, begin, rate, r.dst<float>(2) + begin, end - begin);
-    }, line_block);
+    return sliced(
+        "random_keep", site, n, us,
+        [seed = seed_, rate = static_cast<float>(rate_)](int64_t begin, int64_t end, const Run &r) {
+          Stream stream{seed, static_cast<uint64_t>(*r.src<int64_t>(0))};
+          kernels::keep_mask(stream, begin, rate, r.dst<float>(2) + begin, end - begin);
+        },
+        line_block);
   }
 
  private:

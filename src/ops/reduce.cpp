@@ -35,10 +35,18 @@ class ReduceOp final : public Op {
     Emit &e = g.e;
     Id x = g.src(0), d = spread_axes(e, g.diff_dst());
     switch (f_) {
-      case Reduce::sum: g.set(0, broadcast_like(e, d, x)); break;
-      case Reduce::mean: g.set(0, mean_grad(e, d, x)); break;
-      case Reduce::sum_squares: g.set(0, mul(e, scale(e, x, 2), d)); break;
-      case Reduce::sum_abs: g.set(0, mul(e, unary(e, Unary::sign, x), d)); break;
+      case Reduce::sum:
+        g.set(0, broadcast_like(e, d, x));
+        break;
+      case Reduce::mean:
+        g.set(0, mean_grad(e, d, x));
+        break;
+      case Reduce::sum_squares:
+        g.set(0, mul(e, scale(e, x, 2), d));
+        break;
+      case Reduce::sum_abs:
+        g.set(0, mul(e, unary(e, Unary::sign, x), d));
+        break;
       case Reduce::max:
       case Reduce::min: {
         // Shared equally among ties, as TensorFlow does.

@@ -28,9 +28,12 @@ void run_pass(const Pass &p, bool flags, const void *x, void *y) {
 Reduce again(Reduce f) { return f == Reduce::sum_squares || f == Reduce::sum_abs ? Reduce::sum : f; }
 
 std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us, int dst) {
-  return sliced("reduce_columns", site, p.inner, us, [p, dst](int64_t begin, int64_t end, const Run &r) {
-    kernels::reduce(p.f, r.src<float>(0) + begin, r.dst<float>(dst) + begin, 1, p.axis, end - begin, p.inner);
-  }, 16);
+  return sliced(
+      "reduce_columns", site, p.inner, us,
+      [p, dst](int64_t begin, int64_t end, const Run &r) {
+        kernels::reduce(p.f, r.src<float>(0) + begin, r.dst<float>(dst) + begin, 1, p.axis, end - begin, p.inner);
+      },
+      16);
 }
 
 std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us, int dst) {
@@ -47,20 +50,23 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
   int64_t size = flags ? 1 : 4, scratch = 0;
   for (size_t i = 0; i + 1 < passes.size(); ++i) scratch += passes[i].outer * passes[i].inner * size;
   int64_t slices = site.cutting.slices(outer, us);
-  return kernels::make_kernel("reduce_passes", slices, [=](int64_t slice, const Run &r) {
-    auto [begin, end] = kernels::part(outer, slices, slice);
-    auto *between = static_cast<std::byte *>(r.scratch);
-    const std::byte *x = r.src<std::byte>(0);
-    for (size_t i = 0; i < passes.size(); ++i) {
-      Pass p = passes[i];
-      int64_t scale = p.outer / outer, row = scale * p.inner * size;
-      std::byte *y = i + 1 < passes.size() ? between : r.dst<std::byte>(dst);
-      between += outer * row;
-      p.outer = scale * (end - begin);
-      run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
-      x = y;
-    }
-  }, scratch);
+  return kernels::make_kernel(
+      "reduce_passes", slices,
+      [=](int64_t slice, const Run &r) {
+        auto [begin, end] = kernels::part(outer, slices, slice);
+        auto *between = static_cast<std::byte *>(r.scratch);
+        const std::byte *x = r.src<std::byte>(0);
+        for (size_t i = 0; i < passes.size(); ++i) {
+          Pass p = passes[i];
+          int64_t scale = p.outer / outer, row = scale * p.inner * size;
+          std::byte *y = i + 1 < passes.size() ? between : r.dst<std::byte>(dst);
+          between += outer * row;
+          p.outer = scale * (end - begin);
+          run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
+          x = y;
+        }
+      },
+      scratch);
 }
 
 }  // namespace
@@ -80,8 +86,10 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
   for (int i = 0; i < x.shape.rank(); ++i) {
     bool o = over[static_cast<size_t>(i)];
     if (x.shape[i] == 1) continue;
-    if (!groups.empty() && groups.back().over == o) groups.back().n *= x.shape[i];
-    else groups.push_back({o, x.shape[i]});
+    if (!groups.empty() && groups.back().over == o)
+      groups.back().n *= x.shape[i];
+    else
+      groups.push_back({o, x.shape[i]});
   }
   std::vector<Pass> passes;
   int64_t inner = 1;

@@ -22,8 +22,10 @@ int64_t product(std::span<const int64_t> dims, int &free) {
   int64_t n = 1;
   free = 0;
   for (int64_t d : dims) {
-    if (d == free_dim) ++free;
-    else n = checked_mul(n, d);
+    if (d == free_dim)
+      ++free;
+    else
+      n = checked_mul(n, d);
   }
   return n;
 }

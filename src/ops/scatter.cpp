@@ -31,19 +31,20 @@ class ScatterAddOp final : public Op {
       const float *dy = r.src<float>(0);
       float *y = r.dst<float>(3);
       size_t bytes = static_cast<size_t>(col1 - col0) * 4;
-      if (col1 - col0 == width) std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
-      else for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
+      if (col1 - col0 == width)
+        std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
+      else
+        for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
       kernels::add_rows(dy, width, type, r.args[1], ids, row0, row1, col0, col1, y);
     };
     constexpr int64_t line = 16;
     if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {
-      return sliced("scatter_columns", site, width, us, [=](int64_t begin, int64_t end, const Run &r) {
-        add(r, 0, rows, begin, end);
-      }, line);
+      return sliced(
+          "scatter_columns", site, width, us,
+          [=](int64_t begin, int64_t end, const Run &r) { add(r, 0, rows, begin, end); }, line);
     }
-    return sliced("scatter_rows", site, width ? rows : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
-      add(r, begin, end, 0, width);
-    });
+    return sliced("scatter_rows", site, width ? rows : 0, us,
+                  [=](int64_t begin, int64_t end, const Run &r) { add(r, begin, end, 0, width); });
   }
 };
 
@@ -64,15 +65,18 @@ class RowSumsOp final : public Op {
     int64_t n = site.dst[0].shape[0], rows = site.src[2].shape[0];
     int64_t width = site.dst[1].shape.elements(1, site.dst[1].shape.rank());
     int64_t scratch = round_up(n * 8, 64);
-    return kernels::make_kernel("row_sums", n ? 1 : 0, [=](int64_t, const Run &r) noexcept {
-      auto *keys = static_cast<uint64_t *>(r.scratch);
-      auto *segments = reinterpret_cast<int64_t *>(static_cast<std::byte *>(r.scratch) + scratch);
-      int64_t *ids = r.dst<int64_t>(3);
-      int64_t count = kernels::sort_rows(type, r.args[1], n, rows, keys, segments, r.report);
-      if (count < 0) return;
-      kernels::segment_sum(keys, segments, 0, count, r.src<float>(0), width, r.dst<float>(4), ids);
-      std::fill(ids + count, ids + n, rows);
-    }, scratch + (n + 1) * 8);
+    return kernels::make_kernel(
+        "row_sums", n ? 1 : 0,
+        [=](int64_t, const Run &r) noexcept {
+          auto *keys = static_cast<uint64_t *>(r.scratch);
+          auto *segments = reinterpret_cast<int64_t *>(static_cast<std::byte *>(r.scratch) + scratch);
+          int64_t *ids = r.dst<int64_t>(3);
+          int64_t count = kernels::sort_rows(type, r.args[1], n, rows, keys, segments, r.report);
+          if (count < 0) return;
+          kernels::segment_sum(keys, segments, 0, count, r.src<float>(0), width, r.dst<float>(4), ids);
+          std::fill(ids + count, ids + n, rows);
+        },
+        scratch + (n + 1) * 8);
   }
 };
 

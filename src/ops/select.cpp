@@ -34,13 +34,16 @@ class SelectOp final : public Op {
     int64_t size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
     Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape, site.src[2].shape});
     double us = us_per_byte * static_cast<double>(n * (1 + 3 * size));
-    return sliced("select", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-        kernels::select_run(size, r.src<uint8_t>(0) + offset[0], s.step(0), r.src<std::byte>(1) + offset[1] * size,
-                            s.step(1), r.src<std::byte>(2) + offset[2] * size, s.step(2),
-                            r.dst<std::byte>(3) + at * size, count);
-      });
-    }, line_block);
+    return sliced(
+        "select", site, n, us,
+        [=](int64_t begin, int64_t end, const Run &r) {
+          walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+            kernels::select_run(size, r.src<uint8_t>(0) + offset[0], s.step(0), r.src<std::byte>(1) + offset[1] * size,
+                                s.step(1), r.src<std::byte>(2) + offset[2] * size, s.step(2),
+                                r.dst<std::byte>(3) + at * size, count);
+          });
+        },
+        line_block);
   }
 };
 

@@ -34,18 +34,18 @@ class SgdOp final : public Op {
     bool velocity = site.src[2].present;
     double us = us_per_byte * static_cast<double>(4 * gradient_elements(site, parts_) * (velocity ? 5 : 3));
     int dst = static_cast<int>(site.src.size());
-    return sliced("sgd", site, n, us, [=, how = how_, rows = Rows(site, parts_, 4)](int64_t begin, int64_t end,
-                                                                                     const Run &r) {
-      kernels::Sgd o{.lr = *r.src<float>(3),
-                     .momentum = how.momentum,
-                     .decay = how.weight_decay,
-                     .nesterov = how.nesterov};
-      float *w = take_over(r, 0, dst, begin, end) - begin;
-      float *m = velocity ? take_over(r, 2, dst + 1, begin, end) - begin : nullptr;
-      rows.each(r, begin, end, [&](int64_t from, int64_t to, const float *g) {
-        if (g) kernels::sgd(o, w + from, g, m ? m + from : nullptr, to - from);
-      });
-    }, line_block);
+    return sliced(
+        "sgd", site, n, us,
+        [=, how = how_, rows = Rows(site, parts_, 4)](int64_t begin, int64_t end, const Run &r) {
+          kernels::Sgd o{
+              .lr = *r.src<float>(3), .momentum = how.momentum, .decay = how.weight_decay, .nesterov = how.nesterov};
+          float *w = take_over(r, 0, dst, begin, end) - begin;
+          float *m = velocity ? take_over(r, 2, dst + 1, begin, end) - begin : nullptr;
+          rows.each(r, begin, end, [&](int64_t from, int64_t to, const float *g) {
+            if (g) kernels::sgd(o, w + from, g, m ? m + from : nullptr, to - from);
+          });
+        },
+        line_block);
   }
 
  private:

@@ -42,8 +42,7 @@ class SliceOp final : public Op {
     const Shape &x = src[0].shape;
     int64_t dim = x[axis_];
     if (size_ < -1) fail(Code::invalid_argument, "slice: size ", size_, " (expected at least 0, or -1: to the end)");
-    if (dim == free_dim)
-      return {{src[0].dtype, x.with(axis_, size_ >= 0 ? size_ : begin_ < 0 ? -begin_ : free_dim)}};
+    if (dim == free_dim) return {{src[0].dtype, x.with(axis_, size_ >= 0 ? size_ : begin_ < 0 ? -begin_ : free_dim)}};
     int64_t from = start(begin_, dim), size = size_ >= 0 ? size_ : dim - from;
     if (from < 0 || from > dim || size > dim - from)
       fail(Code::shape_mismatch, "slice: ", size_ >= 0 ? text(size_, " from ", begin_) : text("all from ", begin_),

@@ -46,12 +46,15 @@ class SparsemaxOp final : public Op {
     Around a = around(site.dst[0].shape, axis_);
     int64_t row = a.axis * a.inner, outer = row ? a.outer : 0, sorted = round_up(a.axis * 4, 64);
     int64_t slices = site.cutting.slices(outer, cost(a));
-    return kernels::make_kernel("sparsemax", slices, [=](int64_t slice, const Run &r) {
-      auto [begin, end] = kernels::part(outer, slices, slice);
-      auto *scratch = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + slice * sorted);
-      kernels::sparsemax(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner,
-                         scratch);
-    }, slices * sorted);
+    return kernels::make_kernel(
+        "sparsemax", slices,
+        [=](int64_t slice, const Run &r) {
+          auto [begin, end] = kernels::part(outer, slices, slice);
+          auto *scratch = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + slice * sorted);
+          kernels::sparsemax(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner,
+                             scratch);
+        },
+        slices * sorted);
   }
 
  private:

@@ -21,8 +21,10 @@ Strided strided(const Shape &dst, std::initializer_list<Shape> operands) {
     bool merged = !reversed.empty();
     for (o = 0; merged && o < operands.size(); ++o)
       merged = axis.step[o] == reversed.back().step[o] * reversed.back().dim;
-    if (merged) reversed.back().dim *= axis.dim;
-    else reversed.push_back(axis);
+    if (merged)
+      reversed.back().dim *= axis.dim;
+    else
+      reversed.push_back(axis);
   }
   if (reversed.empty()) reversed.push_back({1, {}});
   s.axes.assign(reversed.rbegin(), reversed.rend());

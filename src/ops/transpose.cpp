@@ -26,8 +26,10 @@ Permutation merged(const Shape &x, const std::vector<int> &perm) {
   };
   std::vector<std::pair<int, int64_t>> groups;  // the first source axis, and the elements
   for (size_t i = 0; i < order.size(); ++i) {
-    if (i && follows(order[i - 1], order[i])) groups.back().second *= x[order[i]];
-    else groups.emplace_back(order[i], x[order[i]]);
+    if (i && follows(order[i - 1], order[i]))
+      groups.back().second *= x[order[i]];
+    else
+      groups.emplace_back(order[i], x[order[i]]);
   }
   auto sorted = groups;
   std::sort(sorted.begin(), sorted.end());

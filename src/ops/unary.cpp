@@ -25,10 +25,13 @@ class UnaryGradOp final : public Op {
   int overwrites(int) const override { return 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements();
-    return sliced("unary_grad", site, n, cost(n), [f = f_, p = param_](int64_t begin, int64_t end, const Run &r) {
-      kernels::unary_grad(f, p.data(), r.src<float>(0) + begin, r.src<float>(1) + begin, r.dst<float>(2) + begin,
-                          end - begin);
-    }, line_block);
+    return sliced(
+        "unary_grad", site, n, cost(n),
+        [f = f_, p = param_](int64_t begin, int64_t end, const Run &r) {
+          kernels::unary_grad(f, p.data(), r.src<float>(0) + begin, r.src<float>(1) + begin, r.dst<float>(2) + begin,
+                              end - begin);
+        },
+        line_block);
   }
 
  private:
@@ -58,9 +61,12 @@ class UnaryOp final : public Op {
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements();
-    return sliced("unary", site, n, cost(n), [f = f_, p = param_](int64_t begin, int64_t end, const Run &r) {
-      kernels::unary(f, p.data(), r.src<float>(0) + begin, r.dst<float>(1) + begin, end - begin);
-    }, line_block);
+    return sliced(
+        "unary", site, n, cost(n),
+        [f = f_, p = param_](int64_t begin, int64_t end, const Run &r) {
+          kernels::unary(f, p.data(), r.src<float>(0) + begin, r.dst<float>(1) + begin, end - begin);
+        },
+        line_block);
   }
 
  private:

@@ -99,7 +99,8 @@ TEST(Crew, NegativeCountsAreEmpty) {
   Crew crew(0);
   EXPECT_EQ(crew.threads(), 1);
   EXPECT_TRUE(one_region(crew, 3));
-  crew.run(-1, [](void *, int64_t) noexcept { FAIL(); }, nullptr);
+  crew.run(
+      -1, [](void *, int64_t) noexcept { FAIL(); }, nullptr);
 }
 
 TEST(Crew, PlainWritesOfSlicesAreVisibleToTheCaller) {

@@ -74,10 +74,13 @@ TEST(Log, TheOldLoggerIsNotRunningOnceAnotherIsSet) {
 
 TEST(Log, ALoggerMaySetAnother) {
   Ear e;
-  e.log.set(Log::trace, [](void *user, int32_t, const char *) {
-    auto &self = *static_cast<Ear *>(user);
-    self.log.set(Log::trace, Ear::hear, &self);
-  }, &e);
+  e.log.set(
+      Log::trace,
+      [](void *user, int32_t, const char *) {
+        auto &self = *static_cast<Ear *>(user);
+        self.log.set(Log::trace, Ear::hear, &self);
+      },
+      &e);
   e.say();
   e.say();
   EXPECT_EQ(e.heard, 1);

@@ -61,8 +61,10 @@ Direct::Direct(const Row &row, const Data &data, const Weights &weights, int thr
   }
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     Value v{row.inputs[i].shape};
-    if (row.inputs[i].ids) v.ids = data.ids[i].data();
-    else v.data = const_cast<float *>(data.inputs[i].data());
+    if (row.inputs[i].ids)
+      v.ids = data.ids[i].data();
+    else
+      v.data = const_cast<float *>(data.inputs[i].data());
     values_[row.inputs[i].name] = v;
   }
   for (const Layer &l : row.layers) add_layer(l);
@@ -84,8 +86,10 @@ double Direct::step() {
                     : mean_squared_error(y.data, data_.targets.data(), y.grad, y.elements());
   for (size_t i = backward_.size(); i-- > 0;) backward_[i]();
   auto n = static_cast<int64_t>(all_.size());
-  if (row_.training.optimizer == "Adam") adam(threads_, ++steps_, all_.data(), grads_.data(), m_.data(), v_.data(), n);
-  else sgd(threads_, all_.data(), grads_.data(), n);
+  if (row_.training.optimizer == "Adam")
+    adam(threads_, ++steps_, all_.data(), grads_.data(), m_.data(), v_.data(), n);
+  else
+    sgd(threads_, all_.data(), grads_.data(), n);
   set_threads(1);
   return loss;
 }
@@ -166,8 +170,8 @@ void Direct::dense(const Layer &l, const Value &x) {
   std::vector<int64_t> shape = x.shape;
   shape.back() = n;
   Value y = values_[l.name] = value(shape, true);
-  Routine r = product({1, m, n, k, false, false, x.data, w.data, b.data, y.data, !training_, activation == "relu"},
-                      threads_);
+  Routine r =
+      product({1, m, n, k, false, false, x.data, w.data, b.data, y.data, !training_, activation == "relu"}, threads_);
   note(l.name, r.name);
   forward_.push_back(r.call);
   if (training_) {
@@ -210,9 +214,9 @@ void Direct::lstm(const Layer &l, const Value &x) {
   Trained w = weight(l.name + "/kernel"), r = weight(l.name + "/recurrent_kernel"), b = weight(l.name + "/bias");
   int64_t h = Json::parse(l.attributes).at("units");
   Value y = values_[l.name] = value({x.shape[0], h}, true);
-  auto calls = recurrent({x.shape[1], x.shape[0], x.shape[2], h, x.data, w.data, r.data, b.data, y.data, y.grad, w.grad,
-                          r.grad, b.grad},
-                         training_);
+  auto calls = recurrent(
+      {x.shape[1], x.shape[0], x.shape[2], h, x.data, w.data, r.data, b.data, y.data, y.grad, w.grad, r.grad, b.grad},
+      training_);
   note(l.name, calls.forward.name);
   forward_.push_back(calls.forward.call);
   if (training_) backward_.push_back(calls.backward);

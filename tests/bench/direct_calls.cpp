@@ -54,8 +54,8 @@ Call by_sgemv(const Product &p, int threads) {
   return [=] {
     if (p.bias) std::memcpy(p.c, p.bias, static_cast<size_t>(p.n) * sizeof(float));
     cblas_sgemv(CblasRowMajor, p.trans_b ? CblasNoTrans : CblasTrans, to_int(p.trans_b ? p.n : p.k),
-                to_int(p.trans_b ? p.k : p.n), 1, p.b, to_int(p.trans_b ? p.k : p.n), p.a, 1,
-                p.bias || p.add ? 1 : 0, p.c, 1);
+                to_int(p.trans_b ? p.k : p.n), 1, p.b, to_int(p.trans_b ? p.k : p.n), p.a, 1, p.bias || p.add ? 1 : 0,
+                p.c, 1);
     if (p.relu) relu(threads, p.c, p.n);
   };
 }
@@ -109,9 +109,8 @@ Routine product(const Product &p, int threads) {
 Routine convolution(const Convolution &c) {
   ConvDescs d(c);
   auto pd = describe(c, d, !c.constant);
-  Args args{{DNNL_ARG_SRC, memory(d.x, c.x)},
-            {DNNL_ARG_BIAS, memory(d.bias, c.bias)},
-            {DNNL_ARG_DST, memory(d.y, c.y)}};
+  Args args{
+      {DNNL_ARG_SRC, memory(d.x, c.x)}, {DNNL_ARG_BIAS, memory(d.bias, c.bias)}, {DNNL_ARG_DST, memory(d.y, c.y)}};
   Memory raw = memory(d.kernel, c.kernel);
   Call pack;
   if (c.constant) {
@@ -151,9 +150,9 @@ Call convolution_backward(const Convolution &c) {
                                            d.dilations, d.before, d.after);
     auto [packed, call] = reorder(memory(d.kernel, c.kernel), by_source.weights_desc());
     pack = call;
-    second = execution(Source(by_source), {{DNNL_ARG_DIFF_DST, memory(d.y, c.dy)},
-                                           {DNNL_ARG_WEIGHTS, packed},
-                                           {DNNL_ARG_DIFF_SRC, memory(d.x, c.dx)}});
+    second = execution(
+        Source(by_source),
+        {{DNNL_ARG_DIFF_DST, memory(d.y, c.dy)}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DIFF_SRC, memory(d.x, c.dx)}});
   }
   return [=] {
     first();

@@ -15,8 +15,10 @@ dnnl::stream &stream() {
 template <class P>
 void append_relu(P &ops) {
   constexpr auto relu = dnnl::algorithm::eltwise_relu;
-  if constexpr (requires { ops.append_eltwise(1.0f, relu, 0.0f, 0.0f); }) ops.append_eltwise(1.0f, relu, 0.0f, 0.0f);
-  else ops.append_eltwise(relu, 0.0f, 0.0f);
+  if constexpr (requires { ops.append_eltwise(1.0f, relu, 0.0f, 0.0f); })
+    ops.append_eltwise(1.0f, relu, 0.0f, 0.0f);
+  else
+    ops.append_eltwise(relu, 0.0f, 0.0f);
 }
 
 }  // namespace
@@ -84,8 +86,12 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   };
   Memory raw_w = memory(w, r.kernel), raw_u = memory(u, r.recurrent);
   Memory h0 = zeros(state), c0 = zeros(state), all = zeros(y), h = zeros(state), c = zeros(state);
-  Args args{{DNNL_ARG_SRC_LAYER, reordered(memory(by_sequence, r.x), x)}, {DNNL_ARG_BIAS, memory(bias, r.bias)},
-            {DNNL_ARG_SRC_ITER, h0}, {DNNL_ARG_SRC_ITER_C, c0}, {DNNL_ARG_DST_LAYER, all}, {DNNL_ARG_DST_ITER, h},
+  Args args{{DNNL_ARG_SRC_LAYER, reordered(memory(by_sequence, r.x), x)},
+            {DNNL_ARG_BIAS, memory(bias, r.bias)},
+            {DNNL_ARG_SRC_ITER, h0},
+            {DNNL_ARG_SRC_ITER_C, c0},
+            {DNNL_ARG_DST_LAYER, all},
+            {DNNL_ARG_DST_ITER, h},
             {DNNL_ARG_DST_ITER_C, c}};
   std::vector<Call> before;
   auto packed = [&](const Memory &raw, const Desc &wanted) {
@@ -108,9 +114,9 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
                    }};
   if (!training) return calls;
 
-  auto back = make_backward<Backward>(engine(), pd, attributes(false), dnnl::prop_kind::backward, ahead, x, state,
-                                      state, any_w, any_u, bias, y, state, state, x, state, state, w, u, bias, y, state,
-                                      state);
+  auto back =
+      make_backward<Backward>(engine(), pd, attributes(false), dnnl::prop_kind::backward, ahead, x, state, state, any_w,
+                              any_u, bias, y, state, state, x, state, state, w, u, bias, y, state, state);
   auto [w_to, pack_w] = reorder(raw_w, back.weights_layer_desc());
   auto [u_to, pack_u] = reorder(raw_u, back.weights_iter_desc());
   bool plain_dw = back.diff_weights_layer_desc() == w, plain_du = back.diff_weights_iter_desc() == u;
@@ -122,10 +128,14 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   args[DNNL_ARG_WEIGHTS_LAYER] = w_to;
   args[DNNL_ARG_WEIGHTS_ITER] = u_to;
   // The gradient of the last output comes in as that of the last state; the one of each step's output is zero.
-  for (auto &[name, m] : Args{{DNNL_ARG_DIFF_SRC_LAYER, zeros(x)}, {DNNL_ARG_DIFF_SRC_ITER, zeros(state)},
-                              {DNNL_ARG_DIFF_SRC_ITER_C, zeros(state)}, {DNNL_ARG_DIFF_WEIGHTS_LAYER, dw},
-                              {DNNL_ARG_DIFF_WEIGHTS_ITER, du}, {DNNL_ARG_DIFF_BIAS, dbias},
-                              {DNNL_ARG_DIFF_DST_LAYER, zeros(y)}, {DNNL_ARG_DIFF_DST_ITER, memory(state, r.dy_last)},
+  for (auto &[name, m] : Args{{DNNL_ARG_DIFF_SRC_LAYER, zeros(x)},
+                              {DNNL_ARG_DIFF_SRC_ITER, zeros(state)},
+                              {DNNL_ARG_DIFF_SRC_ITER_C, zeros(state)},
+                              {DNNL_ARG_DIFF_WEIGHTS_LAYER, dw},
+                              {DNNL_ARG_DIFF_WEIGHTS_ITER, du},
+                              {DNNL_ARG_DIFF_BIAS, dbias},
+                              {DNNL_ARG_DIFF_DST_LAYER, zeros(y)},
+                              {DNNL_ARG_DIFF_DST_ITER, memory(state, r.dy_last)},
                               {DNNL_ARG_DIFF_DST_ITER_C, zeros(state)}})
     args[name] = m;
   Call backward = execution(Backward(back), args);

@@ -11,8 +11,8 @@ struct Image {
 };
 
 void relu(int threads, float *x, int64_t n);
-void relu_grad(int threads, const float *y, float *dy, int64_t n);  // in place
-void softmax(int threads, float *x, int64_t rows, int64_t cols);    // in place
+void relu_grad(int threads, const float *y, float *dy, int64_t n);                      // in place
+void softmax(int threads, float *x, int64_t rows, int64_t cols);                        // in place
 void softmax_grad(int threads, const float *y, float *dy, int64_t rows, int64_t cols);  // in place
 void add(const float *x, const float *y, float *z, int64_t n);
 void column_sums(const float *x, float *y, int64_t rows, int64_t cols);

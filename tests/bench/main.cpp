@@ -38,17 +38,28 @@ Options parse(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string a = argv[i];
     auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
-    if (a == "--smoke") o.smoke = true;
-    else if (a == "--busy") o.busy = true;
-    else if (a == "--describe") o.describe = true;
-    else if (a == "--cpu") o.pace.cpu = true, o.threads = 1;
-    else if (a == "--rows") o.rows = value();
-    else if (a == "--json") o.json = value();
-    else if (a == "--markdown") o.markdown = value();
-    else if (a == "--threads") o.threads = std::stoi(value());
-    else if (a == "--rounds") o.pace.rounds = std::stoi(value());
-    else if (a == "--seconds") o.pace.seconds = std::stod(value());
-    else throw std::runtime_error("unknown option " + a);
+    if (a == "--smoke")
+      o.smoke = true;
+    else if (a == "--busy")
+      o.busy = true;
+    else if (a == "--describe")
+      o.describe = true;
+    else if (a == "--cpu")
+      o.pace.cpu = true, o.threads = 1;
+    else if (a == "--rows")
+      o.rows = value();
+    else if (a == "--json")
+      o.json = value();
+    else if (a == "--markdown")
+      o.markdown = value();
+    else if (a == "--threads")
+      o.threads = std::stoi(value());
+    else if (a == "--rounds")
+      o.pace.rounds = std::stoi(value());
+    else if (a == "--seconds")
+      o.pace.seconds = std::stod(value());
+    else
+      throw std::runtime_error("unknown option " + a);
   }
   return o;
 }
@@ -186,8 +197,8 @@ int run(const Options &o) {
         wrong += !right;
         std::fprintf(stderr, "%-36s %-5s %d  ours %10.2f us  floor %10.2f us  ratio %5.2f  difference %.1e%s  (%s)\n",
                      l.row.c_str(), l.mode.c_str(), l.threads, median(l.ours) * 1e6, median(l.floor) * 1e6,
-                     o.busy ? ratio(l.ours, l.alone) : ratio(l.ours, l.floor), l.difference,
-                     right ? "" : " WRONG", l.routines.c_str());
+                     o.busy ? ratio(l.ours, l.alone) : ratio(l.ours, l.floor), l.difference, right ? "" : " WRONG",
+                     l.routines.c_str());
       }
     }
   }

@@ -62,12 +62,16 @@ std::vector<Seconds> measure(const std::vector<std::function<void()>> &sides, co
   benchmark::ClearRegisteredBenchmarks();
   for (size_t i = 0; i < sides.size(); ++i) {
     const auto &side = sides[i];
-    benchmark::RegisterBenchmark(std::to_string(i).c_str(), [&side](benchmark::State &state) {
-      // OpenMP's threads spin for some milliseconds after a region and would hold the other side's second core.
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      side();  // brings back what the other sides put out of the cache
-      for (auto _ : state) side();
-    })->Iterations(calls_for(pace.seconds, side))->UseRealTime();
+    benchmark::RegisterBenchmark(std::to_string(i).c_str(),
+                                 [&side](benchmark::State &state) {
+                                   // OpenMP's threads spin for some milliseconds after a region and would hold the
+                                   // other side's second core.
+                                   std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                   side();  // brings back what the other sides put out of the cache
+                                   for (auto _ : state) side();
+                                 })
+        ->Iterations(calls_for(pace.seconds, side))
+        ->UseRealTime();
   }
   std::vector<Seconds> times(sides.size());
   Collector collector(times, pace.cpu);

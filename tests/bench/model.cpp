@@ -96,8 +96,10 @@ Data::Data(const Row &row) {
     inputs.emplace_back();
     ids.emplace_back();
     for (int64_t n = elements(i.shape); n > 0; --n) {
-      if (i.ids) ids.back().push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(i.ids)));
-      else inputs.back().push_back(uniform(random));
+      if (i.ids)
+        ids.back().push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(i.ids)));
+      else
+        inputs.back().push_back(uniform(random));
     }
   }
   int64_t samples = row.inputs[0].shape[0], units = last_units(row);

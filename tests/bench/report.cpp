@@ -78,10 +78,10 @@ std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy
        "| row | mode | threads | libdl4 | +- | direct calls | ratio | own allocations | others | arena bytes | "
        "plan, ms |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   for (const Line &l : lines)
-    s += format("| %s | %s | %d | %s | %.0f %% | %s | %s | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(),
-                l.mode.c_str(), l.threads, microseconds(l.ours).c_str(), 100 * spread(l.ours),
-                microseconds(l.floor).c_str(), times(ratio(l.ours, l.floor)).c_str(), l.own_allocations,
-                l.other_allocations, bytes(l.arena_bytes).c_str(), l.creation * 1e3);
+    s += format("| %s | %s | %d | %s | %.0f %% | %s | %s | %.3g | %.3g | %s | %.2f |\n", l.row.c_str(), l.mode.c_str(),
+                l.threads, microseconds(l.ours).c_str(), 100 * spread(l.ours), microseconds(l.floor).c_str(),
+                times(ratio(l.ours, l.floor)).c_str(), l.own_allocations, l.other_allocations,
+                bytes(l.arena_bytes).c_str(), l.creation * 1e3);
   return s;
 }
 
@@ -92,13 +92,20 @@ std::string json(const Machine &m, const std::vector<Line> &lines, bool busy) {
   j["build"] = nlohmann::json::parse(m.build_info, nullptr, false);
   j["busy"] = busy;
   for (const Line &l : lines) {
-    nlohmann::ordered_json line = {{"row", l.row}, {"mode", l.mode}, {"threads", l.threads},
-                                   {"seconds", l.ours}, {"floor_seconds", l.floor},
-                                   {"median", median(l.ours)}, {"floor_median", median(l.floor)},
+    nlohmann::ordered_json line = {{"row", l.row},
+                                   {"mode", l.mode},
+                                   {"threads", l.threads},
+                                   {"seconds", l.ours},
+                                   {"floor_seconds", l.floor},
+                                   {"median", median(l.ours)},
+                                   {"floor_median", median(l.floor)},
                                    {"ratio", ratio(l.ours, l.floor)},
-                                   {"own_allocations", l.own_allocations}, {"other_allocations", l.other_allocations},
-                                   {"arena_bytes", l.arena_bytes}, {"plan_seconds", l.creation},
-                                   {"difference", l.difference}, {"floor", l.routines}};
+                                   {"own_allocations", l.own_allocations},
+                                   {"other_allocations", l.other_allocations},
+                                   {"arena_bytes", l.arena_bytes},
+                                   {"plan_seconds", l.creation},
+                                   {"difference", l.difference},
+                                   {"floor", l.routines}};
     if (busy) line["one_thread_seconds"] = l.alone, line["ratio_to_one_thread"] = ratio(l.ours, l.alone);
     j["lines"].push_back(std::move(line));
   }

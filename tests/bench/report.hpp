@@ -13,7 +13,7 @@ struct Line {
   std::string row, mode;  // "run" or "train"
   int threads = 1;
   Seconds ours, floor;
-  Seconds alone;  // ours in one thread, in the same rounds: busy mode only
+  Seconds alone;                                      // ours in one thread, in the same rounds: busy mode only
   double own_allocations = 0, other_allocations = 0;  // a call
   int64_t arena_bytes = 0;
   double creation = 0;    // seconds: the first call less a later one

@@ -30,10 +30,10 @@ struct Row {
   std::vector<Input> inputs;
   std::vector<Layer> layers;
   std::vector<std::string> outputs;
-  bool runs = true;              // time inference
-  Training training = {};        // empty: no training step is timed
+  bool runs = true;        // time inference
+  Training training = {};  // empty: no training step is timed
   std::vector<int> threads = {1, 2};
-  bool floor = true;             // there are direct calls that do its work
+  bool floor = true;  // there are direct calls that do its work
 
   bool trains() const { return !training.optimizer.empty(); }
 };

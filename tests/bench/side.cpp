@@ -38,13 +38,12 @@ double processor_time() {
 }
 
 Json describe(const Row &r) {
-  Json j = {{"name", r.name}, {"outputs", r.outputs}, {"threads", r.threads}, {"runs", r.runs},
-            {"training", nullptr}};
+  Json j = {{"name", r.name}, {"outputs", r.outputs}, {"threads", r.threads}, {"runs", r.runs}, {"training", nullptr}};
   if (r.trains()) j["training"] = {{"optimizer", r.training.optimizer}, {"loss", r.training.loss}};
   for (const Input &i : r.inputs) j["inputs"].push_back({{"name", i.name}, {"shape", i.shape}, {"ids", i.ids}});
   for (const Layer &l : r.layers)
-    j["layers"].push_back({{"kind", l.kind}, {"name", l.name}, {"inputs", l.inputs},
-                           {"attributes", Json::parse(l.attributes)}});
+    j["layers"].push_back(
+        {{"kind", l.kind}, {"name", l.name}, {"inputs", l.inputs}, {"attributes", Json::parse(l.attributes)}});
   return j;
 }
 
@@ -132,15 +131,19 @@ class Side {
     Arrays arrays(folder);
     for (size_t i = 0; i < row.inputs.size(); ++i) {
       const Input &in = row.inputs[i];
-      if (in.ids) arrays.add("input " + in.name, in.shape, data_->ids[i].data(), data_->ids[i].size());
-      else arrays.add("input " + in.name, in.shape, data_->inputs[i].data(), data_->inputs[i].size());
+      if (in.ids)
+        arrays.add("input " + in.name, in.shape, data_->ids[i].data(), data_->ids[i].size());
+      else
+        arrays.add("input " + in.name, in.shape, data_->inputs[i].data(), data_->inputs[i].size());
     }
     for (const auto &[name, w] : fresh.weights())
       arrays.add("weight " + name, w.shape, w.values.data(), w.values.size());
     if (training_) {
       auto shape = target_shape(row);
-      if (shape.size() == 1) arrays.add("target", shape, data_->labels.data(), data_->labels.size());
-      else arrays.add("target", shape, data_->targets.data(), data_->targets.size());
+      if (shape.size() == 1)
+        arrays.add("target", shape, data_->labels.data(), data_->labels.size());
+      else
+        arrays.add("target", shape, data_->targets.data(), data_->targets.size());
       std::vector<float> losses;
       for (int i = 0; i < 3; ++i) losses.push_back(static_cast<float>(fresh.step()));
       arrays.add("expected 0", {3}, losses.data(), losses.size());

@@ -163,17 +163,17 @@ std::string with_header(const std::string &header, size_t data) {
 }
 
 TEST(Safetensors, HeadersThatLieAreRefused) {
-  for (const char *header : {
-           "[]", "{", R"({"w": 3})", R"({"w": {"dtype": "F32", "shape": [1]}})",
-           R"({"w": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}})",
-           R"({"w": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})",
-           R"({"w": {"dtype": "F32", "shape": [1.5], "data_offsets": [0, 4]}})",
-           R"({"w": {"dtype": "F32", "shape": [4294967296, 4294967296, 4294967296], "data_offsets": [0, 4]}})",
-           R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})",
-           R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
-           R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 9223372036854775807]}})",
-           R"({"w": {"dtype": "F32", "shape": [1,1,1,1,1,1,1,1,1], "data_offsets": [0, 4]}})",
-           R"({"__metadata__": {"a": 1}})"}) {
+  for (const char *header :
+       {"[]", "{", R"({"w": 3})", R"({"w": {"dtype": "F32", "shape": [1]}})",
+        R"({"w": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}})",
+        R"({"w": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})",
+        R"({"w": {"dtype": "F32", "shape": [1.5], "data_offsets": [0, 4]}})",
+        R"({"w": {"dtype": "F32", "shape": [4294967296, 4294967296, 4294967296], "data_offsets": [0, 4]}})",
+        R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})",
+        R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
+        R"({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 9223372036854775807]}})",
+        R"({"w": {"dtype": "F32", "shape": [1,1,1,1,1,1,1,1,1], "data_offsets": [0, 4]}})",
+        R"({"__metadata__": {"a": 1}})"}) {
     try {
       read(with_header(header, 4));
       ADD_FAILURE() << header;

@@ -59,8 +59,8 @@ struct Case {
 };
 
 const LstmShape table[] = {
-    {5, 3, 7, 9}, {1, 1, 1, 1}, {28, 7, 28, 32}, {3, 2, 33, 65}, {4, 8, 16, 16}, {6, 3, 5, 40, true},
-    {2, 4, 8, 24, true},
+    {5, 3, 7, 9},   {1, 1, 1, 1},        {28, 7, 28, 32},     {3, 2, 33, 65},
+    {4, 8, 16, 16}, {6, 3, 5, 40, true}, {2, 4, 8, 24, true},
 };
 
 TEST(DnnlLstm, Inference) {
@@ -77,8 +77,8 @@ TEST(DnnlLstm, Inference) {
           ASSERT_NE(kernel, nullptr);
           EXPECT_EQ(kernel->slices, std::min(slices, s.b));
           Guarded y(s.b * s.t * s.h), h(s.b * s.h), cell(s.b * s.h);
-          std::vector<void *> args{c.x.begin(), c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(), c.c0.begin(),
-                                   y.begin(),   h.begin(),   cell.begin()};
+          std::vector<void *> args{c.x.begin(),  c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(),
+                                   c.c0.begin(), y.begin(),   h.begin(),   cell.begin()};
           if (!initial) args[3] = args[4] = args[5] = nullptr;
           EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
           EXPECT_TRUE(near(y, c.y, 1e-5)) << kernel->name << " " << s.t << " " << s.b << " " << s.h;

@@ -104,8 +104,8 @@ TEST(Gemm, OddSizes) {
 TEST(Gemm, LeadingDimensions) {
   std::mt19937 random(2);
   for (int t = 0; t < 4; t++) {
-    Gemm g{.m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140,
-           .ldc = 135};
+    Gemm g{
+        .m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140, .ldc = 135};
     g.bias = true;
     g.epilogue = doubled_plus_one;
     check_all(g, random);

@@ -67,8 +67,7 @@ void by_units(int64_t hidden, const F &f) {
 
 void check(const Case &k) {
   SCOPED_TRACE(std::to_string(k.b) + " x " + std::to_string(k.t) + " x " + std::to_string(k.h) +
-               (k.backwards ? " backwards" : "") + (k.masked ? " masked" : "") +
-               (k.states ? " states" : ""));
+               (k.backwards ? " backwards" : "") + (k.masked ? " masked" : "") + (k.states ? " states" : ""));
   const int64_t n = k.b * k.h, all = k.b * k.t * k.h;
   Edge<float> x(random_floats(4 * all, -1, 1, 1)), r(random_floats(4 * k.h * k.h, -0.6f, 0.6f, 2));
   Edge<float> h0(k.states ? random_floats(n, -1, 1, 3) : std::vector<float>(static_cast<size_t>(n)));
@@ -167,9 +166,12 @@ void check(const Case &k) {
       ASSERT_TRUE(near((up - down) / 2e-5, got(i), 1e-4, 1e-4)) << what << " " << i;
     }
   };
-  slopes(p.x, std::max<size_t>(3, p.x.size() / 100), [&](size_t i) { return static_cast<double>(gates[i]); }, "x");
-  slopes(p.h0, 1, [&](size_t i) { return static_cast<double>(dh0[i]); }, "h0");
-  slopes(p.c0, 1, [&](size_t i) { return static_cast<double>(dc0[i]); }, "c0");
+  slopes(
+      p.x, std::max<size_t>(3, p.x.size() / 100), [&](size_t i) { return static_cast<double>(gates[i]); }, "x");
+  slopes(
+      p.h0, 1, [&](size_t i) { return static_cast<double>(dh0[i]); }, "h0");
+  slopes(
+      p.c0, 1, [&](size_t i) { return static_cast<double>(dc0[i]); }, "c0");
   // dR = h_prev^T dgates.
   slopes(
       p.r, std::max<size_t>(5, p.r.size() / 100),
@@ -205,8 +207,7 @@ TEST(Lstm, CutByUnits) {
 
 TEST(Lstm, NoStepsGiveTheStateBack) {
   const LstmLoop loop{0, 3};
-  std::vector<float> h0 = {1, 2, 3}, h(3), c(3, 9),
-                     scratch(static_cast<size_t>(lstm_forward_scratch(loop, 1)));
+  std::vector<float> h0 = {1, 2, 3}, h(3), c(3, 9), scratch(static_cast<size_t>(lstm_forward_scratch(loop, 1)));
   LstmForward f{.h0 = h0.data(), .h_last = h.data(), .c_last = c.data()};
   lstm_forward(loop, f, 0, 1, scratch.data());
   EXPECT_EQ(h0, h);

@@ -22,7 +22,7 @@ using Kernel = std::function<void(float *w, const float *g, float *a, float *b, 
 // Three steps, over many lengths: w and the memory as the formula has them; with special values in each of them and in
 // the gradient too.
 void check(const Kernel &kernel, const Step &step, double decay) {
-  auto steps = [&](Edge<float> (&x)[5]) {
+  auto steps = [&](Edge<float>(&x)[5]) {
     auto &[w, a, b, c, g] = x;
     const int64_t n = w.size();
     std::vector<Cell> cells;

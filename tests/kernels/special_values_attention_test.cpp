@@ -82,7 +82,9 @@ TEST(SpecialValues, Attention) {
         SCOPED_TRACE(std::string(causal ? "causal " : "") + (masked ? "masked" : ""));
         for (const bool small : {true, false}) {
           Attention a(small ? AttentionSizes{3, 5, 3, 3, causal} : AttentionSizes{35, 37, 1, 5, causal}, masked);
-          for (auto *x : {&a.q, &a.k, &a.v, &a.dy}) at_each_place(*x, [&](int64_t) { a.check(); }, small ? 1 : 37);
+          for (auto *x : {&a.q, &a.k, &a.v, &a.dy})
+            at_each_place(
+                *x, [&](int64_t) { a.check(); }, small ? 1 : 37);
         }
       }
   });

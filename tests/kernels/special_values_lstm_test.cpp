@@ -86,8 +86,10 @@ struct Loops {
   Loops(const LstmLoop &loop, bool masked) : loop(loop), mask(masked ? b * time : 0) {
     for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 4 != 1;
     Edge<float> r(random_floats(4 * hidden * hidden, -1, 1, 5));
-    if (cut()) each_part([&](LstmUnits u) { pack_gates(hidden, u, r, packed); });
-    else pack_b(hidden, 4 * hidden, r, 4 * hidden, false, packed);
+    if (cut())
+      each_part([&](LstmUnits u) { pack_gates(hidden, u, r, packed); });
+    else
+      pack_b(hidden, 4 * hidden, r, 4 * hidden, false, packed);
     pack_b(4 * hidden, hidden, r, 4 * hidden, true, packed_t);
     run();
     for (auto *v : results()) clean.push_back(v->vector());
@@ -105,10 +107,26 @@ struct Loops {
 
   void run() {
     const uint8_t *m = mask.empty() ? nullptr : mask.data();
-    const LstmForward f{.x_gates = x, .recurrent = packed, .h0 = h0, .c0 = c0, .mask = m, .y = y, .h_last = h,
-                        .c_last = c, .gates = gates, .c = cells, .h_prev = h_prev};
-    const LstmBackward g{.gates = gates, .c = cells, .recurrent_t = packed_t, .c0 = c0, .mask = m, .dy = dy,
-                         .dgates = dgates, .dh0 = dh0, .dc0 = dc0};
+    const LstmForward f{.x_gates = x,
+                        .recurrent = packed,
+                        .h0 = h0,
+                        .c0 = c0,
+                        .mask = m,
+                        .y = y,
+                        .h_last = h,
+                        .c_last = c,
+                        .gates = gates,
+                        .c = cells,
+                        .h_prev = h_prev};
+    const LstmBackward g{.gates = gates,
+                         .c = cells,
+                         .recurrent_t = packed_t,
+                         .c0 = c0,
+                         .mask = m,
+                         .dy = dy,
+                         .dgates = dgates,
+                         .dh0 = dh0,
+                         .dc0 = dc0};
     if (!cut()) {
       lstm_forward(loop, f, 0, b, scratch);
       return lstm_backward(loop, g, 0, b, back);
@@ -124,7 +142,8 @@ struct Loops {
       for (int64_t s = 0, each = results()[i]->size() / b; s < b; ++s)
         if (s != sequence) {
           EXPECT_EQ(0, std::memcmp(&clean[i][static_cast<size_t>(s * each)], results()[i]->data() + s * each,
-                                   static_cast<size_t>(each) * sizeof(float))) << "result " << i << ", sequence " << s;
+                                   static_cast<size_t>(each) * sizeof(float)))
+              << "result " << i << ", sequence " << s;
         }
   }
 };

@@ -65,11 +65,13 @@ TEST(SpecialValues, SoftmaxGradients) {
           });
         };
         softmax_grad(dy, y, t.out, 1, n, inner);
-        expect("softmax", [](double d, double v) { return d * v; },
-               [](double d, double v, double s) { return (d - s) * v; });
+        expect(
+            "softmax", [](double d, double v) { return d * v; },
+            [](double d, double v, double s) { return (d - s) * v; });
         log_softmax_grad(dy, y, t.out, 1, n, inner);
-        expect("log_softmax", [](double d, double) { return d; },
-               [](double d, double v, double s) { return d - std::exp(v) * s; });
+        expect(
+            "log_softmax", [](double d, double) { return d; },
+            [](double d, double v, double s) { return d - std::exp(v) * s; });
         sparsemax_grad(dy, y, t.out, 1, n, inner);
         auto support = [](const Values &v) {
           double count = 0;

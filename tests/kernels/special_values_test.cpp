@@ -64,9 +64,12 @@ TEST(SpecialValues, Sums) {
 double fold(Reduce f, const Values &v) {
   double r = f == Reduce::prod ? 1 : f == Reduce::max || f == Reduce::min ? v[0] : 0;
   for (const double x : v) {
-    if (f == Reduce::max || f == Reduce::min) r = std::isnan(x) || (f == Reduce::max ? x > r : x < r) ? x : r;
-    else if (f == Reduce::prod) r *= x;
-    else r += f == Reduce::sum_squares ? x * x : f == Reduce::sum_abs ? std::fabs(x) : x;
+    if (f == Reduce::max || f == Reduce::min)
+      r = std::isnan(x) || (f == Reduce::max ? x > r : x < r) ? x : r;
+    else if (f == Reduce::prod)
+      r *= x;
+    else
+      r += f == Reduce::sum_squares ? x * x : f == Reduce::sum_abs ? std::fabs(x) : x;
   }
   return f == Reduce::mean ? r / static_cast<double>(v.size()) : r;
 }
@@ -101,8 +104,7 @@ TEST(SpecialValues, ElementByElement) {
   everywhere([](Edge<float> &x, int64_t n) {
     Edge<float> y(random_floats(n, 0.5f, 2, 9)), out(n);
     auto expect = [&](const char *what, auto f) {
-      for (int64_t i = 0; i < n; ++i)
-        EXPECT_TRUE(near(f(value(x[i]), value(y[i])), value(out[i]))) << what << ' ' << i;
+      for (int64_t i = 0; i < n; ++i) EXPECT_TRUE(near(f(value(x[i]), value(y[i])), value(out[i]))) << what << ' ' << i;
     };
     std::copy_n(y.data(), n, out.data());
     axpy(-2, x, out, n);
@@ -116,9 +118,9 @@ void expect_cast(DType to, Edge<float> &x, int64_t n) {
   cast_run(DType::f32, to, x, y, n);
   for (int64_t i = 0; i < n; ++i) {
     const T whole = std::isnan(x[i]) ? T{0}
-                    : x[i] == inf  ? std::numeric_limits<T>::max()
-                    : x[i] == -inf ? std::numeric_limits<T>::min()
-                                   : static_cast<T>(x[i]);
+                    : x[i] == inf    ? std::numeric_limits<T>::max()
+                    : x[i] == -inf   ? std::numeric_limits<T>::min()
+                                     : static_cast<T>(x[i]);
     EXPECT_EQ(to == DType::boolean ? x[i] != 0 : whole, y[i]) << static_cast<int>(to) << ' ' << i;
   }
 }

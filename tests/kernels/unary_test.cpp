@@ -254,13 +254,27 @@ TEST(UnaryGrad, MatchesTheSlopeInDouble) {
 }
 
 // The slopes of each function at -infinity and at infinity, in the order of Unary.
-constexpr double far_slopes[][2] = {
-    {-1, -1}, {-1, 1}, {0, 0}, {-HUGE_VAL, HUGE_VAL}, {NAN, 0}, {NAN, 0},                         // up to rsqrt
-    {0, HUGE_VAL}, {0, 0}, {0, 0},                                                                // up to log1p
-    {0, 1}, {0, 0}, {0.3, 1}, {0.25, 0}, {0, 1}, {0, 1.0507009873554805}, {0, 1},                 // up to celu
-    {0, 0}, {1, 0}, {0, 0}, {0, 1}, {0, 0}, {0, 1}, {0, 1}, {0, 1}, {0, 1},                       // up to mish
-    {0, 0}, {0, 0}, {0, 1}, {0, 0}, {1, 1}, {1, 1}, {1, 1}, {0, 1},                               // up to threshold
-    {0, 1}, {0, 1}, {0, 0}, {0, 0}, {2.5, 2.5}};
+constexpr double far_slopes[][2] = {{-1, -1},      {-1, 1},
+                                    {0, 0},        {-HUGE_VAL, HUGE_VAL},
+                                    {NAN, 0},      {NAN, 0},  // up to rsqrt
+                                    {0, HUGE_VAL}, {0, 0},
+                                    {0, 0},  // up to log1p
+                                    {0, 1},        {0, 0},
+                                    {0.3, 1},      {0.25, 0},
+                                    {0, 1},        {0, 1.0507009873554805},
+                                    {0, 1},  // up to celu
+                                    {0, 0},        {1, 0},
+                                    {0, 0},        {0, 1},
+                                    {0, 0},        {0, 1},
+                                    {0, 1},        {0, 1},
+                                    {0, 1},  // up to mish
+                                    {0, 0},        {0, 0},
+                                    {0, 1},        {0, 0},
+                                    {1, 1},        {1, 1},
+                                    {1, 1},        {0, 1},  // up to threshold
+                                    {0, 1},        {0, 1},
+                                    {0, 0},        {0, 0},
+                                    {2.5, 2.5}};
 static_assert(std::size(far_slopes) == unary_table.size());
 
 // The slope at a special value. Kinks are a test of their own.

@@ -88,8 +88,7 @@ inline void expect_config_refusal(const std::string &kind, const Json &config, C
 }
 // The same for calling it on inputs of these shapes.
 inline void expect_call_refusal(const std::string &kind, const Json &config, const std::vector<Shape> &shapes,
-                                const std::string &words, Code code = Code::shape_mismatch,
-                                DType dtype = DType::f32) {
+                                const std::string &words, Code code = Code::shape_mismatch, DType dtype = DType::f32) {
   expect_refusal(code, words, [&] {
     LayerCall l(kind, config);
     std::vector<Symbol> in;

@@ -88,15 +88,14 @@ TEST(Masks, DroppedByLayersThatMoveSteps) {
     Json config;
     Shape shape;
   };
-  for (const Case &c : {Case{"Flatten", Json::object(), {2, 3, 4}},
-                        Case{"Reshape", {{"target_shape", {12}}}, {2, 3, 4}},
-                        Case{"Permute", {{"dims", {2, 1}}}, {2, 3, 4}}, Case{"Transpose", Json::object(), {2, 3, 4}},
-                        Case{"Conv1D", {{"filters", 2}, {"kernel_size", 2}}, {2, 3, 4}},
-                        Case{"Conv2D", {{"filters", 2}, {"kernel_size", 2}}, {2, 3, 4, 1}},
-                        Case{"MaxPooling2D", Json::object(), {2, 4, 4, 1}},
-                        Case{"GlobalMaxPooling1D", Json::object(), {2, 3, 4}},
-                        Case{"GlobalAveragePooling2D", Json::object(), {2, 3, 4, 1}},
-                        Case{"GlobalAveragePooling1D", Json::object(), {2, 3, 4}}}) {
+  for (const Case &c :
+       {Case{"Flatten", Json::object(), {2, 3, 4}}, Case{"Reshape", {{"target_shape", {12}}}, {2, 3, 4}},
+        Case{"Permute", {{"dims", {2, 1}}}, {2, 3, 4}}, Case{"Transpose", Json::object(), {2, 3, 4}},
+        Case{"Conv1D", {{"filters", 2}, {"kernel_size", 2}}, {2, 3, 4}},
+        Case{"Conv2D", {{"filters", 2}, {"kernel_size", 2}}, {2, 3, 4, 1}},
+        Case{"MaxPooling2D", Json::object(), {2, 4, 4, 1}}, Case{"GlobalMaxPooling1D", Json::object(), {2, 3, 4}},
+        Case{"GlobalAveragePooling2D", Json::object(), {2, 3, 4, 1}},
+        Case{"GlobalAveragePooling1D", Json::object(), {2, 3, 4}}}) {
     LayerCall l(c.kind, c.config);
     EXPECT_EQ(l.call({l.masked(c.shape)})[0].mask, ops::none) << c.kind;
   }
@@ -194,13 +193,15 @@ TEST(Call, RefusesArgumentsThatDoNotFit) {
   LayerCall l("GlobalAveragePooling1D");
   Arguments wrong_mask;
   wrong_mask.symbols["mask"] = {l.input({2, 5}, DType::boolean)};
-  expect_refusal(Code::shape_mismatch, "\"mask\": expected the first axes of input 0",
-                 [&] { l.call({l.input({2, 4, 3})}, wrong_mask); });
+  expect_refusal(Code::shape_mismatch, "\"mask\": expected the first axes of input 0", [&] {
+    l.call({l.input({2, 4, 3})}, wrong_mask);
+  });
   LayerCall d("Dropout", {{"rate", 0.5}});
   Arguments wrong_flag;
   wrong_flag.plain["training"] = 1;
-  expect_refusal(Code::invalid_argument, "\"training\": expected true or false, got 1",
-                 [&] { d.call({d.input({2, 3})}, wrong_flag); });
+  expect_refusal(Code::invalid_argument, "\"training\": expected true or false, got 1", [&] {
+    d.call({d.input({2, 3})}, wrong_flag);
+  });
   EXPECT_EQ(l.layer->arguments(), (std::vector<std::string>{"mask"}));
 }
 

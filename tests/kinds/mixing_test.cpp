@@ -110,8 +110,9 @@ TEST(Attention, Refusals) {
   LayerCall l("Attention");
   Arguments one;
   one.symbols["mask"] = {l.input({2, 3}, DType::boolean)};
-  expect_refusal(Code::invalid_argument, "[query_mask, value_mask], got 1",
-                 [&] { l.call({l.input({2, 3, 4}), l.input({2, 3, 4})}, one); });
+  expect_refusal(Code::invalid_argument, "[query_mask, value_mask], got 1", [&] {
+    l.call({l.input({2, 3, 4}), l.input({2, 3, 4})}, one);
+  });
 }
 
 TEST(Attention, WeightsOfEveryMode) {
@@ -131,7 +132,8 @@ TEST(Attention, WeightsOfEveryMode) {
 
 // The outputs and the gradients of query and value. Query (1, 2, 1), value (1, 3, 1) and their masks, in that order.
 std::vector<Tensor> attend(const char *kind, const std::vector<float> &query, const std::vector<float> &value,
-                const std::vector<bool> &query_mask, const std::vector<bool> &value_mask, Arguments arguments) {
+                           const std::vector<bool> &query_mask, const std::vector<bool> &value_mask,
+                           Arguments arguments) {
   LayerCall l(kind);
   Symbol q = l.masked({1, 2, 1}), v = l.masked({1, 3, 1});
   auto y = l.call({q, v}, arguments);
@@ -164,8 +166,7 @@ TEST(Attention, AFullyMaskedRowIsUniformAlsoWhenScoresAreAsked) {
       Arguments how = with("return_attention_scores", scores);
       auto y = attend(kind, {1, 5}, {1, 4, 7}, {true, true}, {false, false, false}, how);
       EXPECT_EQ(values(y[0]), (std::vector<double>{4, 4}));
-      for (double w : scores ? values(y[1]) : std::vector<double>{})
-        EXPECT_FLOAT_EQ(static_cast<float>(w), 1.0f / 3);
+      for (double w : scores ? values(y[1]) : std::vector<double>{}) EXPECT_FLOAT_EQ(static_cast<float>(w), 1.0f / 3);
     }
     // Causal, with the first step masked: only the first query sees nothing.
     auto y = attend(kind, {1, 5}, {1, 4, 7}, {true, true}, {false, true, true}, with("use_causal_mask", true));
@@ -189,8 +190,9 @@ TEST(Merge, Refusals) {
                       "matching shapes except for the concatenation axis 2");
   expect_call_refusal("Concatenate", {{"axis", 3}}, {{2, 3}, {2, 4}}, "axis 3 is out of range", Code::invalid_argument);
   LayerCall l("Add");
-  expect_refusal(Code::invalid_argument, "input 1: expected dtype=float32",
-                 [&] { l.call({l.input({2, 3}), l.input({2, 3}, DType::i32)}); });
+  expect_refusal(Code::invalid_argument, "input 1: expected dtype=float32", [&] {
+    l.call({l.input({2, 3}), l.input({2, 3}, DType::i32)});
+  });
   EXPECT_EQ(LayerCall("Subtract").layer->arity().most, 2);
 }
 
@@ -245,8 +247,8 @@ TEST(Softmax, MasksAndAxes) {
   Symbol x = l.input({2, 3});
   a.symbols["mask"] = {l.input({2, 3}, DType::boolean)};
   auto y = l.call({x}, a);
-  auto got = l.run(y, {tensor<float>({2, 3}, {1, nan, 1, 3, 3, 3}),
-                       tensor<bool>({2, 3}, {true, false, true, false, false, false})});
+  auto got = l.run(
+      y, {tensor<float>({2, 3}, {1, nan, 1, 3, 3, 3}), tensor<bool>({2, 3}, {true, false, true, false, false, false})});
   EXPECT_EQ(values(got[0]), (std::vector<double>{0.5, 0, 0.5, 0, 0, 0}));
   LayerCall both("Softmax", {{"axis", {1, 2}}});
   got = both.run(both.call({both.input({1, 2, 2})}), {tensor<float>({1, 2, 2}, {4, 4, 4, 4})});
@@ -284,8 +286,9 @@ TEST(Dropout, ModesNoiseShapesAndSeeds) {
   };
   EXPECT_EQ(noise({nullptr, 1, nullptr}, {free_dim, 3, 4}), (Shape{free_dim, 1, 4}));
   EXPECT_EQ(noise({1, nullptr, 4}, {free_dim, free_dim, 4}), (Shape{1, free_dim, 4}));
-  expect_refusal(Code::shape_mismatch, "expected null, 1 or 3 for axis 1, got 2",
-                 [&] { noise({nullptr, 2, 1}, {free_dim, 3, 4}); });
+  expect_refusal(Code::shape_mismatch, "expected null, 1 or 3 for axis 1, got 2", [&] {
+    noise({nullptr, 2, 1}, {free_dim, 3, 4});
+  });
   expect_refusal(Code::shape_mismatch, "expected 3 dims as the input has, got 2", [&] { noise({1, 1}, {1, 3, 4}); });
   expect_config_refusal("Dropout", {{"rate", 1.5}}, Code::invalid_argument, "\"rate\": expected at most 1");
   expect_config_refusal("Dropout", {{"rate", 0.5}, {"noise_shape", {0}}}, Code::invalid_argument, "\"noise_shape\"");

@@ -9,9 +9,9 @@ namespace {
 // A config that makes the kind: its required fields.
 Json least_config(const kinds::Entry &e) {
   static const std::map<std::string, Json> values{
-      {"units", 3}, {"filters", 4}, {"kernel_size", 2}, {"pool_size", 2}, {"rate", 0.5}, {"input_dim", 5},
-      {"output_dim", 3}, {"target_shape", {-1, 2}}, {"dims", {2, 1}}, {"activation", "relu"}, {"threshold", 1.0},
-      {"default_value", 0.0}};
+      {"units", 3},     {"filters", 4},         {"kernel_size", 2}, {"pool_size", 2},
+      {"rate", 0.5},    {"input_dim", 5},       {"output_dim", 3},  {"target_shape", {-1, 2}},
+      {"dims", {2, 1}}, {"activation", "relu"}, {"threshold", 1.0}, {"default_value", 0.0}};
   Json config = Json::object();
   for (const auto &f : e.fields)
     if (f.required) config[f.key] = values.at(f.key);
@@ -34,10 +34,13 @@ TEST(Registry, RefusesUnknownNames) {
   expect_refusal(Code::unknown_kind, "unknown category \"layers\"; did you mean \"layer\"?",
                  [] { kinds::find("layers", "Dense"); });
   expect_refusal(Code::unknown_kind, "unknown category \"x\"", [] { kinds::describe("x", ""); });
-  expect_refusal(Code::unknown_kind, "unknown activation \"rleu\"; did you mean \"relu\"?",
-                 [] { LayerCall("Dense", {{"units", 1}, {"activation", "rleu"}}); });
+  expect_refusal(Code::unknown_kind, "unknown activation \"rleu\"; did you mean \"relu\"?", [] {
+    LayerCall("Dense", {{"units", 1}, {"activation", "rleu"}});
+  });
   expect_refusal(Code::unknown_kind, "\"kernel_initializer\": unknown initializer \"glorot_unifrom\"; did you mean",
-                 [] { LayerCall("Dense", {{"units", 1}, {"kernel_initializer", "glorot_unifrom"}}); });
+                 [] {
+                   LayerCall("Dense", {{"units", 1}, {"kernel_initializer", "glorot_unifrom"}});
+                 });
 }
 
 TEST(Registry, RefusesWrongAttributes) {

@@ -116,8 +116,8 @@ Own<dl4_model> build(const std::string &net, int64_t seed) {
     layers.push_back(layer("GlobalAveragePooling1D", last, Json::object(), {"attention"}));
   }
   layers.push_back(layer("Dense", "output", {{"units", 10}, {"activation", "softmax"}}, {last}));
-  const Json all{{"format", 1}, {"name", net}, {"layers", layers}, {"inputs", {{"x", 0, 0}}},
-                 {"outputs", {{"output", 0, 0}}}};
+  const Json all{
+      {"format", 1}, {"name", net}, {"layers", layers}, {"inputs", {{"x", 0, 0}}}, {"outputs", {{"output", 0, 0}}}};
 
   Own<dl4_context> context;
   Own<dl4_graph> graph;
@@ -227,7 +227,8 @@ TEST_P(FashionMnist, IsLearntAsWellAsByKeras) {
 
   const Json keras = read_json(DL4_SOURCE_DIR "/tests/models/fashion_keras.json").at("nets").at(net);
   EXPECT_GE(mean, keras.at("mean").get<double>() - 0.005);
-  for (const auto &[seed, run] : ours["seeds"].items()) { // on the same path at first, before rounding leads them apart
+  for (const auto &[seed, run] :
+       ours["seeds"].items()) {  // on the same path at first, before rounding leads them apart
     const double expected = keras.at("seeds").at(seed).at("loss").at(0);
     EXPECT_NEAR(run["loss"][0].get<double>(), expected, 0.01 * expected) << "first epoch, seed " << seed;
   }

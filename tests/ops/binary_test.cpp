@@ -24,15 +24,14 @@ double cast_at(const Tensor &t, const Index &i) {
 void expect_values(Binary f, const Tensor &a, const Tensor &b, double (*g)(double, double)) {
   SCOPED_TRACE(kernels::binary_names[static_cast<size_t>(f)]);
   Shape s = broadcast(a.shape, b.shape);
-  check(of(f), {a, b}, naive(kernels::result_type(f, a.dtype), s, [&](const Index &i) {
-          return g(cast_at(a, i), cast_at(b, i));
-        }), 1e-5);
+  check(of(f), {a, b},
+        naive(kernels::result_type(f, a.dtype), s, [&](const Index &i) { return g(cast_at(a, i), cast_at(b, i)); }),
+        1e-5);
 }
 
-const std::vector<std::pair<Shape, Shape>> shapes{{{}, {}},           {{3, 5}, {3, 5}},       {{3, 5}, {5}},
-                                                  {{4, 3}, {4, 1}},   {{}, {2, 3}},           {{2, 1, 4}, {3, 1}},
-                                                  {{0, 4}, {4}},      {{2, 3, 4, 5}, {3, 1, 5}}, {{37, 129}, {129}},
-                                                  {{1, 300}, {7, 1}}, {{3, 1}, {0}}};
+const std::vector<std::pair<Shape, Shape>> shapes{
+    {{}, {}},      {{3, 5}, {3, 5}},          {{3, 5}, {5}},      {{4, 3}, {4, 1}},   {{}, {2, 3}}, {{2, 1, 4}, {3, 1}},
+    {{0, 4}, {4}}, {{2, 3, 4, 5}, {3, 1, 5}}, {{37, 129}, {129}}, {{1, 300}, {7, 1}}, {{3, 1}, {0}}};
 
 TEST(Binary, Broadcasts) {
   for (const auto &[a, b] : shapes) {

@@ -9,11 +9,17 @@ namespace {
 using namespace ops;
 using Index = std::vector<int64_t>;
 
-const std::vector<std::pair<Shape,
-    Shape>> pairs{{{}, {2, 3}},          {{3}, {4, 3}},       {{4, 1}, {4, 3}}, {{2, 1, 3}, {2, 5, 3}},
-                                                 {{1, 4, 1}, {3, 4, 5}}, {{3, 1}, {2, 3, 4}}, {{5, 7}, {5, 7}},
-                                                 {{1, 1}, {6, 50}},      {{1, 3}, {0, 3}},    {{2, 0}, {2, 0}},
-                                                     {{1, 7, 1, 3}, {9, 7, 20, 3}}};
+const std::vector<std::pair<Shape, Shape>> pairs{{{}, {2, 3}},
+                                                 {{3}, {4, 3}},
+                                                 {{4, 1}, {4, 3}},
+                                                 {{2, 1, 3}, {2, 5, 3}},
+                                                 {{1, 4, 1}, {3, 4, 5}},
+                                                 {{3, 1}, {2, 3, 4}},
+                                                 {{5, 7}, {5, 7}},
+                                                 {{1, 1}, {6, 50}},
+                                                 {{1, 3}, {0, 3}},
+                                                 {{2, 0}, {2, 0}},
+                                                 {{1, 7, 1, 3}, {9, 7, 20, 3}}};
 
 double part_at(const Tensor &t, const Index &i) {
   Index own(i.end() - t.shape.rank(), i.end());
@@ -34,7 +40,9 @@ TEST(Broadcast, ToTheShapeOfAnother) {
   }
   Tensor flags = random({3, 1}, 1, 0, 1, DType::boolean);
   check([](Emit &e, const auto &v) { return broadcast_like(e, v[0], v[1]); }, {flags, random({3, 4}, 1)},
-        naive(DType::boolean, {3, 4}, [&](const Index &i) { return at(flags, {i[0], 0}); }));
+        naive(DType::boolean, {3, 4}, [&](const Index &i) {
+          return at(flags, {i[0], 0});
+        }));
 }
 
 TEST(Broadcast, SumsBack) {

@@ -35,9 +35,7 @@ TEST(Cast, SameDtypeIsTheValueItself) {
   EXPECT_EQ(cast(e, x, DType::f32), x);
 }
 
-TEST(Cast, Refuses) {
-  check_refused(to(DType::f64), {Shape{2}}, Code::unsupported, "cast from float32 to float64");
-}
+TEST(Cast, Refuses) { check_refused(to(DType::f64), {Shape{2}}, Code::unsupported, "cast from float32 to float64"); }
 
 }  // namespace
 }  // namespace dl4::test

@@ -23,12 +23,15 @@ TEST(Concat, AlongEveryAxis) {
         parts.push_back(random(s.with(axis, n), static_cast<uint64_t>(n), 0, 9, t));
         total += n;
       }
-      check(along(axis), parts, naive(t, s.with(axis, total), [&](Index i) {
-              int64_t &k = i[static_cast<size_t>(s.axis(axis))];
-              size_t part = 0;
-              while (k >= parts[part].shape[axis]) k -= parts[part++].shape[axis];
-              return at(parts[part], i);
-            }), 0);
+      check(along(axis), parts,
+            naive(t, s.with(axis, total),
+                  [&](Index i) {
+                    int64_t &k = i[static_cast<size_t>(s.axis(axis))];
+                    size_t part = 0;
+                    while (k >= parts[part].shape[axis]) k -= parts[part++].shape[axis];
+                    return at(parts[part], i);
+                  }),
+            0);
     }
   }
   check(along(1), {make_tensor(DType::f32, {0, 2}), make_tensor(DType::f32, {0, 3})}, make_tensor(DType::f32, {0, 5}));

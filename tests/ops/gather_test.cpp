@@ -17,11 +17,15 @@ TEST(Gather, Rows) {
       for (Shape ids : {Shape{7}, Shape{0}, Shape{5, 3}}) {
         SCOPED_TRACE(text(table, ids, t));
         Tensor x = random(table, 1), i = random(ids, 2, 0, 8.99, t);
-        check(build, {x, i}, naive(ids.joined(table.last(table.rank() - 1)), [&](const Index &at_y) {
-                Index from(at_y.begin() + ids.rank(), at_y.end());
-                from.insert(from.begin(), static_cast<int64_t>(at(i, Index(at_y.begin(), at_y.begin() + ids.rank()))));
-                return at(x, from);
-              }), 0);
+        check(build, {x, i},
+              naive(ids.joined(table.last(table.rank() - 1)),
+                    [&](const Index &at_y) {
+                      Index from(at_y.begin() + ids.rank(), at_y.end());
+                      from.insert(from.begin(),
+                                  static_cast<int64_t>(at(i, Index(at_y.begin(), at_y.begin() + ids.rank()))));
+                      return at(x, from);
+                    }),
+              0);
       }
   check(build, {random({5, 2}, 1, 0, 9, DType::i64), tensor<int32_t>({0}, {})}, make_tensor(DType::i64, {0, 2}));
 }
@@ -42,9 +46,15 @@ TEST(RowSums, SumByIdInAscendingOrder) {
   auto row = [&](int64_t i, int64_t j) { return at(rows, {i, j}); };
   for (DType t : {DType::i32, DType::i64, DType::u8, DType::f32}) {
     Tensor ids = naive(t, {5}, [](const Index &i) { return std::array{7, 2, 7, 0, 7}[static_cast<size_t>(i[0])]; });
-    check(build, {rows, ids, table}, {tensor<int64_t>({5}, {0, 2, 7, 10, 10}), naive({3, 3}, [&](const Index &i) {
-            return i[0] == 0 ? row(3, i[1]) : i[0] == 1 ? row(1, i[1]) : row(0, i[1]) + row(2, i[1]) + row(4, i[1]);
-          })}, 1e-6);
+    check(build, {rows, ids, table},
+          {tensor<int64_t>({5}, {0, 2, 7, 10, 10}), naive({3, 3},
+                                                          [&](const Index &i) {
+                                                            return i[0] == 0 ? row(3, i[1])
+                                                                   : i[0] == 1
+                                                                       ? row(1, i[1])
+                                                                       : row(0, i[1]) + row(2, i[1]) + row(4, i[1]);
+                                                          })},
+          1e-6);
   }
 }
 

@@ -53,9 +53,11 @@ TEST(Pack, Gradient) {
 }
 
 TEST(Pack, Refuses) {
-  check_refused([](Emit &e, const auto &v) { return pack(e, v, {0, 2}, 10); }, {Shape{3}, Shape{3}},
-                Code::shape_mismatch,
-                "pack: part 0 (3,) at 0 runs past 2");
+  check_refused(
+      [](Emit &e, const auto &v) {
+        return pack(e, v, {0, 2}, 10);
+      },
+      {Shape{3}, Shape{3}}, Code::shape_mismatch, "pack: part 0 (3,) at 0 runs past 2");
   check_refused([](Emit &e, const auto &v) { return pack(e, v, {0}, 2); }, {Shape{3}}, Code::shape_mismatch,
                 "runs past 2");
   check_refused([](Emit &e, const auto &v) { return pack(e, v, {}, 2); }, {Shape{3}}, Code::invalid_argument,

@@ -15,7 +15,11 @@ TEST(Pick, ByLabel) {
   for (DType t : {DType::i32, DType::i64, DType::u8, DType::f32}) {
     Tensor x = random({130, 5}, 1), labels = random({130}, 2, 0, 4.99, t);
     check(build, {x, labels},
-          naive({130}, [&](const Index &i) { return at(x, {i[0], static_cast<int64_t>(at(labels, i))}); }), 0);
+          naive({130},
+                [&](const Index &i) {
+                  return at(x, {i[0], static_cast<int64_t>(at(labels, i))});
+                }),
+          0);
   }
   check(build, {make_tensor(DType::f32, {0, 3}), make_tensor(DType::i32, {0})}, make_tensor(DType::f32, {0}));
   check(build, {make_tensor(DType::f32, {0, 0}), make_tensor(DType::i32, {0})}, make_tensor(DType::f32, {0}));
@@ -23,10 +27,13 @@ TEST(Pick, ByLabel) {
 
 TEST(Pick, WhereNotValidTheLabelIsNotLookedAt) {
   Tensor x = random({4, 3}, 1), labels = tensor<int64_t>({4}, {2, 99, -1, 1}),
-      valid = tensor<bool>({4}, {true, false, false, true});
-  check(build, {x, labels, valid}, naive({4}, [&](const Index &i) {
-          return at(x, {i[0], at(valid, i) != 0 ? static_cast<int64_t>(at(labels, i)) : 0});
-        }), 0);
+         valid = tensor<bool>({4}, {true, false, false, true});
+  check(build, {x, labels, valid},
+        naive({4},
+              [&](const Index &i) {
+                return at(x, {i[0], at(valid, i) != 0 ? static_cast<int64_t>(at(labels, i)) : 0});
+              }),
+        0);
   check_gradient(build, {x, labels, valid});
 }
 

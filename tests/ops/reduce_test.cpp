@@ -39,12 +39,24 @@ Tensor reduced(Reduce f, const Tensor &x, std::vector<int> axes, bool keepdims) 
     double v = at(x, i), &s = y.as<double>()[k];
     switch (f) {
       case Reduce::sum:
-      case Reduce::mean: s += v; break;
-      case Reduce::max: s = std::max(s, v); break;
-      case Reduce::min: s = std::min(s, v); break;
-      case Reduce::prod: s *= v; break;
-      case Reduce::sum_squares: s += v * v; break;
-      case Reduce::sum_abs: s += std::abs(v); break;
+      case Reduce::mean:
+        s += v;
+        break;
+      case Reduce::max:
+        s = std::max(s, v);
+        break;
+      case Reduce::min:
+        s = std::min(s, v);
+        break;
+      case Reduce::prod:
+        s *= v;
+        break;
+      case Reduce::sum_squares:
+        s += v * v;
+        break;
+      case Reduce::sum_abs:
+        s += std::abs(v);
+        break;
     }
     return 0.0;
   });
@@ -52,13 +64,13 @@ Tensor reduced(Reduce f, const Tensor &x, std::vector<int> axes, bool keepdims) 
   return naive(x.dtype, y.shape, [&](const Index &i) { return f == Reduce::mean ? at(y, i) / count : at(y, i); });
 }
 
-const std::vector<Reduce> all{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares,
-                              Reduce::sum_abs};
+const std::vector<Reduce> all{Reduce::sum,  Reduce::mean,        Reduce::max,    Reduce::min,
+                              Reduce::prod, Reduce::sum_squares, Reduce::sum_abs};
 
 TEST(Reduce, AnyAxes) {
   for (Reduce f : all) {
-    for (auto axes : std::vector<std::vector<int>>{{}, {0}, {1}, {-1}, {0, 1}, {1, 2}, {0, 2}, {1, 3}, {0, 2, 3},
-                                                   {0, 1, 2, 3}}) {
+    for (auto axes :
+         std::vector<std::vector<int>>{{}, {0}, {1}, {-1}, {0, 1}, {1, 2}, {0, 2}, {1, 3}, {0, 2, 3}, {0, 1, 2, 3}}) {
       for (Shape s : {Shape{3, 4, 2, 5}, Shape{1, 7, 1, 3}, Shape{2, 1, 33, 1}, Shape{40, 3, 2, 17}}) {
         bool keepdims = axes.size() == 1;
         SCOPED_TRACE(text(program_of(one(over(f, axes)), {random(s, 1)}).steps[0].op->attributes(), " of ", s));
@@ -97,9 +109,9 @@ TEST(Reduce, Gradients) {
     for (auto axes : std::vector<std::vector<int>>{{}, {0}, {1}, {0, 2}})
       for (bool keepdims : {false, true}) {
         SCOPED_TRACE(text(static_cast<int>(f), " keepdims ", keepdims));
-        check_gradient(over(f, axes, keepdims),
-                       {tensor<float>({2, 3, 2},
-                                      {0.5f, 1.5f, -1, 0.8f, 2, -0.3f, 1.2f, -0.7f, 0.9f, 1.8f, 0.3f, 2.4f})});
+        check_gradient(
+            over(f, axes, keepdims),
+            {tensor<float>({2, 3, 2}, {0.5f, 1.5f, -1, 0.8f, 2, -0.3f, 1.2f, -0.7f, 0.9f, 1.8f, 0.3f, 2.4f})});
       }
 }
 

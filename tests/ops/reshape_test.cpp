@@ -47,8 +47,8 @@ TEST(Reshape, FreeDims) {
 TEST(Reshape, CopyKernelAgrees) {
   // A planner that can't alias runs the kernel.
   Program p = program_of(one(to(1, {20})), {random({6, 4, 5}, 1)});
-  Site site{{{DType::f32, {6, 4, 5}}}, {{DType::f32, {6, 20}}}, {nullptr}, {""}, {.threads = 2, .least = 1e-9}, {},
-            nullptr};
+  Site site{
+      {{DType::f32, {6, 4, 5}}}, {{DType::f32, {6, 20}}}, {nullptr}, {""}, {.threads = 2, .least = 1e-9}, {}, nullptr};
   auto kernel = p.steps[0].op->kernel(site);
   Tensor x = random({6, 4, 5}, 1), y = make_zeros(DType::f32, {6, 20});
   void *args[] = {x.data.get(), y.data.get()};

@@ -19,12 +19,19 @@ TEST(Slice, Parts) {
     int axis;
     int64_t begin, size, from, n;
   };
-  for (Case c : {Case{0, 2, 3, 2, 3}, {1, 1, -1, 1, 4}, {2, -2, 1, 5, 1}, {-1, -3, -1, 4, 3}, {1, 5, 0, 5, 0},
+  for (Case c : {Case{0, 2, 3, 2, 3},
+                 {1, 1, -1, 1, 4},
+                 {2, -2, 1, 5, 1},
+                 {-1, -3, -1, 4, 3},
+                 {1, 5, 0, 5, 0},
                  {0, 0, 6, 0, 6}}) {
-    check(cut(c.axis, c.begin, c.size), {x}, naive(x.shape.with(c.axis, c.n), [&](Index i) {
-            i[static_cast<size_t>(x.shape.axis(c.axis))] += c.from;
-            return at(x, i);
-          }), 0);
+    check(cut(c.axis, c.begin, c.size), {x},
+          naive(x.shape.with(c.axis, c.n),
+                [&](Index i) {
+                  i[static_cast<size_t>(x.shape.axis(c.axis))] += c.from;
+                  return at(x, i);
+                }),
+          0);
     if (c.n) check_gradient(cut(c.axis, c.begin, c.size), {random({6, 5, 7}, 2)});
   }
 }

@@ -59,9 +59,15 @@ const std::vector<Case> cases{{"softmax", softmax, softmax_of},
 
 TEST(Softmax, AlongEveryAxis) {
   for (const Case &c : cases) {
-    for (auto [s, axis] : std::vector<std::pair<Shape, int>>{
-             {{4, 7}, -1}, {{4, 7}, 0}, {{3, 5, 6}, 1}, {{2, 1}, 1}, {{33, 70}, -1}, {{0, 4}, 1}, {{3, 0}, 1},
-                 {{9}, 0}, {{2, 3, 0}, 1}}) {
+    for (auto [s, axis] : std::vector<std::pair<Shape, int>>{{{4, 7}, -1},
+                                                             {{4, 7}, 0},
+                                                             {{3, 5, 6}, 1},
+                                                             {{2, 1}, 1},
+                                                             {{33, 70}, -1},
+                                                             {{0, 4}, 1},
+                                                             {{3, 0}, 1},
+                                                             {{9}, 0},
+                                                             {{2, 3, 0}, 1}}) {
       SCOPED_TRACE(text(c.name, s, axis));
       Tensor x = random(s, 1, -3, 3);
       check([&, axis = axis](Emit &e, const auto &v) { return c.emit(e, v[0], axis); }, {x}, along(x, axis, c.naive),
@@ -85,8 +91,7 @@ TEST(Softmax, LargeNumbers) {
 
 TEST(Softmax, OneElementIsOneUnlessItIsNoNumber) {
   check([](Emit &e, const auto &v) { return softmax(e, v[0]); },
-        {tensor<float>({5, 1}, {3, -1e30f, NAN, INFINITY, -INFINITY})},
-        tensor<float>({5, 1}, {1, 1, NAN, NAN, NAN}));
+        {tensor<float>({5, 1}, {3, -1e30f, NAN, INFINITY, -INFINITY})}, tensor<float>({5, 1}, {1, 1, NAN, NAN, NAN}));
 }
 
 TEST(Softmax, Refuses) {

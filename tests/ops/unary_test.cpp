@@ -19,11 +19,16 @@ Tensor points(bool positive) {
 
 std::array<float, 3> parameters(Unary f) {
   switch (f) {
-    case Unary::clip: return {-1.5f, 1.5f, 0};
-    case Unary::relu_general: return {0.1f, 3.0f, 0.5f};
-    case Unary::scale_shift: return {-1.5f, 0.5f, 0};
-    case Unary::threshold: return {0.45f, 0.3f, 0};
-    default: return {0.4f, 0, 0};
+    case Unary::clip:
+      return {-1.5f, 1.5f, 0};
+    case Unary::relu_general:
+      return {0.1f, 3.0f, 0.5f};
+    case Unary::scale_shift:
+      return {-1.5f, 0.5f, 0};
+    case Unary::threshold:
+      return {0.45f, 0.3f, 0};
+    default:
+      return {0.4f, 0, 0};
   }
 }
 

@@ -8,9 +8,9 @@ struct Average : Merge {
   static constexpr const char *name = "Average";
   static constexpr const char *doc = "The mean of the inputs.";
 
-  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override { 
+  ops::Id merge(ops::Emit &e, const std::vector<Part> &parts) const override {
     return ops::div(e, fold(e, ops::Binary::add, parts), e.scalar(static_cast<float>(parts.size())));
-   }
+  }
 };
 
 }  // namespace

@@ -17,8 +17,9 @@ struct Concatenate : Layer {
   static Json more() {
     return Facts{.inputs = {{"x...", "(B, ...), equal but for the axis"}},
                  .outputs = {{"y", "(B, ...)"}},
-                 .mask = "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
-                         "without a mask counts as valid, and there is none if no input has one"}
+                 .mask =
+                     "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
+                     "without a mask counts as valid, and there is none if no input has one"}
         .json();
   }
   Arity arity() const override { return {1, any_number}; }

@@ -9,12 +9,22 @@ using ops::Id;
 Id number(Emit &e, DType dtype, double v) {
   Tensor t = make_tensor(dtype, {});
   switch (dtype) {
-    case DType::f32: *t.as<float>() = static_cast<float>(v); break;
-    case DType::f64: *t.as<double>() = v; break;
-    case DType::i32: *t.as<int32_t>() = static_cast<int32_t>(v); break;
-    case DType::i64: *t.as<int64_t>() = static_cast<int64_t>(v); break;
+    case DType::f32:
+      *t.as<float>() = static_cast<float>(v);
+      break;
+    case DType::f64:
+      *t.as<double>() = v;
+      break;
+    case DType::i32:
+      *t.as<int32_t>() = static_cast<int32_t>(v);
+      break;
+    case DType::i64:
+      *t.as<int64_t>() = static_cast<int64_t>(v);
+      break;
     case DType::u8:
-    case DType::boolean: *t.as<uint8_t>() = static_cast<uint8_t>(v); break;
+    case DType::boolean:
+      *t.as<uint8_t>() = static_cast<uint8_t>(v);
+      break;
   }
   return e.constant(std::move(t));
 }

@@ -29,8 +29,8 @@ std::vector<Symbol> Merge::call(Call &c) const {
       fail(Code::shape_mismatch, "cannot merge tensors with different batch sizes. Received tensors with shapes ",
            c.shape(0), " and ", c.shape(i));
     if (c.e.dtype(c.x(i)) != c.e.dtype(c.x(0)))
-      fail(Code::invalid_argument, "input ", i, ": expected dtype=", c.e.dtype(c.x(0)), " as input 0 has, found dtype=",
-           c.e.dtype(c.x(i)));
+      fail(Code::invalid_argument, "input ", i, ": expected dtype=", c.e.dtype(c.x(0)),
+           " as input 0 has, found dtype=", c.e.dtype(c.x(i)));
   }
   std::vector<Part> parts;
   std::vector<Id> masks;

@@ -20,14 +20,13 @@ struct Pooling2D : Layer {
   std::vector<Symbol> pooled(Call &c, bool average) const {
     c.need_rank(0, 4);
     c.need_float(0);
-    return {{ops::pool(c.e, c.x(), {.average = average,
-                                    .size = pool_size,
-                                    .strides = *strides,
-                                    .padding = padding == "same" ? ops::Padding::same : ops::Padding::valid})}};
+    return {{ops::pool(c.e, c.x(),
+                       {.average = average,
+                        .size = pool_size,
+                        .strides = *strides,
+                        .padding = padding == "same" ? ops::Padding::same : ops::Padding::valid})}};
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, OH, OW, C)"}}}.json();
-  }
+  static Json more() { return Facts{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, OH, OW, C)"}}}.json(); }
 };
 
 template <class T>
@@ -68,9 +67,9 @@ struct GlobalPooling : Layer {
 
 template <class T>
 auto global_pooling_fields() {
-  return std::tuple{data_format_field<T>(), field<T, bool>("keepdims", &T::keepdims)
-                                                .otherwise(false)
-                                                .doc("whether the axes stay, with size 1")};
+  return std::tuple{
+      data_format_field<T>(),
+      field<T, bool>("keepdims", &T::keepdims).otherwise(false).doc("whether the axes stay, with size 1")};
 }
 
 }  // namespace dl4::kinds

@@ -18,9 +18,7 @@ struct Reshape : Layer {
                           .at_least(-1)
                           .doc("the axes behind the batch; one may be -1: what is left")};
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}.json();
-  }
+  static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}.json(); }
   void check() const {
     if (std::count(target_shape.begin(), target_shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"target_shape\": there must be at most one unknown dimension (-1)")

@@ -26,16 +26,15 @@ struct ScoredAttention : Layer {
 
 template <class T>
 auto scored_attention_fields(bool use_scale, const char *scale_doc) {
-  return std::tuple{
-      field<T, bool>("use_scale", &T::use_scale).otherwise(use_scale).doc(scale_doc),
-      field<T, double>("dropout", &T::dropout)
-          .otherwise(0.0)
-          .at_least(0)
-          .at_most(1)
-          .doc("fraction of the attention weights to drop in training"),
-      field<T, std::optional<int64_t>>("seed", &T::seed)
-          .otherwise(nullptr)
-          .doc("seed of the dropout; null = from the context's")};
+  return std::tuple{field<T, bool>("use_scale", &T::use_scale).otherwise(use_scale).doc(scale_doc),
+                    field<T, double>("dropout", &T::dropout)
+                        .otherwise(0.0)
+                        .at_least(0)
+                        .at_most(1)
+                        .doc("fraction of the attention weights to drop in training"),
+                    field<T, std::optional<int64_t>>("seed", &T::seed)
+                        .otherwise(nullptr)
+                        .doc("seed of the dropout; null = from the context's")};
 }
 
 }  // namespace dl4::kinds

@@ -16,11 +16,11 @@ struct Softmax : Layer {
     return std::tuple{field("axis", &Softmax::axis).otherwise(-1).doc("the axis, or a list of axes")};
   }
   static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}},
-                 .outputs = {{"y", "(...)"}},
-                 .arguments = {{"mask", "tensor",
-                                "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
-                 .mask = "used and passed on"}
+    return Facts{
+        .inputs = {{"x", "(...)"}},
+        .outputs = {{"y", "(...)"}},
+        .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
+        .mask = "used and passed on"}
         .json();
   }
   void check() const {
@@ -49,8 +49,7 @@ struct Softmax : Layer {
     for (int i = 1; i <= s.rank(); ++i) {
       bool fits = i <= c.shape().rank() &&
                   (s[-i] == 1 || s[-i] == free_dim || c.shape()[-i] == free_dim || s[-i] == c.shape()[-i]);
-      if (!fits)
-        fail(Code::shape_mismatch, "\"mask\": expected a shape that broadcasts to ", c.shape(), ", got ", s);
+      if (!fits) fail(Code::shape_mismatch, "\"mask\": expected a shape that broadcasts to ", c.shape(), ", got ", s);
     }
     if (c.e.dtype(m) == DType::f32) return ops::binary(c.e, ops::Binary::greater, m, c.e.scalar(0.5f));
     return ops::cast(c.e, m, DType::boolean);

@@ -41,8 +41,7 @@ struct StepTime {
 };
 
 struct CachedPlan {
-  // What a run writes here. Threads use different seats, as long as there are enough, and so don't wait for each
-  // other's cache lines.
+  // What a run writes here: a seat for each core, as long as there are enough, so that cache lines stay where they are.
   struct alignas(64) Seat {
     // Runs that look at or hold this entry; below zero while it is being changed, and then it is no one's.
     std::atomic<int64_t> users{0};

@@ -141,7 +141,8 @@ void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept 
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept {
   auto as = [&](auto v) {
     std::memcpy(&v, value, sizeof v);
-    std::fill_n(static_cast<decltype(v) *>(y), n, v);
+    auto *to = static_cast<decltype(v) *>(y);
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i, &v, sizeof v);
   };
   if (size == 1) as(uint8_t{});
   if (size == 4) as(uint32_t{});

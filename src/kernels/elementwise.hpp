@@ -167,7 +167,7 @@ void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void
 // narrower one saturates; anything but 0 is true.
 void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept;
 
-// Copies of the `size` bytes (1, 4 or 8) at value.
+// Copies of the `size` bytes (1, 4 or 8) at value, to any address.
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept;
 
 // y += a * x.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/elementwise.hpp"
 #include "kernels/movement.hpp"
 
 #include "kernels/simd.hpp"
@@ -146,6 +147,8 @@ void copy_as(Loops l, const T *x, T *y) {
     T *to = y + q;
     if (xs == 1 && ys == 1)
       std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+    else if (xs == 0 && ys == 1)
+      fill(sizeof(T), from, to, n);
     else
       for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * ys, from + i * xs, sizeof(T));
   });

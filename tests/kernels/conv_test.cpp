@@ -166,42 +166,39 @@ TEST(Conv, ForwardByOwnKernels) {
   });
 }
 
-TEST(Conv, GradientByTheSource) {
-  std::mt19937 random(2);
-  int applied = 0;
+// make(conv, constant weights, slices) -> kernels; checked for all sizes.
+template <class Make>
+void check_by_source(uint32_t seed, const Make &make) {
+  std::mt19937 random(seed);
   for (const Sizes &s : table) {
     Data d(conv_of(s, false), random);
     auto want = d.data();
     std::vector<void *> args{d.diff_dst.begin(), d.weights.begin()};
     Constant constant{d.weights.begin()};
-    for (int64_t slices : {1, 2, 3, 7}) {
-      auto kernel = dnnl_conv_data(d.c, slices);
-      applied += kernel != nullptr;
-      check(kernel.get(), args, want, s.name);
-      check(dnnl_conv_data(d.c, slices, &constant).get(), args, want, s.name);
-      if (slices < 3) check(reference_conv_data(d.c, slices).get(), args, want, s.name);
-    }
+    for (int64_t slices : {1, 2, 3, 7})
+      for (const auto &kernel : make(d.c, constant, slices)) check(kernel.get(), args, want, s.name);
   }
+}
+
+TEST(Conv, GradientByTheSource) {
+  int applied = 0;
+  check_by_source(2, [&](const Conv &c, const Constant &weights, int64_t slices) {
+    std::array kernels{dnnl_conv_data(c, slices), dnnl_conv_data(c, slices, &weights),
+                       slices < 3 ? reference_conv_data(c, slices) : nullptr};
+    applied += kernels[0] != nullptr;
+    return kernels;
+  });
   EXPECT_GE(applied, 50);
 }
 
 TEST(Conv, GradientByTheSourceByOwnKernel) {
   on_every_target([] {
-    std::mt19937 random(7);
     int applied = 0;
-    for (const Sizes &s : table) {
-      Data d(conv_of(s, false), random);
-      auto want = d.data();
-      std::vector<void *> args{d.diff_dst.begin(), d.weights.begin()};
-      Constant constant{d.weights.begin()};
-      for (int64_t slices : {1, 2, 3, 7})
-        for (const Constant *weights :
-             {static_cast<const Constant *>(nullptr), static_cast<const Constant *>(&constant)}) {
-          auto kernel = winograd_conv_data(d.c, slices, weights);
-          applied += kernel != nullptr;
-          check(kernel.get(), args, want, s.name);
-        }
-    }
+    check_by_source(7, [&](const Conv &c, const Constant &weights, int64_t slices) {
+      std::array kernels{winograd_conv_data(c, slices), winograd_conv_data(c, slices, &weights)};
+      for (const auto &kernel : kernels) applied += kernel != nullptr;
+      return kernels;
+    });
     EXPECT_GE(applied, 20);
   });
 }

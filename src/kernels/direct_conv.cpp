@@ -36,11 +36,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
-inline constexpr int most_pixels = 16;  // of 32 registers
-#else
-inline constexpr int most_pixels = 12;
-#endif
+inline constexpr int most_pixels = registers == 32 ? 16 : 12;
 
 template <class Tag, int M>
 HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {

@@ -20,6 +20,11 @@ using V = hn::Vec<D>;
 using DI = hn::RebindToSigned<D>;
 using VI = hn::Vec<DI>;
 inline constexpr int64_t lanes = hn::MaxLanes(D());
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+inline constexpr int registers = 32;
+#else
+inline constexpr int registers = 16;
+#endif
 
 HWY_INLINE V set(float v) { return hn::Set(D(), v); }
 HWY_INLINE V load(const float *p) { return hn::LoadU(D(), p); }

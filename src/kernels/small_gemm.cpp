@@ -32,13 +32,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
-inline constexpr int registers = 32;
-#else
-inline constexpr int registers = 16;
-#endif
 inline constexpr int max_rows = registers == 32 ? 8 : 6;
-inline constexpr int64_t panel = 32;
+inline constexpr int64_t panel = packed_panel;
 
 using Product = SmallProduct;
 
@@ -366,14 +361,14 @@ void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
 
 void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,
                  int64_t ldd, float *c, int64_t ldc) noexcept {
-  if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(packed_all)({m, n, k, a, lda, packed, 32, d, ldd, c, ldc});
+  if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(packed_all)({m, n, k, a, lda, packed, packed_panel, d, ldd, c, ldc});
 }
 
 void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept {
-  for (int64_t j = 0; j < n; j += 32, packed += 32 * k) {
-    const int64_t cols = std::min<int64_t>(32, n - j);
-    if (cols < 32) std::fill_n(packed, 32 * k, 0.0f);
-    const int64_t dims[2] = {k, cols}, plain[2] = {ldb, 1}, across[2] = {1, ldb}, panel[2] = {32, 1};
+  for (int64_t j = 0; j < n; j += packed_panel, packed += packed_panel * k) {
+    const int64_t cols = std::min(packed_panel, n - j);
+    if (cols < packed_panel) std::fill_n(packed, packed_panel * k, 0.0f);
+    const int64_t dims[2] = {k, cols}, plain[2] = {ldb, 1}, across[2] = {1, ldb}, panel[2] = {packed_panel, 1};
     copy_strided(sizeof(float), 2, dims, transposed ? b + j * ldb : b + j, transposed ? across : plain, packed, panel);
   }
 }

@@ -20,8 +20,12 @@ void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
 void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
               int64_t ldd, float *c, int64_t ldc) noexcept;
 
-// B in panels of 32 columns, the last one padded with zeros: floats the packed form takes.
-constexpr int64_t packed_floats(int64_t k, int64_t n) { return (n + 31) / 32 * 32 * k; }
+// B in panels of so many columns, a row [packed_panel] after the other, the last panel padded with zeros.
+inline constexpr int64_t packed_panel = 32;
+// Floats the packed form takes.
+constexpr int64_t packed_floats(int64_t k, int64_t n) {
+  return (n + packed_panel - 1) / packed_panel * packed_panel * k;
+}
 // B [k, n], or stored [n, k] when transposed. `packed` is best aligned to 64 bytes.
 void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept;
 // As small_gemm with a packed B.

@@ -32,7 +32,7 @@ namespace dl4::kernels::HWY_NAMESPACE {
 
 // Rows [begin, end) of G g G^T in the panels of packed_gemm, its 16 elements `plane` floats apart.
 void winograd_weights(const WinogradWeights &w, int64_t begin, int64_t end, float *to, int64_t plane) {
-  constexpr int64_t panel = 32;
+  constexpr int64_t panel = packed_panel;
   const WinogradWeights from = w;
   const V half = set(0.5f);
   for (int64_t j = 0; j < round_up(from.n, panel); j += lanes) {

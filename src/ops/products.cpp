@@ -17,7 +17,7 @@ using kernels::Kernel;
 using kernels::Run;
 
 // How our own kernels cut: rows, or columns when there are few rows to share B among.
-kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, 32); }
+kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, kernels::packed_panel); }
 
 // Calls f(a, b, bias, c, rows, cols, first column) for the pieces of one slice, and the epilogue for each.
 template <class F>
@@ -180,7 +180,7 @@ double product_microseconds(const Gemm &g) {
 
 int64_t product_slices(const Site &site, const Gemm &given) {
   Gemm g = kernels::dense(given);
-  int64_t parts = std::max(g.batch * g.m, (g.n + 31) / 32);
+  int64_t parts = std::max(g.batch * g.m, (g.n + kernels::packed_panel - 1) / kernels::packed_panel);
   return std::max<int64_t>(1, site.cutting.slices(parts, product_microseconds(g)));
 }
 

@@ -18,6 +18,13 @@ using Json = nlohmann::json;
 // As many OpenMP threads as the floor may have, while it is made and while it runs.
 void set_threads(int threads) { omp_set_num_threads(threads); }
 
+// What the call of a product or a convolution does itself.
+Activation within(const std::string &activation) {
+  if (activation == "relu") return Activation::relu;
+  if (activation == "gelu") return Activation::gelu;
+  return activation == "sigmoid" ? Activation::sigmoid : Activation::none;
+}
+
 }  // namespace
 
 int64_t Direct::Value::elements() const {
@@ -150,14 +157,14 @@ void Direct::add_layer(const Layer &l) {
   }
 }
 
-void Direct::activate(const std::string &activation, const Value &y, bool last) {
+void Direct::after(const std::string &activation, const Value &y, bool last) {
   int threads = threads_;
   if (activation == "softmax") {
     forward_.push_back([=] { softmax(threads, y.data, y.rows(), y.shape.back()); });
     if (y.grad && !last) throw std::runtime_error("a softmax that is trained stands last, with its loss");
   } else if (activation == "relu" && y.grad) {
     backward_.push_back([=] { relu_grad(threads, y.data, y.grad, y.elements()); });
-  } else if (activation != "relu" && activation != "linear") {
+  } else if (activation != "linear" && (y.grad || within(activation) == Activation::none)) {
     throw std::runtime_error("no loop for " + activation);
   }
 }
@@ -171,7 +178,7 @@ void Direct::dense(const Layer &l, const Value &x) {
   shape.back() = n;
   Value y = values_[l.name] = value(shape, true);
   Routine r =
-      product({1, m, n, k, false, false, x.data, w.data, b.data, y.data, !training_, activation == "relu"}, threads_);
+      product({1, m, n, k, false, false, x.data, w.data, b.data, y.data, !training_, within(activation)}, threads_);
   note(l.name, r.name);
   forward_.push_back(r.call);
   if (training_) {
@@ -184,7 +191,7 @@ void Direct::dense(const Layer &l, const Value &x) {
       if (by_x) by_x();
     });
   }
-  activate(activation, y, &l == &row_.layers.back());
+  after(activation, y, &l == &row_.layers.back());
 }
 
 void Direct::conv(const Layer &l, const Value &x) {
@@ -201,13 +208,13 @@ void Direct::conv(const Layer &l, const Value &x) {
   c.pad_before = pad / 2, c.pad_after = same ? pad - pad / 2 : (c.oh - 1) * c.stride + c.k - c.h;
   Value y = values_[l.name] = value({c.n, c.oh, c.ow, c.oc}, true);
   c.x = x.data, c.kernel = w.data, c.bias = b.data, c.y = y.data;
-  c.relu = activation == "relu", c.constant = !training_;
+  c.activation = within(activation), c.constant = !training_;
   c.dx = x.grad, c.dy = y.grad, c.dkernel = w.grad, c.dbias = b.grad;
   Routine r = convolution(c);
   note(l.name, r.name);
   forward_.push_back(r.call);
   if (training_) backward_.push_back(convolution_backward(c));
-  activate(activation, y, false);
+  after(activation, y, false);
 }
 
 void Direct::lstm(const Layer &l, const Value &x) {
@@ -245,7 +252,7 @@ void Direct::attention(const Layer &l, const Value &q, const Value &v, const Val
   float *dp = buffer(items * tq * tv);
   auto times = [&](int64_t m, int64_t n, int64_t depth, bool ta, bool tb, const float *a, const float *b, float *c,
                    bool add) {
-    return product({items, m, n, depth, ta, tb, a, b, nullptr, c, false, false, add}, threads).call;
+    return product({items, m, n, depth, ta, tb, a, b, nullptr, c, false, Activation::none, add}, threads).call;
   };
   Call dv_call = times(tv, dv, tq, true, false, p, y.grad, v.grad, false);
   Call dp_call = times(tq, tv, dv, false, true, y.grad, v.data, dp, false);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "loops.hpp"
 #include "model.hpp"
 #include "row.hpp"
 
@@ -50,7 +51,7 @@ class Direct {
   void lstm(const Layer &l, const Value &x);
   void attention(const Layer &l, const Value &q, const Value &v, const Value &k);
   void matmul(const Layer &l, const Value &a, const Value &b, bool transpose_b);
-  void activate(const std::string &activation, const Value &y, bool last);
+  void after(const std::string &activation, const Value &y, bool last);
 
   const Row &row_;
   const Data &data_;
@@ -72,7 +73,7 @@ struct Product {
   const float *a = nullptr, *b = nullptr, *bias = nullptr;
   float *c = nullptr;
   bool constant_b = false;  // may be packed
-  bool relu = false;        // done by the call where the library can
+  Activation activation = Activation::none;
   bool add = false;
 };
 
@@ -85,12 +86,13 @@ struct Routine {
 Routine fastest(std::vector<Routine> candidates);
 Routine product(const Product &p, int threads);
 
-// Convolutions of NHWC images by Keras's kernels [kh, kw, c, oc]; forward with bias and, if asked, relu.
+// Convolutions of NHWC images by Keras's kernels [kh, kw, c, oc]; forward with bias and activation.
 struct Convolution {
   int64_t n, h, w, c, k, oc, oh, ow, stride, pad_before, pad_after;
   const float *x, *kernel, *bias;
   float *y;
-  bool relu, constant;
+  Activation activation;
+  bool constant;
   float *dx, *dy, *dkernel, *dbias;  // dx may be null
 };
 Routine convolution(const Convolution &c);

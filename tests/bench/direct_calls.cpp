@@ -46,7 +46,7 @@ Call by_sgemm(const Product &p, int threads) {
                   to_int(p.m), to_int(p.n), to_int(p.k), 1, p.a + i * p.m * p.k, to_int(p.trans_a ? p.m : p.k),
                   p.b + i * p.k * p.n, to_int(p.trans_b ? p.k : p.n), p.bias || p.add ? 1 : 0, c, to_int(p.n));
     }
-    if (p.relu) relu(threads, p.c, p.batch * p.m * p.n);
+    activate(threads, p.activation, p.c, p.batch * p.m * p.n);
   };
 }
 
@@ -56,7 +56,7 @@ Call by_sgemv(const Product &p, int threads) {
     cblas_sgemv(CblasRowMajor, p.trans_b ? CblasNoTrans : CblasTrans, to_int(p.trans_b ? p.n : p.k),
                 to_int(p.trans_b ? p.k : p.n), 1, p.b, to_int(p.trans_b ? p.k : p.n), p.a, 1, p.bias || p.add ? 1 : 0,
                 p.c, 1);
-    if (p.relu) relu(threads, p.c, p.n);
+    activate(threads, p.activation, p.c, p.n);
   };
 }
 
@@ -68,7 +68,7 @@ Call by_dnnl_matmul(const Product &p) {
   };
   Desc a = matrix(p.m, p.k, p.trans_a), b = matrix(p.k, p.n, p.trans_b), c = matrix(p.m, p.n, false);
   Desc wanted = p.constant_b && flat ? any({p.k, p.n}) : b;
-  auto how = attributes(p.relu);
+  auto how = attributes(p.activation);
   auto pd = p.bias ? make<dnnl::matmul>(engine(), how, a, wanted, flat ? plain({1, p.n}) : plain({1, 1, p.n}), c)
                    : make<dnnl::matmul>(engine(), how, a, wanted, c);
   Args args{{DNNL_ARG_SRC, memory(a, p.a)}, {DNNL_ARG_DST, memory(c, p.c)}};
@@ -93,7 +93,8 @@ struct ConvDescs {
 
 auto describe(const Convolution &c, const ConvDescs &d, bool training) {
   return make<dnnl::convolution_forward>(
-      engine(), attributes(c.relu), training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+      engine(), attributes(c.activation),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
       dnnl::algorithm::convolution_direct, d.x, d.any_kernel, d.bias, d.y, d.strides, d.dilations, d.before, d.after);
 }
 
@@ -103,6 +104,14 @@ Routine product(const Product &p, int threads) {
   std::vector<Routine> candidates{{"OpenBLAS sgemm", by_sgemm(p, threads)}};
   if (p.batch * p.m == 1) candidates.push_back({"OpenBLAS sgemv", by_sgemv(p, threads)});
   if (!p.add) candidates.push_back({p.constant_b ? "oneDNN matmul packed" : "oneDNN matmul", by_dnnl_matmul(p)});
+  if (!p.add && p.activation != Activation::none) {
+    Product linear = p;
+    linear.activation = Activation::none;
+    candidates.push_back({candidates.back().name + ", loop", [=, call = by_dnnl_matmul(linear)] {
+                            call();
+                            activate(threads, p.activation, p.c, p.batch * p.m * p.n);
+                          }});
+  }
   return fastest(std::move(candidates));
 }
 
@@ -132,10 +141,10 @@ Call convolution_backward(const Convolution &c) {
   using Source = dnnl::convolution_backward_data;
   ConvDescs d(c);
   Convolution plain_forward = c;
-  plain_forward.relu = false;
+  plain_forward.activation = Activation::none;
   auto hint = describe(plain_forward, d, true);
   constexpr auto direct = dnnl::algorithm::convolution_direct;
-  auto by_weights = make_backward<Weights>(engine(), hint, attributes(false), direct, d.x, d.any_kernel, d.bias, d.y,
+  auto by_weights = make_backward<Weights>(engine(), hint, attributes(), direct, d.x, d.any_kernel, d.bias, d.y,
                                            d.strides, d.dilations, d.before, d.after);
   Memory packed_gradient(by_weights.diff_weights_desc(), engine()), gradient = memory(d.kernel, c.dkernel);
   bool same = by_weights.diff_weights_desc() == d.kernel;
@@ -146,7 +155,7 @@ Call convolution_backward(const Convolution &c) {
   Call unpack = same ? Call() : reorder_into(packed_gradient, gradient);
   Call pack, second;
   if (c.dx) {
-    auto by_source = make_backward<Source>(engine(), hint, attributes(false), direct, d.x, d.any_kernel, d.y, d.strides,
+    auto by_source = make_backward<Source>(engine(), hint, attributes(), direct, d.x, d.any_kernel, d.y, d.strides,
                                            d.dilations, d.before, d.after);
     auto [packed, call] = reorder(memory(d.kernel, c.kernel), by_source.weights_desc());
     pack = call;

@@ -13,12 +13,11 @@ dnnl::stream &stream() {
 
 // oneDNN 2 wants a scale first, 3 doesn't know it.
 template <class P>
-void append_relu(P &ops) {
-  constexpr auto relu = dnnl::algorithm::eltwise_relu;
-  if constexpr (requires { ops.append_eltwise(1.0f, relu, 0.0f, 0.0f); })
-    ops.append_eltwise(1.0f, relu, 0.0f, 0.0f);
+void append(P &ops, dnnl::algorithm function) {
+  if constexpr (requires { ops.append_eltwise(1.0f, function, 0.0f, 0.0f); })
+    ops.append_eltwise(1.0f, function, 0.0f, 0.0f);
   else
-    ops.append_eltwise(relu, 0.0f, 0.0f);
+    ops.append_eltwise(function, 0.0f, 0.0f);
 }
 
 }  // namespace
@@ -28,11 +27,13 @@ const dnnl::engine &engine() {
   return e;
 }
 
-dnnl::primitive_attr attributes(bool relu) {
+dnnl::primitive_attr attributes(Activation after) {
   dnnl::primitive_attr a;
-  if (!relu) return a;
+  if (after == Activation::none) return a;
   dnnl::post_ops ops;
-  append_relu(ops);
+  append(ops, after == Activation::relu   ? dnnl::algorithm::eltwise_relu
+              : after == Activation::gelu ? dnnl::algorithm::eltwise_gelu_erf
+                                          : dnnl::algorithm::eltwise_logistic);
   a.set_post_ops(ops);
   return a;
 }
@@ -77,7 +78,7 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   Desc w = plain({1, 1, r.i, 4, r.h}), u = plain({1, 1, r.h, 4, r.h}), bias = plain({1, 1, 4, r.h});
   Desc any_w = any({1, 1, r.i, 4, r.h}), any_u = any({1, 1, r.h, 4, r.h});
   constexpr auto inference = dnnl::prop_kind::forward_inference, learning = dnnl::prop_kind::forward_training;
-  auto pd = make<Forward>(engine(), attributes(false), training ? learning : inference, ahead, x, state, state,
+  auto pd = make<Forward>(engine(), attributes(), training ? learning : inference, ahead, x, state, state,
                           training ? w : any_w, training ? u : any_u, bias, y, state, state);
   auto zeros = [](const Desc &d) {
     Memory m(d, engine());
@@ -115,7 +116,7 @@ RecurrentCalls recurrent(const Recurrent &r, bool training) {
   if (!training) return calls;
 
   auto back =
-      make_backward<Backward>(engine(), pd, attributes(false), dnnl::prop_kind::backward, ahead, x, state, state, any_w,
+      make_backward<Backward>(engine(), pd, attributes(), dnnl::prop_kind::backward, ahead, x, state, state, any_w,
                               any_u, bias, y, state, state, x, state, state, w, u, bias, y, state, state);
   auto [w_to, pack_w] = reorder(raw_w, back.weights_layer_desc());
   auto [u_to, pack_u] = reorder(raw_u, back.weights_iter_desc());

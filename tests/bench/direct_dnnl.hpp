@@ -17,7 +17,7 @@ using dl4::kernels::onednn::Memory;
 using Args = std::unordered_map<int, Memory>;
 
 const dnnl::engine &engine();
-dnnl::primitive_attr attributes(bool relu);  // with relu after the primitive, or without
+dnnl::primitive_attr attributes(Activation after = Activation::none);
 Desc strided(const Dims &dims, const Dims &strides);
 Desc plain(const Dims &dims);
 Desc any(const Dims &dims);

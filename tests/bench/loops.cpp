@@ -20,9 +20,15 @@ void parallel(int threads, int64_t n, int64_t floats, F f) {
 
 }  // namespace
 
-void relu(int threads, float *x, int64_t n) {
-  parallel(threads, n, 1, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 ? x[i] : 0;
+void activate(int threads, Activation activation, float *x, int64_t n) {
+  constexpr float root_half = 0.70710678f;
+  parallel(threads, n, activation == Activation::relu ? 1 : 8, [=](int64_t begin, int64_t end) {
+    if (activation == Activation::relu)
+      for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 ? x[i] : 0;
+    if (activation == Activation::gelu)
+      for (int64_t i = begin; i < end; ++i) x[i] *= 0.5f + 0.5f * std::erf(x[i] * root_half);
+    if (activation == Activation::sigmoid)
+      for (int64_t i = begin; i < end; ++i) x[i] = 1 / (1 + std::exp(-x[i]));
   });
 }
 

@@ -10,7 +10,8 @@ struct Image {
   int64_t n, h, w, c;
 };
 
-void relu(int threads, float *x, int64_t n);
+enum class Activation { none, relu, gelu, sigmoid };
+void activate(int threads, Activation activation, float *x, int64_t n);                 // in place
 void relu_grad(int threads, const float *y, float *dy, int64_t n);                      // in place
 void softmax(int threads, float *x, int64_t rows, int64_t cols);                        // in place
 void softmax_grad(int threads, const float *y, float *dy, int64_t rows, int64_t cols);  // in place

@@ -4,10 +4,11 @@
 namespace bench {
 namespace {
 
-const std::string softmax = R"("activation": "softmax")", relu = R"("activation": "relu")";
+std::string activation(const std::string &name) { return R"("activation": ")" + name + '"'; }
+const std::string softmax = activation("softmax"), relu = activation("relu");
 
-std::string units(int64_t n, const std::string &activation = "") {
-  return "{\"units\": " + std::to_string(n) + (activation.empty() ? "" : ", " + activation) + "}";
+std::string units(int64_t n, const std::string &more = "") {
+  return "{\"units\": " + std::to_string(n) + (more.empty() ? "" : ", " + more) + "}";
 }
 std::string conv(int64_t filters, int64_t kernel, int64_t stride = 1, const std::string &more = "") {
   return "{\"filters\": " + std::to_string(filters) + ", \"kernel_size\": " + std::to_string(kernel) +
@@ -116,18 +117,23 @@ Row train_lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
   r.runs = false, r.training = {"Adam", "sparse_categorical_crossentropy"};
   return r;
 }
-Row dense(int64_t m, int64_t n = 1024) {
+// One layer, linear or with the activation named.
+Row dense(int64_t m, int64_t n = 1024, const std::string &act = "") {
   std::string size = std::to_string(n);
-  return {"Dense " + std::to_string(m) + "x" + size + "x" + size,
+  return {"Dense " + std::to_string(m) + "x" + size + "x" + size + (act.empty() ? "" : " " + act),
           {{"x", {m, n}}},
-          {{"Dense", "dense", {"x"}, units(n)}},
+          {{"Dense", "dense", {"x"}, units(n, act.empty() ? "" : activation(act))}},
           {"dense"}};
 }
-Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel) {
+Row one_conv(int64_t size, int64_t in, int64_t out, int64_t kernel, const std::string &act = "") {
   return {"conv " + std::to_string(size) + "x" + std::to_string(size) + " " + std::to_string(in) + "->" +
-              std::to_string(out) + " " + std::to_string(kernel) + "x" + std::to_string(kernel),
+              std::to_string(out) + " " + std::to_string(kernel) + "x" + std::to_string(kernel) +
+              (act.empty() ? "" : " " + act),
           {{"x", {1, size, size, in}}},
-          {{"Conv2D", "conv", {"x"}, conv(out, kernel, 1, R"("padding": "same")")}},
+          {{"Conv2D",
+            "conv",
+            {"x"},
+            conv(out, kernel, 1, R"("padding": "same")" + (act.empty() ? "" : ", " + activation(act)))}},
           {"conv"}};
 }
 
@@ -159,13 +165,27 @@ const std::vector<Row> &table() {
       lstm(100, 32, 512, 512),
       one_step(32),
       dense(1),
+      dense(1, 1024, "relu"),
       dense(16),
+      dense(16, 1024, "relu"),
       dense(64),
+      dense(64, 1024, "relu"),
+      dense(64, 1024, "gelu"),
+      dense(64, 1024, "sigmoid"),
       dense(512),
+      dense(512, 1024, "relu"),
+      dense(512, 1024, "gelu"),
       dense(16, 512),
+      dense(16, 512, "relu"),
+      dense(16, 512, "sigmoid"),
       one_conv(56, 64, 64, 3),
+      one_conv(56, 64, 64, 3, "relu"),
+      one_conv(56, 64, 64, 3, "gelu"),
       one_conv(14, 256, 256, 3),
+      one_conv(14, 256, 256, 3, "relu"),
       one_conv(56, 256, 64, 1),
+      one_conv(56, 256, 64, 1, "relu"),
+      one_conv(56, 256, 64, 1, "sigmoid"),
       conv_block(),
       {"attention T128 D64",
        {{"q", {1, 128, 64}}, {"v", {1, 128, 64}}, {"k", {1, 128, 64}}},

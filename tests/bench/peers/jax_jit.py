@@ -66,8 +66,10 @@ def forward(row, unroll, weights, inputs):
         else:
             raise NotImplementedError(kind)
         activation = a.get("activation")  # of an LSTM: never given
-        if activation == "relu":
-            y = jax.nn.relu(y)
+        if activation in ("relu", "sigmoid"):
+            y = getattr(jax.nn, activation)(y)
+        elif activation == "gelu":
+            y = jax.nn.gelu(y, approximate=False)
         elif activation == "softmax" and not (row.sparse and name == row.outputs[0]):
             y = jax.nn.softmax(y)
         v[name] = y

@@ -106,13 +106,13 @@ def model(row):
             shapes[name] = s
         else:
             raise NotImplementedError(kind)
-        if activation == "relu":
-            node("Relu", [raw], [name])
+        if activation in ("relu", "gelu", "sigmoid"):
+            node(activation.capitalize(), [raw], [name])
         elif activation == "softmax":
             node("Softmax", [raw], [name], axis=-1)
     outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in row.outputs]
     graph = helper.make_graph(nodes, "row", inputs, outputs, constants)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
     def read(values):
         return [np.asarray(v).transpose(0, 2, 3, 1) if row.images and np.ndim(v) == 4 else np.asarray(v)

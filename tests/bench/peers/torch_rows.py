@@ -102,8 +102,8 @@ class Net(nn.Module):
                 y = x[0].mean(1)
             else:
                 raise NotImplementedError(kind)
-            if self.acts[name] == "relu":
-                y = F.relu(y)
+            if self.acts[name] in ("relu", "gelu", "sigmoid"):
+                y = getattr(F, self.acts[name])(y)
             elif self.acts[name] == "softmax" and not (self.logits and name == self.row.outputs[0]):
                 y = torch.softmax(y, -1)
             v[name] = y

@@ -14,7 +14,7 @@ namespace {
 // A quotient whose division may wait: what comes of it is divided once. `under` is in [1, 2].
 struct Fraction {
   V over, under;
-  HWY_INLINE V value() const { return hn::Div(over, under); }
+  HWY_INLINE V value() const { return hn::Mul(over, reciprocal(under)); }
 };
 
 HWY_INLINE Fraction sigmoid_fraction(V x) {
@@ -67,11 +67,11 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
         io.put(hn::Mul(out, tanh_fraction(cell).value()), h + j);
       } else {
         const V under = hn::Mul(i.under, a.under);
-        const V cell = hn::Div(hn::MulAdd(hn::Mul(f.over, c0), under, hn::Mul(hn::Mul(i.over, a.over), f.under)),
-                               hn::Mul(f.under, under));
+        const V cell = hn::Mul(hn::MulAdd(hn::Mul(f.over, c0), under, hn::Mul(hn::Mul(i.over, a.over), f.under)),
+                               reciprocal(hn::Mul(f.under, under)));
         const Fraction t = tanh_fraction(cell);
         io.put(cell, c + j);
-        io.put(hn::Div(hn::Mul(o.over, t.over), hn::Mul(o.under, t.under)), h + j);
+        io.put(hn::Mul(hn::Mul(o.over, t.over), reciprocal(hn::Mul(o.under, t.under))), h + j);
       }
     });
   }

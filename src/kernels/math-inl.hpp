@@ -24,6 +24,16 @@ HWY_INLINE V poly(V x, float first, C... rest) {
   return r;
 }
 
+// 1 / x for finite x from 1 to 2^125; where a division of whole vectors is slow, to one unit in the last place.
+HWY_INLINE V reciprocal(V x) {
+#if HWY_TARGET == HWY_AVX3
+  const V r = hn::ApproximateReciprocal(x);  // to 14 bits
+  return hn::MulAdd(r, hn::NegMulAdd(x, r, set(1)), r);
+#else
+  return hn::Div(set(1), x);
+#endif
+}
+
 // 2^n for -126 <= n <= 127.
 HWY_INLINE V power_of_2(VI n) { return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127)))); }
 
@@ -31,9 +41,11 @@ struct Reduced {
   VI n;
   V r;  // x = n ln 2 + r, |r| <= ln 2 / 2
 };
+// For |x| below 2^21; what is beyond may give any n.
 HWY_INLINE Reduced reduce_ln2(V x) {
-  VI n = hn::NearestInt(hn::Mul(x, set(1.44269504088896341f)));
-  V nf = hn::ConvertTo(D(), n);
+  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, kept in the lowest bits
+  const V shifted = hn::MulAdd(x, set(1.44269504088896341f), shift), nf = hn::Sub(shifted, shift);
+  const VI n = hn::Sub(hn::BitCast(DI(), shifted), hn::BitCast(DI(), shift));
   V r = hn::NegMulAdd(nf, set(0.693359375f), x);
   return {n, hn::NegMulAdd(nf, set(-2.12194440e-4f), r)};
 }
@@ -55,7 +67,7 @@ HWY_INLINE V exp(V x) {
 
 // exp(x) for x <= 0, such as weights against the largest; below the least normal number it is 0.
 HWY_INLINE V exp_negative(V x) {
-  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, kept in the lowest bits
+  const V shift = set(12582912.0f);  // as in reduce_ln2
   const V log2_e = set(1.44269504088896341f);
   const V shifted = hn::MulAdd(x, log2_e, shift);
   const V r = hn::MulSub(x, log2_e, hn::Sub(shifted, shift));
@@ -116,10 +128,8 @@ HWY_INLINE V log1p(V x) {
 }
 
 HWY_INLINE V tanh(V x) {
-  V a = hn::Abs(x);
-  a = hn::IfThenElse(hn::Gt(a, set(12)), set(12), a);
-  V e = expm1(hn::Mul(a, set(-2)));
-  V t = hn::Div(e, hn::Add(e, set(2)));  // -tanh |x|
+  V e = expm1_negative(hn::Mul(hn::Abs(x), set(-2)));
+  V t = hn::Mul(e, reciprocal(hn::Add(e, set(2))));  // -tanh |x|
   return hn::CopySign(t, x);
 }
 
@@ -134,10 +144,10 @@ HWY_INLINE V softplus(V x) {
 // 1 - erf(|x|), relative error 1.2e-7 times a few (Chebyshev fit of Numerical Recipes).
 HWY_INLINE V erfc_abs(V x) {
   V a = hn::Abs(x);
-  V t = hn::Div(set(1), hn::MulAdd(a, set(0.5f), set(1)));
+  V t = reciprocal(hn::MulAdd(hn::IfThenElse(hn::Gt(a, set(20)), set(20), a), set(0.5f), set(1)));
   V p = poly(t, 0.17087277f, -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f, -0.18628806f, 0.09678418f,
              0.37409196f, 1.00002368f, -1.26551223f);
-  return hn::Mul(t, exp(hn::NegMulAdd(a, a, p)));
+  return hn::Mul(t, exp_negative(hn::NegMulAdd(a, a, p)));
 }
 
 // The normal distribution's share below x.

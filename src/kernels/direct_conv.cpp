@@ -168,7 +168,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
           dst + y * row});
         const int64_t done = y % together + 1;
         if (c.epilogue && (done == together || y + 1 == p.dst_rows()))
-          c.epilogue(dst + (y + 1 - done) * row, done * row);
+          c.epilogue(dst + (y + 1 - done) * row, 1, done * row, 0);
       }
     }
   };

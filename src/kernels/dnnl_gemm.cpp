@@ -107,8 +107,7 @@ Step epilogue(const Gemm &g, const GemmCut &how) {
   return [g, how](int64_t slice, const Run &r) {
     GemmPart p = how.part_of(g, slice);
     for (int64_t item = p.item0; item < p.item1; item++)
-      apply(g.epilogue, r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(),
-            g.ldc);
+      g.epilogue(r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(), g.ldc);
   };
 }
 

@@ -115,6 +115,8 @@ constexpr GradFrom grad_from(Unary f, const float *params) {
 
 // params: three floats, or nullptr where the function has none. y may be x.
 void unary(Unary f, const float *params, const float *x, float *y, int64_t n) noexcept;
+// In place, rows x cols floats, the rows ld apart.
+void unary_rows(Unary f, const float *params, float *x, int64_t rows, int64_t cols, int64_t ld) noexcept;
 // dx = dy * f'. x_or_y: by grad_from. dx may be dy or x_or_y. Kinks as TensorFlow does: relu'(0) = 0.
 void unary_grad(Unary f, const float *params, const float *dy, const float *x_or_y, float *dx, int64_t n) noexcept;
 

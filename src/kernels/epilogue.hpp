@@ -6,8 +6,8 @@
 
 namespace dl4::kernels {
 
-// Changes n floats in place, element by element: it must not depend on where the range begins. Must not throw. Empty =
-// none.
-using Epilogue = std::function<void(float *values, int64_t n)>;
+// Changes rows x cols floats in place, the rows ld apart, element by element: it must not depend on where the range
+// begins. Must not throw. Empty = none.
+using Epilogue = std::function<void(float *values, int64_t rows, int64_t cols, int64_t ld)>;
 
 }  // namespace dl4::kernels

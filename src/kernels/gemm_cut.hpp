@@ -54,13 +54,6 @@ inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_
   return c;
 }
 
-// The epilogue over rows x cols of an output whose rows are ldc apart.
-inline void apply(const Epilogue &epilogue, float *c, int64_t rows, int64_t cols, int64_t ldc) {
-  if (!epilogue || rows <= 0 || cols <= 0) return;
-  if (cols == ldc) return epilogue(c, rows * cols);
-  for (int64_t i = 0; i < rows; i++) epilogue(c + i * ldc, cols);
-}
-
 // Each row becomes the bias, or zeros when there is none.
 inline void fill(const float *bias, float *c, int64_t rows, int64_t cols, int64_t ldc) {
   for (int64_t i = 0; i < rows; i++, c += ldc) {

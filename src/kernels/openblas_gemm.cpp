@@ -21,7 +21,7 @@ struct OpenblasGemm final : Kernel {
       // OpenBLAS always adds to C: rows filled with the bias cost no more than zeros.
       if (bias) fill(bias + p.col0, c, p.rows(), p.cols(), g.ldc);
       blas::sgemm(g.trans_a, g.trans_b, p.rows(), p.cols(), g.k, 1, a, g.lda, b, g.ldb, bias ? 1.f : 0.f, c, g.ldc);
-      apply(g.epilogue, c, p.rows(), p.cols(), g.ldc);
+      if (g.epilogue) g.epilogue(c, p.rows(), p.cols(), g.ldc);
     }
   }
 

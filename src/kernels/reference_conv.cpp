@@ -52,7 +52,7 @@ std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
             for (int64_t o = 0; o < out; o++) d[o] += v * w[o];
           }
       });
-      if (c.epilogue) c.epilogue(rows, pixels * c.oc);
+      if (c.epilogue) c.epilogue(rows, 1, pixels * c.oc, 0);
     }
   });
 }

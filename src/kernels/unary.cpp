@@ -1,6 +1,18 @@
 // Functions of one value, by instruction set.
 #include "kernels/elementwise.hpp"
 
+#ifndef DL4_KERNELS_UNARY_ROWS
+#define DL4_KERNELS_UNARY_ROWS
+namespace dl4::kernels {
+struct UnaryRows {
+  const float *x;
+  float *y;
+  int64_t rows, cols, ld = 0;
+  float p[3] = {};
+};
+}  // namespace dl4::kernels
+#endif
+
 #include "kernels/simd.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary.cpp"
@@ -113,23 +125,24 @@ HWY_INLINE V value(V x, V p0, V p1, V p2) {
 }
 
 template <Unary F>
-void run(const float *p, const float *x, float *y, int64_t n) {
-  const V p0 = set(p[0]), p1 = set(p[1]), p2 = set(p[2]);
-  map(x, y, n, [=](V v) HWY_ATTR { return value<F>(v, p0, p1, p2); });
+void run(const UnaryRows &r) {
+  const V p0 = set(r.p[0]), p1 = set(r.p[1]), p2 = set(r.p[2]);
+  for (int64_t i = 0; i < r.rows; ++i)
+    map(r.x + i * r.ld, r.y + i * r.ld, r.cols, [=](V v) HWY_ATTR { return value<F>(v, p0, p1, p2); });
 }
 
 template <int I = 0>
-void choose(Unary f, const float *p, const float *x, float *y, int64_t n) {
+void choose(Unary f, const UnaryRows &r) {
   if constexpr (I < static_cast<int>(Unary::count_)) {
     constexpr Unary F = static_cast<Unary>(I);
-    if (f != F) return choose<I + 1>(f, p, x, y, n);
-    run<F>(p, x, y, n);
+    if (f != F) return choose<I + 1>(f, r);
+    run<F>(r);
   }
 }
 
 }  // namespace
 
-void unary_all(Unary f, const float *p, const float *x, float *y, int64_t n) { choose(f, p, x, y, n); }
+void unary_all(Unary f, const UnaryRows &r) { choose(f, r); }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -138,10 +151,18 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(unary_all);
 
-void unary(Unary f, const float *params, const float *x, float *y, int64_t n) noexcept {
-  float p[3] = {};
-  for (int i = 0; i < info(f).params; ++i) p[i] = params[i];
-  HWY_DYNAMIC_DISPATCH(unary_all)(f, p, x, y, n);
+namespace {
+void run(Unary f, const float *params, UnaryRows r) {
+  for (int i = 0; i < info(f).params; ++i) r.p[i] = params[i];
+  HWY_DYNAMIC_DISPATCH(unary_all)(f, r);
+}
+}  // namespace
+
+void unary(Unary f, const float *params, const float *x, float *y, int64_t n) noexcept { run(f, params, {x, y, 1, n}); }
+
+void unary_rows(Unary f, const float *params, float *x, int64_t rows, int64_t cols, int64_t ld) noexcept {
+  if (cols == ld) cols *= rows, rows = 1;
+  run(f, params, {x, x, rows, cols, ld});
 }
 
 }  // namespace dl4::kernels

@@ -201,7 +201,7 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
       }
       if (c.epilogue) {
         const int64_t begin = 2 * y0 * c.ow * c.oc, end = std::min(c.oh, 2 * (y0 + next - row)) * c.ow * c.oc;
-        c.epilogue(dst + begin, end - begin);
+        c.epilogue(dst + begin, 1, end - begin, 0);
       }
     }
   };

@@ -18,7 +18,9 @@ struct Activation {
 
   kernels::Epilogue epilogue() const {
     if (!f) return {};
-    return [f = *f, param = param](float *v, int64_t n) { kernels::unary(f, param.data(), v, v, n); };
+    return [f = *f, param = param](float *v, int64_t rows, int64_t cols, int64_t ld) {
+      kernels::unary_rows(f, param.data(), v, rows, cols, ld);
+    };
   }
 
   std::string attributes() const {

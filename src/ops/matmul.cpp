@@ -60,7 +60,7 @@ std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vect
         multiply(a, b, c);
         for (int64_t i = 0; bias && i < g.m; ++i)
           for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
-        if (g.epilogue) g.epilogue(c, g.m * g.n);
+        if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
       }
     });
   };

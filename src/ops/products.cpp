@@ -19,22 +19,41 @@ using kernels::Run;
 // How our own kernels cut: rows, or columns when there are few rows to share B among.
 kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, kernels::packed_panel); }
 
-// Calls f(a, b, bias, c, rows, cols, first column) for the pieces of one slice, and the epilogue for each.
+// How much of C is made at once: an epilogue wants it still in the first cache.
+struct Block {
+  int64_t rows, cols;
+};
+constexpr int64_t block_floats = 4096;
+
+// For kernels that go through all of B for a few rows.
+Block whole_rows(const Gemm &g, const kernels::GemmPart &p) {
+  return {g.epilogue ? std::max<int64_t>(8, block_floats / p.cols() / 8 * 8) : p.rows(), p.cols()};
+}
+
+// For those that go through all rows for a panel of B: so many of A that they stay in the second cache.
+Block whole_panels(const Gemm &g, const kernels::GemmPart &p) {
+  const int64_t rows = std::min(p.rows(), std::max<int64_t>(64, (1 << 17) / g.k / 8 * 8)),
+                panel = kernels::packed_panel;
+  return {rows, g.epilogue ? std::max(panel, block_floats / rows / panel * panel) : p.cols()};
+}
+
+// Calls f(a, b, bias, c, rows, cols, first column) for the blocks of one slice, and the epilogue for each.
 template <class F>
-void each_piece(const Gemm &g, const kernels::GemmCut &cut, int64_t slice, const Run &r, F f) noexcept {
-  kernels::GemmPart p = cut.part_of(g, slice);
-  if (p.cols() == 0) return;
-  // An epilogue wants its rows still in cache.
-  int64_t most = g.epilogue ? std::max<int64_t>(8, 4096 / p.cols() / 8 * 8) : p.rows();
+void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const Gemm &, const kernels::GemmPart &),
+                const Run &r, F f) noexcept {
+  if (p.rows() == 0 || p.cols() == 0) return;
+  const Block most = size(g, p);
   const float *bias = g.bias ? r.src<float>(2) : nullptr;
   for (int64_t item = p.item0; item < p.item1; ++item) {
-    for (int64_t row = p.row0; row < p.row1; row += most) {
-      int64_t rows = std::min(most, p.row1 - row);
-      const float *a = r.src<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
-      const float *b = r.src<float>(1) + item * g.stride_b + (g.trans_b ? p.col0 * g.ldb : p.col0);
-      float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + row * g.ldc + p.col0;
-      f(a, b, bias ? bias + p.col0 : nullptr, c, rows, p.cols(), p.col0);
-      kernels::apply(g.epilogue, c, rows, p.cols(), g.ldc);
+    for (int64_t row = p.row0; row < p.row1; row += most.rows) {
+      for (int64_t col = p.col0; col < p.col1; col += most.cols) {
+        int64_t rows = std::min(most.rows, p.row1 - row), cols = std::min(most.cols, p.col1 - col);
+        const float *a = r.src<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
+        const float *b = r.src<float>(1) + item * g.stride_b + (g.trans_b ? col * g.ldb : col);
+        float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + row * g.ldc + col;
+        f(a, b, bias ? bias + col : nullptr, c, rows, cols, col);
+        if (g.epilogue) g.epilogue(c, rows, cols, g.ldc);
+      }
     }
   }
 }
@@ -44,9 +63,10 @@ std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
   auto cut = cut_own(g, slices);
   return kernels::make_kernel("own gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
     auto multiply = g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
-    each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
+    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
-    });
+    };
+    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   });
 }
 
@@ -72,12 +92,13 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
   auto cut = cut_own(g, slices);
   auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
-    each_piece(g, cut, slice, r, [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
+    auto block = [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
       if (few)
         kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
       else
         kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
-    });
+    };
+    each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
   };
   return kernels::make_kernel("own gemm, packed", cut.slices, run);
 }
@@ -85,7 +106,7 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
 std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   auto cut = cut_own(g, slices);
   return kernels::make_kernel("reference gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    each_piece(g, cut, slice, r, [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
+    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
           double s = bias ? bias[j] : 0;
@@ -95,7 +116,8 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
           c[i * g.ldc + j] = static_cast<float>(s);
         }
       }
-    });
+    };
+    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   });
 }
 

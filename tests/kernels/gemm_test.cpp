@@ -81,8 +81,9 @@ void check_all(const Gemm &g, std::mt19937 &random, bool nan = false) {
   }
 }
 
-void doubled_plus_one(float *v, int64_t n) {
-  for (int64_t i = 0; i < n; i++) v[i] = 2 * v[i] + 1;
+void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) v[i * ld + j] = 2 * v[i * ld + j] + 1;
 }
 
 TEST(Gemm, OddSizes) {

@@ -160,6 +160,21 @@ TEST(Unary, EveryLengthMatchesDouble) {
   });
 }
 
+TEST(Unary, RowsApartAreThoseOfOneRun) {
+  on_every_target([] {
+    for (Unary f : {Unary::relu, Unary::gelu, Unary::leaky_relu})
+      for (auto [rows, cols, ld] : {std::array<int64_t, 3>{3, 37, 40}, {4, 32, 32}, {1, 5, 0}, {5, 1, 9}, {0, 3, 3}}) {
+        const Params p = params_of(f);
+        const int64_t n = rows == 0 ? 0 : (rows - 1) * ld + cols;
+        const std::vector<float> before = random_floats(n, -5, 5, 1);
+        Edge<float> x(before), want(before);
+        unary_rows(f, p.data(), x, rows, cols, ld);
+        for (int64_t r = 0; r < rows; ++r) unary(f, p.data(), want + r * ld, want + r * ld, cols);
+        EXPECT_EQ(want.vector(), x.vector());
+      }
+  });
+}
+
 TEST(Unary, SpecialValues) {
   const float values[] = {nan,    -nan,   inf,     -inf,  0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f,
                           -3e38f, 1e-30f, -1e-30f, 88.5f, -88,  100,   -100,   1e5f,    -1e5f};

@@ -131,6 +131,13 @@ TEST(MatMul, KeepsNaN) {
 TEST(MatMul, FusedActivationHasTheSameBits) {
   for (int64_t m : {1, 70})
     check_fused(matmul_case({m, 40}, {40, 50}, {}, true), {Unary::relu, Unary::tanh, Unary::elu});
+  // Several blocks of rows and of columns.
+  for (Shape a : {Shape{130, 2048}, Shape{600, 64}}) {
+    Case c = matmul_case(a, {a[1], 110}, {}, true);
+    c.gradient = false;
+    c.tolerance = 1e-5;
+    check_fused(c, {Unary::relu});
+  }
 }
 
 TEST(MatMul, TakesOverABias) {

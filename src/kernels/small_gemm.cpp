@@ -183,6 +183,28 @@ void packed_rows(const Product &p, int64_t m, int64_t i, int64_t j) {
     strip<M, N, Form::panels>(p, a, b + (at - j), d ? d + at : nullptr, p.c + i * p.ldc + at, end - at);
 }
 
+// One row with some panels side by side: the more of them are read at once, the faster they come from memory.
+inline constexpr int64_t side_by_side = std::max<int64_t>(1, 8 * lanes / panel);
+
+void row_of_panels(const Product &p, int64_t j) {
+  constexpr int each = static_cast<int>(panel / lanes), count = static_cast<int>(side_by_side);
+  V sum[count][each];
+  DL4_UNROLL
+  for (int q = 0; q < count; ++q) DL4_UNROLL
+  for (int i = 0; i < each; ++i) sum[q][i] = p.d ? load(p.d + j + q * panel + i * lanes) : hn::Zero(D());
+  const float *b = p.b + j * p.k;
+  const int64_t apart = panel * p.k;
+  for (int64_t k = 0; k < p.k; ++k, b += panel) {
+    const V v = set(p.a[k]);
+    DL4_UNROLL
+    for (int q = 0; q < count; ++q) DL4_UNROLL
+    for (int i = 0; i < each; ++i) sum[q][i] = hn::MulAdd(v, load(b + q * apart + i * lanes), sum[q][i]);
+  }
+  DL4_UNROLL
+  for (int q = 0; q < count; ++q) DL4_UNROLL
+  for (int i = 0; i < each; ++i) store(sum[q][i], p.c + j + q * panel + i * lanes);
+}
+
 // body(rows, first row) for blocks of rows as even as can be.
 template <class Body>
 HWY_INLINE void row_blocks(int64_t m, const Body &body) {
@@ -311,7 +333,10 @@ void dot_all(const Product &p) {
 }
 
 void packed_all(const Product &p) {
-  for (int64_t j = 0; j < p.n; j += panel)
+  int64_t j = 0;
+  if (p.m == 1)
+    for (; j + side_by_side * panel <= p.n; j += side_by_side * panel) row_of_panels(p, j);
+  for (; j < p.n; j += panel)
     row_blocks(p.m, [&](int64_t m, int64_t i) HWY_ATTR { packed_rows<max_rows>(p, m, i, j); });
 }
 

@@ -107,6 +107,16 @@ std::string isa() {
   return all;
 }
 
+Type type() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx512f")) return Type::avx2;
+  return __builtin_cpu_is("intel") ? Type::intel_avx512 : Type::avx512;
+#else
+  return Type::neon;
+#endif
+}
+
 size_t current() noexcept {
   const int core = sched_getcpu();
   return core < 0 ? 0 : static_cast<size_t>(core);

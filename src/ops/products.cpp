@@ -2,7 +2,9 @@
 #include "ops/products.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "base/cpu.hpp"
 #include "base/tensor.hpp"
 #include "kernels/gemm_cut.hpp"
 #include "kernels/movement.hpp"
@@ -123,16 +125,65 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
 
 enum class Best { small, packed, openblas, dnnl };
 
-// Measured on one core of an AVX-512 EPYC (1 MiB L2, oneDNN 2.6.3, OpenBLAS 0.3.21), best of many runs, microseconds of
-// small / packed / OpenBLAS / oneDNN (packed where B is constant) for m x n x k; N, T: as stored, transposed. The bench
-// dl4_products measures it again.
+// Where the choice depends on the type of processor: for a B of at least 2^18 numbers.
+struct Thresholds {
+  // B no constant, as stored: `large` from so many rows and so many multiplications on.
+  Best large;
+  int64_t rows;
+  double work;
+  // B constant: oneDNN from so many rows on, and for 3 or 4 of them, as a tile of ours has 1, 2 or 4.
+  int64_t constant_rows;
+  bool three_rows;
+  // A transposed, B of any size: oneDNN from so many multiplications on.
+  double transposed_work;
+};
+
+// Measured on one core, best of many runs, by the bench dl4_products; oneDNN 2.6.3, OpenBLAS 0.3.21.
+const Thresholds &thresholds() {
+  constexpr int64_t never = INT64_MAX;
+  // EPYC of Zen 4, 1 MiB L2.
+  static constexpr Thresholds avx512{Best::dnnl, 129, 0, never, true, 1 << 26};
+  // Xeon of Sapphire Rapids, 2 MiB L2. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:
+  //   not, NN   8x1024x1024       561      -    760    596     16x1024x1024     1080      -    848    750
+  //             64x512x512        379      -    337    302     16x512x512         82      -    133    131
+  //   constant  64x1024x1024     2910   1260   2390   1190     128x1024x1024    5850   2520   3800   2550
+  //             512x1024x1024   23000  10100  10700   9440     1024x2048x512   68700  25500  21700  20100
+  //             256x512x512      1190   1060   1240   1100     1024x256x256     1500   1090   1330   1250
+  //             1024x1024x1024  83500  24900  21100  21100     3x1024x1024       275    201    887    209
+  //   not, TN   784x256x128       431      -    444    409     784x128x32       62.3      -   98.9   75.1
+  static constexpr Thresholds intel_avx512{Best::dnnl, 1, 1 << 24, 129, true, 1 << 24};
+  // The same Xeon, all three kept from AVX-512:
+  //   not, NN   16x1024x1024     1690      -    780   1020     64x512x512        468      -    524    459
+  //             128x1024x1024   12000      -   4050   4700     512x1024x256     3880      -   3820   4120
+  //   constant  512x1024x1024   55900  18300  15900  16800     3x1024x1024       514    282    672    395
+  //   not, TN   784x256x128       773      -    742    728
+  static constexpr Thresholds avx2{Best::openblas, 1, 1 << 24, 257, false, 1 << 24};
+  // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
+  static constexpr Thresholds neon{Best::openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()};
+  static const Thresholds &here = [type = cpu::type()]() -> const Thresholds & {
+    switch (type) {
+      case cpu::Type::intel_avx512:
+        return intel_avx512;
+      case cpu::Type::avx512:
+        return avx512;
+      case cpu::Type::avx2:
+        return avx2;
+      default:
+        return neon;
+    }
+  }();
+  return here;
+}
+
+// What is alike on all of them; measured on the EPYC, microseconds of small / packed / OpenBLAS / oneDNN (packed where
+// B is constant) for m x n x k; N, T: as stored, transposed.
 //   B constant     1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
 //                  32x128x784 NN     55.0   54.6   69.2   55.4
 //                  1024^3 NN        25124  19501  21829  19373
 //                  1x1024x1024 NN    55.3   44.8   53.1   48.2
 //                  1x2048x2048 NN     350    350    387    460
 //                  2x1024x1024 NN     117   52.5    386   52.0
-//                  3x1024x1024 NN     121   75.8    452   63.7  a tile of ours has 1, 2 or 4 rows
+//                  3x1024x1024 NN     121   75.8    452   63.7
 //                  64x16x16 NN       0.31   0.30   0.35   0.57
 //                  64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part,
 //                  4096x8x3 NN        2.3    7.5    4.9    6.3  and 1x2x8192 would read 16 times the bytes of B
@@ -159,24 +210,26 @@ enum class Best { small, packed, openblas, dnnl };
 //                  784x256x128        447      -    507    465
 //                  512x2048x800    103780      -  67853  64509
 Best best(const Gemm &g, bool constant) {
+  const Thresholds &t = thresholds();
   double work = static_cast<double>(g.batch * g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
   if (g.trans_a) {
     if (g.n > 8 && g.n < 13 && g.k >= 64) return Best::openblas;
-    return g.trans_b ? Best::openblas : work >= 1 << 26 ? Best::dnnl : Best::small;
+    return g.trans_b ? Best::openblas : work >= t.transposed_work ? Best::dnnl : Best::small;
   }
   if (constant && few_columns(g)) return Best::packed;
   if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? Best::small : Best::openblas;
   if (constant) {
     if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return Best::small;
-    return (g.m == 3 || g.m == 4) && b >= 1 << 19 ? Best::dnnl : Best::packed;
+    if (t.three_rows && (g.m == 3 || g.m == 4) && b >= 1 << 19) return Best::dnnl;
+    return g.m >= t.constant_rows && b >= 1 << 18 ? Best::dnnl : Best::packed;
   }
   if (g.trans_b) {
     if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Best::small;
     if (g.m == 1 || work <= 1 << 18) return Best::openblas;
     return g.m <= 8 && b > 1 << 16 ? Best::small : Best::dnnl;
   }
-  return g.m > 128 && b >= 1 << 18 ? Best::dnnl : Best::small;
+  return g.m >= t.rows && b >= 1 << 18 && work >= t.work ? t.large : Best::small;
 }
 
 }  // namespace

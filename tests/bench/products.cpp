@@ -1,6 +1,7 @@
 // dl4_products: every kernel of a matrix product side by side, for the table of choices in src/ops/products.cpp.
 // Products are given as MxNxK, or BxMxNxK for a batch, then NN, NT or TN, then "constant" where B is:
-// dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table.
+// dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table. With --avx2 first, as a processor
+// without AVX-512 would do them (say so to the libraries too: ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell).
 #include "ops/products.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "hwy/targets.h"
 #include "kernels/single_threaded.hpp"
 #include "measure.hpp"
 
@@ -119,6 +121,10 @@ void row(const Product &p) {
 
 int main(int argc, char **argv) {
   kernels::SingleThreaded one;
+  if (argc > 1 && std::string(argv[1]) == "--avx2") {
+    hwy::SetSupportedTargetsForTest(HWY_AVX2);
+    --argc, ++argv;
+  }
   std::string words;
   for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
   std::printf(

@@ -16,8 +16,8 @@ std::string key_of(const char *key) {
   return k;
 }
 
-void forget(dl4_attrs &a, const std::string &key) {
-  a.json.erase(key);
+// All but the plain value.
+void forget_objects(dl4_attrs &a, const std::string &key) {
   a.tensors.erase(key);
   a.nodes.erase(key);
   a.models.erase(key);
@@ -33,7 +33,7 @@ dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) 
     Gate::Alone alone(a.gate, "bag");
     Json copy = a.json;
     copy[k] = std::move(value);
-    forget(a, k);
+    forget_objects(a, k);
     a.json = std::move(copy);
   });
 }
@@ -90,7 +90,7 @@ std::string describe(const dl4_attrs &a, int32_t format) {
     j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
   for (const auto &[key, n] : a.nodes) j[key] = {{"nodes", n}};
   for (const auto &[key, m] : a.models) j[key] = {{"model", m->core->to_json()}};
-  return format == DL4_FORMAT_JSON ? dump(j) : j.dump(1, ' ', false, Json::error_handler_t::replace);
+  return j.dump(format == DL4_FORMAT_JSON ? -1 : 1);
 }
 
 }  // namespace dl4::capi
@@ -152,7 +152,8 @@ dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v) {
     Gate::Alone alone(bag.gate, "bag");
     auto tensors = bag.tensors;
     tensors[k] = std::move(tensor);
-    forget(bag, k);
+    forget_objects(bag, k);
+    bag.json.erase(k);
     bag.tensors = std::move(tensors);
   });
 }
@@ -166,7 +167,7 @@ dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v
     Json copy = bag.json;
     copy[k] = std::move(inner);
     io::parse_object(dump(copy), Code::invalid_argument, "the bag");  // within the limit of nesting
-    forget(bag, k);
+    forget_objects(bag, k);
     bag.json = std::move(copy);
   });
 }
@@ -179,7 +180,8 @@ dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v,
     Gate::Alone alone(bag.gate, "bag");
     auto nodes = bag.nodes;
     nodes[k].assign(list.begin(), list.end());
-    forget(bag, k);
+    forget_objects(bag, k);
+    bag.json.erase(k);
     bag.nodes = std::move(nodes);
   });
 }
@@ -192,7 +194,8 @@ dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v) {
     Gate::Alone alone(bag.gate, "bag");
     auto models = bag.models;
     models[k] = std::move(model);
-    forget(bag, k);
+    forget_objects(bag, k);
+    bag.json.erase(k);
     bag.models = std::move(models);
   });
 }
@@ -204,11 +207,12 @@ dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
     if (given_text.size() > max_json)
       refuse_argument("json", text("a text of ", given_text.size(), " bytes; at most ", max_json));
     Json given = io::parse_object(given_text, Code::invalid_argument, "json");
-    for (const auto &[key, value] : given.items()) key_of(key.c_str());
+    std::vector<std::string> keys;
+    for (const auto &[key, value] : given.items()) keys.push_back(key_of(std::string(key).c_str()));
     Gate::Alone alone(bag.gate, "bag");
     Json copy = bag.json;
     copy.update(given);
-    for (const auto &[key, value] : given.items()) forget(bag, key);
+    for (const std::string &key : keys) forget_objects(bag, key);
     bag.json = std::move(copy);
   });
 }

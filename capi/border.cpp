@@ -4,41 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/utf8.hpp"
+
 namespace dl4::capi {
-namespace {
-
-// The length of the UTF-8 sequence at s, 0 if it is none (overlong, surrogate and past U+10FFFF are none).
-size_t sequence(const unsigned char *s) {
-  auto follows = [&](size_t n) {
-    for (size_t i = 1; i <= n; ++i)
-      if ((s[i] & 0xC0) != 0x80) return false;
-    return true;
-  };
-  if (s[0] < 0x80) return 1;
-  if (s[0] >= 0xC2 && s[0] <= 0xDF) return follows(1) ? 2 : 0;
-  if (s[0] >= 0xE0 && s[0] <= 0xEF) {
-    if (!follows(2) || (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F)) return 0;
-    return 3;
-  }
-  if (s[0] >= 0xF0 && s[0] <= 0xF4) {
-    if (!follows(3) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
-}
-
-}  // namespace
 
 std::string string(const char *s, const char *argument) {
   if (!s) refuse_argument(argument, "expected a text, got NULL");
-  auto *bytes = reinterpret_cast<const unsigned char *>(s);
-  size_t i = 0;
-  while (bytes[i]) {
-    size_t n = sequence(bytes + i);
-    if (!n) refuse_argument(argument, text("expected UTF-8, got byte ", static_cast<int>(bytes[i]), " at ", i));
-    i += n;
-  }
-  return {s, i};
+  const std::string_view all(s);
+  for (size_t i = 0, n; i < all.size(); i += n)
+    if (n = utf8_length(all.substr(i)); !n)
+      refuse_argument(argument, text("expected UTF-8, got byte ", static_cast<int>(static_cast<unsigned char>(s[i])),
+                                     " at ", i));
+  return std::string(all);
 }
 
 std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument) {

@@ -116,6 +116,6 @@ std::string describe(dl4_session &s, int32_t format);
 std::string describe(dl4_dataset &d, int32_t format);
 std::string describe(dl4_trainer &t, int32_t format);
 [[noreturn]] void refuse_format(Tag tag, int32_t format);
-std::string dump(const Json &j);
+inline std::string dump(const Json &j) { return j.dump(); }
 
 }  // namespace dl4::capi

@@ -2,6 +2,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/utf8.hpp"
 #include "border.hpp"
 
 namespace dl4::capi {
@@ -26,7 +27,8 @@ dl4_error *make_error(Code code, std::string message, const std::vector<std::pai
   auto e = std::make_unique<dl4_error>();
   Json detail = {{"function", function}};
   for (const auto &[key, value] : facts)
-    if (!value.empty()) detail[key] = value;
+    if (!value.empty()) detail[key] = valid_utf8(value);
+  message = valid_utf8(message);
   for (char &c : message)
     if (c == '\n') c = ' ';
   e->code = code;
@@ -102,8 +104,6 @@ void refuse_handle(const char *argument, Tag expected, const void *got) {
       .with("expected", name_of(expected))
       .with("got", what);
 }
-
-std::string dump(const Json &j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 dl4_blob *make_blob(std::string bytes) { return new dl4_blob(std::move(bytes)); }
 

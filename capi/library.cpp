@@ -1,5 +1,6 @@
 // The library itself, and what every object has.
 #include "base/cpu.hpp"
+#include "base/utf8.hpp"
 #include "border.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/versions.hpp"
@@ -98,7 +99,7 @@ dl4_error *dl4_build_info(dl4_blob **out) {
               {"openblas", kernels::blas::description()},
               {"passes", plan::pass_names()},
               {"kernels", ops::kernel_names()},
-              {"cpu", {{"name", cpu::name()}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
+              {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
   });
 }
 

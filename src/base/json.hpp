@@ -1,15 +1,227 @@
-// JSON values that keep the order of their keys.
+// JSON values that keep the order of their keys, and their text. The one reader and the one writer of the library.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace dl4 {
-using Json = nlohmann::ordered_json;
 
-// An integer that get<int64_t>() does not bend into another one.
-template <class J>
-bool is_int64(const J &j) {
-  return j.is_number_integer() && !(j.is_number_unsigned() && j.template get<uint64_t>() > INT64_MAX);
+// 16 bytes: a number, a string of up to 14 bytes, or a block of just the size that is needed. A member of an object is
+// found by a walk over its keys; whoever looks up many of them makes an index.
+class Json {
+  enum class Type : uint8_t { null, boolean, integer, natural, real, string, array, object };
+
+ public:
+  class Ref;
+  using List = std::initializer_list<Ref>;
+
+  Json() noexcept = default;
+  Json(std::nullptr_t) noexcept {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Json(T v) noexcept {
+    if constexpr (std::is_same_v<T, bool>)
+      put(Type::boolean, v);
+    else if constexpr (std::is_floating_point_v<T>)
+      put(Type::real, static_cast<double>(v));
+    else if (std::is_signed_v<T> || static_cast<uint64_t>(v) <= INT64_MAX)
+      put(Type::integer, static_cast<int64_t>(v));
+    else
+      put(Type::natural, static_cast<uint64_t>(v));
+  }
+  Json(std::string_view s);
+  Json(const std::string &s) : Json(std::string_view(s)) {}
+  Json(const char *s) : Json(std::string_view(s)) {}
+  // A list of anything that is a value: vectors, spans.
+  template <class R>
+    requires(!std::is_same_v<R, Json>) && requires(const R &list) { Json(*list.begin()); }
+  Json(const R &list) : Json(array()) {
+    for (const auto &item : list) push_back(item);
+  }
+  // {{"key", value}, ...} is an object, any other list an array.
+  Json(List list);
+  Json(const Json &other);
+  Json(Json &&other) noexcept
+      : bytes_(other.bytes_), length_(other.length_), type_(std::exchange(other.type_, Type::null)) {}
+  Json &operator=(Json other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(length_, other.length_);
+    std::swap(type_, other.type_);
+    return *this;
+  }
+  ~Json() {
+    if (type_ >= Type::string) free();
+  }
+
+  static Json array(List items = {});
+  static Json object() noexcept {
+    Json j;
+    j.put(Type::object, static_cast<Block *>(nullptr));
+    return j;
+  }
+
+  bool is_null() const noexcept { return type_ == Type::null; }
+  bool is_boolean() const noexcept { return type_ == Type::boolean; }
+  bool is_number() const noexcept { return is_integer() || type_ == Type::real; }
+  bool is_integer() const noexcept { return is_int64() || type_ == Type::natural; }
+  bool is_int64() const noexcept { return type_ == Type::integer; }
+  bool is_uint64() const noexcept { return type_ == Type::natural || (is_int64() && take<int64_t>() >= 0); }
+  bool is_string() const noexcept { return type_ == Type::string; }
+  bool is_array() const noexcept { return type_ == Type::array; }
+  bool is_object() const noexcept { return type_ == Type::object; }
+
+  // The value as bool, int64_t, uint64_t, double, std::string, std::string_view or a vector of those; refuses one of
+  // another type, and integers out of range.
+  template <class T>
+  T get() const {
+    if constexpr (std::is_same_v<T, bool>) {
+      return boolean();
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      return int64();
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      return uint64();
+    } else if constexpr (std::is_same_v<T, double>) {
+      return number();
+    } else if constexpr (std::is_constructible_v<T, std::string_view>) {
+      return T(string());
+    } else {
+      T list;
+      for (const Json &item : need_array()) list.push_back(item.get<typename T::value_type>());
+      return list;
+    }
+  }
+
+  // Of arrays and objects; what is neither has none.
+  size_t size() const noexcept { return type_ == Type::object ? count() / 2 : count(); }
+  bool empty() const noexcept { return size() == 0; }
+
+  const Json *begin() const noexcept { return is_array() ? values() : nullptr; }
+  const Json *end() const noexcept { return is_array() ? values() + count() : nullptr; }
+  const Json &operator[](size_t i) const;
+  Json &operator[](size_t i) { return const_cast<Json &>(std::as_const(*this)[i]); }
+  // null becomes an array.
+  void push_back(Json v);
+
+  // null if there is no such member, also of what is no object.
+  const Json *find(std::string_view key) const noexcept;
+  bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
+  const Json &at(std::string_view key) const;  // refuses a key that is not there
+  const Json &operator[](std::string_view key) const { return at(key); }
+  Json value(std::string_view key, Json otherwise) const;
+  // Adds null where there is no such member; null becomes an object.
+  Json &operator[](std::string_view key);
+  void erase(std::string_view key) noexcept;
+  // Sets every member of `other`, an object.
+  void update(const Json &other);
+  // Adds a member whose key is known to be new.
+  void append(std::string_view key, Json v);
+
+  // Members in order: for (const auto &[key, value] : j.items()).
+  class Items;
+  Items items() const noexcept;
+
+  // Numbers by value, members by order too.
+  friend bool operator==(const Json &a, const Json &b) noexcept { return a.equals(b); }
+
+  struct Limits {
+    int64_t members = 10'000;   // of an object
+    int64_t memory = INT64_MAX;  // bytes, at the peak
+  };
+  // Refuses with INVALID_ARGUMENT what is not JSON (RFC 8259), names a key twice in one object, is nested deeper than
+  // 64 or has a number past the range of double; with OUT_OF_MEMORY what would take more than the limit. Takes time in
+  // proportion to the text, and at most 5 times its bytes and 16 MiB.
+  static Json parse(std::string_view text, const Limits &limits);
+  static Json parse(std::string_view text) { return parse(text, Limits()); }
+  // Numbers as short as they can be to be read as the same; infinities and NaN are null. With an indent, members and
+  // items stand on lines of their own. Refuses strings that are not UTF-8.
+  std::string dump(int indent = -1) const;
+  // The text, cut to what an error message can quote.
+  std::string shown() const;
+
+ private:
+  friend class JsonReader;
+  // On the heap: the bytes of a string, or the values of an array or object; keys and values take turns.
+  struct Block;
+  static constexpr uint8_t on_heap = 255;
+
+  template <class T>
+  void put(Type type, T v) noexcept {
+    static_assert(sizeof v <= 8);
+    std::memcpy(bytes_.data(), &v, sizeof v);
+    type_ = type;
+  }
+  template <class T>
+  T take() const noexcept {
+    T v;
+    std::memcpy(&v, bytes_.data(), sizeof v);
+    return v;
+  }
+  Block *block() const noexcept;
+  size_t count() const noexcept;
+  Json *values() const noexcept;
+  void free() noexcept;
+  void make_room(size_t n);
+  void add(Json v) noexcept;  // there is room
+  static Json moved(Type type, Json *first, size_t n);
+  void need(bool holds, const char *what) const;
+  bool boolean() const;
+  int64_t int64() const;
+  uint64_t uint64() const;
+  double number() const;
+  std::string_view string() const;
+  const Json &need_array() const;
+  bool equals(const Json &other) const noexcept;
+
+  alignas(8) std::array<char, 14> bytes_{};
+  uint8_t length_ = 0;  // of a short string; or on_heap
+  Type type_ = Type::null;
+};
+
+// An element of a braced list, which is moved out of it.
+class Json::Ref {
+ public:
+  template <class T>
+    requires(!std::is_same_v<T, Ref> && std::is_convertible_v<T, Json>)
+  Ref(T v) : value(std::move(v)) {}
+  Ref(List list) : value(list) {}
+
+  mutable Json value;
+};
+
+class Json::Items {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const Json *at) : at_(at) {}
+    std::pair<std::string_view, const Json &> operator*() const { return {at_[0].string(), at_[1]}; }
+    Iterator &operator++() {
+      at_ += 2;
+      return *this;
+    }
+    bool operator!=(const Iterator &other) const { return at_ != other.at_; }
+
+   private:
+    const Json *at_;
+  };
+
+  Items(const Json *first, size_t n) : first_(first), n_(n) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(first_ + n_); }
+
+ private:
+  const Json *first_;
+  size_t n_;
+};
+
+inline Json::Items Json::items() const noexcept {
+  return is_object() ? Items(values(), count()) : Items(nullptr, 0);
 }
+
 }  // namespace dl4

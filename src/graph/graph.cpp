@@ -155,19 +155,19 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   const kinds::Entry &entry = kinds::find("layer", kind);
   if (attributes.is_null()) attributes = Json::object();
   if (!attributes.is_object())
-    fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.dump());
+    fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.shown());
   Layer l;
   std::string given = name;
-  if (auto it = attributes.find("name"); it != attributes.end()) {
-    if (given.empty() && it->is_string()) given = it->get<std::string>();
-    attributes.erase(it);
+  if (const Json *its_own = attributes.find("name")) {
+    if (given.empty() && its_own->is_string()) given = its_own->get<std::string>();
+    attributes.erase("name");
   }
   l.name = unique_name(given, entry.name);
   try {
-    if (auto it = attributes.find("trainable"); it != attributes.end()) {
-      if (!it->is_boolean()) kinds::expected("true or false for \"trainable\"", *it);
-      l.trainable = it->get<bool>();
-      attributes.erase(it);
+    if (const Json *yes = attributes.find("trainable")) {
+      if (!yes->is_boolean()) kinds::expected("true or false for \"trainable\"", *yes);
+      l.trainable = yes->get<bool>();
+      attributes.erase("trainable");
     }
     l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
   } catch (Error &error) {
@@ -230,7 +230,7 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
           .suggest(key, allowed);
     };
     kinds::Arguments given{arguments.plain, {}};
-    for (const auto &[key, value] : arguments.plain.items()) refuse(key);
+    for (const auto &[key, value] : arguments.plain.items()) refuse(std::string(key));
     for (const auto &[key, list] : arguments.nodes) {
       refuse(key);
       for (Node n : list)

@@ -43,31 +43,32 @@ Shape shape_from(const Json &j) {
     fail(Code::corrupt_file, "\"shape\" must be a list of at most ", max_rank, " dims");
   std::vector<int64_t> d;
   for (const Json &dim : j) {
-    if (!dim.is_null() && !is_int64(dim)) fail(Code::corrupt_file, "\"shape\" holds ", dim.dump());
+    if (!dim.is_null() && !dim.is_int64()) fail(Code::corrupt_file, "\"shape\" holds ", dim.shown());
     d.push_back(dim.is_null() ? free_dim : dim.get<int64_t>());
   }
   return Shape(d);
 }
 
 const Json &member(const Json &j, const char *key) {
-  if (!j.is_object() || !j.contains(key)) fail(Code::corrupt_file, "architecture: \"", key, "\" is missing");
-  return j.at(key);
+  const Json *found = j.find(key);
+  if (!found) fail(Code::corrupt_file, "architecture: \"", key, "\" is missing");
+  return *found;
 }
 
 std::string string_member(const Json &j, const char *key) {
   const Json &v = member(j, key);
-  if (!v.is_string()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a string, got ", v.dump());
+  if (!v.is_string()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a string, got ", v.shown());
   return v.get<std::string>();
 }
 
 bool is_reference(const Json &j) {
-  return j.is_array() && j.size() == 3 && j[0].is_string() && is_int64(j[1]) && is_int64(j[2]);
+  return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
 }
 
 // A version's number, counted from 1.
 int64_t counted(const Json &j, const char *key) {
-  if (!is_int64(j) || j.get<int64_t>() < 1)
-    fail(Code::corrupt_file, "architecture: \"", key, "\" must be an integer of at least 1, got ", j.dump());
+  if (!j.is_int64() || j.get<int64_t>() < 1)
+    fail(Code::corrupt_file, "architecture: \"", key, "\" must be an integer of at least 1, got ", j.shown());
   return j.get<int64_t>();
 }
 
@@ -126,21 +127,21 @@ Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out,
       j = {{"kind", l.kind->entry().name},
            {"name", l.name},
            {"version", l.kind->entry().version},
-           {"attributes", attributes}};
+           {"attributes", std::move(attributes)}};
       if (l.random_seed) j["random_seed"] = *l.random_seed;
       j["calls"] = Json::array();
       for (int32_t c : calls_of[i]) {
         const Call &call = calls_[static_cast<size_t>(c)];
         Json arguments = call.arguments.plain;
         for (const auto &[key, list] : call.arguments.nodes) arguments[key] = references(list);
-        j["calls"].push_back({{"inputs", references(call.in)}, {"arguments", arguments}});
+        j["calls"].push_back({{"inputs", references(call.in)}, {"arguments", std::move(arguments)}});
       }
     }
     layers.push_back(std::move(j));
   }
   return {{"format", format},
           {"name", "model"},
-          {"layers", layers},
+          {"layers", std::move(layers)},
           {"inputs", references(in)},
           {"outputs", references(out)}};
 }
@@ -189,9 +190,9 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
       if (stored < entry.version && entry.upgrade)
         attributes = entry.upgrade(std::move(attributes), static_cast<int>(stored));
       int32_t layer = g.layer(kind, name, std::move(attributes));
-      if (auto seed = item.find("random_seed"); seed != item.end()) {
-        if (!seed->is_number_unsigned())
-          fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->dump());
+      if (const Json *seed = item.find("random_seed")) {
+        if (!seed->is_uint64())
+          fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->shown());
         g.layers_[static_cast<size_t>(layer)].random_seed = seed->get<uint64_t>();
       }
       const Json &item_calls = member(item, "calls");
@@ -206,16 +207,16 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
   }
 
   auto node = [&](const Json &ref) -> std::optional<Node> {
-    if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.dump());
+    if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.shown());
     auto it = calls.find({ref[0].get<std::string>(), ref[1].get<int64_t>()});
     if (it == calls.end()) return std::nullopt;
     const auto &outputs = g.calls_[static_cast<size_t>(it->second)].out;
     int64_t i = ref[2].get<int64_t>();
-    if (i < 0 || i >= static_cast<int64_t>(outputs.size())) fail(Code::corrupt_file, "no output ", ref.dump());
+    if (i < 0 || i >= static_cast<int64_t>(outputs.size())) fail(Code::corrupt_file, "no output ", ref.shown());
     return outputs[static_cast<size_t>(i)];
   };
   auto nodes_of = [&](const Json &refs, bool nulls = false) -> std::optional<std::vector<Node>> {
-    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.dump());
+    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.shown());
     std::vector<Node> result;
     for (const Json &ref : refs) {
       if (nulls && ref.is_null()) {
@@ -241,17 +242,17 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
     ++missing[i];
   };
   auto reads_all = [&](size_t i, const Json &refs) {
-    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.dump());
+    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.shown());
     for (const Json &ref : refs) {
       if (ref.is_null()) continue;
-      if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.dump());
+      if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.shown());
       reads(i, {ref[0].get<std::string>(), ref[1].get<int64_t>()});
     }
   };
   const Json no_arguments = Json::object();
   auto arguments_of = [&](const Json &call) -> const Json & {
-    auto it = call.find("arguments");
-    return it == call.end() ? no_arguments : *it;
+    const Json *given = call.find("arguments");
+    return given ? *given : no_arguments;
   };
   for (size_t i = 0; i < pending.size(); ++i) {
     const Pending &item = pending[i];
@@ -269,9 +270,9 @@ void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *
     Arguments arguments;
     for (const auto &[key, value] : arguments_of(*item.call).items()) {
       if (is_reference_list(value))
-        arguments.nodes[key] = *nodes_of(value, true);
+        arguments.nodes[std::string(key)] = *nodes_of(value, true);
       else
-        arguments.plain[key] = value;
+        arguments.plain.append(key, value);
     }
     g.call(item.layer, std::move(arguments), *nodes_of(member(*item.call, "inputs")));
     const CallId id{item.name, item.number};

@@ -48,8 +48,6 @@ auto as_file_error(F f) {
     if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
       error.code = Code::corrupt_file;
     throw;
-  } catch (const Json::exception &error) {
-    fail(Code::corrupt_file, "architecture: ", error.what());
   }
 }
 
@@ -65,9 +63,9 @@ std::string save_model(const graph::Model &m) {
 
 std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings,
                                          bool verify) {
-  Archive a = read_archive(bytes, verify);
+  Archive a = read_archive(bytes, verify, settings.memory_limit);
   check_heading(a, "dl4-model");
-  Json architecture = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"");
+  Json architecture = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
   return as_file_error([&] {
     auto tensors = a.by_name();
     // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
@@ -97,9 +95,10 @@ std::string save_checkpoint(const train::Trainer &t) {
 }
 
 void load_checkpoint(train::Trainer &t, std::span<const std::byte> bytes) {
-  Archive a = read_archive(bytes, true);
+  const int64_t limit = t.model().graph().settings().memory_limit;
+  Archive a = read_archive(bytes, true, limit);
   check_heading(a, "dl4-checkpoint");
-  Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"");
+  Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
   t.restore(a.by_name(), position);
 }
 

@@ -2,9 +2,7 @@
 #include "io/safetensors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cfenv>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -15,10 +13,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tensor data is written as it lies in memory");
 
 constexpr uint64_t max_header = 100'000'000;
-constexpr size_t max_tensors = 1'000'000;
+constexpr int64_t max_tensors = 1'000'000;
 constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight's, and a checkpoint's word before them
-constexpr int max_nesting = 64;
-constexpr int64_t max_members = 10'000;  // Json searches an object from its front: a large one would take for ever
 
 constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
                                                      {DType::i32, "I32"}, {DType::i64, "I64"},
@@ -42,79 +38,38 @@ std::string checksum(const std::byte *data, size_t n) {
   return s;
 }
 
-// To nearest, without traps. The C library rounds the numbers of a text as the x87 unit is set, which FlushToZero
-// leaves as it is.
-class Rounding {
- public:
-  Rounding() {
-    std::feholdexcept(&kept_);
-    std::fesetround(FE_TONEAREST);
-  }
-  ~Rounding() { std::fesetenv(&kept_); }
-  Rounding(const Rounding &) = delete;
-  Rounding &operator=(const Rounding &) = delete;
-
- private:
-  std::fenv_t kept_;
-};
-
 template <class... A>
 [[noreturn]] void corrupt(const A &...a) {
   fail(Code::corrupt_file, a...);
 }
 
-int64_t whole(const nlohmann::json &j, const std::string &name, const char *what) {
-  if (!is_int64(j) || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.dump().substr(0, 40));
+int64_t whole(const Json &j, const std::string &name, const char *what) {
+  if (!j.is_int64() || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.shown());
   return j.get<int64_t>();
 }
 
-template <class J>
-J parse(std::string_view text, Code code, const char *what, int64_t most) {
-  int depth = 0;
-  std::array<int64_t, max_nesting + 1> members{};  // so far, of what is open at each depth
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > max_nesting) fail(code, what, ": nested deeper than ", max_nesting);
-      members[static_cast<size_t>(depth)] = 0;
-    } else if (c == '}' || c == ']') {
-      if (--depth < 0) break;  // no JSON: the parser says where
-    } else if (c == ':') {
-      if (++members[static_cast<size_t>(depth)] > most) fail(code, what, ": an object of more than ", most, " members");
-    }
-  }
+Json parse(std::string_view text, Code code, const char *what, const Json::Limits &limits) {
   try {
-    Rounding nearest;
-    J j = J::parse(text);
-    if (!j.is_object()) fail(code, what, ": expected an object");
+    Json j = Json::parse(text, limits);
+    if (!j.is_object()) fail(code, "expected an object");
     return j;
-  } catch (const typename J::exception &error) {
-    fail(code, what, ": ", error.what());
+  } catch (Error &error) {
+    if (error.code == Code::invalid_argument) error.code = code;
+    throw error.in(what);
   }
 }
 
-// Objects of a member for each tensor: found by name, which in Json is a walk over all of them.
-using Members = nlohmann::json;
-
 }  // namespace
 
-Json parse_object(std::string_view text, Code code, const char *what) {
-  return parse<Json>(text, code, what, max_members);
+Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit) {
+  return parse(text, code, what, {.memory = memory_limit});
 }
 
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
 std::string write_archive(const Archive &a) {
   // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
-  if (a.tensors.size() > max_tensors)
+  if (a.tensors.size() > size_t{max_tensors})
     fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
   std::set<std::string_view> names;
   for (const auto &[name, t] : a.tensors) {
@@ -124,22 +79,21 @@ std::string write_archive(const Archive &a) {
       fail(Code::invalid_argument, "two tensors are named \"", name, "\"; a file tells them apart by name");
   }
   // Appended, not looked up: a search for each name would be quadratic.
-  Json::object_t sums, header;
+  Json sums = Json::object(), header = Json::object(), metadata = Json::object();
   for (const auto &[name, t] : a.tensors)
-    sums.emplace_back(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
-  Json metadata = a.metadata;
-  metadata["checksums"] = Json(std::move(sums)).dump();
-  header.emplace_back("__metadata__", std::move(metadata));
+    sums.append(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
+  for (const auto &[key, value] : a.metadata) metadata.append(key, value);
+  metadata["checksums"] = sums.dump();
+  header.append("__metadata__", std::move(metadata));
   int64_t at = 0;
   for (const auto &[name, t] : a.tensors) {
     const char *dtype = "";
     for (auto [d, word] : dtypes)
       if (d == t.dtype) dtype = word;
-    header.emplace_back(name,
-                        Json{{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
+    header.append(name, {{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
     at = checked_add(at, t.bytes());
   }
-  std::string text = Json(std::move(header)).dump();
+  std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t size = text.size();
   if (size > max_header)
@@ -154,7 +108,7 @@ std::string write_archive(const Archive &a) {
   return file;
 }
 
-Archive read_archive(std::span<const std::byte> bytes, bool verify) {
+Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memory_limit) {
   uint64_t size = 0;
   if (bytes.size() < 8) corrupt("the file has ", bytes.size(), " bytes, too few for a safetensors header");
   std::memcpy(&size, bytes.data(), 8);
@@ -163,20 +117,20 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
   if (size > bytes.size() - 8)
     corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + 8, static_cast<size_t>(size));
-  auto header = parse<Members>(text, Code::corrupt_file, "the header", INT64_MAX);
+  const Json header = parse(text, Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
   std::span<const std::byte> data = bytes.subspan(8 + static_cast<size_t>(size));
-  if (header.size() > max_tensors) corrupt("the header names ", header.size(), " tensors, the limit is ", max_tensors);
 
   Archive a;
   int64_t claimed = 0;                             // never more than there is: no allocation past the file's size
   std::vector<std::pair<int64_t, size_t>> places;  // where each tensor begins: a writer may name them in any order
-  for (const auto &[name, j] : header.items()) {
+  for (const auto &[its_name, j] : header.items()) {
+    const std::string name(its_name);
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
     if (name == "__metadata__") {
       if (!j.is_object()) corrupt("\"__metadata__\" must be an object");
       for (const auto &[key, value] : j.items()) {
         if (!value.is_string()) corrupt("\"__metadata__\": \"", key, "\" must be a string");
-        a.metadata[key] = value.get<std::string>();
+        a.metadata.emplace(key, value.get<std::string>());
       }
       continue;
     }
@@ -185,7 +139,7 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
     const DType *dtype = nullptr;
     for (const auto &[d, word] : dtypes)
       if (j["dtype"] == word) dtype = &d;
-    if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].dump(), " is not supported");
+    if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].shown(), " is not supported");
     if (!j["shape"].is_array() || j["shape"].size() > max_rank)
       corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
     std::vector<int64_t> dims;
@@ -229,9 +183,12 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify) {
 
   auto sums = a.metadata.find("checksums");
   if (!verify || sums == a.metadata.end()) return a;
-  auto j = parse<Members>(sums->second, Code::corrupt_file, "\"checksums\"", INT64_MAX);
+  const Json j = parse(sums->second, Code::corrupt_file, "\"checksums\"", {max_tensors, memory_limit});
+  std::map<std::string_view, const Json *> by_name;
+  for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
   for (const auto &[name, t] : a.tensors)
-    if (!j.contains(name) || j[name] != checksum(t.data.get(), static_cast<size_t>(t.bytes())))
+    if (auto it = by_name.find(name);
+        it == by_name.end() || *it->second != checksum(t.data.get(), static_cast<size_t>(t.bytes())))
       corrupt("tensor \"", name, "\": the checksum does not fit its data");
   return a;
 }

@@ -23,11 +23,11 @@ struct Archive {
 // With a checksum per tensor in the metadata ("checksums"). Refuses with INVALID_ARGUMENT what could not be read.
 std::string write_archive(const Archive &a);
 // Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets; and, with `verify`,
-// checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes.
-Archive read_archive(std::span<const std::byte> bytes, bool verify);
+// checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes; JSON
+// that would take more than the limit is refused with OUT_OF_MEMORY.
+Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memory_limit = INT64_MAX);
 
-// JSON from an untrusted text: refuses with `code` what is not JSON, is nested deeper than 64, has an object of more
-// than 10,000 members, or is not an object.
-Json parse_object(std::string_view text, Code code, const char *what);
+// Json::parse of a text whose value must be an object; what is wrong with it is told with `code`.
+Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit = INT64_MAX);
 
 }  // namespace dl4::io

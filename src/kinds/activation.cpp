@@ -74,7 +74,7 @@ ActivationFunction function(const char *name, const char *doc, Apply apply, std:
   for (Parameter &p : parameters) {
     FieldInfo f;
     f.key = p.key;
-    f.type = p.fallback.is_boolean() ? "bool" : p.fallback.is_number_integer() ? "i64" : "f64";
+    f.type = p.fallback.is_boolean() ? "bool" : p.fallback.is_integer() ? "i64" : "f64";
     f.doc = p.doc;
     f.required = p.required;
     f.fallback = p.fallback;
@@ -158,10 +158,10 @@ std::vector<double> parameters(const Entry &e, const Json &config) {
   refuse_unknown_keys(config, keys, true);
   std::vector<double> values;
   for (const FieldInfo &f : e.fields) {
-    auto it = config.find(f.key);
-    if (it == config.end() && f.required) refuse_missing(f.key);
+    const Json *given = config.find(f.key);
+    if (!given && f.required) refuse_missing(f.key);
     try {
-      values.push_back(number(f, it == config.end() ? f.fallback : *it));
+      values.push_back(number(f, given ? *given : f.fallback));
     } catch (Error &error) {
       throw error.with("attribute", f.key).in("\"" + f.key + "\"");
     }
@@ -179,10 +179,10 @@ Activation Activation::parse(const Json &j) {
   if (j.is_string()) {
     name = j.get<std::string>();
   } else {
-    if (!j.is_object() || !j.contains("class_name") || !j["class_name"].is_string())
-      expected("the name of an activation", j);
-    name = j["class_name"].get<std::string>();
-    if (j.contains("config") && !j["config"].is_null()) config = j["config"];
+    const Json *its_name = j.find("class_name"), *its_config = j.find("config");
+    if (!its_name || !its_name->is_string()) expected("the name of an activation", j);
+    name = its_name->get<std::string>();
+    if (its_config && !its_config->is_null()) config = *its_config;
     // Keras writes a function of its own as {"class_name": "function", "config": "relu"}.
     if (config.is_string()) {
       name = config.get<std::string>();

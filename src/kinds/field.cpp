@@ -6,29 +6,23 @@
 namespace dl4::kinds {
 namespace {
 
-std::string shown(const Json &j) {
-  std::string s = j.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return s.size() > 80 ? s.substr(0, 77) + "..." : s;
-}
-
 // Keras writes a dtype as its name or as a policy of that name.
 bool is_float32(const Json &j) {
   if (j.is_null() || j == "float32") return true;
-  if (!j.is_object() || !j.contains("config")) return false;
-  const Json &config = j["config"];
-  return config.is_object() && config.contains("name") && config["name"] == "float32";
+  const Json *config = j.find("config"), *name = config ? config->find("name") : nullptr;
+  return name && *name == "float32";
 }
 
 }  // namespace
 
 void expected(const std::string &what, const Json &got) {
-  fail(Code::invalid_argument, "expected ", what, ", got ", shown(got));
+  fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());
 }
 
 void expected_one_of(const std::vector<std::string> &words, const Json &got) {
   std::string list;
   for (const auto &word : words) list += (list.empty() ? "\"" : ", \"") + word + '"';
-  Error error(Code::invalid_argument, text("expected one of ", list, ", got ", shown(got)));
+  Error error(Code::invalid_argument, text("expected one of ", list, ", got ", got.shown()));
   if (got.is_string()) error.suggest(got.get<std::string>(), words);
   throw error;
 }
@@ -40,15 +34,15 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
     if (std::find(keys.begin(), keys.end(), key) != keys.end() || (of_keras && key == "name")) continue;
     if (of_keras && key == "dtype") {
       if (is_float32(value)) continue;
-      throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", shown(value)))
-          .with("attribute", key);
+      throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", value.shown()))
+          .with("attribute", std::string(key));
     }
     // Keras writes them for every Dense and Embedding; null means that they are not used.
     if (of_keras && value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha"))
       continue;
     throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
-        .with("attribute", key)
-        .suggest(key, keys);
+        .with("attribute", std::string(key))
+        .suggest(std::string(key), keys);
   }
 }
 

@@ -27,7 +27,7 @@ template <>
 struct Convert<int64_t> {
   static constexpr const char *type = "i64";
   static int64_t from(const Json &j) {
-    if (!is_int64(j)) expected("an integer", j);
+    if (!j.is_int64()) expected("an integer", j);
     return j.get<int64_t>();
   }
   static Json to(int64_t v) { return v; }
@@ -95,7 +95,7 @@ struct Convert<std::array<int64_t, N>> {
   static constexpr const char *type = "i64s";
   static std::array<int64_t, N> from(const Json &j) {
     std::array<int64_t, N> v{};
-    if (is_int64(j)) {
+    if (j.is_int64()) {
       v.fill(j.get<int64_t>());
     } else {
       if (!j.is_array() || j.size() != N) expected(text("an integer or ", N, " integers"), j);
@@ -227,10 +227,10 @@ void read_fields(T &object, const Json &config, bool of_keras = false) {
       [&](const auto &...f) {
         refuse_unknown_keys(config, {f.info.key...}, of_keras);
         [[maybe_unused]] auto read = [&](const auto &one) {
-          auto it = config.find(one.info.key);
-          if (it == config.end() && one.info.required) refuse_missing(one.info.key);
+          const Json *given = config.find(one.info.key);
+          if (!given && one.info.required) refuse_missing(one.info.key);
           try {
-            one.read(object, it == config.end() ? one.info.fallback : *it);
+            one.read(object, given ? *given : one.info.fallback);
           } catch (Error &error) {
             error.with("attribute", one.info.key).in("\"" + one.info.key + "\"");
             throw;

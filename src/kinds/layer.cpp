@@ -27,10 +27,10 @@ ops::Id Call::mask(int i) const {
 bool Call::training() const { return flag("training", training_); }
 
 bool Call::flag(const std::string &key, bool fallback) const {
-  auto it = arguments_.plain.find(key);
-  if (it == arguments_.plain.end() || it->is_null()) return fallback;
+  const Json *given = arguments_.plain.find(key);
+  if (!given || given->is_null()) return fallback;
   try {
-    return Convert<bool>::from(*it);
+    return Convert<bool>::from(*given);
   } catch (Error &error) {
     throw error.with("argument", key).in("\"" + key + "\"");
   }
@@ -78,9 +78,8 @@ void Call::need_float(int i) const {
 
 std::vector<std::string> Layer::arguments() const {
   std::vector<std::string> names;
-  const Json &more = entry().more;
-  if (more.contains("arguments"))
-    for (const Json &a : more["arguments"]) names.push_back(a["name"].get<std::string>());
+  if (const Json *more = entry().more.find("arguments"))
+    for (const Json &a : *more) names.push_back(a["name"].get<std::string>());
   return names;
 }
 

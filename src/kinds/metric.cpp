@@ -89,8 +89,7 @@ Entry mean_of_loss(const Entry &loss, const char *name, const char *usual_name, 
     refuse_unknown_keys(config, keys, true);
     auto metric =
         std::make_shared<MeanOfLoss>(std::static_pointer_cast<const Loss>(loss.make(config)), usual_name, self);
-    auto it = config.find("name");
-    if (it != config.end()) std::get<0>(metric_fields()).read(*metric, *it);
+    if (const Json *given = config.find("name")) std::get<0>(metric_fields()).read(*metric, *given);
     return metric;
   };
   return e;

@@ -154,9 +154,9 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
   if (j.is_null()) return nullptr;
   if (j.is_string()) return parse(category, Json{{"class_name", j}});
   if (!j.is_object()) expected("a name or {\"class_name\", \"config\"}", j);
-  auto it = j.find("class_name");
-  if (it == j.end() || !it->is_string()) expected("\"class_name\" with the name of the " + category, j);
-  const Entry &e = find(category, it->get<std::string>());
+  const Json *name = j.find("class_name");
+  if (!name || !name->is_string()) expected("\"class_name\" with the name of the " + category, j);
+  const Entry &e = find(category, name->get<std::string>());
   if (!e.make) fail(Code::internal, category, ' ', e.name, " is a function, not an object");
   Json config = Json::object();
   int64_t version = e.version;

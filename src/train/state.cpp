@@ -108,14 +108,14 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
     p.sums.total = j.at("total").get<std::vector<double>>();
     p.sums.count = j.at("count").get<std::vector<double>>();
     p.history = j.at("history");
-  } catch (const Json::exception &error) {
-    fail(Code::corrupt_file, "the checkpoint's position: ", error.what());
+  } catch (const Error &error) {
+    fail(Code::corrupt_file, "the checkpoint's position: ", error.message);
   }
   size_t names = names_.size();
   auto counted = [](int64_t n) { return n >= 0 && n < int64_t{1} << 53; };
   bool lists = p.history.is_object();
   if (lists)
-    for (const Json &list : p.history) lists = lists && list.is_array();
+    for (const auto &[name, list] : p.history.items()) lists = lists && list.is_array();
   for (const auto &[name, t] : slots)
     if (t.dtype == DType::i64 && !counted(*t.as<int64_t>()))
       fail(Code::corrupt_file, "the checkpoint's \"", name, "\" is ", *t.as<int64_t>());

@@ -161,7 +161,7 @@ struct LSTM : Layer, KernelAndBias {
  private:
   static void need(const char *key, bool holds, const char *supported, const Json &got) {
     if (!holds)
-      throw Error(Code::unsupported, text('"', key, "\": only ", supported, " is supported for LSTM, got ", got.dump()))
+      throw Error(Code::unsupported, text('"', key, "\": only ", supported, " is supported for LSTM, got ", got.shown()))
           .with("attribute", key);
   }
 

@@ -1,0 +1,236 @@
+// The values: who owns which block.
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "base/error.hpp"
+
+namespace dl4 {
+
+struct Json::Block {
+  uint32_t size, capacity;  // in bytes of a string, else in values
+
+  char *chars() { return reinterpret_cast<char *>(this + 1); }
+  Json *values() { return reinterpret_cast<Json *>(this + 1); }
+
+  static Block *make(size_t capacity, size_t item) {
+    static_assert(sizeof(Block) % alignof(Json) == 0);
+    if (capacity > UINT32_MAX) throw std::length_error("a JSON value of more than 2^32 items");
+    return new (::operator new(sizeof(Block) + capacity * item)) Block{0, static_cast<uint32_t>(capacity)};
+  }
+};
+
+Json::Json(std::string_view s) {
+  if (s.size() <= bytes_.size()) {
+    std::copy(s.begin(), s.end(), bytes_.begin());
+    length_ = static_cast<uint8_t>(s.size());
+    type_ = Type::string;
+    return;
+  }
+  Block *b = Block::make(s.size(), 1);
+  std::copy(s.begin(), s.end(), b->chars());
+  b->size = b->capacity;
+  put(Type::string, b);
+  length_ = on_heap;
+}
+
+Json::Json(List list) {
+  bool members = std::all_of(list.begin(), list.end(), [](const Ref &r) {
+    return r.value.is_array() && r.value.count() == 2 && r.value.values()[0].is_string();
+  });
+  *this = members ? object() : array();
+  make_room(members ? 2 * list.size() : list.size());
+  for (const Ref &r : list) {
+    if (!members) {
+      add(std::move(r.value));
+    } else {
+      add(std::move(r.value.values()[0]));
+      add(std::move(r.value.values()[1]));
+    }
+  }
+}
+
+// What it delegates to has made a null: an exception further on frees what is there so far.
+Json::Json(const Json &other) : Json() {
+  if (!other.block()) {
+    bytes_ = other.bytes_;
+    length_ = other.length_;
+    type_ = other.type_;
+  } else if (other.is_string()) {
+    *this = Json(other.string());
+  } else {
+    put(other.type_, static_cast<Block *>(nullptr));
+    make_room(other.count());
+    for (size_t i = 0; i < other.count(); ++i) add(Json(other.values()[i]));
+  }
+}
+
+Json Json::array(List items) {
+  Json j;
+  j.put(Type::array, static_cast<Block *>(nullptr));
+  j.make_room(items.size());
+  for (const Ref &r : items) j.add(std::move(r.value));
+  return j;
+}
+
+// An array or object of values that lie elsewhere, which become null.
+Json Json::moved(Type type, Json *first, size_t n) {
+  Json j;
+  j.put(type, static_cast<Block *>(nullptr));
+  j.make_room(n);
+  for (size_t i = 0; i < n; ++i) j.add(std::move(first[i]));
+  return j;
+}
+
+Json::Block *Json::block() const noexcept {
+  bool has = is_array() || is_object() || (is_string() && length_ == on_heap);
+  return has ? take<Block *>() : nullptr;
+}
+
+size_t Json::count() const noexcept { return !is_string() && block() ? block()->size : 0; }
+Json *Json::values() const noexcept { return block() ? block()->values() : nullptr; }
+
+void Json::free() noexcept {
+  Block *b = block();
+  if (!b) return;
+  std::destroy_n(values(), count());
+  ::operator delete(b);
+}
+
+void Json::make_room(size_t n) {
+  Block *old = block();
+  if (old ? old->capacity - old->size >= n : n == 0) return;
+  const size_t size = count();
+  Block *b = Block::make(old ? std::max(2 * size, size + n) : n, sizeof(Json));
+  std::uninitialized_move_n(values(), size, b->values());
+  b->size = static_cast<uint32_t>(size);
+  ::operator delete(old);  // what was moved from is null
+  put(type_, b);
+}
+
+void Json::add(Json v) noexcept { new (values() + block()->size++) Json(std::move(v)); }
+
+void Json::push_back(Json v) {
+  if (is_null()) *this = array();
+  need(is_array(), "a list");
+  make_room(1);
+  add(std::move(v));
+}
+
+void Json::append(std::string_view key, Json v) {
+  Json k(key);
+  if (is_null()) *this = object();
+  need(is_object(), "an object");
+  make_room(2);
+  add(std::move(k));
+  add(std::move(v));
+}
+
+const Json &Json::operator[](size_t i) const {
+  need(is_array(), "a list");
+  if (i >= count()) fail(Code::invalid_argument, "expected a list of at least ", i + 1, ", got ", shown());
+  return values()[i];
+}
+
+const Json *Json::find(std::string_view key) const noexcept {
+  for (const auto &[name, value] : items())
+    if (name == key) return &value;
+  return nullptr;
+}
+
+const Json &Json::at(std::string_view key) const {
+  need(is_object(), "an object");
+  const Json *found = find(key);
+  if (!found) fail(Code::invalid_argument, '"', key, "\" is missing");
+  return *found;
+}
+
+Json Json::value(std::string_view key, Json otherwise) const {
+  const Json *found = find(key);
+  return found ? *found : otherwise;
+}
+
+Json &Json::operator[](std::string_view key) {
+  if (const Json *found = find(key)) return const_cast<Json &>(*found);
+  append(key, nullptr);
+  return values()[count() - 1];
+}
+
+void Json::erase(std::string_view key) noexcept {
+  const Json *found = find(key);
+  if (!found) return;
+  auto *first = const_cast<Json *>(found) - 1;
+  std::move(first + 2, values() + count(), first);
+  std::destroy_n(values() + count() - 2, 2);
+  block()->size -= 2;
+}
+
+void Json::update(const Json &other) {
+  other.need(other.is_object(), "an object");
+  if (is_null()) *this = object();
+  need(is_object(), "an object");
+  make_room(other.count());  // so that what the index points to stays where it is
+  std::map<std::string_view, Json *> index;
+  for (const auto &[key, value] : items()) index.emplace(key, const_cast<Json *>(&value));
+  for (const auto &[key, value] : other.items()) {
+    auto it = index.find(key);
+    if (it == index.end())
+      append(key, value);
+    else
+      *it->second = value;
+  }
+}
+
+void Json::need(bool holds, const char *what) const {
+  if (!holds) fail(Code::invalid_argument, "expected ", what, ", got ", shown());
+}
+
+bool Json::boolean() const {
+  need(is_boolean(), "true or false");
+  return take<bool>();
+}
+
+int64_t Json::int64() const {
+  need(is_int64(), "an integer");
+  return take<int64_t>();
+}
+
+uint64_t Json::uint64() const {
+  need(is_uint64(), "an integer of at least 0");
+  return take<uint64_t>();
+}
+
+double Json::number() const {
+  need(is_number(), "a number");
+  if (type_ == Type::real) return take<double>();
+  return is_int64() ? static_cast<double>(take<int64_t>()) : static_cast<double>(take<uint64_t>());
+}
+
+std::string_view Json::string() const {
+  need(is_string(), "a string");
+  if (length_ != on_heap) return {bytes_.data(), length_};
+  return {block()->chars(), block()->size};
+}
+
+const Json &Json::need_array() const {
+  need(is_array(), "a list");
+  return *this;
+}
+
+bool Json::equals(const Json &other) const noexcept {
+  if (is_number() && other.is_number()) {
+    if (is_integer() && other.is_integer()) return type_ == other.type_ && take<uint64_t>() == other.take<uint64_t>();
+    return number() == other.number();
+  }
+  if (type_ != other.type_) return false;
+  if (is_null()) return true;
+  if (is_boolean()) return take<bool>() == other.take<bool>();
+  if (is_string()) return string() == other.string();
+  return std::equal(values(), values() + count(), other.values(), other.values() + other.count());
+}
+
+}  // namespace dl4

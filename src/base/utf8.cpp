@@ -1,0 +1,45 @@
+// Which bytes are characters.
+#include "base/utf8.hpp"
+
+namespace dl4 {
+
+size_t utf8_length(std::string_view s) noexcept {
+  auto byte = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
+  auto follows = [&](size_t n) {
+    for (size_t i = 1; i <= n; ++i)
+      if ((byte(i) & 0xC0) != 0x80) return false;
+    return true;
+  };
+  if (s.empty()) return 0;
+  if (byte(0) < 0x80) return 1;
+  if (byte(0) >= 0xC2 && byte(0) <= 0xDF) return follows(1) ? 2 : 0;
+  if (byte(0) >= 0xE0 && byte(0) <= 0xEF) {
+    if (!follows(2) || (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) > 0x9F)) return 0;
+    return 3;
+  }
+  if (byte(0) >= 0xF0 && byte(0) <= 0xF4) {
+    if (!follows(3) || (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) > 0x8F)) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+std::string valid_utf8(std::string_view s) {
+  std::string valid;
+  valid.reserve(s.size());
+  while (!s.empty()) {
+    size_t n = utf8_length(s);
+    valid += n ? s.substr(0, n) : "\xEF\xBF\xBD";
+    s.remove_prefix(n ? n : 1);
+  }
+  return valid;
+}
+
+std::string excerpt(std::string_view s, size_t most) {
+  if (s.size() <= most) return std::string(s);
+  size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(s[end]) & 0xC0) == 0x80) --end;
+  return std::string(s.substr(0, end)) + "...";
+}
+
+}  // namespace dl4

@@ -1,0 +1,16 @@
+// UTF-8, as RFC 3629 has it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dl4 {
+
+// Bytes of the first character of s; 0 if it is none: overlong, a surrogate, past U+10FFFF, cut off, or s is empty.
+size_t utf8_length(std::string_view s) noexcept;
+// s with U+FFFD in place of each byte that belongs to no character.
+std::string valid_utf8(std::string_view s);
+// The first characters of s and "...", at most `most` bytes in all; s itself where it is no longer.
+std::string excerpt(std::string_view s, size_t most = 80);
+
+}  // namespace dl4

@@ -71,18 +71,28 @@ auto convolution_fields(std::vector<std::string> paddings, const char *padding_d
   using Sizes = decltype(T::kernel_size);
   return std::tuple_cat(
       std::tuple{
-          field<T, int64_t>("filters", &T::filters).required().at_least(1).doc("channels of the output"),
-          field<T, Sizes>("kernel_size", &T::kernel_size).required().at_least(1).doc("size of the window"),
-          field<T, Sizes>("strides", &T::strides).otherwise(1).at_least(1).doc("steps of the window"),
+          field<T, int64_t>("filters", &T::filters)
+              .required()
+              .at_least(1)
+              .at_most(max_dim)
+              .doc("channels of the output"),
+          field<T, Sizes>("kernel_size", &T::kernel_size)
+              .required()
+              .at_least(1)
+              .at_most(max_dim)
+              .doc("size of the window"),
+          field<T, Sizes>("strides", &T::strides).otherwise(1).at_least(1).at_most(max_dim).doc("steps of the window"),
           field<T, std::string>("padding", &T::padding).otherwise("valid").one_of(std::move(paddings)).doc(padding_doc),
           data_format_field<T>(),
           field<T, Sizes>("dilation_rate", &T::dilation_rate)
               .otherwise(1)
               .at_least(1)
+              .at_most(max_dim)
               .doc("distance between the places that the window reads"),
           field<T, int64_t>("groups", &T::groups)
               .otherwise(1)
               .at_least(1)
+              .at_most(max_dim)
               .doc("parts of the channels that are convolved apart"),
           field<T, Activation>("activation", &T::activation).otherwise("linear").doc("applied to the result")},
       kernel_and_bias_fields<T>());

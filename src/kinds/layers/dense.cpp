@@ -14,8 +14,9 @@ struct Dense : Layer, KernelAndBias {
 
   static auto fields() {
     return std::tuple_cat(
-        std::tuple{field("units", &Dense::units).required().at_least(1).doc("size of the output's last axis"),
-                   field("activation", &Dense::activation).otherwise("linear").doc("applied to the sum")},
+        std::tuple{
+            field("units", &Dense::units).required().at_least(1).at_most(max_dim).doc("size of the output's last axis"),
+            field("activation", &Dense::activation).otherwise("linear").doc("applied to the sum")},
         kernel_and_bias_fields<Dense>());
   }
   static Json more() {

@@ -19,6 +19,7 @@ struct Dropout : Layer {
         field("noise_shape", &Dropout::noise_shape)
             .otherwise(nullptr)
             .at_least(1)
+            .at_most(max_dim)
             .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis"),
         field("seed", &Dropout::seed).otherwise(nullptr).doc("seed of its own; null = from the context's")};
   }

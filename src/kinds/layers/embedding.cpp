@@ -23,7 +23,7 @@ struct Embedding : Layer {
             .at_least(1)
             .at_most(max_dim)
             .doc("rows of the table: the largest id plus 1"),
-        field("output_dim", &Embedding::output_dim).required().at_least(1).doc("size of a row"),
+        field("output_dim", &Embedding::output_dim).required().at_least(1).at_most(max_dim).doc("size of a row"),
         field("embeddings_initializer", &Embedding::embeddings_initializer)
             .otherwise("RandomUniform")
             .doc("fills the table at the start"),

@@ -53,7 +53,11 @@ struct LSTM : Layer, KernelAndBias {
   static auto fields() {
     return std::tuple_cat(
         std::tuple{
-            field("units", &LSTM::units).required().at_least(1).doc("size of the output and of each state"),
+            field("units", &LSTM::units)
+                .required()
+                .at_least(1)
+                .at_most(max_dim / 4)
+                .doc("size of the output and of each state"),
             field("activation", &LSTM::activation).otherwise("tanh").doc("only \"tanh\" is supported"),
             field("recurrent_activation", &LSTM::recurrent_activation)
                 .otherwise("sigmoid")

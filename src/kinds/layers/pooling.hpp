@@ -31,12 +31,16 @@ struct Pooling2D : Layer {
 
 template <class T>
 auto pooling_fields(Json default_size) {
-  auto size = field<T, std::array<int64_t, 2>>("pool_size", &T::pool_size).at_least(1).doc("size of the window");
+  auto size = field<T, std::array<int64_t, 2>>("pool_size", &T::pool_size)
+                  .at_least(1)
+                  .at_most(max_dim)
+                  .doc("size of the window");
   return std::tuple{
       default_size.is_null() ? std::move(size).required() : std::move(size).otherwise(std::move(default_size)),
       field<T, std::optional<std::array<int64_t, 2>>>("strides", &T::strides)
           .otherwise(nullptr)
           .at_least(1)
+          .at_most(max_dim)
           .doc("steps of the window; null = its size"),
       field<T, std::string>("padding", &T::padding)
           .otherwise("valid")

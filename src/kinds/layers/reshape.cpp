@@ -16,6 +16,7 @@ struct Reshape : Layer {
     return std::tuple{field("target_shape", &Reshape::target_shape)
                           .required()
                           .at_least(-1)
+                          .at_most(max_dim)
                           .doc("the axes behind the batch; one may be -1: what is left")};
   }
   static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}.json(); }

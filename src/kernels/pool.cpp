@@ -97,7 +97,7 @@ HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t oh, float 
 
 template <bool is_max>
 void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
-  const bool narrow = p.c < lanes && p.kw * p.c <= strip;
+  const bool narrow = p.c < lanes && p.kw <= strip / p.c;
   for (int64_t r = begin; r < end; ++r) {
     const float *image = x + r / p.oh * p.h * p.w * p.c;
     float *row = y + r * p.ow * p.c;

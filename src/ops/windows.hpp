@@ -16,20 +16,24 @@ struct Windows {
   int64_t out = 0, pad_before = 0;
 };
 
-// `out` is free when n is. Refuses a window that does not fit; `what` names its size in the message: "kernel_size".
+// `out` is free when n is. Refuses a window that does not fit or passes the limit of a dim; `what` names its size in
+// the message: "kernel_size".
 inline Windows windows(const char *op, const char *what, int64_t n, int64_t size, int64_t stride, int64_t dilation,
                        Padding padding) {
   if (size < 1) fail(Code::shape_mismatch, op, ": ", what, " must be at least 1, got ", size);
   int64_t reach = checked_add(checked_mul(size - 1, dilation), 1);
+  std::string dilated = dilation > 1 ? text(" (", reach, " cells with dilation_rate ", dilation, ")") : "";
+  if (reach > max_dim)
+    fail(Code::invalid_argument, op, ": ", what, ' ', size, dilated, " passes the limit of ", max_dim, " cells");
   if (n == free_dim) return {free_dim, 0};
   if (padding == Padding::valid) {
-    std::string dilated = dilation > 1 ? text(" (", reach, " cells with dilation_rate ", dilation, ")") : "";
     if (reach > n) fail(Code::shape_mismatch, op, ": ", what, ' ', size, dilated, " does not fit in ", n);
     return {(n - reach) / stride + 1, 0};
   }
   int64_t out = n / stride + (n % stride != 0);
   if (padding == Padding::causal) return {out, reach - 1};
-  return {out, std::max<int64_t>((out - 1) * stride + reach - n, 0) / 2};
+  int64_t over = checked_add(checked_mul(out - 1, stride), reach) - n;
+  return {out, std::max<int64_t>(over, 0) / 2};
 }
 
 }  // namespace dl4::ops

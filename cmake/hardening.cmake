@@ -1,0 +1,33 @@
+# What turns a write past a buffer into an end instead of a way in, as far as the compiler knows it. Sanitizers see more
+# and want none of it.
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+
+set(hardening_flags)
+set(fortify_level 2)
+if(NOT DL4_SANITIZE)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "DL4_HAS${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      list(APPEND hardening_flags ${flag})
+    endif()
+  endforeach()
+  set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+  check_cxx_source_compiles("#include <cstdlib>
+                             #if __USE_FORTIFY_LEVEL != 3
+                             #error unknown
+                             #endif
+                             int main() {}" DL4_HAS_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(DL4_HAS_FORTIFY_3)
+    set(fortify_level 3)
+  endif()
+  # First -U: distributions set a level of their own. Without optimisation the C library refuses it.
+  list(APPEND hardening_flags $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
+       $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=${fortify_level}>)
+endif()
+
+function(dl4_hardened target)
+  target_compile_options(${target} PRIVATE ${hardening_flags})
+endfunction()

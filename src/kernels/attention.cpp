@@ -204,8 +204,12 @@ void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t 
 }  // namespace
 
 // Queries turned, scores, and two facts of each query; for the gradient dy turned and the scores' gradient as well.
-int64_t attention_forward_scratch(const AttentionSizes &s) { return block * (s.depth + s.keys + 2); }
-int64_t attention_backward_scratch(const AttentionSizes &s) { return block * (s.depth + s.width + 2 * s.keys + 2); }
+int64_t attention_forward_scratch(const AttentionSizes &s) {
+  return checked_mul(block, checked_add(s.depth, s.keys, 2));
+}
+int64_t attention_backward_scratch(const AttentionSizes &s) {
+  return checked_mul(block, checked_add(s.depth, s.width, s.keys, s.keys, 2));
+}
 
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
                        float *scratch) noexcept {

@@ -20,7 +20,7 @@ struct ConvPart {
   bool operator==(const ConvPart &) const = default;
 };
 
-inline int64_t reach(int64_t kernel, int64_t dilation) { return (kernel - 1) * dilation + 1; }
+inline int64_t reach(int64_t kernel, int64_t dilation) { return checked_add(checked_mul(kernel - 1, dilation), 1); }
 
 // Whole images when there are enough, else each image in `pieces` ranges of rows.
 struct ConvCut {
@@ -33,7 +33,7 @@ struct ConvCut {
       slices = std::max<int64_t>(1, wanted);
     } else {
       pieces = std::clamp<int64_t>(wanted / c.n, 1, rows);
-      slices = c.n * pieces;
+      slices = checked_mul(c.n, pieces);
     }
   }
 
@@ -43,8 +43,8 @@ struct ConvCut {
   // Cut by rows of the destination: with the rows of the source that they read.
   ConvPart by_destination(const Conv &c, int64_t slice) const {
     ConvPart p = images(c, slice, c.oh);
-    int64_t first = p.dst0 * c.stride_h - c.pad_top;
-    int64_t last = (p.dst1 - 1) * c.stride_h - c.pad_top + reach(c.kh, c.dil_h);
+    int64_t first = checked_mul(p.dst0, c.stride_h) - c.pad_top;
+    int64_t last = checked_add(checked_mul(p.dst1 - 1, c.stride_h), reach(c.kh, c.dil_h)) - c.pad_top;
     if (pieces > 1) {
       p.src0 = std::clamp<int64_t>(first, 0, c.h);
       p.src1 = std::clamp<int64_t>(last, p.src0, c.h);
@@ -80,8 +80,9 @@ struct ConvCut {
 
   // The padding follows from the rows.
   static ConvPart padded(const Conv &c, ConvPart p) {
-    p.pad_top = p.src0 + c.pad_top - p.dst0 * c.stride_h;
-    p.pad_bottom = (p.dst_rows() - 1) * c.stride_h + reach(c.kh, c.dil_h) - p.src_rows() - p.pad_top;
+    p.pad_top = checked_add(p.src0, c.pad_top) - checked_mul(p.dst0, c.stride_h);
+    int64_t rows = checked_add(checked_mul(p.dst_rows() - 1, c.stride_h), reach(c.kh, c.dil_h));
+    p.pad_bottom = rows - p.src_rows() - p.pad_top;
     return p;
   }
 };

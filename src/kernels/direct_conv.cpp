@@ -123,24 +123,30 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
   if (lanes == 0 || c.groups != 1 || c.pad_left < 0) return nullptr;
   if (c.is_empty()) return nullptr;
   const bool padded = c.pad_top > 0 || c.pad_bottom > 0 || c.pad_left > 0 || c.pad_right > 0;
-  const int64_t width = c.w + (padded ? c.pad_left + at_least_0(c.pad_right) : 0);
+  const int64_t width = padded ? checked_add(c.w, c.pad_left, at_least_0(c.pad_right)) : c.w;
 
   ConvCut cut(c, slices, c.oh);
   int64_t rows = 0;  // of the padded source
   for (int64_t s = 0; s < cut.slices; ++s) {
     const ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0 || p.pad_top < 0) return nullptr;
-    if (padded) rows = std::max(rows, p.src_rows() + at_least_0(p.pad_top) + at_least_0(p.pad_bottom));
+    if (padded) rows = std::max(rows, checked_add(p.src_rows(), at_least_0(p.pad_top), at_least_0(p.pad_bottom)));
   }
+  // A copy that is padding for the most part, as with a large dilation, costs more than it saves.
+  if (padded && width > std::max<int64_t>(4096, checked_mul(4, c.h, c.w)) / rows) return nullptr;
   std::vector<int64_t> taps;
   for (int64_t ky = 0; ky < c.kh; ++ky)
     for (int64_t kx = 0; kx < c.kw; ++kx)
-      for (int64_t i = 0; i < c.c; ++i) taps.push_back((ky * c.dil_h * width + kx * c.dil_w) * c.c + i);
+      for (int64_t i = 0; i < c.c; ++i) {
+        const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
+        taps.push_back(checked_add(checked_mul(pixel, c.c), i));
+      }
 
   // Scratch of a slice: the padded source, the weights and the bias in whole vectors.
   const auto count = static_cast<int64_t>(taps.size());
-  const int64_t weights_at = round_up(rows * width * c.c, 16), bias_at = weights_at + round_up(count * lanes, 16);
-  const int64_t floats = bias_at + round_up(lanes, 16);
+  const int64_t weights_at = round_up(checked_mul(rows, width, c.c), 16);
+  const int64_t bias_at = checked_add(weights_at, round_up(checked_mul(count, lanes), 16));
+  const int64_t floats = checked_add(bias_at, round_up(lanes, 16));
 
   auto run = [=, taps = std::move(taps)](int64_t slice, const Run &r) noexcept {
     const ConvPart p = cut.by_destination(c, slice);
@@ -172,7 +178,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
       }
     }
   };
-  return make_kernel("own conv" + cut.name(), cut.slices, run, cut.slices * floats * 4);
+  return make_kernel("own conv" + cut.name(), cut.slices, run, checked_mul(cut.slices, floats, 4));
 }
 
 }  // namespace dl4::kernels

@@ -12,13 +12,14 @@ struct ConvDescs {
 
   ConvDescs(const Conv &c, const ConvPart &p) {
     auto nhwc = [](int64_t n, int64_t rows, int64_t cols, int64_t channels) {
-      return strided({n, channels, rows, cols}, {rows * cols * channels, 1, cols * channels, channels});
+      return strided({n, channels, rows, cols},
+                     {checked_mul(rows, cols, channels), 1, checked_mul(cols, channels), channels});
     };
     src = nhwc(p.images(), p.src_rows(), c.w, c.c);
     dst = nhwc(p.images(), p.dst_rows(), c.ow, c.oc);
     bias = plain({c.oc});
-    int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = in * c.oc;
-    Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, c.kw * tap, tap};
+    int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = checked_mul(in, c.oc);
+    Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, checked_mul(c.kw, tap), tap};
     if (c.groups > 1) {
       dims.insert(dims.begin(), c.groups);
       lies.insert(lies.begin(), out);
@@ -28,16 +29,16 @@ struct ConvDescs {
     this->strides = {c.stride_h, c.stride_w};
     dilations = {c.dil_h - 1, c.dil_w - 1};
     pad_before = {p.pad_top, c.pad_left};
-    pad_after = {p.pad_bottom, (c.ow - 1) * c.stride_w + reach(c.kw, c.dil_w) - c.w - c.pad_left};
+    pad_after = {p.pad_bottom, checked_add(checked_mul(c.ow - 1, c.stride_w), reach(c.kw, c.dil_w)) - c.w - c.pad_left};
   }
 };
 
 // Byte offsets of a part's first image row.
 inline int64_t src_offset(const Conv &c, const ConvPart &p) {
-  return static_cast<int64_t>(sizeof(float)) * (p.n0 * c.h + p.src0) * c.w * c.c;
+  return checked_mul(checked_add(checked_mul(p.n0, c.h), p.src0), c.w, c.c, sizeof(float));
 }
 inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
-  return static_cast<int64_t>(sizeof(float)) * (p.n0 * c.oh + p.dst0) * c.ow * c.oc;
+  return checked_mul(checked_add(checked_mul(p.n0, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
 }
 
 // The forward descriptor that the gradients want as a hint.

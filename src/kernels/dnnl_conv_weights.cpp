@@ -51,7 +51,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
                {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), 1, dst_offset(c, p)},
                {DNNL_ARG_DIFF_WEIGHTS, sums, Operand::in_scratch, at.back()}}};
     if (c.bias) {
-      bias_at.push_back(scratch.take(c.oc * static_cast<int64_t>(sizeof(float))));
+      bias_at.push_back(scratch.take(checked_mul(c.oc, sizeof(float))));
       call.operands.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), Operand::in_scratch, bias_at.back()});
     }
     add_scratchpad(call.operands, pd, scratch);
@@ -74,7 +74,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
     const float *total = sum(bias_at, c.oc);
     if (float *out = r.dst<float>(3)) std::copy(total, total + c.oc, out);
   };
-  int64_t weights_bytes = c.kh * c.kw * (c.c / c.groups) * c.oc * static_cast<int64_t>(sizeof(float));
+  int64_t weights_bytes = checked_mul(c.kh, c.kw, c.c / c.groups, c.oc, sizeof(float));
   int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // when only the bias gradient is read
   finish.calls.push_back(reorder({DNNL_ARG_FROM, sums, Operand::in_scratch, at[0]},
                                  {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2, 0, unwanted},

@@ -20,9 +20,10 @@ struct Making {
   // Descriptions for `items` of the batch (2D when it is one), `rows` and `cols`.
   Desc matrix(int64_t items, int64_t stride, int64_t rows, int64_t cols, int64_t ld, bool trans) const {
     int64_t down = trans ? 1 : ld, across = trans ? ld : 1;
-    if (items == 1 && how.pieces == 1 && g.batch > 1) return strided({1, rows, cols}, {rows * cols, down, across});
+    if (items == 1 && how.pieces == 1 && g.batch > 1)
+      return strided({1, rows, cols}, {checked_mul(rows, cols), down, across});
     if (g.batch > 1 && how.pieces == 1) {
-      if (stride == 0) return strided({1, rows, cols}, {rows * cols, down, across});  // broadcast
+      if (stride == 0) return strided({1, rows, cols}, {checked_mul(rows, cols), down, across});  // broadcast
       return strided({items, rows, cols}, {stride, down, across});
     }
     return strided({rows, cols}, {down, across});
@@ -51,17 +52,17 @@ struct Making {
     Layout l = layout(wanted), w = layout(whole);
     int64_t block = 1;
     for (size_t i = 0; i < l.inner_blocks.size(); i++)
-      if (l.inner_axes[i] == 1) block *= l.inner_blocks[i];
+      if (l.inner_axes[i] == 1) block = checked_mul(block, l.inner_blocks[i]);
     bool shared = l.blocked && w.blocked && l.strides == w.strides && l.inner_blocks == w.inner_blocks &&
                   l.inner_axes == w.inner_axes && p.col0 % block == 0;
     Desc from = matrix(1, 0, g.k, shared ? g.n : p.cols(), g.ldb, g.trans_b);
     if (shared) {
       auto all = pack(c, 0, from, whole, "");
-      auto *at = static_cast<float *>(all->memory.get_data_handle()) + p.col0 / block * l.strides[1];
+      auto *at = static_cast<float *>(all->memory.get_data_handle()) + checked_mul(p.col0 / block, l.strides[1]);
       o.memory = Memory(wanted, engine(), at);
       o.owner = all;
     } else {
-      auto part = pack(c, p.col0 * (g.trans_b ? g.ldb : 1), from, wanted, name);
+      auto part = pack(c, checked_mul(p.col0, g.trans_b ? g.ldb : 1), from, wanted, name);
       o.memory = part->memory;
       o.owner = part;
     }
@@ -70,7 +71,9 @@ struct Making {
 
   // Empty when oneDNN has nothing better than its reference.
   Calls slice(const GemmPart &p) {
-    constexpr int64_t bytes = sizeof(float);
+    auto bytes = [](int64_t n, int64_t stride, int64_t first, int64_t step, int64_t more = 0) {
+      return checked_mul(checked_add(checked_mul(n, stride), checked_mul(first, step), more), sizeof(float));
+    };
     bool may_pack = constant && g.batch == 1;
     auto pd = describe(p, may_pack ? any({g.k, p.cols()}) : raw_weights(p));
     if (is_reference(pd)) return {};
@@ -80,15 +83,15 @@ struct Making {
     name = std::string("oneDNN matmul ") + pd.impl_info_str() + (packs ? ", packed" : "");
     Call call{dnnl::matmul(pd), {}};
     call.operands.push_back(
-        {DNNL_ARG_SRC, pd.src_desc(), 0, bytes * (p.item0 * g.stride_a + p.row0 * (g.trans_a ? 1 : g.lda))});
+        {DNNL_ARG_SRC, pd.src_desc(), 0, bytes(p.item0, g.stride_a, p.row0, g.trans_a ? 1 : g.lda)});
     if (packs)
       call.operands.push_back(packed(p, pd.weights_desc()));
     else
       call.operands.push_back(
-          {DNNL_ARG_WEIGHTS, pd.weights_desc(), 1, bytes * (p.item0 * g.stride_b + p.col0 * (g.trans_b ? g.ldb : 1))});
-    if (g.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2, bytes * p.col0});
+          {DNNL_ARG_WEIGHTS, pd.weights_desc(), 1, bytes(p.item0, g.stride_b, p.col0, g.trans_b ? g.ldb : 1)});
+    if (g.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2, bytes(0, 0, p.col0, 1)});
     call.operands.push_back(
-        {DNNL_ARG_DST, pd.dst_desc(), g.bias ? 3 : 2, bytes * (p.item0 * g.stride_c + p.row0 * g.ldc + p.col0)});
+        {DNNL_ARG_DST, pd.dst_desc(), g.bias ? 3 : 2, bytes(p.item0, g.stride_c, p.row0, g.ldc, p.col0)});
     add_scratchpad(call.operands, pd, scratch);
     return {std::move(call)};
   }

@@ -79,7 +79,7 @@ Desc strided(const Dims &dims, const Dims &strides) { return Desc(dims, Memory::
 Desc plain(const Dims &dims) {
   Dims strides(dims.size());
   int64_t stride = 1;
-  for (size_t i = dims.size(); i--; stride *= dims[i]) strides[i] = stride;
+  for (size_t i = dims.size(); i--; stride = checked_mul(stride, dims[i])) strides[i] = stride;
   return strided(dims, strides);
 }
 

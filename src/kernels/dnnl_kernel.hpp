@@ -55,7 +55,7 @@ class Scratch {
  public:
   int64_t take(int64_t bytes) {
     int64_t at = bytes_;
-    bytes_ += round_up(bytes, 64);
+    bytes_ = checked_add(bytes_, round_up(bytes, 64));
     return at;
   }
   int64_t bytes() const { return bytes_; }

@@ -23,8 +23,8 @@ struct Descs {
   dnnl::rnn_direction direction;
 
   Descs(const LstmShape &s, int64_t n)
-      : x(strided({s.t, n, s.i}, {s.i, s.t * s.i, 1})),
-        y(strided({s.t, n, s.h}, {s.h, s.t * s.h, 1})),
+      : x(strided({s.t, n, s.i}, {s.i, checked_mul(s.t, s.i), 1})),
+        y(strided({s.t, n, s.h}, {s.h, checked_mul(s.t, s.h), 1})),
         state(plain({1, 1, n, s.h})),
         w(plain({1, 1, s.i, 4, s.h})),
         r(plain({1, 1, s.h, 4, s.h})),
@@ -49,7 +49,7 @@ Operand constant(int name, const Constant &c, const Desc &raw, const Desc &wante
 }
 
 // Room for a bias or a state of zeros.
-int64_t zero_bytes(const LstmShape &s, int64_t n) { return std::max<int64_t>(n, 4) * s.h * bytes; }
+int64_t zero_bytes(const LstmShape &s, int64_t n) { return checked_mul(std::max<int64_t>(n, 4), s.h, bytes); }
 
 float *in_scratch(const Run &r, int64_t at) { return reinterpret_cast<float *>(static_cast<char *>(r.scratch) + at); }
 
@@ -68,13 +68,13 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
   std::string impl;
   for (int64_t i = 0; i < slices; i++) {
     auto [first, last] = part(s.b, slices, i);
-    int64_t n = last - first, state = first * s.h * bytes;
+    int64_t n = last - first, state = checked_mul(first, s.h, bytes);
     Descs d(s, n);
     auto pd = describe(s, n, packs);
     impl = pd.impl_info_str();
     zeros.push_back({scratch.take(zero_bytes(s, n)), zero_bytes(s, n)});
     int64_t zero = zeros.back().first;
-    Call call{Forward(pd), {{DNNL_ARG_SRC_LAYER, d.x, x_arg, first * s.t * s.i * bytes}}};
+    Call call{Forward(pd), {{DNNL_ARG_SRC_LAYER, d.x, x_arg, checked_mul(first, s.t, s.i, bytes)}}};
     auto &o = call.operands;
     if (packs) {
       o.push_back(constant(DNNL_ARG_WEIGHTS_LAYER, {w->data, w->forms ? w->forms : &own_w}, d.w,
@@ -88,9 +88,10 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     o.push_back({DNNL_ARG_BIAS, d.bias, bias_arg, 0, zero});
     o.push_back({DNNL_ARG_SRC_ITER, d.state, h0_arg, state, zero});
     o.push_back({DNNL_ARG_SRC_ITER_C, d.state, c0_arg, state, zero});
-    o.push_back({DNNL_ARG_DST_LAYER, d.y, y_arg, first * s.t * s.h * bytes, scratch.take(n * s.t * s.h * bytes)});
-    o.push_back({DNNL_ARG_DST_ITER, d.state, h_arg, state, scratch.take(n * s.h * bytes)});
-    o.push_back({DNNL_ARG_DST_ITER_C, d.state, c_arg, state, scratch.take(n * s.h * bytes)});
+    o.push_back({DNNL_ARG_DST_LAYER, d.y, y_arg, checked_mul(first, s.t, s.h, bytes),
+                 scratch.take(checked_mul(n, s.t, s.h, bytes))});
+    o.push_back({DNNL_ARG_DST_ITER, d.state, h_arg, state, scratch.take(checked_mul(n, s.h, bytes))});
+    o.push_back({DNNL_ARG_DST_ITER_C, d.state, c_arg, state, scratch.take(checked_mul(n, s.h, bytes))});
     add_scratchpad(o, pd, scratch);
     all.push_back({std::move(call)});
   }

@@ -50,7 +50,7 @@ inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_
   c.by_columns = by_columns > by_rows;
   c.block = c.by_columns ? column_block : row_block;
   c.pieces = std::max<int64_t>(1, c.by_columns ? by_columns : by_rows);
-  c.slices = g.batch * c.pieces;
+  c.slices = checked_mul(g.batch, c.pieces);
   return c;
 }
 

@@ -46,7 +46,7 @@ struct LstmSteps {
   const float *x_gates = nullptr;  // [last - first, rows, 4h] in order of time, of these steps and sequences alone
 };
 // Scratch floats for a call with that many sequences.
-int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept;
+int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows);
 void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
                   float *scratch) noexcept;
 inline void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin, int64_t end, float *scratch) noexcept {
@@ -60,11 +60,11 @@ struct LstmUnits {
   int64_t begin = 0, end = 0;  // begin is a multiple of lstm_unit_block
 };
 inline constexpr int64_t lstm_unit_block = 32;
-int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) noexcept;
+int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows);
 void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
                            float *scratch) noexcept;
 // Some units of R [h, 4h], each gate in panels of its own.
-int64_t packed_gates_floats(int64_t hidden) noexcept;
+int64_t packed_gates_floats(int64_t hidden);
 void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *packed) noexcept;
 
 struct LstmBackward {
@@ -77,7 +77,7 @@ struct LstmBackward {
   float *dgates = nullptr;               // [b, time, 4h] by step: gradient of x_gates (may be gates)
   float *dh0 = nullptr, *dc0 = nullptr;  // [b, h] or nullptr
 };
-int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept;
+int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows);
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept;
 // Cut along the units: steps as run from the last to the first, then -1, which gives dh0 and dc0. Scratch as for all
 // sequences at once.

@@ -34,7 +34,7 @@ struct Part {
   float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
 };
 
-void load_state(const LstmLoop &l, const LstmForward &f, const Part &p) {
+void load_state(const LstmLoop &l, const LstmForward &f, const Part &p) noexcept {
   const int64_t n = l.hidden, from = p.begin * n + p.unit;
   copy_rows(p.rows, p.units, at(f.h0, from), n, p.h + p.unit, n);
   copy_rows(p.rows, p.units, at(f.c0, from), n, p.c + p.unit, n);
@@ -68,7 +68,7 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
     copy_rows(1, p.units, p.seen[r] ? h + r * n : nullptr, n, y + r * time * n, n);
 }
 
-void store_state(const LstmLoop &l, const LstmForward &f, const Part &p) {
+void store_state(const LstmLoop &l, const LstmForward &f, const Part &p) noexcept {
   const int64_t n = l.hidden, to = p.begin * n + p.unit;
   if (f.h_last) copy_rows(p.rows, p.units, p.h + p.unit, n, f.h_last + to, n);
   if (f.c_last) copy_rows(p.rows, p.units, p.c + p.unit, n, f.c_last + to, n);
@@ -81,7 +81,7 @@ struct PartDiff {
   float *dh, *dc, *carry;
 };
 
-void load_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+void load_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) noexcept {
   const int64_t n = l.hidden, from = p.begin * n + p.unit;
   copy_rows(p.rows, p.units, at(f.dh_last, from), n, p.dh + p.unit, n);
   copy_rows(p.rows, p.units, at(f.dc_last, from), n, p.dc + p.unit, n);
@@ -89,7 +89,7 @@ void load_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
 }
 
 // Through the cell at step s as run: dh and dc -> the gates' gradients.
-void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) {
+void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) noexcept {
   const int64_t n = l.hidden, time = l.time, t = step_in_time(l, s), before = l.backwards ? t + 1 : t - 1;
   const int64_t step = p.begin * time + t;
   const uint8_t *mask = at(f.mask, step);
@@ -110,7 +110,7 @@ void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, 
 
 // From the gradients of all gates at step s to that of the state before it. That of a masked row's state passes by: its
 // dgates are 0.
-void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) {
+void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) noexcept {
   const int64_t n = l.hidden, step = p.begin * l.time + step_in_time(l, s);
   const uint8_t *mask = at(f.mask, step);
   float *dh = p.dh + p.unit;
@@ -120,7 +120,7 @@ void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &
               mask ? dh : nullptr, n, dh, n);
 }
 
-void store_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
+void store_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) noexcept {
   const int64_t n = l.hidden, to = p.begin * n + p.unit;
   if (f.dh0) copy_rows(p.rows, p.units, p.dh + p.unit, n, f.dh0 + to, n);
   if (f.dc0) copy_rows(p.rows, p.units, p.dc + p.unit, n, f.dc0 + to, n);
@@ -128,7 +128,9 @@ void store_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) {
 
 }  // namespace
 
-int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) noexcept { return rows * (6 * l.hidden + 1); }
+int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) {
+  return checked_mul(rows, checked_add(checked_mul(6, l.hidden), 1));
+}
 
 void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
                   float *scratch) noexcept {
@@ -147,9 +149,9 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
 }
 
 // Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen.
-int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) noexcept {
+int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) {
   const int64_t blocks = (l.hidden + lstm_unit_block - 1) / lstm_unit_block;
-  return rows * 7 * l.hidden + blocks * round_up(rows, 16);
+  return checked_add(checked_mul(rows, 7, l.hidden), checked_mul(blocks, round_up(rows, 16)));
 }
 
 void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
@@ -166,7 +168,7 @@ void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows
   if (step == l.time - 1) store_state(l, f, p);
 }
 
-int64_t packed_gates_floats(int64_t hidden) noexcept { return 4 * packed_floats(hidden, hidden); }
+int64_t packed_gates_floats(int64_t hidden) { return checked_mul(4, packed_floats(hidden, hidden)); }
 
 void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *packed) noexcept {
   for (int64_t g = 0; g < 4; ++g)
@@ -174,7 +176,7 @@ void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *pack
            packed + g * packed_floats(hidden, hidden) + u.begin * hidden);
 }
 
-int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) noexcept { return rows * 3 * l.hidden; }
+int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows) { return checked_mul(rows, 3, l.hidden); }
 
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept {
   const int64_t rows = end - begin, all = rows * l.hidden;

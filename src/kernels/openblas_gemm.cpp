@@ -40,9 +40,9 @@ Gemm dense(const Gemm &g) {
   d.lda = std::max<int64_t>(1, d.lda);
   d.ldb = std::max<int64_t>(1, d.ldb);
   d.ldc = std::max<int64_t>(1, d.ldc);
-  bool rows_follow = !d.trans_a && d.stride_a == d.m * d.lda && d.stride_c == d.m * d.ldc;
+  bool rows_follow = !d.trans_a && d.stride_a == checked_mul(d.m, d.lda) && d.stride_c == checked_mul(d.m, d.ldc);
   if (d.batch > 1 && d.stride_b == 0 && rows_follow) {  // one taller product
-    d.m *= d.batch;
+    d.m = checked_mul(d.m, d.batch);
     d.batch = 1;
   }
   if (d.batch == 1) d.stride_a = d.stride_b = d.stride_c = 0;

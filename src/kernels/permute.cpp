@@ -109,7 +109,7 @@ struct Loops {
 
 // inner(x offset, y offset) for every place of the first `rank` loops.
 template <class Inner>
-void walk(const Loops &l, int rank, const Inner &inner) {
+void walk(const Loops &l, int rank, const Inner &inner) noexcept {
   int64_t at[9] = {}, x = 0, y = 0;
   for (;;) {
     inner(x, y);

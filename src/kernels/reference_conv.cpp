@@ -11,7 +11,7 @@ namespace {
 // Calls f(source pixel, destination pixel, first weight of the tap) for each tap that meets the source, over
 // destination pixels of image n and rows [row0, row1).
 template <class F>
-void taps(const Conv &c, int64_t n, int64_t row0, int64_t row1, F f) {
+void taps(const Conv &c, int64_t n, int64_t row0, int64_t row1, F f) noexcept {
   for (int64_t y = row0; y < row1; y++)
     for (int64_t x = 0; x < c.ow; x++)
       for (int64_t ky = 0; ky < c.kh; ky++) {

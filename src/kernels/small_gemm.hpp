@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/checked.hpp"
+
 namespace dl4::kernels {
 
 // C = A B + D, row-major: A [m, k], B [k, n], C [m, n], leading dimensions in elements. D is [m, n] with leading
@@ -23,9 +25,7 @@ void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, cons
 // B in panels of so many columns, a row [packed_panel] after the other, the last panel padded with zeros.
 inline constexpr int64_t packed_panel = 32;
 // Floats the packed form takes.
-constexpr int64_t packed_floats(int64_t k, int64_t n) {
-  return (n + packed_panel - 1) / packed_panel * packed_panel * k;
-}
+constexpr int64_t packed_floats(int64_t k, int64_t n) { return checked_mul(round_up(n, packed_panel), k); }
 // B [k, n], or stored [n, k] when transposed. `packed` is best aligned to 64 bytes.
 void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept;
 // As small_gemm with a packed B.

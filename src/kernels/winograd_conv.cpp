@@ -135,13 +135,13 @@ constexpr int64_t good_scratch = 192 << 10;         // stay in the second cache
 std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices, const WinogradWeights &form,
                                  const Constant *constant) {
   const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles of an image
-  const int64_t row_floats = 16 * across * (c.c + c.oc);
+  const int64_t row_floats = checked_mul(16, across, checked_add(c.c, c.oc));
   const int64_t rows = std::clamp<int64_t>(good_scratch / row_floats, 1, down);  // of tiles, at once
-  const int64_t plane_src = rows * across * c.c, plane_dst = rows * across * c.oc;
-  const int64_t floats = 16 * (plane_src + plane_dst) + round_up(c.c, 16);
+  const int64_t plane_src = checked_mul(rows, across, c.c), plane_dst = checked_mul(rows, across, c.oc);
+  const int64_t floats = checked_add(checked_mul(16, checked_add(plane_src, plane_dst)), round_up(c.c, 16));
   if (floats > most_scratch) return nullptr;
 
-  const int64_t plane = packed_floats(c.c, c.oc), count = std::clamp<int64_t>(slices, 1, c.n * down);
+  const int64_t plane = packed_floats(c.c, c.oc), count = std::clamp<int64_t>(slices, 1, checked_mul(c.n, down));
   auto transform = [=](const float *weights, int64_t begin, int64_t end, float *to) {
     WinogradWeights w = form;
     w.first = weights + (w.tap < 0 ? -8 * w.tap : 0);
@@ -150,11 +150,11 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
   std::shared_ptr<const Packed> packed;
   if (constant)
     packed = constant->packed(text(name, ' ', c.c, 'x', c.oc), [&] {
-      auto p = std::make_shared<const PackedFloats>(16 * plane);
+      auto p = std::make_shared<const PackedFloats>(checked_mul(16, plane));
       transform(constant->data, 0, c.c, p->floats());
       return p;
     });
-  const int64_t weights_floats = packed ? 0 : 16 * plane;
+  const int64_t weights_floats = packed ? 0 : checked_mul(16, plane);
 
   auto run = [=](int64_t i, const Run &r) noexcept {
     const int64_t slice = i % count;
@@ -205,7 +205,8 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
       }
     }
   };
-  return make_kernel(name, count, run, checked_mul(checked_add(weights_floats, count * floats), 4), packed ? 1 : 2);
+  return make_kernel(name, count, run, checked_mul(checked_add(weights_floats, checked_mul(count, floats)), 4),
+                     packed ? 1 : 2);
 }
 
 bool is_for_winograd(const Conv &c) {
@@ -217,7 +218,7 @@ bool is_for_winograd(const Conv &c) {
 
 std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {
   if (!is_for_winograd(c)) return nullptr;
-  return winograd("own conv, winograd", c, slices, {nullptr, c.c * c.oc, c.c, c.oc, c.oc, 1}, weights);
+  return winograd("own conv, winograd", c, slices, {nullptr, checked_mul(c.c, c.oc), c.c, c.oc, c.oc, 1}, weights);
 }
 
 std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const Constant *weights) {
@@ -226,7 +227,8 @@ std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const 
   std::swap(back.c, back.oc), std::swap(back.h, back.oh), std::swap(back.w, back.ow);
   back.pad_top = 2 - c.pad_top, back.pad_left = 2 - c.pad_left;
   back.bias = false, back.epilogue = {};
-  return winograd("own conv data, winograd", back, slices, {nullptr, -c.c * c.oc, c.oc, c.c, 1, c.oc}, weights);
+  return winograd("own conv data, winograd", back, slices, {nullptr, -checked_mul(c.c, c.oc), c.oc, c.c, 1, c.oc},
+                  weights);
 }
 
 }  // namespace dl4::kernels

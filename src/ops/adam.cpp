@@ -29,7 +29,7 @@ class AdamOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements();
     bool largest = site.src[4].present;
-    double us = us_per_byte * static_cast<double>(4 * n * (largest ? 9 : 7));
+    double us = us_per_byte * static_cast<double>(checked_mul(n, largest ? 36 : 28));
     int dst = static_cast<int>(site.src.size());
     return sliced(
         "adam", site, n, us,

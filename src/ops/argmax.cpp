@@ -19,8 +19,8 @@ class ArgmaxOp final : public Op {
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.src[0].shape, axis_);
-    int64_t row = a.axis * a.inner, outer = a.inner ? a.outer : 0;
-    double us = 4 * us_per_byte * static_cast<double>(outer * row * 4);
+    int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
+    double us = 4 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
     return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
       kernels::argmax(r.src<float>(0) + begin * row, DType::i32, r.dst<int32_t>(1) + begin * a.inner, end - begin,
                       a.axis, a.inner);

@@ -56,7 +56,8 @@ class AttentionGradOp final : public Op {
     int64_t batch = q.elements(0, q.rank() - 2);
     int64_t slices = site.cutting.slices(batch, static_cast<double>(batch) * cost(s, 5));
     int64_t scratch = round_up(kernels::attention_backward_scratch(s), 16);
-    std::array<int64_t, 3> size{s.queries * s.depth, s.keys * s.depth, s.keys * s.width};
+    std::array<int64_t, 3> size{checked_mul(s.queries, s.depth), checked_mul(s.keys, s.depth),
+                                checked_mul(s.keys, s.width)};
     auto run = [=, into = into_](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(batch, slices, slice);
       for (int64_t i = begin; i < end; ++i) {

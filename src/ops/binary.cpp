@@ -93,7 +93,8 @@ class BinaryOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     DType t = site.src[0].dtype;
     int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-    double us = us_per_byte * static_cast<double>(n * (2 * size + out_size)) * (f_ == Binary::pow ? 20 : 1);
+    double us =
+        us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) * (f_ == Binary::pow ? 20 : 1);
     Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
     auto call = [f = f_, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
                                                                                     int64_t at, int64_t count) {

@@ -36,10 +36,10 @@ std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site,
   for (Block &b : blocks) {
     // Rows without gaps on both sides are one row.
     if (b.to_pitch == b.bytes && (b.from < 0 || b.from_pitch == b.bytes)) {
-      b.bytes *= b.rows;
+      b.bytes = checked_mul(b.bytes, b.rows);
       b.rows = 1;
     }
-    total += b.rows * b.bytes;
+    total = checked_add(total, checked_mul(b.rows, b.bytes));
   }
   constexpr int64_t page = 4096;
   int64_t slices = site.cutting.slices((total + page - 1) / page, 2 * us_per_byte * static_cast<double>(total));

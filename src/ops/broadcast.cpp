@@ -40,7 +40,7 @@ class BroadcastOp final : public Op {
     const Operand &x = site.src[0];
     int64_t n = site.dst[0].shape.elements(), size = size_of(x.dtype);
     if (x.shape.elements() == n) return copy_kernel(site);
-    double us = us_per_byte * static_cast<double>(n * size);
+    double us = us_per_byte * static_cast<double>(checked_mul(n, size));
     Strided s = strided(site.dst[0].shape, {x.shape});
     if (!divided_) {
       return sliced(

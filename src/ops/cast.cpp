@@ -18,7 +18,7 @@ class CastOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     DType from = site.src[0].dtype, to = to_;
     int64_t n = site.dst[0].shape.elements();
-    double us = us_per_byte * static_cast<double>(n * (size_of(from) + size_of(to)));
+    double us = us_per_byte * static_cast<double>(checked_mul(n, size_of(from) + size_of(to)));
     return sliced(
         "cast", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {

@@ -18,7 +18,7 @@ class CausalMaskOp final : public Op {
   bool reads(int) const override { return false; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t queries = site.dst[0].shape[0], keys = site.dst[0].shape[1];
-    double us = us_per_byte * static_cast<double>(queries * keys);
+    double us = us_per_byte * static_cast<double>(checked_mul(queries, keys));
     return sliced("causal_mask", site, keys ? queries : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
       for (int64_t t = begin; t < end; ++t) {
         uint8_t *row = r.dst<uint8_t>(1) + t * keys;

@@ -17,7 +17,7 @@ class CheckFiniteOp final : public Op {
   bool is_volatile() const override { return true; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.src[0].shape.elements();
-    double us = us_per_byte * static_cast<double>(4 * n);
+    double us = us_per_byte * static_cast<double>(checked_mul(4, n));
     return sliced(
         "check_finite", site, n, us,
         [](int64_t begin, int64_t end, const Run &r) {

@@ -12,7 +12,7 @@ std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t r
   int64_t offset = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     Around p = around(parts[i].shape, axis);
-    int64_t bytes = p.axis * p.inner * size_of(parts[i].dtype);
+    int64_t bytes = checked_mul(p.axis, p.inner, size_of(parts[i].dtype));
     int part = part0 + static_cast<int>(i);
     if (join)
       blocks.push_back({part, whole, p.outer, bytes, 0, bytes, offset, row});
@@ -25,7 +25,7 @@ std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t r
 
 int64_t row_bytes(const Operand &whole, int axis) {
   Around w = around(whole.shape, axis);
-  return w.axis * w.inner * size_of(whole.dtype);
+  return checked_mul(w.axis, w.inner, size_of(whole.dtype));
 }
 
 // Cuts source 0 into parts shaped like sources 1, 2, ...

@@ -17,7 +17,7 @@ using kernels::Kernel;
 //   direct    4 32x32 3, 3x3, 8         21 /   37     32 14x14 6, 5x5, 16    133 /  160
 //             32 28x28 1, 5x5, 6       151 /  266      8 32x32 16, 3x3, 16   336 /  332
 //             8 32x32 3, 1x1, 16      16.4 / 12.4
-bool few_channels(const kernels::Conv &c) { return c.oc <= 16 && c.c < 16 && c.kh * c.kw * c.c >= 9; }
+bool few_channels(const kernels::Conv &c) { return c.oc <= 16 && c.c < 16 && checked_mul(c.kh, c.kw, c.c) >= 9; }
 
 class ConvOp final : public Op {
  public:
@@ -129,19 +129,24 @@ kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &w) {
   kernels::Conv c;
   c.n = x[0], c.h = x[1], c.w = x[2], c.c = x[3];
   c.kh = w[0], c.kw = w[1], c.oc = w[3], c.oh = h.out, c.ow = v.out;
-  c.stride_h = how.strides[0], c.stride_w = how.strides[1];
-  c.dil_h = how.dilation[0], c.dil_w = how.dilation[1];
+  // Steps that are never taken may be of any size, and libraries count in 32 bits.
+  c.stride_h = c.oh > 1 ? how.strides[0] : 1, c.stride_w = c.ow > 1 ? how.strides[1] : 1;
+  c.dil_h = c.kh > 1 ? how.dilation[0] : 1, c.dil_w = c.kw > 1 ? how.dilation[1] : 1;
   // What the last window leaves over is a negative pad.
+  auto end = [](int64_t out, int64_t stride, int64_t kernel, int64_t dilation) {
+    return checked_add(checked_mul(out - 1, stride), checked_mul(kernel - 1, dilation), 1);
+  };
   c.pad_top = h.pad_before, c.pad_left = v.pad_before;
-  c.pad_bottom = (c.oh - 1) * c.stride_h + (c.kh - 1) * c.dil_h + 1 - c.h - c.pad_top;
-  c.pad_right = (c.ow - 1) * c.stride_w + (c.kw - 1) * c.dil_w + 1 - c.w - c.pad_left;
+  c.pad_bottom = end(c.oh, c.stride_h, c.kh, c.dil_h) - c.h - c.pad_top;
+  c.pad_right = end(c.ow, c.stride_w, c.kw, c.dil_w) - c.w - c.pad_left;
   c.groups = how.groups;
   return c;
 }
 
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   double positions = static_cast<double>(c.n) * static_cast<double>(c.oh) * static_cast<double>(c.ow);
-  double each = 2 * static_cast<double>(c.kh * c.kw) * static_cast<double>(c.c / c.groups) * static_cast<double>(c.oc);
+  double each = 2 * static_cast<double>(checked_mul(c.kh, c.kw)) * static_cast<double>(c.c / c.groups) *
+                static_cast<double>(c.oc);
   return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), positions * each / 60e3));
 }
 
@@ -155,7 +160,7 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
 bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights) {
   const int64_t h = by_source ? c.h : c.oh, w = by_source ? c.w : c.ow, channels = by_source ? c.c : c.oc;
-  if (h * w < 16) return false;
+  if (checked_mul(h, w) < 16) return false;
   auto real = [](int64_t v) { return static_cast<double>(v); };
   const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
   const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);

@@ -19,7 +19,7 @@ void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, c
 
 std::unique_ptr<Kernel> zeros(const Site &site) {
   std::vector<size_t> bytes;
-  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(o.shape.elements()) * 4);
+  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
   return kernels::make_kernel("zeros", 1, [bytes, first = site.src.size()](int64_t, const Run &r) noexcept {
     for (size_t i = 0; i < bytes.size(); ++i)
       if (void *p = r.args[first + i]; p && bytes[i]) std::memset(p, 0, bytes[i]);

@@ -24,7 +24,7 @@ class FillOp final : public Op {
   bool reads(int) const override { return false; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements(), size = size_of(dtype_);
-    double us = us_per_byte * static_cast<double>(n * size);
+    double us = us_per_byte * static_cast<double>(checked_mul(n, size));
     return sliced(
         "fill", site, n, us,
         [size, value = bytes()](int64_t begin, int64_t end, const Run &r) {

@@ -22,8 +22,8 @@ class GatherOp final : public Op {
     const Shape &table = site.src[0].shape;
     DType type = site.src[1].dtype;
     int64_t ids = site.src[1].shape.elements(), rows = table[0];
-    int64_t row = table.elements(1, table.rank()) * size_of(site.src[0].dtype);
-    double us = 3 * us_per_byte * static_cast<double>(ids * row);
+    int64_t row = checked_mul(table.elements(1, table.rank()), size_of(site.src[0].dtype));
+    double us = 3 * us_per_byte * static_cast<double>(checked_mul(ids, row));
     return sliced("gather", site, ids, us, [=](int64_t begin, int64_t end, const Run &r) {
       kernels::gather_rows(row, r.args[0], rows, type, r.src<std::byte>(1) + begin * size_of(type), end - begin,
                            r.dst<std::byte>(2) + begin * row, r.report);

@@ -47,13 +47,14 @@ struct Layout {
 std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_t units, bool by_gate) {
   auto r = constant_source(site, src_recurrent_kernel);
   if (!r) return nullptr;
-  int64_t floats = by_gate ? kernels::packed_gates_floats(units) : kernels::packed_floats(units, 4 * units);
+  int64_t all = checked_mul(4, units);
+  int64_t floats = by_gate ? kernels::packed_gates_floats(units) : kernels::packed_floats(units, all);
   return r->packed(by_gate ? "lstm panels by gate" : "lstm panels", [&] {
     auto panels = std::make_shared<const kernels::PackedFloats>(floats);
     if (by_gate)
       kernels::pack_gates(units, {0, units}, r->data, panels->floats());
     else
-      kernels::pack_b(units, 4 * units, r->data, 4 * units, false, panels->floats());
+      kernels::pack_b(units, all, r->data, all, false, panels->floats());
     return panels;
   });
 }
@@ -103,7 +104,7 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
     if (!p) {
       kernels::Gemm g;
       g.m = rows;
-      g.n = 4 * s.units;
+      g.n = checked_mul(4, s.units);
       g.k = s.inputs;
       g.bias = l.bias;
       p = product(site, g, 1, weights ? &*weights : nullptr);
@@ -117,20 +118,20 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
     Products p;
     p.steps = l.keeps ? s.time : std::min(std::max<int64_t>(1, rows_at_once / batch), s.time);
     p.rest = p.steps ? s.time % p.steps : 0;
-    p.whole = product_of(batch * p.steps);
-    p.end = product_of(batch * p.rest);
+    p.whole = product_of(checked_mul(batch, p.steps));
+    p.end = product_of(checked_mul(batch, p.rest));
     l.products.push_back(std::move(p));
     most = std::max(most, batch);
-    most_rows = std::max(most_rows, batch * l.products.back().steps);
+    most_rows = std::max(most_rows, checked_mul(batch, l.products.back().steps));
   }
-  int64_t floats = l.recurrent ? 0 : kernels::packed_floats(s.units, 4 * s.units);
+  int64_t floats = l.recurrent ? 0 : kernels::packed_floats(s.units, checked_mul(4, s.units));
   auto place = [&](int64_t &at, int64_t n) {
     at = round_up(floats, 16);
     floats = checked_add(at, n);
   };
   place(l.loop_at, kernels::lstm_forward_scratch(l.loop, most));
-  place(l.src_at, l.keeps || most == 1 ? 0 : most_rows * s.inputs);
-  place(l.gates_at, l.keeps ? 0 : checked_mul(most_rows, 4 * s.units));
+  place(l.src_at, l.keeps || most == 1 ? 0 : checked_mul(most_rows, s.inputs));
+  place(l.gates_at, l.keeps ? 0 : checked_mul(most_rows, 4, s.units));
   place(l.product_at, (product_bytes + 3) / 4);
   l.each = round_up(floats, 16);
   return l;
@@ -140,8 +141,7 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
 class OwnLstm final : public Kernel {
  public:
   explicit OwnLstm(Layout layout)
-      : Kernel("own_lstm", layout.slices, checked_mul(checked_mul(layout.slices, layout.each), 4)),
-        l_(std::move(layout)) {}
+      : Kernel("own_lstm", layout.slices, checked_mul(layout.slices, layout.each, 4)), l_(std::move(layout)) {}
 
   std::unique_ptr<Bound> bind() const override {
     auto b = std::make_unique<BoundProducts>();
@@ -204,8 +204,8 @@ class OwnLstmByUnits final : public Kernel {
  public:
   static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
     kernels::Gemm g;
-    g.m = s.batch * s.time;
-    g.n = 4 * s.units;
+    g.m = checked_mul(s.batch, s.time);
+    g.n = checked_mul(4, s.units);
     g.k = s.inputs;
     g.bias = site.src[src_bias].present;
     auto weights = constant_source(site, src_kernel);
@@ -213,10 +213,11 @@ class OwnLstmByUnits final : public Kernel {
     Places at;
     at.loop = round_up((inputs->scratch + 3) / 4, 16);
     kernels::LstmLoop loop{s.time, s.units, backwards};
-    at.gates = at.loop + round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16);
-    at.recurrent = at.gates + (site.dst[lstm_dst::gates].present ? 0 : round_up(checked_mul(g.m, g.n), 16));
+    at.gates = checked_add(at.loop, round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16));
+    const bool keeps = site.dst[lstm_dst::gates].present;
+    at.recurrent = checked_add(at.gates, keeps ? 0 : round_up(checked_mul(g.m, g.n), 16));
     auto recurrent = packed_recurrent(site, s.units, true);
-    at.end = at.recurrent + (recurrent ? 0 : kernels::packed_gates_floats(s.units));
+    at.end = checked_add(at.recurrent, recurrent ? 0 : kernels::packed_gates_floats(s.units));
     return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, recurrent, at));
   }
 
@@ -287,10 +288,10 @@ class LstmOp final : public Op {
     if (x.rank() != 3) fail(Code::shape_mismatch, "lstm: expected an input of 3 axes (batch, time, features), got ", x);
     if (r.rank() != 2 || !r.known() || r[1] != checked_mul(4, r[0]))
       fail(Code::shape_mismatch, "lstm: expected a recurrent kernel of shape (units, 4 * units), got ", r);
-    int64_t units = r[0], batch = x[0], time = x[1];
-    want_shape(src, src_kernel, "kernel", {x[2], 4 * units});
+    int64_t units = r[0], gates = r[1], batch = x[0], time = x[1];
+    want_shape(src, src_kernel, "kernel", {x[2], gates});
     if (!w.known()) fail(Code::shape_mismatch, "lstm: the number of input features must be known, got ", x);
-    want_shape(src, src_bias, "bias", {4 * units});
+    want_shape(src, src_bias, "bias", {gates});
     want_shape(src, src_h0, "initial state h", {batch, units});
     want_shape(src, src_c0, "initial state c", {batch, units});
     want_shape(src, src_mask, "mask", {batch, time});
@@ -301,7 +302,7 @@ class LstmOp final : public Op {
     for (int i : {src_h0, src_c0, src_mask})
       if (batch == free_dim && src[static_cast<size_t>(i)].present) batch = src[static_cast<size_t>(i)].shape[0];
     Shape steps{batch, time, units}, state{batch, units};
-    return {{DType::f32, steps}, {DType::f32, state}, {DType::f32, state}, {DType::f32, {batch, time, 4 * units}},
+    return {{DType::f32, steps}, {DType::f32, state}, {DType::f32, state}, {DType::f32, {batch, time, gates}},
             {DType::f32, steps}, {DType::f32, steps}};
   }
 
@@ -320,7 +321,7 @@ class LstmOp final : public Op {
     LstmDiffs d = lstm_grad(e, src, backwards_);
     const Shape w = e.shape(g.src(src_kernel));
     int64_t inputs = w[0], units = w[1] / 4;
-    Id flat = reshape(e, d.gates, 0, {free_dim, 4 * units});
+    Id flat = reshape(e, d.gates, 0, {free_dim, w[1]});
     if (g.wants(src_x)) g.set(src_x, matmul(e, d.gates, g.src(src_kernel), {false, true}));
     if (g.wants(src_kernel)) {
       Id x = g.src(src_x);

@@ -33,11 +33,11 @@ class LstmGrad final : public Op {
     LstmCut cut(site.cutting, batch, time, 0, units);
     bool by_units = cut.by_units > 1;
     int64_t slices = by_units ? cut.by_units : cut.by_sequences;
-    int64_t packed = round_up(kernels::packed_floats(4 * units, units), 16);
+    int64_t packed = round_up(kernels::packed_floats(checked_mul(4, units), units), 16);
     int64_t rows = by_units ? batch : batch / slices + 1;
-    int64_t each = packed + round_up(kernels::lstm_backward_scratch(loop, rows), 16);
+    int64_t each = checked_add(packed, round_up(kernels::lstm_backward_scratch(loop, rows), 16));
     int64_t all = by_units ? each : checked_mul(slices, each);
-    int64_t unread = site.dst[0].present ? 0 : checked_mul(batch * time, 4 * units);
+    int64_t unread = site.dst[0].present ? 0 : checked_mul(batch, time, 4, units);
     auto run = [=](int64_t i, const Run &r) noexcept {
       const int64_t slice = i % slices, step = time - 1 - i / slices;
       auto [begin, end] = by_units ? kernels::part(units, slices, slice, kernels::lstm_unit_block)
@@ -68,7 +68,7 @@ class LstmGrad final : public Op {
         kernels::lstm_backward(loop, b, begin, end, scratch + packed);
     };
     return kernels::make_kernel(by_units ? "own_lstm_grad, by units" : "own_lstm_grad", slices, run,
-                                checked_mul(all + unread, 4), by_units ? time + 1 : 1);
+                                checked_mul(checked_add(all, unread), 4), by_units ? time + 1 : 1);
   }
 
  private:

@@ -24,19 +24,19 @@ struct BatchAxis {
 // The batch axes of a product, neighbours joined where both sides move evenly.
 std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &out) {
   std::vector<BatchAxis> axes;
-  int64_t step_a = a[-1] * a[-2], step_b = b[-1] * b[-2];
+  int64_t step_a = checked_mul(a[-1], a[-2]), step_b = checked_mul(b[-1], b[-2]);
   for (int i = 3; i <= out.rank(); ++i) {  // from the last one on
     int64_t da = i <= a.rank() ? a[-i] : 1, db = i <= b.rank() ? b[-i] : 1;
     if (out[-i] != 1) {
       BatchAxis axis{out[-i], da == 1 ? 0 : step_a, db == 1 ? 0 : step_b};
-      if (!axes.empty() && axes.back().step_a * axes.back().size == axis.step_a &&
-          axes.back().step_b * axes.back().size == axis.step_b)
-        axes.back().size *= axis.size;
+      if (!axes.empty() && checked_mul(axes.back().step_a, axes.back().size) == axis.step_a &&
+          checked_mul(axes.back().step_b, axes.back().size) == axis.step_b)
+        axes.back().size = checked_mul(axes.back().size, axis.size);
       else
         axes.push_back(axis);
     }
-    step_a *= da;
-    step_b *= db;
+    step_a = checked_mul(step_a, da);
+    step_b = checked_mul(step_b, db);
   }
   return axes;
 }
@@ -45,7 +45,7 @@ std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &o
 std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vector<BatchAxis> &axes, int64_t slices) {
   auto make = [&](const char *name, auto multiply) {
     int64_t items = 1;
-    for (const BatchAxis &axis : axes) items *= axis.size;
+    for (const BatchAxis &axis : axes) items = checked_mul(items, axis.size);
     return kernels::make_kernel(name, std::min(slices, items), [=](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(items, std::min(slices, items), slice);
       for (int64_t item = begin; item < end; ++item) {
@@ -151,7 +151,7 @@ class MatMulOp final : public Op {
     auto b_constant = constant_source(site, 1);
     if (out.elements() == 0) return nothing();
     auto axes = batch_axes(a, b, out);
-    g.stride_c = g.m * g.n;
+    g.stride_c = checked_mul(g.m, g.n);
     if (axes.size() > 1) {
       g.batch = out.elements() / g.stride_c;
       return by_item(site, g, axes, product_slices(site, g));

@@ -31,7 +31,7 @@ class PackOp final : public Op {
       if (g.wants(i)) g.set(i, view(g.e, g.diff_dst(), offsets_[static_cast<size_t>(i)], g.e.shape(g.src(i))));
   }
 
-  int64_t part_offset(int src) const override { return offsets_[static_cast<size_t>(src)] * size_; }
+  int64_t part_offset(int src) const override { return checked_mul(offsets_[static_cast<size_t>(src)], size_); }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     std::vector<Block> blocks;
@@ -41,12 +41,13 @@ class PackOp final : public Op {
       blocks.push_back({.from = -1, .to = dst, .bytes = begin - end, .to_offset = end});
     };
     for (int i = 0; i < dst; ++i) {
-      int64_t begin = part_offset(i), bytes = site.src[static_cast<size_t>(i)].shape.elements() * size_;
+      int64_t begin = part_offset(i);
+      int64_t bytes = checked_mul(site.src[static_cast<size_t>(i)].shape.elements(), size_);
       zeros_to(begin);
       blocks.push_back({.from = i, .to = dst, .bytes = bytes, .to_offset = begin});
       end = begin + bytes;
     }
-    zeros_to(total_ * size_);
+    zeros_to(checked_mul(total_, size_));
     return move_blocks("pack", site, std::move(blocks));
   }
 

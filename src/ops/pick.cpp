@@ -28,7 +28,7 @@ class PickGradOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape[0], width = site.dst[0].shape[1];
     DType type = site.src[1].dtype;
-    double us = us_per_byte * static_cast<double>(n * width * 4);
+    double us = us_per_byte * static_cast<double>(checked_mul(n, width, 4));
     return sliced("pick_grad", site, width ? n : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
       const float *dy = r.src<float>(0);
       float *dx = r.dst<float>(4);

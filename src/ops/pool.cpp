@@ -29,8 +29,9 @@ kernels::Pool pool_at(const Pool &how, const Shape &x) {
 }
 
 double pool_microseconds(const kernels::Pool &p) {
-  double out = static_cast<double>(p.n * p.oh) * static_cast<double>(p.ow * p.c);
-  return out * static_cast<double>(p.kh * p.kw + 1) * 4 * us_per_byte;
+  auto real = [](int64_t v) { return static_cast<double>(v); };
+  const double cells = real(std::min(p.kh, p.h)) * real(std::min(p.kw, p.w));
+  return real(p.n) * real(p.oh) * real(p.ow) * real(p.c) * (cells + 1) * 4 * us_per_byte;
 }
 
 std::string describe(const Pool &how) {
@@ -90,7 +91,7 @@ class PoolOp final : public Op {
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Pool p = pool_at(how_, site.src[0].shape);
-    int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : p.n * p.oh;
+    int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : checked_mul(p.n, p.oh);
     auto run = how_.average ? kernels::average_pool : kernels::max_pool;
     return sliced(
         how_.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),

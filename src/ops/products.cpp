@@ -80,7 +80,8 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
   if (!b || g.trans_a || g.stride_b != 0) return nullptr;
   bool few = few_columns(g);
   auto make = [&] {
-    auto panels = std::make_shared<const kernels::PackedFloats>(few ? g.k * g.n : kernels::packed_floats(g.k, g.n));
+    auto panels =
+        std::make_shared<const kernels::PackedFloats>(few ? checked_mul(g.k, g.n) : kernels::packed_floats(g.k, g.n));
     if (few) {
       int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
       kernels::copy_strided(sizeof(float), 2, dims, b->data, from, panels->floats(), to);
@@ -211,7 +212,7 @@ const Thresholds &thresholds() {
 //                  512x2048x800    103780      -  67853  64509
 Best best(const Gemm &g, bool constant) {
   const Thresholds &t = thresholds();
-  double work = static_cast<double>(g.batch * g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+  double work = static_cast<double>(checked_mul(g.batch, g.m)) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
   if (g.trans_a) {
     if (g.n > 8 && g.n < 13 && g.k >= 64) return Best::openblas;
@@ -255,7 +256,7 @@ double product_microseconds(const Gemm &g) {
 
 int64_t product_slices(const Site &site, const Gemm &given) {
   Gemm g = kernels::dense(given);
-  int64_t parts = std::max(g.batch * g.m, (g.n + kernels::packed_panel - 1) / kernels::packed_panel);
+  int64_t parts = std::max(checked_mul(g.batch, g.m), (g.n + kernels::packed_panel - 1) / kernels::packed_panel);
   return std::max<int64_t>(1, site.cutting.slices(parts, product_microseconds(g)));
 }
 

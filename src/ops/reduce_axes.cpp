@@ -37,7 +37,7 @@ std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, dou
 }
 
 std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us, int dst) {
-  int64_t size = flags ? 1 : 4, inner = p.inner * size, row = p.axis * inner;
+  int64_t size = flags ? 1 : 4, inner = checked_mul(p.inner, size), row = checked_mul(p.axis, inner);
   return sliced("reduce_rows", site, p.outer, us, [=](int64_t begin, int64_t end, const Run &r) {
     run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.src<std::byte>(0) + begin * row,
              r.dst<std::byte>(dst) + begin * inner);
@@ -48,7 +48,8 @@ std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool f
 std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, bool flags,
                                            double us, int dst) {
   int64_t size = flags ? 1 : 4, scratch = 0;
-  for (size_t i = 0; i + 1 < passes.size(); ++i) scratch += passes[i].outer * passes[i].inner * size;
+  for (size_t i = 0; i + 1 < passes.size(); ++i)
+    scratch = checked_add(scratch, checked_mul(passes[i].outer, passes[i].inner, size));
   int64_t slices = site.cutting.slices(outer, us);
   return kernels::make_kernel(
       "reduce_passes", slices,
@@ -87,7 +88,7 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
     bool o = over[static_cast<size_t>(i)];
     if (x.shape[i] == 1) continue;
     if (!groups.empty() && groups.back().over == o)
-      groups.back().n *= x.shape[i];
+      groups.back().n = checked_mul(groups.back().n, x.shape[i]);
     else
       groups.push_back({o, x.shape[i]});
   }
@@ -95,14 +96,14 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
   int64_t inner = 1;
   for (size_t i = groups.size(); i-- > 0;) {
     if (!groups[i].over) {
-      inner *= groups[i].n;
+      inner = checked_mul(inner, groups[i].n);
       continue;
     }
     int64_t outer = 1;
-    for (size_t j = 0; j < i; ++j) outer *= groups[j].n;
+    for (size_t j = 0; j < i; ++j) outer = checked_mul(outer, groups[j].n);
     passes.push_back({passes.empty() ? f : again(f), outer, groups[i].n, inner});
   }
-  double us = us_per_byte * static_cast<double>(x.shape.elements() * size_of(x.dtype));
+  double us = us_per_byte * static_cast<double>(checked_mul(x.shape.elements(), size_of(x.dtype)));
   if (passes.empty()) {
     // Squares and absolute values of single elements still have to be taken.
     if (f != Reduce::sum_squares && f != Reduce::sum_abs) return copy_kernel(site);

@@ -26,7 +26,7 @@ class ScatterAddOp final : public Op {
     const Shape &table = site.dst[0].shape;
     DType type = site.src[1].dtype;
     int64_t ids = site.src[1].shape.elements(), rows = table[0], width = table.elements(1, table.rank());
-    double us = us_per_byte * static_cast<double>(4 * width * (rows + 2 * ids));
+    double us = us_per_byte * static_cast<double>(checked_mul(4, width, checked_add(rows, ids, ids)));
     auto add = [=](const Run &r, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
       const float *dy = r.src<float>(0);
       float *y = r.dst<float>(3);
@@ -64,7 +64,7 @@ class RowSumsOp final : public Op {
     DType type = site.src[1].dtype;
     int64_t n = site.dst[0].shape[0], rows = site.src[2].shape[0];
     int64_t width = site.dst[1].shape.elements(1, site.dst[1].shape.rank());
-    int64_t scratch = round_up(n * 8, 64);
+    int64_t scratch = round_up(checked_mul(n, 8), 64);
     return kernels::make_kernel(
         "row_sums", n ? 1 : 0,
         [=](int64_t, const Run &r) noexcept {
@@ -76,7 +76,7 @@ class RowSumsOp final : public Op {
           kernels::segment_sum(keys, segments, 0, count, r.src<float>(0), width, r.dst<float>(4), ids);
           std::fill(ids + count, ids + n, rows);
         },
-        scratch + (n + 1) * 8);
+        checked_add(scratch, checked_mul(n + 1, 8)));
   }
 };
 

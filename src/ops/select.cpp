@@ -33,7 +33,7 @@ class SelectOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
     Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape, site.src[2].shape});
-    double us = us_per_byte * static_cast<double>(n * (1 + 3 * size));
+    double us = us_per_byte * static_cast<double>(checked_mul(n, 1 + size + size + size));
     return sliced(
         "select", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {

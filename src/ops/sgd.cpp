@@ -32,7 +32,7 @@ class SgdOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements();
     bool velocity = site.src[2].present;
-    double us = us_per_byte * static_cast<double>(4 * gradient_elements(site, parts_) * (velocity ? 5 : 3));
+    double us = us_per_byte * static_cast<double>(checked_mul(gradient_elements(site, parts_), velocity ? 20 : 12));
     int dst = static_cast<int>(site.src.size());
     return sliced(
         "sgd", site, n, us,

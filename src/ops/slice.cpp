@@ -19,8 +19,9 @@ class PadLikeOp final : public Op {
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around part = around(site.src[0].shape, axis_), whole = around(site.dst[0].shape, axis_);
-    int64_t element = whole.inner * size_of(site.dst[0].dtype), row = whole.axis * element;
-    int64_t before = start(begin_, whole.axis) * element, bytes = part.axis * element, after = row - before - bytes;
+    int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
+    int64_t before = checked_mul(start(begin_, whole.axis), element), bytes = checked_mul(part.axis, element);
+    int64_t after = row - before - bytes;
     return move_blocks("pad", site,
                        {{-1, 2, whole.outer, before, 0, 0, 0, row},
                         {0, 2, whole.outer, bytes, 0, bytes, before, row},
@@ -57,8 +58,8 @@ class SliceOp final : public Op {
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around part = around(site.dst[0].shape, axis_), whole = around(site.src[0].shape, axis_);
-    int64_t element = whole.inner * size_of(site.dst[0].dtype), row = whole.axis * element;
-    int64_t before = start(begin_, whole.axis) * element, bytes = part.axis * element;
+    int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
+    int64_t before = checked_mul(start(begin_, whole.axis), element), bytes = checked_mul(part.axis, element);
     return move_blocks("slice", site, {{0, 1, whole.outer, bytes, before, row, 0, bytes}});
   }
 

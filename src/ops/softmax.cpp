@@ -6,7 +6,9 @@
 namespace dl4::ops {
 namespace {
 
-double cost(const Around &a) { return 2 * us_per_function * static_cast<double>(a.outer * a.axis * a.inner); }
+double cost(const Around &a) {
+  return 2 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
+}
 
 // dx from dy and y.
 class SoftmaxGradOp final : public Op {
@@ -20,7 +22,7 @@ class SoftmaxGradOp final : public Op {
   int overwrites(int) const override { return 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis_);
-    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0;
+    int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     auto f = log_ ? kernels::log_softmax_grad : kernels::softmax_grad;
     return sliced(std::string(name()), site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
       f(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row, r.dst<float>(2) + begin * row, end - begin,
@@ -49,7 +51,7 @@ class SoftmaxOp final : public Op {
   int overwrites(int) const override { return 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis_);
-    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0;
+    int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     auto f = log_ ? kernels::log_softmax : kernels::softmax;
     return sliced(std::string(name()), site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
       f(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner);

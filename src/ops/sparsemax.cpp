@@ -6,7 +6,9 @@
 namespace dl4::ops {
 namespace {
 
-double cost(const Around &a) { return 10 * us_per_function * static_cast<double>(a.outer * a.axis * a.inner); }
+double cost(const Around &a) {
+  return 10 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
+}
 
 class SparsemaxGradOp final : public Op {
  public:
@@ -18,7 +20,7 @@ class SparsemaxGradOp final : public Op {
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis_);
-    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0;
+    int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     return sliced("sparsemax_grad", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
       kernels::sparsemax_grad(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row,
                               r.dst<float>(2) + begin * row, end - begin, a.axis, a.inner);
@@ -44,7 +46,8 @@ class SparsemaxOp final : public Op {
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis_);
-    int64_t row = a.axis * a.inner, outer = row ? a.outer : 0, sorted = round_up(a.axis * 4, 64);
+    int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0,
+            sorted = round_up(checked_mul(a.axis, 4), 64);
     int64_t slices = site.cutting.slices(outer, cost(a));
     return kernels::make_kernel(
         "sparsemax", slices,
@@ -54,7 +57,7 @@ class SparsemaxOp final : public Op {
           kernels::sparsemax(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner,
                              scratch);
         },
-        slices * sorted);
+        checked_mul(slices, sorted));
   }
 
  private:

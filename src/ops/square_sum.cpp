@@ -9,7 +9,7 @@ namespace {
 class SquareSumKernel final : public kernels::Kernel {
  public:
   SquareSumKernel(int64_t n, int64_t slices)
-      : Kernel("square_sum", slices, slices * static_cast<int64_t>(sizeof(double))), n_(n) {}
+      : Kernel("square_sum", slices, checked_mul(slices, sizeof(double))), n_(n) {}
 
   std::unique_ptr<kernels::Bound> bind() const override { return std::make_unique<Done>(); }
 
@@ -44,7 +44,7 @@ class SquareSumOp final : public Op {
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.src[0].shape.elements();
-    double us = us_per_byte * static_cast<double>(4 * n);
+    double us = us_per_byte * static_cast<double>(checked_mul(4, n));
     // One slice at least: the sum of nothing is 0.
     int64_t slices = std::max<int64_t>(1, site.cutting.slices((n + line_block - 1) / line_block, us));
     return std::make_unique<SquareSumKernel>(n, slices);

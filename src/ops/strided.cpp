@@ -15,14 +15,15 @@ Strided strided(const Shape &dst, std::initializer_list<Shape> operands) {
     for (const Shape &shape : operands) {
       int64_t dim = i <= shape.rank() ? shape[-i] : 1;
       axis.step[o] = dim == 1 ? 0 : dense[o];
-      dense[o++] *= dim;
+      dense[o] = checked_mul(dense[o], dim);
+      ++o;
     }
     if (axis.dim == 1) continue;
     bool merged = !reversed.empty();
     for (o = 0; merged && o < operands.size(); ++o)
-      merged = axis.step[o] == reversed.back().step[o] * reversed.back().dim;
+      merged = axis.step[o] == checked_mul(reversed.back().step[o], reversed.back().dim);
     if (merged)
-      reversed.back().dim *= axis.dim;
+      reversed.back().dim = checked_mul(reversed.back().dim, axis.dim);
     else
       reversed.push_back(axis);
   }

@@ -32,7 +32,7 @@ Strided strided(const Shape &dst, std::initializer_list<Shape> operands);
 // Calls f(at, offsets, n) for the runs of destination elements [begin, end): `at` is the first element of the run,
 // offsets are those of the operands.
 template <class F>
-void walk(const Strided &s, int64_t begin, int64_t end, F f) {
+void walk(const Strided &s, int64_t begin, int64_t end, F f) noexcept {
   std::array<int64_t, max_rank + 1> index{};
   std::array<int64_t, max_operands> offset{};
   size_t last = s.axes.size() - 1;

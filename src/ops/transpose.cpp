@@ -27,7 +27,7 @@ Permutation merged(const Shape &x, const std::vector<int> &perm) {
   std::vector<std::pair<int, int64_t>> groups;  // the first source axis, and the elements
   for (size_t i = 0; i < order.size(); ++i) {
     if (i && follows(order[i - 1], order[i]))
-      groups.back().second *= x[order[i]];
+      groups.back().second = checked_mul(groups.back().second, x[order[i]]);
     else
       groups.emplace_back(order[i], x[order[i]]);
   }
@@ -69,7 +69,7 @@ class TransposeOp final : public Op {
     Permutation p = merged(site.src[0].shape, perm_);
     int64_t size = size_of(site.src[0].dtype), n = site.dst[0].shape.elements();
     if (p.dims.size() <= 1 || n == 0) return copy_kernel(site);
-    double us = 4 * us_per_byte * static_cast<double>(n * size);
+    double us = 4 * us_per_byte * static_cast<double>(checked_mul(n, size));
     int64_t first = p.dims[static_cast<size_t>(p.perm[0])];
     return sliced("permute", site, first, us, [=](int64_t begin, int64_t end, const Run &r) {
       kernels::permute(size, static_cast<int>(p.dims.size()), p.dims.data(), p.perm.data(), r.args[0], r.args[1], begin,

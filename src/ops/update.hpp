@@ -38,15 +38,17 @@ inline void want_gradient(const char *op, Operands src, std::span<const RowPart>
   for (const RowPart &p : parts) expected = {expected.elements() - (p.end - p.begin)};
   same_shape(op, expected, src[1].shape);
   for (size_t i = 0; i < parts.size(); ++i) {
-    want_type(op, src[first + 2 * i], DType::i64);
-    same_shape(op, src[first + 2 * i].shape.joined({parts[i].width}), src[first + 2 * i + 1].shape);
+    const size_t ids = first + 2 * i;  // bounded: of a step's sources
+    want_type(op, src[ids], DType::i64);
+    same_shape(op, src[ids].shape.joined({parts[i].width}), src[ids + 1].shape);
   }
 }
 
 // Elements of the gradient, those that come as rows included.
 inline int64_t gradient_elements(const Site &site, std::span<const RowPart> parts) {
   int64_t n = site.src[1].shape.elements();
-  for (size_t i = 0; i < parts.size(); ++i) n += site.src[site.src.size() - 1 - 2 * i].shape.elements();
+  for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)
+    n = checked_add(n, site.src[last].shape.elements());
   return n;
 }
 
@@ -60,7 +62,7 @@ inline std::string print(std::span<const RowPart> parts) {
 class Rows {
  public:
   Rows(const Site &site, std::vector<RowPart> parts, size_t first) : parts_(std::move(parts)), first_(first) {
-    for (size_t i = 0; i < parts_.size(); ++i) counts_.push_back(site.src[first + 2 * i].shape[0]);
+    for (size_t i = 0; i < parts_.size(); ++i, first += 2) counts_.push_back(site.src[first].shape[0]);
   }
 
   // f(begin, end, g) for ranges that make up [begin, end), g their gradient or nullptr where that is zero.

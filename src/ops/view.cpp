@@ -15,8 +15,8 @@ class PlaceLikeOp final : public Op {
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t size = size_of(site.dst[0].dtype), total = site.dst[0].shape.elements() * size;
-    int64_t begin = offset_ * size, bytes = site.src[0].shape.elements() * size;
+    int64_t size = size_of(site.dst[0].dtype), total = checked_mul(site.dst[0].shape.elements(), size);
+    int64_t begin = checked_mul(offset_, size), bytes = checked_mul(site.src[0].shape.elements(), size);
     return move_blocks("place", site,
                        {{.from = -1, .to = 2, .bytes = begin},
                         {.from = 0, .to = 2, .bytes = bytes, .to_offset = begin},
@@ -45,9 +45,9 @@ class ViewOp final : public Op {
       g.set(0, g.e.value(std::make_shared<PlaceLikeOp>(offset_), {g.diff_dst(), g.src(0)}));
   }
   bool is_view() const override { return true; }
-  int64_t view_offset() const override { return offset_ * size_; }
+  int64_t view_offset() const override { return checked_mul(offset_, size_); }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t bytes = shape_.elements() * size_;
+    int64_t bytes = checked_mul(shape_.elements(), size_);
     return move_blocks("view", site, {{.from = 0, .to = 1, .bytes = bytes, .from_offset = view_offset()}});
   }
 

@@ -43,7 +43,7 @@ bool fold(ops::Program &p, const ops::Step &step) {
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;
-    for (int64_t i = 0; i < kernel->slices * kernel->phases; ++i)
+    for (int64_t i = 0; i < checked_mul(kernel->slices, kernel->phases); ++i)
       kernel->run(i, {args.data(), scratch.get(), bound.get(), &report});
     if (report.fault != kernels::Fault::none) return false;  // the run will say so
   }

@@ -31,7 +31,8 @@ int64_t Placement::bytes(Id v) const { return checked_mul(p_[v].shape.elements()
 void Placement::follow_views() {
   for (size_t v = home_.size(); v < p_.values.size(); ++v) home_.push_back({static_cast<Id>(v), 0});
   for (const Step &s : p_.steps)
-    if (s.op->is_view()) home(s.dst[0]) = {home(s.src[0]).root, home(s.src[0]).offset + s.op->view_offset()};
+    if (s.op->is_view())
+      home(s.dst[0]) = {home(s.src[0]).root, checked_add(home(s.src[0]).offset, s.op->view_offset())};
   claimed_.resize(p_.values.size());
   joined_.resize(p_.values.size());
 }
@@ -54,7 +55,7 @@ int32_t Placement::last_read(Id root) {
 
 void Placement::move(Id root, Id to, int64_t offset) {
   for (Home &h : home_)
-    if (h.root == root) h = {to, offset + h.offset};
+    if (h.root == root) h = {to, checked_add(offset, h.offset)};
 }
 
 void Placement::claim_outputs() {
@@ -206,7 +207,7 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
         place = {Region::constant, number[static_cast<size_t>(root)], 0};
         break;
     }
-    place.offset += offset;
+    place.offset = checked_add(place.offset, offset);
     of[v] = place;
   }
 

@@ -39,7 +39,7 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     std::chrono::steady_clock::time_point start;
     if (options_.profile) start = std::chrono::steady_clock::now();
-    if (kernel.slices * kernel.phases == 1) {
+    if (kernel.slices == 1 && kernel.phases == 1) {
       kernel.run(0, run);
     } else {
       auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };

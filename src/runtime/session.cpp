@@ -18,7 +18,7 @@ void make_dense(const View &v, std::byte *to) {
 // Do two dense views share memory?
 bool overlap(const View &a, const View &b) {
   const View &low = a.data < b.data ? a : b, &high = a.data < b.data ? b : a;
-  const auto *end = static_cast<const std::byte *>(low.data) + low.shape.elements() * size_of(low.dtype);
+  const auto *end = static_cast<const std::byte *>(low.data) + checked_mul(low.shape.elements(), size_of(low.dtype));
   return high.data < end && high.shape.elements() > 0;
 }
 
@@ -89,7 +89,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   std::unique_ptr<Frame> frame = plans_.take_frame(cached);
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].strides) continue;
-    int64_t bytes = in[i].shape.elements() * size_of(in[i].dtype);
+    int64_t bytes = checked_mul(in[i].shape.elements(), size_of(in[i].dtype));
     if (!frame->staging[i]) frame->staging[i] = options_.memory->allocate(bytes);
     make_dense(in[i], frame->staging[i].get());
   }

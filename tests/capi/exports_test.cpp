@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -57,6 +58,18 @@ TEST(Exports, TheObjectHasNoThreadLocalStorage) {
   if (segments.empty()) GTEST_SKIP() << "readelf is not there";
   EXPECT_TRUE(any_has(segments, "GNU_RELRO"));
   EXPECT_FALSE(any_has(segments, "  TLS  "));
+  for (const std::string &line : segments)
+    if (line.find("GNU_STACK") != std::string::npos) EXPECT_EQ(line.find("RWE"), std::string::npos) << line;
+}
+
+// What a compiler knows of these follows from cmake/hardening.cmake.
+TEST(Exports, TheObjectIsHardened) {
+  const auto symbols = lines_of("readelf -W --dyn-syms " DL4_LIBRARY);
+  if (symbols.empty()) GTEST_SKIP() << "readelf is not there";
+  if (std::string(DL4_HARDENING).empty()) GTEST_SKIP() << "built without hardening, as for a sanitizer";
+  const auto has = [](const char *flag) { return std::strstr(DL4_HARDENING, flag) != nullptr; };
+  if (has("stack-protector")) EXPECT_TRUE(any_has(symbols, "__stack_chk_fail"));
+  if (has("FORTIFY")) EXPECT_TRUE(any_has(symbols, "_chk@GLIBC")) << "no call of the C library is checked";
 }
 
 }  // namespace

@@ -250,6 +250,16 @@ TEST(Conv, NothingToDo) {
   EXPECT_TRUE(near(weights, std::vector<double>(3 * 3 * 16 * 32, 0.0), 0));
 }
 
+// Padded, the source would have some 2^64 pixels.
+TEST(Conv, DirectLeavesMuchPaddingToOthers) {
+  std::mt19937 random(9);
+  constexpr int64_t far = 2147483642;
+  Data d(conv_of({"", 1, 12, 12, 3, 8, 3, 3, 1, 1, far, far, far, far, far, far}, false), random);
+  EXPECT_EQ(direct_conv(d.c, 1), nullptr);
+  auto reference = reference_conv(d.c, 1);
+  check(reference.get(), {d.src.begin(), d.weights.begin()}, d.forward(), "far taps");
+}
+
 TEST(Conv, PlainLoopsTakeSpecialValues) {
   std::mt19937 random(8);
   Data d(conv_of({"", 1, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, 1, 0, 0, 1, 3}, true), random);

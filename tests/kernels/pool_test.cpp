@@ -86,5 +86,19 @@ TEST(Pool, MatchesPlainLoops) {
   });
 }
 
+// Its product with the channels would wrap to 0.
+TEST(Pool, AWindowMayBeOfAnyWidth) {
+  on_every_target([] {
+    const Pool p{.n = 1, .h = 1, .w = 400, .c = 4, .kh = 1, .kw = int64_t{1} << 62, .oh = 1, .ow = 1};
+    Edge<float> x(std::vector<float>(1600, 3.0f)), y(4), a(4);
+    max_pool(p, x, y, 0, 1);
+    average_pool(p, x, a, 0, 1);
+    for (int64_t c = 0; c < 4; ++c) {
+      EXPECT_EQ(y[c], 3.0f);
+      EXPECT_EQ(a[c], 3.0f);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace dl4::kernels

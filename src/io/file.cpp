@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -35,33 +35,71 @@ class Descriptor {
   Descriptor(const Descriptor &) = delete;
   Descriptor &operator=(const Descriptor &) = delete;
   operator int() const { return fd_; }
-  bool finish() { return close(std::exchange(fd_, -1)) == 0; }
 
  private:
-  int fd_;
+  const int fd_;
 };
 
-// The file that `path` leads to; `path` itself where there is none yet.
+std::string folder_of(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The file that `path` leads to; where there is none yet, the name under which the last of its links wants it.
 std::string resolved(const std::string &path) {
-  std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
-  return real ? std::string(real.get()) : path;
+  std::string at = path;
+  for (int links = 0; links < 40; ++links) {  // realpath finds circles; this ends a chain that is being changed
+    std::unique_ptr<char, decltype(&std::free)> real(realpath(at.c_str(), nullptr), &std::free);
+    if (real) return real.get();
+    if (errno != ENOENT) refuse("write", path, errno);
+    char next[PATH_MAX];
+    ssize_t n = readlink(at.c_str(), next, sizeof next);
+    if (n < 0) {
+      if (errno != EINVAL && errno != ENOENT) refuse("write", path, errno);
+      return at;
+    }
+    std::string to(next, static_cast<size_t>(n));
+    at = to[0] == '/' ? to : folder_of(at) + '/' + to;
+  }
+  refuse("write", path, ELOOP);
+}
+
+// A new file in `folder`, and its name. One that a killed process left is passed by: it may as well be that of a
+// process at work, in another container or on another machine.
+int create(const std::string &folder, mode_t mode, std::string &name) {
+  for (int tries = 0; tries < 100; ++tries) {
+    name = text(folder, "/.dl4-", getpid(), '-', std::chrono::system_clock::now().time_since_epoch().count(), ".tmp");
+    int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+// After a rename in `folder`, -1 if it could not be opened to read, of `file`: is it on the disk?
+bool sync_rename(int folder, int file) {
+  if (folder >= 0 && fsync(folder) == 0) return true;
+  // Where a folder can't be synced, or not by us, the whole file system can.
+  return (folder < 0 || errno == EINVAL || errno == ENOTSUP) && syncfs(file) == 0;
 }
 
 }  // namespace
 
 std::string read_file(const std::string &path, int64_t limit) {
-  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));  // a pipe would let us wait
   if (fd < 0) refuse("open", path, errno);
   struct stat info {};
   if (fstat(fd, &info) != 0) refuse("read", path, errno);
   if (S_ISDIR(info.st_mode)) refuse("read", path, EISDIR);
+  if (!S_ISREG(info.st_mode))
+    throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
+        .with("path", path);
   if (info.st_size > limit)
     throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit))
         .with("path", path);
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
   for (;;) {
-    // A pipe or a file that grew: what comes past the size it had is taken up to the limit.
+    // A file that grew, or of /proc: what comes past the size it had is taken up to the limit.
     if (done == bytes.size()) {
       char more;
       ssize_t n = read(fd, &more, 1);
@@ -87,17 +125,17 @@ std::string read_file(const std::string &path, int64_t limit) {
 }
 
 void write_file(const std::string &path, std::string_view bytes) {
-  static std::atomic<uint64_t> counter{0};
-  std::string target = resolved(path);
-  size_t slash = target.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target.substr(0, slash);
-  std::string temporary = text(folder, "/.dl4-", getpid(), '-', counter.fetch_add(1), ".tmp");
-
+  const std::string target = resolved(path), folder = folder_of(target);
   struct stat old {};
   bool exists = stat(target.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) refuse("write", path, errno);
   if (exists && !S_ISREG(old.st_mode)) refuse("write", path, S_ISDIR(old.st_mode) ? EISDIR : EINVAL);
   if (exists && access(target.c_str(), W_OK) != 0) refuse("write", path, errno);
-  Descriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666));
+  // Before anything is changed: what can't be synced is not begun.
+  Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory < 0 && errno != EACCES) refuse("write", path, errno);
+  std::string temporary;
+  Descriptor fd(create(folder, exists ? 0600 : 0666, temporary));
   if (fd < 0) refuse("write", path, errno);
   struct Remove {
     const std::string &name;
@@ -120,12 +158,10 @@ void write_file(const std::string &path, std::string_view bytes) {
     if (n < 0) refuse("write", path, errno);
     done += static_cast<size_t>(n);
   }
-  if (fsync(fd) != 0 || !fd.finish()) refuse("write", path, errno);
+  if (fsync(fd) != 0) refuse("write", path, errno);
   if (rename(temporary.c_str(), target.c_str()) != 0) refuse("write", path, errno);
   remove.active = false;
-  Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems can't sync a folder; the rename itself has happened.
-  if (directory >= 0 && fsync(directory) != 0 && errno != EINVAL && errno != ENOTSUP) refuse("write", path, errno);
+  if (!sync_rename(directory, fd)) refuse("sync the folder of the new file, which is in place,", path, errno);
 }
 
 }  // namespace dl4::io

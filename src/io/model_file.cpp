@@ -63,9 +63,11 @@ std::string save_model(const graph::Model &m) {
 
 std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings,
                                          bool verify) {
-  Archive a = read_archive(bytes, verify, settings.memory_limit);
+  Archive a = read_archive(bytes, settings.memory_limit);
   check_heading(a, "dl4-model");
-  Json architecture = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
+  if (verify) verify_archive(a, bytes, settings.memory_limit);
+  Json architecture =
+      parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
   return as_file_error([&] {
     auto tensors = a.by_name();
     // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
@@ -96,8 +98,9 @@ std::string save_checkpoint(const train::Trainer &t) {
 
 void load_checkpoint(train::Trainer &t, std::span<const std::byte> bytes) {
   const int64_t limit = t.model().graph().settings().memory_limit;
-  Archive a = read_archive(bytes, true, limit);
+  Archive a = read_archive(bytes, limit);
   check_heading(a, "dl4-checkpoint");
+  verify_archive(a, bytes, limit);
   Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
   t.restore(a.by_name(), position);
 }

@@ -38,6 +38,22 @@ std::string checksum(const std::byte *data, size_t n) {
   return s;
 }
 
+constexpr std::string_view header_sum = "header_checksum", no_sum = "0000000000000000";
+
+// Where the header's own checksum stands in the first bytes of a file; npos if nowhere. A quote inside a string is
+// escaped, so this can only be a key.
+size_t place_of_sum(std::string_view head) {
+  const std::string key = text('"', header_sum, "\":\"");
+  size_t at = head.find(key), found = at + key.size();
+  return at == std::string_view::npos || head.size() - found < no_sum.size() ? std::string_view::npos : found;
+}
+
+// Of the length and the header, with zeros where it stands itself.
+std::string checksum_of_head(std::string head) {
+  head.replace(place_of_sum(head), no_sum.size(), no_sum);
+  return checksum(reinterpret_cast<const std::byte *>(head.data()), head.size());
+}
+
 template <class... A>
 [[noreturn]] void corrupt(const A &...a) {
   fail(Code::corrupt_file, a...);
@@ -84,6 +100,7 @@ std::string write_archive(const Archive &a) {
     sums.append(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
   for (const auto &[key, value] : a.metadata) metadata.append(key, value);
   metadata["checksums"] = sums.dump();
+  metadata[header_sum] = no_sum;
   header.append("__metadata__", std::move(metadata));
   int64_t at = 0;
   for (const auto &[name, t] : a.tensors) {
@@ -101,14 +118,15 @@ std::string write_archive(const Archive &a) {
          "; the architecture in it holds the graph's constants");
   std::string file(8, '\0');
   std::memcpy(file.data(), &size, 8);
-  file.reserve(8 + text.size() + static_cast<size_t>(at));
   file += text;
+  file.replace(place_of_sum(file), no_sum.size(), checksum_of_head(file));
+  file.reserve(file.size() + static_cast<size_t>(at));
   for (const auto &[name, t] : a.tensors)
     file.append(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
   return file;
 }
 
-Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memory_limit) {
+Archive read_archive(std::span<const std::byte> bytes, int64_t memory_limit) {
   uint64_t size = 0;
   if (bytes.size() < 8) corrupt("the file has ", bytes.size(), " bytes, too few for a safetensors header");
   std::memcpy(&size, bytes.data(), 8);
@@ -180,9 +198,19 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memo
       corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
     next += a.tensors[i].second.bytes();
   }
+  return a;
+}
 
-  auto sums = a.metadata.find("checksums");
-  if (!verify || sums == a.metadata.end()) return a;
+void verify_archive(const Archive &a, std::span<const std::byte> bytes, int64_t memory_limit) {
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), 8);
+  std::string_view head(reinterpret_cast<const char *>(bytes.data()), 8 + static_cast<size_t>(size));
+  auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find("checksums");
+  for (auto it : {found, sums})
+    if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : "checksums", '"');
+  if (size_t at = place_of_sum(head); at == std::string_view::npos || found->second != head.substr(at, no_sum.size()) ||
+                                      found->second != checksum_of_head(std::string(head)))
+    corrupt("the header's checksum does not fit it");
   const Json j = parse(sums->second, Code::corrupt_file, "\"checksums\"", {max_tensors, memory_limit});
   std::map<std::string_view, const Json *> by_name;
   for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
@@ -190,7 +218,6 @@ Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memo
     if (auto it = by_name.find(name);
         it == by_name.end() || *it->second != checksum(t.data.get(), static_cast<size_t>(t.bytes())))
       corrupt("tensor \"", name, "\": the checksum does not fit its data");
-  return a;
 }
 
 }  // namespace dl4::io

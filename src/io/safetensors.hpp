@@ -20,12 +20,16 @@ struct Archive {
   std::map<std::string, Tensor> by_name() const;
 };
 
-// With a checksum per tensor in the metadata ("checksums"). Refuses with INVALID_ARGUMENT what could not be read.
+// With checksums in the metadata: of each tensor ("checksums") and of the header ("header_checksum", over the eight
+// bytes of its length and itself, taken with 16 zeros in that place). Refuses with INVALID_ARGUMENT what could not be
+// read.
 std::string write_archive(const Archive &a);
-// Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets; and, with `verify`,
-// checksums that do not fit. Nothing is allocated before the file itself has shown that it holds that many bytes; JSON
-// that would take more than the limit is refused with OUT_OF_MEMORY.
-Archive read_archive(std::span<const std::byte> bytes, bool verify, int64_t memory_limit = INT64_MAX);
+// Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets, names twice. Nothing
+// is allocated before the file itself has shown that it holds that many bytes; JSON that would take more than the limit
+// is refused with OUT_OF_MEMORY.
+Archive read_archive(std::span<const std::byte> bytes, int64_t memory_limit = INT64_MAX);
+// Refuses with CORRUPT_FILE checksums that are missing or do not fit. `a` was read from `bytes`.
+void verify_archive(const Archive &a, std::span<const std::byte> bytes, int64_t memory_limit = INT64_MAX);
 
 // Json::parse of a text whose value must be an object; what is wrong with it is told with `code`.
 Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit = INT64_MAX);

@@ -10,6 +10,7 @@
 
 #include "harness/folder.hpp"
 #include "net.hpp"
+#include "signed.hpp"
 
 namespace {
 
@@ -38,17 +39,13 @@ Refusal load_code(const std::string &bytes) {
   return r;
 }
 
-// Takes a file apart, lets its header be changed, and puts it together.
+// Takes a file apart, lets its header be changed, and puts it together, with checksums that fit.
 std::string with_header(const std::string &bytes, const std::function<void(json &)> &change) {
   uint64_t old = 0;
   std::memcpy(&old, bytes.data(), 8);
   json header = json::parse(bytes.substr(8, old));
   change(header);
-  std::string text = header.dump(), file(8, '\0');
-  text.append((8 - text.size() % 8) % 8, ' ');
-  uint64_t n = text.size();
-  std::memcpy(file.data(), &n, 8);
-  return file + text + bytes.substr(8 + old);
+  return with_sums(header, bytes.substr(8 + old), true);
 }
 
 TEST_F(Files, EveryTruncationOfAModelIsRefused) {
@@ -125,6 +122,37 @@ TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
   Own<dl4_model> m;
   ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), attrs(R"({"verify": false})"),
                            m.out()));
+}
+
+TEST_F(Files, WithoutChecksumsAFileIsNotVerified) {
+  const std::string bytes = saved(small_net());
+  auto length = [](const std::string &file) { return static_cast<int64_t>(file.size()); };
+  auto no_sums = with_header(bytes, [](json &h) { h["__metadata__"].erase("checksums"); });
+  std::string no_sum = bytes;
+  no_sum[no_sum.find("header_checksum")] = 'H';
+  for (const std::string &file : {no_sums, no_sum}) {
+    Refusal r = load_code(file);
+    EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+    EXPECT_NE(r.message.find("the metadata has no"), std::string::npos) << r.message;
+    Own<dl4_model> m;
+    ok(dl4_model_load_memory(nullptr, file.data(), length(file), attrs(R"({"verify": false})"), m.out()));
+  }
+  std::string changed = bytes;
+  changed[changed.find("\\\"units\\\":8") + 10] = '9';
+  EXPECT_NE(load_code(changed).message.find("the header's checksum does not fit"), std::string::npos);
+}
+
+// No reader waits for a writer.
+TEST_F(Files, APipeIsRefusedAtOnce) {
+  auto t = trainer(small_net());
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  Own<dl4_model> m;
+  for (dl4_error *e :
+       {dl4_model_load(nullptr, path("pipe").c_str(), nullptr, m.out()), dl4_trainer_load(t, path("pipe").c_str())}) {
+    Refusal r = refusal(e);
+    EXPECT_EQ(r.code, DL4_IO);
+    EXPECT_NE(r.message.find("expected a regular file"), std::string::npos) << r.message;
+  }
 }
 
 TEST_F(Files, MissingUnreadableAndForbiddenPathsAreRefusedAndLeaveNothing) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "harness/folder.hpp"
+#include "signed.hpp"
 #include "training.hpp"
 
 namespace {
@@ -54,7 +55,7 @@ class Damage {
         return in_header(file, [&](json &h) { nested(h); });
       default:
         return in_header(
-            file, [&](json &h) { unsigned_(h); }, true);
+            file, [](json &) {}, true);
     }
     return file;
   }
@@ -163,7 +164,6 @@ class Damage {
   }
   // The JSON texts inside the metadata.
   void nested(json &header) {
-    if (below(2)) header["__metadata__"].erase("checksums");
     for (const char *key : {"architecture", "position"}) {
       if (!header["__metadata__"].contains(key)) continue;
       json inner = json::parse(header["__metadata__"][key].get<std::string>());
@@ -171,16 +171,15 @@ class Damage {
       header["__metadata__"][key] = inner.dump();
     }
   }
-  // Numbers that were changed by someone who leaves the checksums out.
-  void unsigned_(json &header) { header["__metadata__"].erase("checksums"); }
 
+  // By someone who makes the checksums fit.
   template <class F>
   std::string in_header(const std::string &file, const F &change, bool data = false) {
     uint64_t old = 0;
     std::memcpy(&old, file.data(), 8);
     json header = json::parse(file.substr(8, old));
     change(header);
-    std::string text = header.dump(), rest = file.substr(8 + old), start(8, '\0');
+    std::string rest = file.substr(8 + old);
     const float values[] = {
         std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -1.0f, 0.0f, 1e-40f};
     for (size_t n = data ? 1 + below(20) : 0; n && rest.size() >= 4; --n) {
@@ -189,10 +188,7 @@ class Damage {
       else
         rest[below(rest.size())] = static_cast<char>(random_());
     }
-    text.append((8 - text.size() % 8) % 8, ' ');
-    uint64_t n = text.size();
-    std::memcpy(start.data(), &n, 8);
-    return start + text + rest;
+    return with_sums(header, rest);
   }
 
   std::mt19937_64 random_;
@@ -358,6 +354,40 @@ TEST_F(Mutations, OfAModelEndInAModelThatWorksOrInARefusal) {
   std::printf("%d mutations, %d of them models\n", most, loaded);
   EXPECT_GT(loaded, most / 50);
   EXPECT_LT(loaded, most / 2);
+}
+
+// A flipped bit is found, wherever it is. Of every byte one, another each time; in the full tests each.
+template <class F>
+void flip_each(const std::string &file, const F &is_refused) {
+  for (size_t i = 0; i < file.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      if (times(0, 1) == 0 && bit != static_cast<int>(i * 5 % 8)) continue;
+      std::string bad = file;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
+      ASSERT_TRUE(is_refused(bad)) << "bit " << bit << " of byte " << i;
+    }
+  }
+}
+
+TEST_F(Mutations, OfOneBitOfAModelAreFound) {
+  auto c = bounded();
+  flip_each(saved(small_net()), [&](const std::string &bad) {
+    Refusal r;
+    auto m = load(c, bad, r);
+    return r.code == DL4_CORRUPT_FILE || r.code == DL4_VERSION;
+  });
+}
+
+TEST_F(Mutations, OfOneBitOfACheckpointAreFound) {
+  auto m = small_net();
+  auto t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  ok(dl4_trainer_save(t, path("good").c_str()));
+  const std::string before = saved(m);
+  flip_each(get("good"), [&](const std::string &bad) {
+    const int32_t code = refusal(dl4_trainer_load(t, put("bad", bad).c_str())).code;
+    return code == DL4_CORRUPT_FILE || code == DL4_VERSION;
+  });
+  EXPECT_TRUE(saved(m) == before);
 }
 
 TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {

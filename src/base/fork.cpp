@@ -17,12 +17,17 @@ pthread_rwlock_t inside = PTHREAD_RWLOCK_INITIALIZER;
 // the library impossible to load for a program with little room for it.
 class Depth {
  public:
-  Depth() { pthread_key_create(&key_, nullptr); }
-  intptr_t get() const noexcept { return reinterpret_cast<intptr_t>(pthread_getspecific(key_)); }
-  void set(intptr_t n) const noexcept { pthread_setspecific(key_, reinterpret_cast<void *>(n)); }
+  // A host that has used up all keys leaves none: then each level takes the lock anew, as readers may, and only a fork
+  // from a signal handler inside is not looked after.
+  Depth() : known_(pthread_key_create(&key_, nullptr) == 0) {}
+  intptr_t get() const noexcept { return known_ ? reinterpret_cast<intptr_t>(pthread_getspecific(key_)) : 0; }
+  void set(intptr_t n) const noexcept {
+    if (known_) pthread_setspecific(key_, reinterpret_cast<void *>(n));
+  }
 
  private:
   pthread_key_t key_ = 0;
+  bool known_;
 };
 
 const Depth &depth() {
@@ -62,9 +67,9 @@ void NoFork::enter() noexcept {
 }
 
 void NoFork::leave() noexcept {
-  intptr_t n = depth().get() - 1;
-  depth().set(n);
-  if (!n) pthread_rwlock_unlock(&inside);
+  intptr_t n = depth().get();  // 0 where it could not be kept
+  depth().set(n > 1 ? n - 1 : 0);
+  if (n <= 1) pthread_rwlock_unlock(&inside);
 }
 
 }  // namespace dl4

@@ -23,6 +23,8 @@ int load(const char *what) {
   return wait_for(child, 120);
 }
 
+TEST(Keys, OfTheHostAreLeftAloneWhereThereIsNoneLeft) { EXPECT_EQ(load("keys"), 0); }
+
 // ---- Hazard 4 -----------------------------------------------------------------------------------------------------
 
 TEST(Hazard4, RefusedThreadsAreDoneWithout) {

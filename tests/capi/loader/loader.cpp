@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -18,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -138,6 +141,23 @@ int main(int argc, char **argv) {
     work(library);
     std::string worked = host_state();
     if (worked != before) give_up("working changed " + first_line(before) + " to " + first_line(worked));
+  } else if (what == "keys") {              // a host that has used up all keys for its threads' own data
+    void *library = open_library(argv[1]);  // first: OpenMP's own wants one when it is loaded
+    std::vector<pthread_key_t> keys;
+    for (pthread_key_t key; pthread_key_create(&key, nullptr) == 0;) keys.push_back(key);
+    for (pthread_key_t key : keys)
+      if (pthread_setspecific(key, &keys) != 0) give_up("pthread_setspecific");
+    work(library);
+    pid_t child = fork();
+    if (child == 0) {
+      work(library);
+      _exit(0);
+    }
+    int status = -1;
+    if (waitpid(child, &status, 0) != child || status != 0) give_up("the child failed");
+    work(library);
+    for (pthread_key_t key : keys)
+      if (pthread_getspecific(key) != &keys) give_up("the data of a key of the host have changed");
   } else {
     return 2;
   }

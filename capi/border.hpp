@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/float_mode.hpp"
 #include "base/shape.hpp"
 #include "objects.hpp"
 
@@ -17,6 +18,7 @@ dl4_error *to_error(const char *function) noexcept;
 // Runs the body of an entry; nothing gets past.
 template <class F>
 dl4_error *guard(const char *function, F &&body) noexcept {
+  OwnFloats floats;
   try {
     body();
     return nullptr;
@@ -28,6 +30,7 @@ dl4_error *guard(const char *function, F &&body) noexcept {
 // The same where no error can be told.
 template <class R, class F>
 R guard_or(R otherwise, F &&body) noexcept {
+  OwnFloats floats;
   try {
     return body();
   } catch (...) {

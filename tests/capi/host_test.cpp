@@ -19,7 +19,7 @@
 #include <set>
 #include <tuple>
 
-#include "net.hpp"
+#include "processes.hpp"
 
 namespace {
 
@@ -269,6 +269,47 @@ TEST(Hazard10, TheHostIsAsBeforeAfterEveryEntryAndNothingIsPrinted) {
   for (const auto &f : described.at("functions"))
     EXPECT_TRUE(seen.count(f.at("name").get<std::string>())) << f.at("name") << " was not called";
 }
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+// With every trap on: what the library computes is no signal, and raises none of the caller's flags.
+TEST(Hazard10, TheCallersTrapsAndFlagsStay) {
+  int status = in_child([] {
+    int bad = 0;
+    auto arm = [] {
+      feclearexcept(FE_ALL_EXCEPT);
+      feenableexcept(FE_ALL_EXCEPT);
+    };
+    arm();
+    call_everything([&](const char *name) {
+      const int traps = fedisableexcept(FE_ALL_EXCEPT), flags = fetestexcept(FE_ALL_EXCEPT);
+      if (traps != FE_ALL_EXCEPT || flags) {
+        std::fprintf(stderr, "%s: traps %#x, flags %#x\n", name, static_cast<unsigned>(traps),
+                     static_cast<unsigned>(flags));
+        bad = 1;
+      }
+      arm();
+    });
+    // Numbers that are not exact, in every text there is.
+    auto model = small_net();
+    auto t =
+        trainer(model, R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.1}}, "loss": "Huber"})");
+    Own<dl4_graph> g;
+    Own<dl4_blob> text;
+    ok(dl4_graph_create(nullptr, g.out()));
+    dl4_node x = input(g, "x", {-1, 333});
+    add(g, "Dense", nullptr, R"({"units": 777777, "kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.07}}})",
+        x);
+    for (const void *object : {static_cast<const void *>(model.get()), static_cast<const void *>(t.get()),
+                               static_cast<const void *>(g.get())})
+      for (int32_t format : {DL4_FORMAT_JSON, DL4_FORMAT_TEXT, DL4_FORMAT_DOT})
+        if (dl4_error *e = dl4_describe(object, format, text.out())) dl4_release(e);
+    const int flags = fetestexcept(FE_ALL_EXCEPT);
+    fedisableexcept(FE_ALL_EXCEPT);
+    return bad || flags;
+  });
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 // The bits of weights, of a run and of training must not hang on how the caller's processor is set.
 TEST(Hazard10, NumbersDoNotDependOnTheCallersFloatMode) {

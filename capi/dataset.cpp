@@ -13,10 +13,15 @@ struct CallbackOptions {
   }
 };
 
-std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument) {
+// room: bytes for copies; what they take goes off.
+std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument, int64_t &room) {
   std::vector<train::Source> all;
   for (dl4_tensor *t : tensors(list, n, argument)) {
     auto owner = std::make_shared<Ref<dl4_tensor>>(t);
+    if (!t->dense && t->bytes() > room)
+      fail(Code::out_of_memory, '"', argument, "\": dense copies of the tensors would pass the memory limit, ",
+           t->bytes(), " bytes for one of shape ", t->shape);
+    if (!t->dense) room -= t->bytes();
     if (!t->dense) owner = std::make_shared<Ref<dl4_tensor>>(Ref<dl4_tensor>::adopt(new dl4_tensor(t->as_dense())));
     runtime::View view = (*owner)->view();
     all.push_back({view, std::move(owner)});
@@ -73,10 +78,12 @@ dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_
   clear(out);
   return guard(__func__, [&] {
     dl4_dataset *&to = needed(out, "out");
-    capi::context(c);
     auto o = train::TensorsOptions::parse(plain(options, "options"));
+    o.memory_limit = capi::context(c).core->settings().memory_limit;
+    int64_t room = o.memory_limit;
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
-    data->core = train::from_tensors(sources(x, nx, "x"), sources(y, ny, "y"), sources(w, nw, "w"), o);
+    auto in = sources(x, nx, "x", room), targets = sources(y, ny, "y", room), weights = sources(w, nw, "w", room);
+    data->core = train::from_tensors(std::move(in), std::move(targets), std::move(weights), o);
     to = data.detach();
   });
 }

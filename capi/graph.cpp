@@ -24,7 +24,7 @@ dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in,
     Gate::Alone alone(graph.gate, "graph");
     std::copy_n(f(graph.core, from, to.size()).begin(), n_out, out);
   });
-  if (failed && out)
+  if (failed && out && n_out <= INT32_MAX)  // what is refused by its length is not written to
     for (int64_t i = 0; i < n_out; ++i) out[i] = -1;
   return failed;
 }
@@ -70,6 +70,7 @@ dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4
     dl4_tensor &value = object(v, "v");
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
+    graph.core.need_room(value.bytes());
     to = graph.core.constant(string_or_empty(name, "name"), value.as_dense());
   });
 }

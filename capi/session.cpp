@@ -114,6 +114,10 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       std::vector<Shape> shapes;
       for (const runtime::View &v : from) shapes.push_back(v.shape);
       auto expected = session.core->outputs(shapes);
+      int64_t bytes = 0;
+      for (size_t i = 0; i < to.views.size(); ++i)
+        if (!out[i]) bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));
+      session.core->need_room(bytes);
       for (size_t i = 0; i < to.views.size(); ++i) {
         if (out[i]) continue;
         Tensor t = session.context->memory->tensor(expected[i].dtype, expected[i].shape);

@@ -144,11 +144,20 @@ Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
 
 Node Graph::constant(const std::string &name, Tensor value) {
   if (value.dtype == DType::f64) fail(Code::unsupported, "a constant of dtype float64; the graph computes in float32");
+  need_room(value.bytes());
   Layer l;
   l.name = unique_name(name, "Constant");
   l.constant = clone(value);
   Tensor data = l.constant;
-  return add_source(std::move(l), [&](ops::Emit &e) { return e.constant(std::move(data)); });
+  Node n = add_source(std::move(l), [&](ops::Emit &e) { return e.constant(std::move(data)); });
+  constant_bytes_ += value.bytes();
+  return n;
+}
+
+void Graph::need_room(int64_t bytes) const {
+  if (checked_add(constant_bytes_, bytes) > settings_.memory_limit)
+    fail(Code::out_of_memory, "the constants of the graph would take ", constant_bytes_ + bytes,
+         " bytes, the memory limit is ", settings_.memory_limit);
 }
 
 int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes) {
@@ -159,6 +168,9 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   Layer l;
   std::string given = name;
   if (const Json *its_own = attributes.find("name")) {
+    if (!its_own->is_string() && !its_own->is_null())
+      throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", its_own->shown()))
+          .with("attribute", "name");
     if (given.empty() && its_own->is_string()) given = its_own->get<std::string>();
     attributes.erase("name");
   }
@@ -221,18 +233,30 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
            : most == INT32_MAX ? " or more"
                                : text(" to ", most),
            least == 1 && most == 1 ? " input" : " inputs", ", got ", in.size());
-    std::vector<std::string> allowed = l.kind->arguments();
-    allowed.emplace_back("training");
-    auto refuse = [&](const std::string &key) {
-      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
-      throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
-          .with("attribute", key)
-          .suggest(key, allowed);
+    std::vector<std::string> allowed = l.kind->arguments(), flags;
+    for (const std::string &name : allowed)
+      for (const Json &a : l.kind->entry().more["arguments"])
+        if (a["name"] == name && a["type"] == "bool") flags.push_back(name);
+    for (auto *list : {&allowed, &flags}) list->emplace_back("training");
+    auto is_flag = [&](const std::string &key) {
+      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
+        throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
+            .with("attribute", key)
+            .suggest(key, allowed);
+      return std::find(flags.begin(), flags.end(), key) != flags.end();
+    };
+    auto refuse = [&](const std::string &key, const char *expected, const char *got) {
+      throw Error(Code::invalid_argument, text('"', key, "\": expected ", expected, ", got ", got))
+          .with("attribute", key);
     };
     kinds::Arguments given{arguments.plain, {}};
-    for (const auto &[key, value] : arguments.plain.items()) refuse(std::string(key));
+    for (const auto &[name, value] : arguments.plain.items()) {
+      const std::string key(name);
+      if (!is_flag(key) && !value.is_null() && !(value.is_array() && value.size() == 0))
+        refuse(key, "symbolic values", "a plain one");
+    }
     for (const auto &[key, list] : arguments.nodes) {
-      refuse(key);
+      if (is_flag(key)) refuse(key, "true or false", "symbolic values");
       for (Node n : list)
         given.symbols[key].push_back(n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]);
     }

@@ -68,7 +68,7 @@ struct Origin {
 struct Settings {
   uint64_t seed = 0;
   kinds::SeedScheme scheme = kinds::SeedScheme::dl4;
-  int64_t memory_limit = INT64_MAX;  // bytes of one model's weights
+  int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
 };
 
 class Graph {
@@ -77,6 +77,8 @@ class Graph {
 
   Node input(const std::string &name, DType dtype, const Shape &shape);  // shape with the batch axis
   Node constant(const std::string &name, Tensor value);
+  // Refuses so many bytes more of constants that are past the memory limit.
+  void need_room(int64_t bytes) const;
   // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
   int32_t layer(const std::string &kind, const std::string &name, Json attributes);
   // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
@@ -112,6 +114,7 @@ class Graph {
 
   Settings settings_;
   OpSeeds op_seeds_;
+  int64_t constant_bytes_ = 0;
   std::vector<Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers
   std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken

@@ -68,11 +68,16 @@ void Model::set_in_training(bool yes) {
 void Model::set_weight(const std::string &name, const Tensor &value) {
   Weight &w = *weight(name);
   if (w.in_training.load(std::memory_order_acquire)) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
-  if (value.dtype != DType::f32 || value.shape != w.spec.shape)
-    throw Error(Code::shape_mismatch,
-                text("weight \"", name, "\": expected float32 ", w.spec.shape, ", got ", value.dtype, ' ', value.shape))
-        .with("weight", name);
+  need_fit(name, value.dtype, value.shape);
   w.value = dl4::clone(value);
+}
+
+void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {
+  const Shape &expected = weight(name)->spec.shape;
+  if (dtype != DType::f32 || shape != expected)
+    throw Error(Code::shape_mismatch,
+                text("weight \"", name, "\": expected float32 ", expected, ", got ", dtype, ' ', shape))
+        .with("weight", name);
 }
 
 Json Model::to_json() const {

@@ -28,6 +28,8 @@ class Model {
   // Gives a weight a copy of `value` as a new tensor: who holds the old one keeps it. Refuses with BUSY while in
   // training.
   void set_weight(const std::string &name, const Tensor &value);
+  // Refuses what is not as that weight is.
+  void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
 
   Json to_json() const;
   std::string summary() const;  // Keras's table

@@ -31,7 +31,12 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
   if (config.is_null()) return;
   if (!config.is_object()) expected("an object of attributes", config);
   for (const auto &[key, value] : config.items()) {
-    if (std::find(keys.begin(), keys.end(), key) != keys.end() || (of_keras && key == "name")) continue;
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    if (of_keras && key == "name") {
+      if (value.is_string() || value.is_null()) continue;
+      throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", value.shown()))
+          .with("attribute", std::string(key));
+    }
     if (of_keras && key == "dtype") {
       if (is_float32(value)) continue;
       throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", value.shown()))

@@ -40,6 +40,7 @@ bool fold(ops::Program &p, const ops::Step &step) {
     site.constant_key.resize(step.src.size());
     for (Tensor &t : results) args.push_back(t.data.get());
     auto kernel = step.op->kernel(site);
+    if (kernel->scratch > most_bytes) return false;  // a run's memory is looked after
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;

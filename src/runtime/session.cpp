@@ -86,6 +86,12 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
       if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
 
+  int64_t total = cached->plan->arena_bytes;
+  for (const View &v : in)
+    if (v.strides) total = checked_add(total, checked_mul(v.shape.elements(), size_of(v.dtype)));
+  if (total > options_.plan.memory_limit)
+    fail(Code::out_of_memory, "this run and dense copies of its inputs take ", total, " bytes, the memory limit is ",
+         options_.plan.memory_limit);
   std::unique_ptr<Frame> frame = plans_.take_frame(cached);
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].strides) continue;
@@ -107,6 +113,11 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
   execute(*cached, *frame, cancel);
   plans_.give_back(cached, std::move(frame));
+}
+
+void Session::need_room(int64_t bytes) const {
+  if (bytes > options_.plan.memory_limit)
+    fail(Code::out_of_memory, "the outputs take ", bytes, " bytes, the memory limit is ", options_.plan.memory_limit);
 }
 
 std::string Session::describe() {

@@ -62,6 +62,8 @@ class Session {
   // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
   // steps. A fault leaves states as they were unless a step before it wrote them.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
+  // Refuses outputs of so many bytes that are past the memory limit.
+  void need_room(int64_t bytes) const;
 
   // The same state in another buffer: no run may be under way.
   void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }

@@ -37,6 +37,7 @@ class Tensors final : public Dataset {
     next_ = 0;
     order_.clear();
     if (!shuffle || !options_.shuffle) return;
+    need_room();
     order_.resize(static_cast<size_t>(rows_));
     std::iota(order_.begin(), order_.end(), first_);
     dl4::shuffle({static_cast<uint64_t>(options_.seed), static_cast<uint64_t>(epoch)}, order_);
@@ -60,8 +61,7 @@ class Tensors final : public Dataset {
   }
 
   std::optional<int64_t> batches() const override {
-    return options_.drop_remainder ? rows_ / options_.batch_size
-                                   : (rows_ + options_.batch_size - 1) / options_.batch_size;
+    return rows_ / options_.batch_size + (!options_.drop_remainder && rows_ % options_.batch_size ? 1 : 0);
   }
 
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const override {
@@ -75,6 +75,21 @@ class Tensors final : public Dataset {
   }
 
  private:
+  int64_t batch_bytes(const runtime::View &v) const {
+    return checked_mul(checked_mul(v.shape.elements(1, v.shape.rank()), size_of(v.dtype)),
+                       std::min(options_.batch_size, rows_));
+  }
+
+  // For an order of the rows, and a batch gathered in it.
+  void need_room() const {
+    int64_t bytes = checked_mul(rows_, sizeof(int64_t));
+    for (const auto *sources : {&x_, &y_, &w_})
+      for (const Source &s : *sources) bytes = checked_add(bytes, batch_bytes(s.view));
+    if (bytes > options_.memory_limit)
+      fail(Code::out_of_memory, "a shuffled batch of this data set and the order of its rows take ", bytes,
+           " bytes, the memory limit is ", options_.memory_limit);
+  }
+
   // Rows [begin, begin + n) of the pass: where they lie, or gathered into buffer `at`.
   runtime::View rows(const runtime::View &v, int64_t begin, int64_t n, size_t at) {
     int64_t row = v.shape.elements(1, v.shape.rank()) * size_of(v.dtype);
@@ -82,7 +97,7 @@ class Tensors final : public Dataset {
     Shape shape = v.shape.with(0, n);
     if (order_.empty()) return {v.dtype, shape, from + (first_ + begin) * row, nullptr};
     if (buffers_.size() <= at) buffers_.resize(at + 1);
-    if (!buffers_[at]) buffers_[at] = allocate(checked_mul(row, options_.batch_size));
+    if (!buffers_[at]) buffers_[at] = allocate(batch_bytes(v));
     std::byte *to = buffers_[at].get();
     for (int64_t i = 0; i < n; ++i)
       std::memcpy(to + i * row, from + order_[static_cast<size_t>(begin + i)] * row, static_cast<size_t>(row));

@@ -28,6 +28,7 @@ struct TensorsOptions {
   int64_t batch_size;
   bool shuffle, drop_remainder;
   int64_t seed;
+  int64_t memory_limit = INT64_MAX;  // of a shuffled batch; no key of the options
   static TensorsOptions parse(const Json &options);
 };
 

@@ -8,22 +8,31 @@
 namespace dl4::train {
 namespace {
 
+constexpr double most_epochs = 9007199254740991;  // 2^53 - 1: dl4_trainer_get() tells it exactly
+
 struct Fields : FitOptions {
   static auto fields() {
     using kinds::field;
     using O = FitOptions;
-    return std::tuple{
-        field("epochs", &O::epochs).otherwise(1).at_least(0).doc("number of the epoch to stop at, as in Keras"),
-        field("initial_epoch", &O::initial_epoch).otherwise(0).at_least(0).doc("number of the first epoch"),
-        field("validation_split", &O::validation_split)
-            .otherwise(0.0)
-            .at_least(0)
-            .at_most(1)
-            .doc("last part of the rows, kept for validation"),
-        field("validation_freq", &O::validation_freq)
-            .otherwise(1)
-            .at_least(1)
-            .doc("epochs from one validation to the next")};
+    return std::tuple{field("epochs", &O::epochs)
+                          .otherwise(1)
+                          .at_least(0)
+                          .at_most(most_epochs)
+                          .doc("number of the epoch to stop at, as in Keras"),
+                      field("initial_epoch", &O::initial_epoch)
+                          .otherwise(0)
+                          .at_least(0)
+                          .at_most(most_epochs)
+                          .doc("number of the first epoch"),
+                      field("validation_split", &O::validation_split)
+                          .otherwise(0.0)
+                          .at_least(0)
+                          .at_most(1)
+                          .doc("last part of the rows, kept for validation"),
+                      field("validation_freq", &O::validation_freq)
+                          .otherwise(1)
+                          .at_least(1)
+                          .doc("epochs from one validation to the next")};
   }
 };
 
@@ -124,6 +133,12 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
 
 std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memory, const std::atomic<int32_t> *cancel) {
   std::vector<std::vector<Tensor>> parts(s.program().outputs.size());
+  int64_t bytes = 0;
+  auto make = [&](DType dtype, const Shape &shape) {
+    bytes = checked_add(bytes, checked_mul(shape.elements(), size_of(dtype)));
+    s.need_room(bytes);
+    return memory.tensor(dtype, shape);
+  };
   d.start(false, 0);
   for (Batch b; d.next(b);) {
     std::vector<Shape> shapes;
@@ -133,13 +148,13 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
     for (size_t i = 0; i < parts.size(); ++i) {
       if (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size())
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");
-      parts[i].push_back(memory.tensor(expected[i].dtype, expected[i].shape));
+      parts[i].push_back(make(expected[i].dtype, expected[i].shape));
       out.push_back({expected[i].dtype, expected[i].shape, parts[i].back().data.get(), nullptr});
     }
     s.run(b.x, out, cancel);
   }
   std::vector<Tensor> whole;
-  for (const auto &list : parts) {
+  for (auto &list : parts) {
     if (list.empty()) fail(Code::invalid_argument, "the data set is empty");
     int64_t rows = 0;
     for (const Tensor &t : list) {
@@ -147,12 +162,14 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
         fail(Code::shape_mismatch, "predict: batches give outputs of ", list[0].shape, " and ", t.shape);
       rows += t.shape[0];
     }
-    Tensor all = memory.tensor(list[0].dtype, list[0].shape.with(0, rows));
+    Tensor all = make(list[0].dtype, list[0].shape.with(0, rows));
     std::byte *to = all.data.get();
     for (const Tensor &t : list) {
       if (int64_t n = t.bytes()) std::memcpy(to, t.data.get(), static_cast<size_t>(n));
       to += t.bytes();
     }
+    bytes -= all.bytes();  // of the parts
+    list.clear();
     whole.push_back(std::move(all));
   }
   return whole;

@@ -1,6 +1,8 @@
 // Options to losses and metrics, and both to ops.
 #include "train/objective.hpp"
 
+#include <set>
+
 namespace dl4::train {
 
 using kinds::Loss;
@@ -67,13 +69,20 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
 }
 
 std::vector<std::string> Objective::names(const graph::Model &model) const {
-  std::vector<std::string> names{"loss"};
+  std::vector<std::string> names;
+  std::set<std::string> taken{"epoch", "val_epoch"};  // of a history, where a name has a twin for validation
+  auto add = [&](const std::string &wanted) {
+    std::string name = wanted;
+    for (int i = 1; taken.count(name) || taken.count("val_" + name); ++i) name = text(wanted, '_', i);
+    taken.insert({name, "val_" + name});
+    names.push_back(std::move(name));
+  };
+  add("loss");
   bool several = outputs.size() > 1;
   if (several)
-    for (size_t i : targets()) names.push_back(model.output_name(i) + "_loss");
+    for (size_t i : targets()) add(model.output_name(i) + "_loss");
   for (size_t i : targets())
-    for (const auto &m : outputs[i].metrics)
-      names.push_back((several ? model.output_name(i) + "_" : "") + m->log_name());
+    for (const auto &m : outputs[i].metrics) add((several ? model.output_name(i) + "_" : "") + m->log_name());
   return names;
 }
 

@@ -20,7 +20,8 @@ struct Objective {
 
   // From the trainer's options: loss, loss_weights, metrics. Refuses what does not fit the model.
   static Objective parse(const Json &options, const graph::Model &model);
-  // Names as in Keras's logs: "loss", "<output>_loss" where there are several, then each output's metrics.
+  // Names as in Keras's logs: "loss", "<output>_loss" where there are several, then each output's metrics. One that is
+  // taken gets a number, as there: "mae", "mae_1".
   std::vector<std::string> names(const graph::Model &model) const;
   // Indices of the outputs that have a target, in order.
   std::vector<size_t> targets() const;

@@ -92,6 +92,11 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
       fail(Code::shape_mismatch, "the checkpoint has a \"", key, "\", which this trainer's optimizer does not keep");
     slots[key] = clone(t);
   }
+  int64_t bytes = block_.bytes();
+  for (const auto &[name, t] : slots) bytes = checked_add(bytes, t.bytes());
+  if (bytes > run_.plan.memory_limit)
+    fail(Code::out_of_memory, "the weights, optimizer and gradients of the checkpoint take ", bytes,
+         " bytes, the memory limit is ", run_.plan.memory_limit);
   if (known != state.size())
     fail(Code::shape_mismatch, "the checkpoint holds ", state.size(), " tensors, this trainer knows ", known);
   for (auto &[name, t] : slots) {

@@ -59,7 +59,11 @@
  * NULL       Pointers must not be NULL unless named after "May be NULL:". A dl4_context * may be NULL everywhere: the
  *            default context of the process, made at first use. An array may be NULL when its count is 0.
  * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
- *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call.
+ *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
+ *            state that a program starts with.
+ * Stack      A dl4_session_run() of shapes that were run before takes at most 64 KiB of its thread's stack, any other
+ *            call 128 KiB, callbacks not counted. (A program that is linked with the library gives 64 KiB more of
+ *            each thread's stack to OpenBLAS, for thread-local data; one that loads it by dlopen() does not.)
  * Since      Everything is here since 1.0 unless it says otherwise.
  *
  * ---- Promises -------------------------------------------------------------------------------------------------
@@ -67,9 +71,10 @@
  *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
  *      other file and no connection, and starts nothing.
  *  S2  Limits: header of a file 100 MB, nesting 64, 10,000 members of a JSON object, names 1,024 bytes, 100,000 layers,
- *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, what a
- *      trainer keeps and the working memory of a run: each within the context's memory_limit, checked before it is
- *      allocated. (Packed copies that kernels make of weights are not counted.)
+ *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, the
+ *      constants of a graph, what a trainer keeps, the working memory of a run, the outputs that a call makes, a
+ *      shuffled batch, dense copies of strided tensors: each within the context's memory_limit, checked before it is
+ *      allocated. (Packed copies that kernels make of weights are not counted, nor is a tensor that was asked for.)
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
@@ -80,7 +85,10 @@
  *  S6  Training N steps, saving a checkpoint, loading it in a new process and training M more equals N + M steps, bit
  *      for bit: weights, optimizer, shuffle and dropout.
  *  S7  A file being saved is at any instant the complete old or the complete new one; success means it is on the disk.
- *      A failed save leaves the old file and no temporary one.
+ *      A failed save leaves the old file and no temporary one; only where the last step fails, bringing the folder's
+ *      new entry to the disk, is the new file in place, and the message says so. A link is followed, also one whose
+ *      file is yet to be made. A process that is killed while it saves leaves a file .dl4-*.tmp beside the other: none
+ *      is ever in the way, and none is removed, for it may be that of a process at work.
  *  S8  One session may run on any number of threads. A forked child may use the library, with one thread.
  *  S9  A program linked against 1.0 runs unchanged with every 1.x.
  *  S10 stdout, stderr, locale, signal handlers, floating-point state, environment, umask, current directory, OpenMP
@@ -489,8 +497,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * carry code. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel, embedding/embeddings.
  * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one. */
 
-/* Loads a model from a file.
- * Options: verify (bool, default true): check sums and sizes of every tensor.
+/* Loads a model from a regular file.
+ * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
+ * flipped bit is found wherever it is. A file that another program has written again has others.
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
@@ -574,7 +583,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
 /* Makes a dataset of whole tensors, each [B, ...] with the same B.
  * w has one tensor [B] or [B, T] for each output, or none at all (nw = 0).
  * Options:
- *   batch_size      int   default 32; the last batch may be shorter
+ *   batch_size      int   default 32; the last batch may be shorter, and the only one
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
  *   seed            int   of the orders; default 0
  *   drop_remainder  bool  leave a short last batch out; default false
@@ -604,7 +613,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
  *   loss          kind or list     one for each output; null: no loss on that output
  *   loss_weights  floats           one for each output; default 1
- *   metrics       list             of kinds, or one list of kinds for each output: ["accuracy"]
+ *   metrics       list             of kinds, or one list of kinds for each output: ["accuracy"]. A name that is taken
+ *                                  gets a number, as in Keras: "mae", "mae_1"
  *   nan_guard     string           "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
  *                                  DL4_NUMERIC and leaves the weights of the last good step
  *   profile       bool             keep times per step for dl4_describe(); default false
@@ -643,8 +653,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const 
  * does not look at initial_epoch. Any other failure leaves the place in the epochs as it was before the call, and the
  * weights as the last complete step left them.
  * Options:
- *   epochs            int    the last epoch, counted from 1; default 1
- *   initial_epoch     int    epochs already done; default 0
+ *   epochs            int    the last epoch, counted from 1, at most 2^53 - 1; default 1
+ *   initial_epoch     int    epochs already done, at most 2^53 - 1; default 0
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  * May be NULL: valid, options, fn, user, cancel, history.
@@ -672,8 +682,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, 
  * Errors: DL4_IO, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
 
-/* Loads a checkpoint into a trainer of the same model and options; what follows is bit for bit what would have
- * followed the save.
+/* Loads a checkpoint from a regular file into a trainer of the same model and options; what follows is bit for bit what
+ * would have followed the save. Checksums are compared as by dl4_model_load().
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
 

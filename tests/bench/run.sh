@@ -3,15 +3,18 @@
 # folder (default build/bench/results). With --peers: libdl4 against other frameworks, peers.md and peers.json
 # (peers_busy with --busy, peers_load with --load). Other options go to dl4_bench or to peers/run.py; see README.md.
 #   tests/bench/run.sh [--out FOLDER] [--busy] [--rows TEXT] [--threads N] [--rounds N] [--seconds S]
+# With --first: from weights in memory to the first result, first.md and first.json, medians over fresh processes.
+#   tests/bench/run.sh --first [--out FOLDER] [--rows TEXT] [--threads N] [--rounds N]
 #   tests/bench/run.sh --peers [--python PYTHON]... [--only PEER,...] [--busy | --load] [--page README] [--rows ...] ...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-out=build/bench/results name=table peers= options=()
+out=build/bench/results name=table peers= first= options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift 2 ;;
     --peers) peers=yes; shift ;;
+    --first) first=yes; shift ;;
     --busy) name=busy; options+=("$1"); shift ;;
     *) options+=("$1"); shift ;;
   esac
@@ -21,8 +24,8 @@ mkdir -p "$out"
 if [ ! -f build/bench/CMakeCache.txt ]; then
   cmake --preset bench >"$out/configure.log" || { cat "$out/configure.log"; exit 1; }
 fi
-if [ "$peers" ]; then target=dl4_side; else target=dl4_bench; fi
-cmake --build build/bench --target $target
+if [ "$peers" ]; then targets=dl4_side; elif [ "$first" ]; then targets="dl4_first dl4_load"; else targets=dl4_bench; fi
+cmake --build build/bench --target $targets
 
 read -r load _ </proc/loadavg
 echo "load average $load on $(nproc) cores"
@@ -32,6 +35,9 @@ fi
 if [ "$peers" ]; then
   python3 tests/bench/peers/run.py --side build/bench/tests/bench/dl4_side --library build/bench/libdl4.so \
     --out "$out" "${options[@]}"
+elif [ "$first" ]; then
+  python3 tests/bench/first.py --programs build/bench/tests/bench --library build/bench/libdl4.so --out "$out" \
+    "${options[@]}"
 else
   build/bench/tests/bench/dl4_bench "${options[@]}" --markdown "$out/$name.md" --json "$out/$name.json"
   echo "written: $out/$name.md, $out/$name.json"

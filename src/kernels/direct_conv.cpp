@@ -36,16 +36,16 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-inline constexpr int most_pixels = registers == 32 ? 16 : 12;
-
-template <class Tag, int M>
+// M pixels by N vectors of channels.
+template <class Tag, int M, int N>
 HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
   const Tag d;
-  constexpr int64_t width = hn::MaxLanes(Tag());
+  constexpr int64_t vector = hn::MaxLanes(Tag()), width = N * vector;
   constexpr int groups = (M + 2) / 3;  // three pixels share an address register
-  hn::Vec<Tag> sum[M];
+  hn::Vec<Tag> sum[M][N];
   DL4_UNROLL
-  for (int m = 0; m < M; ++m) sum[m] = hn::LoadU(d, r.bias);
+  for (int m = 0; m < M; ++m) DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[m][j] = hn::LoadU(d, r.bias + j * vector);
   const int64_t step = r.src_pixel, step2 = 2 * step;
   const float *from[groups];
   DL4_UNROLL
@@ -53,39 +53,62 @@ HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
   const float *weights = r.weights;
   for (int64_t k = 0; k < r.count; ++k, weights += width) {
     const int64_t at[3] = {r.taps[k], r.taps[k] + step, r.taps[k] + step2};
-    const auto weight = hn::LoadU(d, weights);
+    hn::Vec<Tag> weight[N];
     DL4_UNROLL
-    for (int m = 0; m < M; ++m) sum[m] = hn::MulAdd(hn::Set(d, from[m / 3][at[m % 3]]), weight, sum[m]);
+    for (int j = 0; j < N; ++j) weight[j] = hn::LoadU(d, weights + j * vector);
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) {
+      const auto v = hn::Set(d, from[m / 3][at[m % 3]]);
+      DL4_UNROLL
+      for (int j = 0; j < N; ++j) sum[m][j] = hn::MulAdd(v, weight[j], sum[m][j]);
+    }
   }
   float *to = r.dst + pixel * r.oc;
   if (r.oc == width) {
     DL4_UNROLL
-    for (int m = 0; m < M; ++m) hn::StoreU(sum[m], d, to + m * width);
+    for (int m = 0; m < M; ++m) DL4_UNROLL
+    for (int j = 0; j < N; ++j) hn::StoreU(sum[m][j], d, to + m * width + j * vector);
   } else {
     DL4_UNROLL
-    for (int m = 0; m < M; ++m) store_n(d, sum[m], to + m * r.oc, r.oc);
+    for (int m = 0; m < M; ++m) {
+      DL4_UNROLL
+      for (int j = 0; j + 1 < N; ++j) hn::StoreU(sum[m][j], d, to + m * r.oc + j * vector);
+      store_n(d, sum[m][N - 1], to + m * r.oc + (N - 1) * vector, r.oc - (N - 1) * vector);
+    }
   }
 }
 
-template <class Tag, int M>
+template <class Tag, int M, int N>
 void tiles(const ConvRow &r, int64_t begin, int64_t end) {
   if constexpr (M > 1)
-    if (end - begin < M) return tiles<Tag, M - 1>(r, begin, end);
-  tile<Tag, M>(r, begin);
+    if (end - begin < M) return tiles<Tag, M - 1, N>(r, begin, end);
+  tile<Tag, M, N>(r, begin);
 }
 
-template <class Tag>
+template <class Tag, int N>
 void row(const ConvRow &r) {
-  const int64_t blocks = (r.pixels + most_pixels - 1) / most_pixels;
-  for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most_pixels>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
+  constexpr int most = registers == 32 && N == 1 ? 16 : 12;
+  const int64_t blocks = (r.pixels + most - 1) / most;
+  for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most, N>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
 }
+
+// How many vectors of channels there are registers for.
+inline constexpr int most_vectors = registers == 32 ? 2 : 1;
 
 }  // namespace
 
-// Lanes for so many channels; 0: too many.
-int64_t conv_lanes(int64_t oc) { return oc > lanes ? 0 : oc <= 8 ? HWY_MIN(lanes, 8) : lanes; }
+// Lanes for so many channels, in whole vectors; 0: too many.
+int64_t conv_lanes(int64_t oc) {
+  if (oc <= 8) return HWY_MIN(lanes, 8) < oc ? 0 : HWY_MIN(lanes, 8);
+  const int64_t vectors = (oc + lanes - 1) / lanes;
+  return vectors > most_vectors ? 0 : vectors * lanes;
+}
 
-void conv_row(const ConvRow &r) { r.oc <= 8 ? row<hn::CappedTag<float, 8>>(r) : row<D>(r); }
+void conv_row(const ConvRow &r) {
+  if (r.oc <= 8) return row<hn::CappedTag<float, 8>, 1>(r);
+  if (most_vectors == 1 || r.oc <= lanes) return row<D, 1>(r);
+  row<D, most_vectors>(r);
+}
 
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -142,20 +165,22 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
         taps.push_back(checked_add(checked_mul(pixel, c.c), i));
       }
 
-  // Scratch of a slice: the padded source, the weights and the bias in whole vectors.
+  // Scratch of a slice: the padded source, and weights and bias in whole vectors where they are not.
+  const bool whole = c.oc == lanes;
   const auto count = static_cast<int64_t>(taps.size());
   const int64_t weights_at = round_up(checked_mul(rows, width, c.c), 16);
-  const int64_t bias_at = checked_add(weights_at, round_up(checked_mul(count, lanes), 16));
+  const int64_t bias_at = checked_add(weights_at, whole ? 0 : round_up(checked_mul(count, lanes), 16));
   const int64_t floats = checked_add(bias_at, round_up(lanes, 16));
 
   auto run = [=, taps = std::move(taps)](int64_t slice, const Run &r) noexcept {
     const ConvPart p = cut.by_destination(c, slice);
     float *scratch = static_cast<float *>(r.scratch) + slice * floats;
-    float *weights = scratch + weights_at, *bias = scratch + bias_at;
-    for (int64_t k = 0; k < count; ++k) {
-      zero(weights + k * lanes, lanes);
-      std::copy_n(r.src<float>(1) + k * c.oc, c.oc, weights + k * lanes);
+    float *widened = scratch + weights_at, *bias = scratch + bias_at;
+    for (int64_t k = 0; !whole && k < count; ++k) {
+      zero(widened + k * lanes, lanes);
+      std::copy_n(r.src<float>(1) + k * c.oc, c.oc, widened + k * lanes);
     }
+    const float *weights = whole ? r.src<float>(1) : widened;
     zero(bias, lanes);
     if (c.bias) std::copy_n(r.src<float>(2), c.oc, bias);
 

@@ -65,8 +65,6 @@ Shape Shape::joined(const Shape &tail) const {
   return Shape(d);
 }
 
-bool Shape::operator==(const Shape &o) const { return std::equal(begin(), end(), o.begin(), o.end()); }
-
 std::string to_string(const Shape &s) {
   std::string t = "(";
   for (int i = 0; i < s.rank(); ++i) {

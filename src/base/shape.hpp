@@ -45,7 +45,11 @@ class Shape {
   Shape last(int n) const { return Shape(dims().last(static_cast<size_t>(n))); }
   Shape joined(const Shape &tail) const;
 
-  bool operator==(const Shape &o) const;
+  bool operator==(const Shape &o) const {
+    bool same = rank_ == o.rank_;
+    for (size_t i = 0; same && i < static_cast<size_t>(rank_); ++i) same = dims_[i] == o.dims_[i];
+    return same;
+  }
 
  private:
   std::array<int64_t, max_rank> dims_{};

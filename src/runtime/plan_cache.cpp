@@ -54,8 +54,10 @@ std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inpu
   return frame;
 }
 
-PlanCache::Use PlanCache::add(std::span<const Shape> inputs, std::unique_ptr<const plan::Plan> plan) {
-  std::vector<Shape> key(inputs.begin(), inputs.end());
+PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan::Plan> plan) {
+  std::vector<int64_t> in_elements, out_elements;
+  for (const Shape &s : key) in_elements.push_back(s.elements());
+  for (const ops::Operand &o : plan->outputs) out_elements.push_back(o.shape.elements());
   std::vector<size_t> first_arg;
   std::vector<CachedPlan::Outside> outside;
   size_t arg = 0;
@@ -74,6 +76,8 @@ PlanCache::Use PlanCache::add(std::span<const Shape> inputs, std::unique_ptr<con
   auto own = room ? nullptr : std::make_unique<CachedPlan>();
   CachedPlan &c = room ? *room : *own;  // from here on nothing throws
   c.key = std::move(key);
+  c.in_elements = std::move(in_elements);
+  c.out_elements = std::move(out_elements);
   c.first_arg = std::move(first_arg);
   c.outside = std::move(outside);
   c.times = std::move(times);

@@ -15,6 +15,14 @@
 
 namespace dl4::runtime {
 
+// A tensor of the caller's. strides in elements, null where they are dense, row-major ones.
+struct View {
+  DType dtype = DType::f32;
+  Shape shape;
+  void *data = nullptr;
+  const int64_t *strides = nullptr;
+};
+
 // One run in flight: arena, bound arguments, kernels' own objects.
 struct Frame {
   Frame(std::atomic<int64_t> &all, int64_t bytes) : all_(all), bytes_(bytes) {
@@ -66,6 +74,7 @@ struct CachedPlan {
   std::atomic<int64_t> last_used{0};
   std::unique_ptr<const plan::Plan> plan;
   std::vector<Shape> key;
+  std::vector<int64_t> in_elements, out_elements;
   std::vector<size_t> first_arg;  // by step
   struct Outside {
     size_t arg;
@@ -98,9 +107,11 @@ class PlanCache {
     CachedPlan::Seat &seat(size_t i) const {
       return (*cached_->seats.load(std::memory_order_acquire))[(first_ + i) % CachedPlan::seat_count];
     }
-    bool fits(std::span<const Shape> inputs) const {
-      const auto &key = cached_->key;
-      return held_ && cached_->plan && std::equal(inputs.begin(), inputs.end(), key.begin(), key.end());
+    bool fits(std::span<const View> inputs) const {
+      if (!held_ || !cached_->plan || inputs.size() != cached_->key.size()) return false;
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i].shape != cached_->key[i]) return false;
+      return true;
     }
     CachedPlan *operator->() const { return cached_; }
     CachedPlan &operator*() const { return *cached_; }
@@ -117,7 +128,7 @@ class PlanCache {
 
   // ---- by any number of threads at once, without a lock
 
-  std::optional<Use> find(std::span<const Shape> inputs) {
+  std::optional<Use> find(std::span<const View> inputs) {
     const size_t core = cpu::current();
     for (size_t i = 0; i < max_plans; ++i) {
       if (!plans_[i].seats.load(std::memory_order_relaxed)) return std::nullopt;  // entries are filled in order
@@ -154,7 +165,7 @@ class PlanCache {
 
   // ---- by one thread at a time, beside those above
 
-  Use add(std::span<const Shape> inputs, std::unique_ptr<const plan::Plan> plan);
+  Use add(std::vector<Shape> key, std::unique_ptr<const plan::Plan> plan);
   template <class F>
   void each(F f) {
     for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i)

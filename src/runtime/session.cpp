@@ -1,7 +1,6 @@
 // What a run is given: checked, bound to a plan and a frame, and handed to execute().
 #include "runtime/session.hpp"
 
-#include <array>
 #include <cstring>
 
 #include "kernels/movement.hpp"
@@ -15,11 +14,10 @@ void make_dense(const View &v, std::byte *to) {
                         dense_strides(v.shape).data());
 }
 
-// Do two dense views share memory?
-bool overlap(const View &a, const View &b) {
-  const View &low = a.data < b.data ? a : b, &high = a.data < b.data ? b : a;
-  const auto *end = static_cast<const std::byte *>(low.data) + checked_mul(low.shape.elements(), size_of(low.dtype));
-  return high.data < end && high.shape.elements() > 0;
+// Do two dense views of so many elements share memory?
+bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b) {
+  const auto *begin_a = static_cast<const std::byte *>(a.data), *begin_b = static_cast<const std::byte *>(b.data);
+  return n_a > 0 && n_b > 0 && begin_a < begin_b + n_b * size_of(b.dtype) && begin_b < begin_a + n_a * size_of(a.dtype);
 }
 
 }  // namespace
@@ -40,16 +38,19 @@ std::shared_ptr<Session> Session::make(ops::Program program, std::vector<Tensor>
   return s;
 }
 
-PlanCache::Use Session::use(std::span<const Shape> inputs) {
-  if (auto found = plans_.find(inputs)) return std::move(*found);
+PlanCache::Use Session::use(std::span<const View> in) {
+  if (auto found = plans_.find(in)) return std::move(*found);
   std::lock_guard lock(specialise_);
-  if (auto found = plans_.find(inputs)) return std::move(*found);
+  if (auto found = plans_.find(in)) return std::move(*found);
+  std::vector<Shape> shapes;
+  for (const View &v : in) shapes.push_back(v.shape);
   std::vector<const Tensor *> known;
   for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
-  return plans_.add(inputs, plan::specialise(program_, inputs, known, options_.plan, packs_.get()));
+  auto plan = plan::specialise(program_, shapes, known, options_.plan, packs_.get());
+  return plans_.add(std::move(shapes), std::move(plan));
 }
 
-std::vector<ops::Operand> Session::outputs(std::span<const Shape> inputs) { return use(inputs)->plan->outputs; }
+std::vector<ops::Operand> Session::outputs(std::span<const View> in) { return use(in)->plan->outputs; }
 
 void Session::check(std::span<const View> in) const {
   const auto &p = program_;
@@ -67,11 +68,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   check(in);
   if (out.size() != p.outputs.size())
     fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", out.size());
-  std::array<Shape, 16> few;
-  std::vector<Shape> many(in.size() > few.size() ? in.size() : 0);
-  std::span<Shape> shapes = in.size() > few.size() ? std::span(many) : std::span(few).first(in.size());
-  for (size_t i = 0; i < in.size(); ++i) shapes[i] = in[i].shape;
-  PlanCache::Use cached = use(shapes);
+  PlanCache::Use cached = use(in);
   for (size_t j = 0; j < out.size(); ++j) {
     const ops::Operand &o = cached->plan->outputs[j];
     if (out[j].dtype != o.dtype || out[j].shape != o.shape)
@@ -79,11 +76,13 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
            out[j].shape);
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     // Outputs are written while inputs are still read; a strided one has been copied by then.
+    const int64_t n = cached->out_elements[j];
     for (size_t i = 0; i < in.size(); ++i)
-      if (!in[i].strides && overlap(out[j], in[i]))
+      if (!in[i].strides && overlap(out[j], n, in[i], cached->in_elements[i]))
         fail(Code::invalid_argument, "output ", j, " overlaps input ", i, " (\"", p[p.inputs[i]].name, "\") in memory");
     for (size_t i = 0; i < j; ++i)
-      if (overlap(out[j], out[i])) fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
+      if (overlap(out[j], n, out[i], cached->out_elements[i]))
+        fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
 
   int64_t total = cached->plan->arena_bytes;

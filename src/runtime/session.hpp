@@ -14,14 +14,6 @@
 
 namespace dl4::runtime {
 
-// A tensor of the caller's. strides in elements, null where they are dense, row-major ones.
-struct View {
-  DType dtype = DType::f32;
-  Shape shape;
-  void *data = nullptr;
-  const int64_t *strides = nullptr;
-};
-
 class Session;
 
 // Those whose plans and frames are let go together.
@@ -57,7 +49,7 @@ class Session {
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
   // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet.
-  std::vector<ops::Operand> outputs(std::span<const Shape> inputs);
+  std::vector<ops::Operand> outputs(std::span<const View> in);
   // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape and an
   // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
   // steps. A fault leaves states as they were unless a step before it wrote them.
@@ -78,7 +70,7 @@ class Session {
 
  private:
   // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
-  PlanCache::Use use(std::span<const Shape> inputs);
+  PlanCache::Use use(std::span<const View> in);
   void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;

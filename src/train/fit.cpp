@@ -141,10 +141,8 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
   };
   d.start(false, 0);
   for (Batch b; d.next(b);) {
-    std::vector<Shape> shapes;
-    for (const auto &x : b.x) shapes.push_back(x.shape);
     std::vector<runtime::View> out;
-    auto expected = s.outputs(shapes);
+    auto expected = s.outputs(b.x);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size())
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");

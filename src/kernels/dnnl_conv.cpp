@@ -12,16 +12,7 @@ using namespace onednn;
 
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-// Primitive descriptors by geometry: parts that differ only in their place share one.
-template <class PD, class F>
-const PD &once(std::vector<std::pair<ConvPart, PD>> &made, ConvPart p, F make) {
-  p = {0, p.images(), 0, p.src_rows(), 0, p.dst_rows(), p.pad_top, p.pad_bottom};
-  for (auto &[part, pd] : made)
-    if (part == p) return pd;
-  return made.emplace_back(p, make()).second;
-}
-
-auto describe_forward(const Conv &c, const ConvPart &p) {
+auto describe_forward(const LiveConv &c, const ConvPart &p) {
   constexpr auto inference = dnnl::prop_kind::forward_inference;
   ConvDescs d(c, p);
   if (c.bias)
@@ -31,7 +22,7 @@ auto describe_forward(const Conv &c, const ConvPart &p) {
                                          d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
-auto describe_data(const Conv &c, const ConvPart &p) {
+auto describe_data(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
   // With few channels blocks are mostly padding: plain weights are up to twice as fast.
   bool few = c.groups == 1 && c.c < 8;
@@ -42,23 +33,28 @@ auto describe_data(const Conv &c, const ConvPart &p) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> dnnl_conv(const Conv &c, int64_t slices, const Constant *weights) try {
+std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Constant *weights) try {
   SingleThreaded one;
-  if (c.is_empty()) return nullptr;
+  MakesPrimitives own_primitives;
+  if (whole.is_empty()) return nullptr;
+  const LiveConv c(whole);
+  if (!c.suits()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
-  std::vector<std::pair<ConvPart, dnnl::convolution_forward::primitive_desc>> made;
+  std::string impl;
   Scratch scratch;
   PackedForms own;
   const int dst = c.bias ? 3 : 2;
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0) return nullptr;  // nothing but padding
-    const auto &pd = once(made, p, [&] { return describe_forward(c, p); });
+    auto made = share<dnnl::convolution_forward>("conv " + key_of(c, p), [&] { return describe_forward(c, p); });
+    const auto &pd = made->pd;
     if (is_reference(pd)) return nullptr;
+    if (impl.empty()) impl = pd.impl_info_str();
     Calls &calls = all[static_cast<size_t>(s)];
-    Operand w = weights_operand(ConvDescs(c, p).raw_weights, pd.weights_desc(), weights, own, calls, scratch);
-    Call call{dnnl::convolution_forward(pd), {{DNNL_ARG_SRC, pd.src_desc(), 0, src_offset(c, p)}, w}};
+    Operand w = weights_operand(c, p, pd.weights_desc(), weights, own, calls, scratch);
+    Call call{made->primitive, {{DNNL_ARG_SRC, pd.src_desc(), 0, src_offset(c, p)}, w}, made};
     if (c.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2});
     call.operands.push_back({DNNL_ARG_DST, pd.dst_desc(), dst, dst_offset(c, p)});
     add_scratchpad(call.operands, pd, scratch);
@@ -71,18 +67,21 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &c, int64_t slices, const Constant 
       int64_t row = c.ow * c.oc;
       c.epilogue(r.dst<float>(dst) + (p.n0 * c.oh + p.dst0) * row, 1, p.images() * p.dst_rows() * row, 0);
     };
-  std::string name = std::string("oneDNN conv ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
+  std::string name = "oneDNN conv " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), Step{}, after);
 } catch (const dnnl::error &) {
   return nullptr;
 }
 
-std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Constant *weights) try {
+std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const Constant *weights) try {
   SingleThreaded one;
-  if (c.is_empty()) return nullptr;
+  MakesPrimitives own_primitives;
+  if (whole.is_empty()) return nullptr;
+  const LiveConv c(whole);
+  if (!c.suits()) return nullptr;
   ConvCut cut(c, slices, c.h);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
-  std::vector<std::pair<ConvPart, dnnl::convolution_backward_data::primitive_desc>> made;
+  std::string impl;
   Scratch scratch;
   PackedForms own;
   bool unread = false;  // rows that no window reads
@@ -92,14 +91,18 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Cons
       unread = true;
       continue;
     }
-    const auto &pd = once(made, p, [&] { return describe_data(c, p); });
+    auto made =
+        share<dnnl::convolution_backward_data>("conv data " + key_of(c, p), [&] { return describe_data(c, p); });
+    const auto &pd = made->pd;
     if (is_reference(pd)) return nullptr;
+    if (impl.empty()) impl = pd.impl_info_str();
     Calls &calls = all[static_cast<size_t>(s)];
-    Operand w = weights_operand(ConvDescs(c, p).raw_weights, pd.weights_desc(), weights, own, calls, scratch);
-    Call call{dnnl::convolution_backward_data(pd),
+    Operand w = weights_operand(c, p, pd.weights_desc(), weights, own, calls, scratch);
+    Call call{made->primitive,
               {{DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), 0, dst_offset(c, p)},
                w,
-               {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), 2, src_offset(c, p)}}};
+               {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), 2, src_offset(c, p)}},
+              made};
     add_scratchpad(call.operands, pd, scratch);
     calls.push_back(std::move(call));
   }
@@ -111,8 +114,8 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &c, int64_t slices, const Cons
       auto bytes = static_cast<size_t>(p.images() * p.src_rows() * c.w * c.c) * sizeof(float);
       std::memset(r.dst<char>(2) + src_offset(c, p), 0, bytes);
     };
-  if (made.empty()) return nullptr;
-  std::string name = std::string("oneDNN conv data ") + made[0].second.impl_info_str() + (weights ? ", packed" : "");
+  if (impl.empty()) return nullptr;
+  std::string name = "oneDNN conv data " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), before);
 } catch (const dnnl::error &) {
   return nullptr;

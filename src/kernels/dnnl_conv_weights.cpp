@@ -1,6 +1,7 @@
 // The gradient of a convolution by its weights, by oneDNN: each slice sums over its part, the last one adds the sums
 // up.
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/dnnl_conv.hpp"
 #include "kernels/single_threaded.hpp"
@@ -12,7 +13,7 @@ using namespace onednn;
 
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-auto describe(const Conv &c, const ConvPart &p) {
+auto describe(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
   auto hint = forward_hint(d, c.bias);
   if (c.bias)
@@ -25,9 +26,12 @@ auto describe(const Conv &c, const ConvPart &p) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
+std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try {
   SingleThreaded one;
-  if (c.is_empty()) return nullptr;
+  MakesPrimitives own_primitives;
+  if (whole.is_empty()) return nullptr;
+  const LiveConv c(whole);
+  if (!c.suits()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   Scratch scratch;
@@ -37,7 +41,9 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0) return nullptr;
-    auto pd = describe(c, p);
+    auto made =
+        share<dnnl::convolution_backward_weights>("conv weights " + key_of(c, p), [&] { return describe(c, p); });
+    const auto &pd = made->pd;
     if (is_reference(pd)) return nullptr;
     if (s == 0) {
       sums = pd.diff_weights_desc();
@@ -46,10 +52,11 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
       return nullptr;
     }
     at.push_back(scratch.take(static_cast<int64_t>(sums.get_size())));
-    Call call{dnnl::convolution_backward_weights(pd),
+    Call call{made->primitive,
               {{DNNL_ARG_SRC, pd.src_desc(), 0, src_offset(c, p)},
                {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), 1, dst_offset(c, p)},
-               {DNNL_ARG_DIFF_WEIGHTS, sums, Operand::in_scratch, at.back()}}};
+               {DNNL_ARG_DIFF_WEIGHTS, sums, Operand::in_scratch, at.back()}},
+              made};
     if (c.bias) {
       bias_at.push_back(scratch.take(checked_mul(c.oc, sizeof(float))));
       call.operands.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), Operand::in_scratch, bias_at.back()});
@@ -59,7 +66,9 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
   }
   Finish finish;
   auto floats = static_cast<int64_t>(sums.get_size() / sizeof(float));
-  finish.sum = [at, bias_at, floats, c](int64_t, const Run &r) {
+  const int64_t weights_bytes = c.whole_weights_bytes(whole);
+  finish.sum = [at, bias_at, floats, c, weights_bytes](int64_t, const Run &r) {
+    if (void *out = r.dst<void>(2); out && !c.is_whole) std::memset(out, 0, static_cast<size_t>(weights_bytes));
     auto sum = [&](const std::vector<int64_t> &offsets, int64_t n) {
       auto place = [&](size_t i) { return reinterpret_cast<float *>(static_cast<char *>(r.scratch) + offsets[i]); };
       float *__restrict total = place(0);
@@ -74,10 +83,10 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &c, int64_t slices) try {
     const float *total = sum(bias_at, c.oc);
     if (float *out = r.dst<float>(3)) std::copy(total, total + c.oc, out);
   };
-  int64_t weights_bytes = checked_mul(c.kh, c.kw, c.c / c.groups, c.oc, sizeof(float));
   int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // when only the bias gradient is read
   finish.calls.push_back(reorder({DNNL_ARG_FROM, sums, Operand::in_scratch, at[0]},
-                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2, 0, unwanted},
+                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2,
+                                  checked_mul(c.first_weight, sizeof(float)), unwanted},
                                  scratch));
   if (cut.slices > 1) name += cut.pieces > 1 ? ", by rows" : ", by images";
   return std::make_unique<DnnlKernel>(name, std::move(all), scratch.bytes(), Step{}, Step{}, std::move(finish));

@@ -39,6 +39,14 @@ struct Making {
                               c);
   }
 
+  auto shared(const GemmPart &p, bool any_weights) const {
+    std::string key = text("matmul", g.batch > 1, how.pieces == 1, g.trans_a, g.trans_b, g.bias, any_weights);
+    for (int64_t v : {p.item1 - p.item0, p.rows(), p.cols(), g.k, g.lda, g.ldc, g.stride_a, g.stride_c,
+                      any_weights ? 0 : g.ldb, any_weights ? 0 : g.stride_b})
+      key += ' ' + std::to_string(v);
+    return share<dnnl::matmul>(key, [&] { return describe(p, any_weights ? any({g.k, p.cols()}) : raw_weights(p)); });
+  }
+
   Desc raw_weights(const GemmPart &p) const {
     return matrix(p.item1 - p.item0, g.stride_b, g.k, p.cols(), g.ldb, g.trans_b);
   }
@@ -75,13 +83,15 @@ struct Making {
       return checked_mul(checked_add(checked_mul(n, stride), checked_mul(first, step), more), sizeof(float));
     };
     bool may_pack = constant && g.batch == 1;
-    auto pd = describe(p, may_pack ? any({g.k, p.cols()}) : raw_weights(p));
-    if (is_reference(pd)) return {};
-    bool packs = may_pack && (!layout(pd.weights_desc()).blocked || !layout(pd.weights_desc()).inner_blocks.empty());
-    if (may_pack && !packs) pd = describe(p, raw_weights(p));
+    auto made = shared(p, may_pack);
+    if (is_reference(made->pd)) return {};
+    Layout l = layout(made->pd.weights_desc());
+    bool packs = may_pack && (!l.blocked || !l.inner_blocks.empty());
+    if (may_pack && !packs) made = shared(p, false);
+    const auto &pd = made->pd;
     if (is_reference(pd)) return {};
     name = std::string("oneDNN matmul ") + pd.impl_info_str() + (packs ? ", packed" : "");
-    Call call{dnnl::matmul(pd), {}};
+    Call call{made->primitive, {}, made};
     call.operands.push_back(
         {DNNL_ARG_SRC, pd.src_desc(), 0, bytes(p.item0, g.stride_a, p.row0, g.trans_a ? 1 : g.lda)});
     if (packs)
@@ -118,6 +128,7 @@ Step epilogue(const Gemm &g, const GemmCut &how) {
 
 std::unique_ptr<Kernel> dnnl_gemm(const Gemm &given, int64_t slices, const Constant *b) try {
   SingleThreaded one;
+  MakesPrimitives own_primitives;
   Gemm g = dense(given);
   Making m{g, b, cut(g, slices, 32, 4, 64), {}, {}, {}};
   std::vector<Calls> all(static_cast<size_t>(m.how.slices));

@@ -1,7 +1,10 @@
 // Binds and runs oneDNN primitives, through the C interface where the C++ one would allocate.
 #include "kernels/dnnl_kernel.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <unordered_map>
 
 #include "kernels/single_threaded.hpp"
 
@@ -51,6 +54,19 @@ struct BoundCalls {
   std::vector<dnnl_exec_arg_t> args;
 };
 
+// Never destroyed: kernels may outlive static destructors.
+struct Pool {
+  Mutex mutex;
+  std::map<std::string, std::weak_ptr<const void>> made;
+  int makers = 0, capacity = 0;                   // of oneDNN's cache, before the first maker
+  std::vector<std::shared_ptr<const void>> held;  // while there are makers
+
+  static Pool &get() {
+    static auto *pool = new Pool;
+    return *pool;
+  }
+};
+
 struct BoundWork final : Bound {
   std::vector<BoundCalls> slices;
   std::unique_ptr<BoundCalls> finish;
@@ -58,6 +74,20 @@ struct BoundWork final : Bound {
 };
 
 }  // namespace
+
+std::shared_ptr<const void> find_made(const std::string &key) {
+  Pool &pool = Pool::get();
+  std::lock_guard lock(pool.mutex);
+  auto at = pool.made.find(key);
+  return at == pool.made.end() ? nullptr : at->second.lock();
+}
+
+void keep_made(const std::string &key, std::shared_ptr<const void> made) {
+  Pool &pool = Pool::get();
+  std::lock_guard lock(pool.mutex);
+  pool.made[key] = made;
+  if (pool.makers > 0) pool.held.push_back(std::move(made));
+}
 
 const dnnl::engine &engine() {
   // Never destroyed: kernels may outlive static destructors.
@@ -85,6 +115,19 @@ Desc plain(const Dims &dims) {
 
 Desc any(const Dims &dims) { return Desc(dims, Memory::data_type::f32, Memory::format_tag::any); }
 
+namespace {
+
+// Opaque memory has no name to be told by.
+std::shared_ptr<const Made<dnnl::reorder>> reordering(const Desc &from, const Desc &to) {
+  auto describe = [&] { return dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes()); };
+  if (layout(from).blocked && layout(to).blocked)
+    return share<dnnl::reorder>("reorder " + name_of(from, "") + " to " + name_of(to, ""), describe, true);
+  auto pd = describe();
+  return std::make_shared<const Made<dnnl::reorder>>(Made<dnnl::reorder>{pd, dnnl::reorder(pd)});
+}
+
+}  // namespace
+
 std::unique_ptr<Bound> DnnlKernel::bind() const {
   SingleThreaded one;
   auto bound = std::make_unique<BoundWork>();
@@ -105,11 +148,11 @@ void DnnlKernel::run(int64_t slice, const Run &r) const noexcept {
 }
 
 Call reorder(Operand from, Operand to, Scratch &scratch) {
-  dnnl::reorder::primitive_desc pd(engine(), from.desc, engine(), to.desc, attributes());
+  auto made = reordering(from.desc, to.desc);
   from.name = DNNL_ARG_FROM;
   to.name = DNNL_ARG_TO;
-  Call call{dnnl::reorder(pd), {std::move(from), std::move(to)}};
-  add_scratchpad(call.operands, pd, scratch);
+  Call call{made->primitive, {std::move(from), std::move(to)}, made};
+  add_scratchpad(call.operands, made->pd, scratch);
   return call;
 }
 
@@ -132,12 +175,18 @@ std::shared_ptr<const PackedMemory> pack(const Constant &c, int64_t offset, cons
                                          const std::string &key) {
   auto fill = [&]() -> std::shared_ptr<const Packed> {
     SingleThreaded one;
+    MakesPrimitives own;
     auto packed = std::make_shared<PackedMemory>();
     packed->bytes = static_cast<int64_t>(to.get_size());
     packed->memory = Memory(to, engine());
     Memory source(from, engine(), const_cast<float *>(c.data + offset));
+    auto made = reordering(from, to);
+    std::unordered_map<int, Memory> args{{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, packed->memory}};
+    const Desc working = made->pd.scratchpad_desc();
+    Bytes scratch = allocate(static_cast<int64_t>(working.get_size()));
+    if (working.get_size() > 0) args.emplace(DNNL_ARG_SCRATCHPAD, Memory(working, engine(), scratch.get()));
     dnnl::stream stream(engine());
-    dnnl::reorder(source, packed->memory).execute(stream, source, packed->memory);
+    made->primitive.execute(stream, args);
     stream.wait();
     return packed;
   };
@@ -147,3 +196,27 @@ std::shared_ptr<const PackedMemory> pack(const Constant &c, int64_t offset, cons
 }
 
 }  // namespace dl4::kernels::onednn
+
+namespace dl4::kernels {
+
+MakesPrimitives::MakesPrimitives() {
+  auto &pool = onednn::Pool::get();
+  std::lock_guard lock(pool.mutex);
+  if (pool.makers++ > 0) return;
+  if (dnnl_get_primitive_cache_capacity(&pool.capacity) != dnnl_success) pool.capacity = 0;
+  dnnl_set_primitive_cache_capacity(0);
+}
+
+MakesPrimitives::~MakesPrimitives() {
+  auto &pool = onednn::Pool::get();
+  std::vector<std::shared_ptr<const void>> unheld;  // goes without the lock
+  std::lock_guard lock(pool.mutex);
+  if (--pool.makers > 0) return;
+  int now = 0;  // unless someone else has set it
+  if (dnnl_get_primitive_cache_capacity(&now) == dnnl_success && now == 0)
+    dnnl_set_primitive_cache_capacity(pool.capacity);
+  unheld.swap(pool.held);
+  std::erase_if(pool.made, [](const auto &entry) { return entry.second.expired(); });
+}
+
+}  // namespace dl4::kernels

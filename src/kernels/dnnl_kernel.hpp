@@ -11,6 +11,7 @@
 #include "kernels/dnnl_compat.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/packed.hpp"
+#include "kernels/primitives.hpp"
 
 namespace dl4::kernels::onednn {
 
@@ -38,6 +39,7 @@ struct Operand {
 struct Call {
   dnnl::primitive primitive;
   std::vector<Operand> operands;
+  std::shared_ptr<const void> owner = {};  // of the primitive, when it is shared
 };
 
 using Calls = std::vector<Call>;
@@ -95,6 +97,28 @@ void add_scratchpad(std::vector<Operand> &operands, const PD &pd, Scratch &scrat
 template <class PD>
 bool is_reference(const PD &pd) {
   return std::string(pd.impl_info_str()).find("ref") != std::string::npos;
+}
+
+// A primitive and its descriptor; `primitive` is empty where a reference implementation was not wanted.
+template <class P>
+struct Made {
+  typename P::primitive_desc pd;
+  P primitive;
+};
+
+// What was kept under `key` as long as someone holds it or a MakesPrimitives lives; null when there is none.
+std::shared_ptr<const void> find_made(const std::string &key);
+void keep_made(const std::string &key, std::shared_ptr<const void> made);
+
+// The primitive that `describe` describes, shared by all that give the same key, which must say all that it depends on.
+template <class P, class F>
+std::shared_ptr<const Made<P>> share(const std::string &key, const F &describe, bool reference_too = false) {
+  if (auto found = find_made(key)) return std::static_pointer_cast<const Made<P>>(found);
+  auto pd = describe();
+  P primitive = !reference_too && is_reference(pd) ? P() : P(pd);
+  auto made = std::make_shared<const Made<P>>(Made<P>{std::move(pd), std::move(primitive)});
+  keep_made(key, made);
+  return made;
 }
 
 // Floats in oneDNN's memory: a packed weight.

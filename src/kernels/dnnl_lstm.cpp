@@ -58,6 +58,7 @@ float *in_scratch(const Run &r, int64_t at) { return reinterpret_cast<float *>(s
 std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Constant *w, const Constant *r) try {
   enum { x_arg, w_arg, r_arg, bias_arg, h0_arg, c0_arg, y_arg, h_arg, c_arg };
   SingleThreaded one;
+  MakesPrimitives own_primitives;
   if (s.t <= 0 || s.b <= 0 || s.i <= 0 || s.h <= 0) return nullptr;
   slices = std::clamp<int64_t>(slices, 1, s.b);
   bool packs = w && r;
@@ -70,11 +71,15 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     auto [first, last] = part(s.b, slices, i);
     int64_t n = last - first, state = checked_mul(first, s.h, bytes);
     Descs d(s, n);
-    auto pd = describe(s, n, packs);
+    std::string key = "lstm" + std::string(s.reverse ? " reverse" : "") + (packs ? " packed" : "");
+    for (int64_t v : {s.t, n, s.i, s.h}) key += ' ' + std::to_string(v);
+    auto made = share<Forward>(
+        key, [&] { return describe(s, n, packs); }, true);
+    const auto &pd = made->pd;
     impl = pd.impl_info_str();
     zeros.push_back({scratch.take(zero_bytes(s, n)), zero_bytes(s, n)});
     int64_t zero = zeros.back().first;
-    Call call{Forward(pd), {{DNNL_ARG_SRC_LAYER, d.x, x_arg, checked_mul(first, s.t, s.i, bytes)}}};
+    Call call{made->primitive, {{DNNL_ARG_SRC_LAYER, d.x, x_arg, checked_mul(first, s.t, s.i, bytes)}}, made};
     auto &o = call.operands;
     if (packs) {
       o.push_back(constant(DNNL_ARG_WEIGHTS_LAYER, {w->data, w->forms ? w->forms : &own_w}, d.w,

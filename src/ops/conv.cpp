@@ -27,6 +27,12 @@ bool few_channels(const kernels::Conv &c) {
   return (c.oc <= 16 ? c.c < 16 : c.oc <= most && c.c <= 8) && checked_mul(c.kh, c.kw, c.c) >= 9;
 }
 
+// More padding than input: a kernel that leaves out the taps which meet padding alone is better than one that lays it
+// out in memory.
+bool padding_dwarfs(const kernels::Conv &c) {
+  return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
+}
+
 class ConvOp final : public Op {
  public:
   ConvOp(const Conv &how, bool bias, Activation activation = {}) : how_(how), bias_(bias), activation_(activation) {}
@@ -67,7 +73,7 @@ class ConvOp final : public Op {
     int64_t slices = conv_slices(site, c);
     auto weights = constant_source(site, 1);
     bool empty = c.h == 0 || c.w == 0 || c.c == 0;  // the bias alone
-    auto direct = [&] { return few_channels(c) ? kernels::direct_conv(c, slices) : nullptr; };
+    auto direct = [&] { return few_channels(c) && !padding_dwarfs(c) ? kernels::direct_conv(c, slices) : nullptr; };
     auto winograd = [&] {
       return winograd_pays(c, false, weights.has_value())
                  ? kernels::winograd_conv(c, slices, weights ? &*weights : nullptr)

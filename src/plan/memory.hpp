@@ -1,6 +1,7 @@
 // Where buffers with known lives lie in one arena.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,10 @@ struct Life {
   int32_t first = 0, last = 0;
   int64_t offset = -1;  // the answer
 };
+
+// Each looks at all that are placed: past so many buffers they are placed in the order of their first steps, each in
+// the smallest gap there is then.
+constexpr size_t most_lives_by_size = 10000;
 
 // Gives every buffer an offset, a multiple of 64, so that buffers whose lives overlap never share a byte: the largest
 // first, each in the smallest gap it fits. Returns the bytes of the arena.

@@ -13,7 +13,10 @@ using Region = Place::Region;
 
 Placement::Placement(Program &program, std::span<const std::string> off) : p_(program) {
   auto on = [&](const char *pass) { return std::find(off.begin(), off.end(), pass) == off.end(); };
-  follow_views();
+  number_.assign(p_.values.size(), 0);
+  for (const auto *list : {&p_.inputs, &p_.states})
+    for (size_t i = 0; i < list->size(); ++i) number_[static_cast<size_t>((*list)[i])] = static_cast<int32_t>(i);
+  follow();
   claim_outputs();
   claim_writes();
   if (on("join_parts")) join_parts();
@@ -28,13 +31,33 @@ Placement::Placement(Program &program, std::span<const std::string> off) : p_(pr
 
 int64_t Placement::bytes(Id v) const { return checked_mul(p_[v].shape.elements(), size_of(p_[v].dtype)); }
 
-void Placement::follow_views() {
+const Placement::Home &Placement::home(Id v) {
+  Home &h = home_[static_cast<size_t>(v)];
+  for (;;) {
+    const Home &next = home_[static_cast<size_t>(h.root)];
+    if (next.root == h.root) return h;
+    h = {next.root, checked_add(next.offset, h.offset)};
+  }
+}
+
+void Placement::follow() {
   for (size_t v = home_.size(); v < p_.values.size(); ++v) home_.push_back({static_cast<Id>(v), 0});
-  for (const Step &s : p_.steps)
-    if (s.op->is_view())
-      home(s.dst[0]) = {home(s.src[0]).root, checked_add(home(s.src[0]).offset, s.op->view_offset())};
   claimed_.resize(p_.values.size());
   joined_.resize(p_.values.size());
+  maker_.resize(p_.values.size(), -1);
+  last_read_.resize(p_.values.size(), -1);
+  for (; followed_ < p_.steps.size(); ++followed_) {
+    const Step &s = p_.steps[followed_];
+    for (Id v : s.dst) maker_[static_cast<size_t>(v)] = static_cast<int32_t>(followed_);
+    if (s.op->is_view()) {
+      home_[static_cast<size_t>(s.dst[0])] = {home(s.src[0]).root,
+                                              checked_add(home(s.src[0]).offset, s.op->view_offset())};
+      continue;
+    }
+    for (size_t i = 0; i < s.src.size(); ++i)
+      if (s.src[i] != none && s.op->reads(static_cast<int>(i)))
+        last_read_[static_cast<size_t>(home(s.src[i]).root)] = static_cast<int32_t>(followed_);
+  }
 }
 
 bool Placement::is_whole_temp(Id v) {
@@ -43,19 +66,10 @@ bool Placement::is_whole_temp(Id v) {
          claimed_[static_cast<size_t>(root)].region == Region::nowhere && !joined_[static_cast<size_t>(root)];
 }
 
-int32_t Placement::last_read(Id root) {
-  for (size_t s = p_.steps.size(); s-- > 0;)
-    for (size_t i = 0; i < p_.steps[s].src.size(); ++i) {
-      Id v = p_.steps[s].src[i];
-      if (v != none && home(v).root == root && p_.steps[s].op->reads(static_cast<int>(i)) && !p_.steps[s].op->is_view())
-        return static_cast<int32_t>(s);
-    }
-  return -1;
-}
-
 void Placement::move(Id root, Id to, int64_t offset) {
-  for (Home &h : home_)
-    if (h.root == root) h = {to, checked_add(offset, h.offset)};
+  home_[static_cast<size_t>(root)] = {to, offset};
+  auto &last = last_read_[static_cast<size_t>(to)];
+  last = std::max(last, last_read_[static_cast<size_t>(root)]);
 }
 
 void Placement::claim_outputs() {
@@ -63,7 +77,7 @@ void Placement::claim_outputs() {
     if (!is_whole_temp(p_.outputs[j])) {
       Emit e(p_);
       p_.outputs[j] = copy(e, p_.outputs[j]);
-      follow_views();
+      follow();
     }
     claimed_[static_cast<size_t>(home(p_.outputs[j]).root)] = {Region::output, static_cast<int32_t>(j), 0};
   }
@@ -74,8 +88,8 @@ void Placement::claim_outputs() {
 bool Placement::claim_write(Write w) {
   if (!is_whole_temp(w.value)) return false;
   Id root = home(w.value).root;
-  auto made = static_cast<int32_t>(producers(p_)[static_cast<size_t>(root)]);
-  int32_t last = last_read(w.state);
+  auto made = maker_[static_cast<size_t>(root)];
+  int32_t last = last_read_[static_cast<size_t>(w.state)];
   if (last > made) return false;
   if (last == made) {
     const Step &s = p_.steps[static_cast<size_t>(made)];
@@ -86,8 +100,7 @@ bool Placement::claim_write(Write w) {
           (static_cast<int>(i) != over || home(s.src[i]).offset != 0))
         return false;
   }
-  auto index = std::find(p_.states.begin(), p_.states.end(), w.state) - p_.states.begin();
-  claimed_[static_cast<size_t>(root)] = {Region::state, static_cast<int32_t>(index), 0};
+  claimed_[static_cast<size_t>(root)] = {Region::state, number_[static_cast<size_t>(w.state)], 0};
   return true;
 }
 
@@ -97,11 +110,11 @@ void Placement::claim_writes() {
   // A write from another state first saves what that state held.
   for (Write &w : p_.writes)
     if (p_[home(w.value).root].role == Role::state) w.value = copy(e, w.value);
-  follow_views();
+  follow();
   for (Write &w : p_.writes) {
     if (claim_write(w)) continue;
     w.value = copy(e, w.value);
-    follow_views();
+    follow();
     if (!claim_write(w)) fail(Code::internal, "the write of state \"", p_[w.state].name, "\" finds no place");
   }
 }
@@ -111,9 +124,12 @@ void Placement::join_parts() {
     if (s.src.empty() || s.op->part_offset(0) < 0) continue;
     Id pack = s.dst[0];
     if (home(pack).root != pack || claimed_[static_cast<size_t>(pack)].region == Region::state) continue;
+    std::vector<Id> sorted = s.src;
+    std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < s.src.size(); ++i) {
       Id part = s.src[i];
-      if (!is_whole_temp(part) || std::count(s.src.begin(), s.src.end(), part) != 1) continue;
+      auto [from, to] = std::equal_range(sorted.begin(), sorted.end(), part);
+      if (!is_whole_temp(part) || to - from != 1) continue;
       Id root = home(part).root;
       move(root, pack, s.op->part_offset(static_cast<int>(i)));
       joined_[static_cast<size_t>(root)] = true;
@@ -131,7 +147,9 @@ void Placement::overwrite() {
       if (over < 0 || s.src[static_cast<size_t>(over)] == none || home(dst).root != dst || !is_whole_temp(dst))
         continue;
       Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
-      if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read(root) != static_cast<int32_t>(at)) continue;
+      if (!is_whole_temp(src) || bytes(root) != bytes(dst) ||
+          last_read_[static_cast<size_t>(root)] != static_cast<int32_t>(at))
+        continue;
       bool alone = true;
       for (Id other : s.src) alone &= other == none || other == src || home(other).root != root;
       if (alone) move(dst, root, 0);
@@ -179,18 +197,16 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
     if (guard_bytes) guards.push_back({life.offset + life.bytes - guard_bytes, guard_bytes, life.first, life.last});
   }
 
-  std::vector<int32_t> number(p_.values.size(), 0);  // of a constant
+  number_.resize(p_.values.size(), 0);
   for (size_t v = 0; v < p_.values.size(); ++v) {
     if (p_.values[v].role != Role::constant) continue;
-    number[v] = static_cast<int32_t>(constants.size());
+    number_[v] = static_cast<int32_t>(constants.size());
     constants.push_back(p_.values[v].data);
   }
-  auto index = [](const std::vector<Id> &list, Id v) {
-    return static_cast<int32_t>(std::find(list.begin(), list.end(), v) - list.begin());
-  };
   of.assign(p_.values.size(), {});
   for (size_t v = 0; v < p_.values.size(); ++v) {
-    auto [root, offset] = home_[v];
+    auto [root, offset] = home(static_cast<Id>(v));
+    const int32_t number = number_[static_cast<size_t>(root)];
     Place place = claimed_[static_cast<size_t>(root)];
     switch (p_[root].role) {
       case Role::temp:
@@ -198,13 +214,13 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
           place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
         break;
       case Role::input:
-        place = {Region::input, index(p_.inputs, root), 0};
+        place = {Region::input, number, 0};
         break;
       case Role::state:
-        place = {Region::state, index(p_.states, root), 0};
+        place = {Region::state, number, 0};
         break;
       case Role::constant:
-        place = {Region::constant, number[static_cast<size_t>(root)], 0};
+        place = {Region::constant, number, 0};
         break;
     }
     place.offset = checked_add(place.offset, offset);

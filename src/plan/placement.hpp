@@ -31,13 +31,12 @@ class Placement {
     ops::Id root;    // the value whose buffer this value lies in
     int64_t offset;  // bytes from its start
   };
-  Home &home(ops::Id v) { return home_[static_cast<size_t>(v)]; }
+  const Home &home(ops::Id v);
   int64_t bytes(ops::Id v) const;
   bool is_whole_temp(ops::Id v);  // made by a step, alone in a buffer of its own size, not yet claimed
-  int32_t last_read(ops::Id root);
   void move(ops::Id root, ops::Id to, int64_t offset);
 
-  void follow_views();
+  void follow();  // the steps that have come since it was last called
   void claim_outputs();
   void claim_writes();
   bool claim_write(ops::Write w);
@@ -45,8 +44,11 @@ class Placement {
   void overwrite();
 
   ops::Program &p_;
-  std::vector<Home> home_;
-  std::vector<Place> claimed_;  // by root
+  size_t followed_ = 0;                     // steps
+  std::vector<Home> home_;                  // by value; a root may have moved on since
+  std::vector<int32_t> maker_, last_read_;  // steps; by value and by root, -1 = none
+  std::vector<int32_t> number_;             // of an input, a state or a constant among its like, by value
+  std::vector<Place> claimed_;              // by root
   std::vector<bool> joined_, wanted_;
 };
 

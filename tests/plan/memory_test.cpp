@@ -26,10 +26,10 @@ TEST(Memory, TheSmallestGapIsTaken) {
 TEST(Memory, NoTwoLivingBuffersOverlap) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<Life> lives(1 + random() % 40);
+    std::vector<Life> lives(round == 0 ? most_lives_by_size + 100 : 1 + random() % 40);
     for (Life &l : lives) {
       l.bytes = 1 + random() % 5000;
-      l.first = static_cast<int32_t>(random() % 30);
+      l.first = static_cast<int32_t>(random() % (lives.size() / 2 + 30));
       l.last = l.first + static_cast<int32_t>(random() % 10);
     }
     int64_t total = place(lives), sum = 0;
@@ -43,7 +43,7 @@ TEST(Memory, NoTwoLivingBuffersOverlap) {
         ASSERT_FALSE(meet && share) << "round " << round << ", buffers " << i << " and " << j;
       }
     }
-    EXPECT_LE(total, sum);
+    EXPECT_LE(total, round == 0 ? sum / 100 : sum);
   }
 }
 

@@ -111,7 +111,7 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       fail(Code::invalid_argument, "expected ", session.core->program().outputs.size(), " outputs, got ",
            to.views.size());
     if (make) {
-      auto expected = session.core->outputs(from);
+      auto expected = session.core->outputs(from, flag ? &flag->triggered : nullptr);
       int64_t bytes = 0;
       for (size_t i = 0; i < to.views.size(); ++i)
         if (!out[i]) bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));

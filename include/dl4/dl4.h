@@ -314,7 +314,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t mi
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
                                                          void *user);
 
-/* Gives memory back that is only kept for speed: idle frames, plans not in use.
+/* Gives memory back that is only kept for speed: idle frames, plans not in use and the code oneDNN generated for them.
+ * oneDNN's own cache of primitives, one for the whole process, keeps nothing of ours: while a plan is made its capacity
+ * is 0, which empties it, and afterwards what it was.
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 
@@ -564,7 +566,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_
  * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place. It must
  * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure slots
  * that were NULL are NULL, and tensors of yours may be half written.
- * May be NULL: cancel (looked at between the steps).
+ * May be NULL: cancel (looked at between the steps, of the first run with such shapes while it is planned too).
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                int64_t n_out, dl4_cancel *cancel);

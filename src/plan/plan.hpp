@@ -1,6 +1,7 @@
 // The Plan: a Program at known shapes with every kernel made and every buffer placed. Immutable, owns no buffer.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -58,10 +59,10 @@ class Plan {
 
 // The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
 // Refuses shapes that do not fit, and an arena past the memory limit; by then kernels have packed the weights they
-// know.
+// know. Says CANCELLED when *cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options,
-                                       ops::Packs *packs);
+                                       std::span<const Tensor *const> states, const Options &options, ops::Packs *packs,
+                                       const std::atomic<int32_t> *cancel = nullptr);
 
 // The Program with all dims known: the ops' shape rules again, from these inputs.
 ops::Program resolve(const ops::Program &program, std::span<const Shape> inputs);

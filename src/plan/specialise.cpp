@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/float_mode.hpp"
+#include "kernels/primitives.hpp"
 #include "kernels/single_threaded.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -72,9 +73,11 @@ std::string step_text(const Program &p, const Step &step) {
 }  // namespace
 
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options, Packs *packs) {
+                                       std::span<const Tensor *const> states, const Options &options, Packs *packs,
+                                       const std::atomic<int32_t> *cancel) {
   FlushToZero flush;               // constants are folded and weights packed as in a run
   kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
+  kernels::MakesPrimitives own;    // shared among the steps
   auto plan = std::make_unique<Plan>();
   plan->program = resolve(program, inputs);
   Program &p = plan->program;
@@ -84,6 +87,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   std::vector<Known> known = known_values(p, states);
   std::vector<int64_t> scratch;
   for (const Step &step : p.steps) {
+    if (cancel && cancel->load(std::memory_order_relaxed))
+      fail(Code::cancelled, "cancelled while the plan was made, before step ", plan->steps.size() + 1, " of ",
+           p.steps.size());
     PlanStep s;
     s.number = static_cast<int32_t>(plan->steps.size());
     s.scope = step.scope;

@@ -38,7 +38,7 @@ std::shared_ptr<Session> Session::make(ops::Program program, std::vector<Tensor>
   return s;
 }
 
-PlanCache::Use Session::use(std::span<const View> in) {
+PlanCache::Use Session::use(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   if (auto found = plans_.find(in)) return std::move(*found);
   std::lock_guard lock(specialise_);
   if (auto found = plans_.find(in)) return std::move(*found);
@@ -46,11 +46,13 @@ PlanCache::Use Session::use(std::span<const View> in) {
   for (const View &v : in) shapes.push_back(v.shape);
   std::vector<const Tensor *> known;
   for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
-  auto plan = plan::specialise(program_, shapes, known, options_.plan, packs_.get());
+  auto plan = plan::specialise(program_, shapes, known, options_.plan, packs_.get(), cancel);
   return plans_.add(std::move(shapes), std::move(plan));
 }
 
-std::vector<ops::Operand> Session::outputs(std::span<const View> in) { return use(in)->plan->outputs; }
+std::vector<ops::Operand> Session::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
+  return use(in, cancel)->plan->outputs;
+}
 
 void Session::check(std::span<const View> in) const {
   const auto &p = program_;
@@ -68,7 +70,7 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   check(in);
   if (out.size() != p.outputs.size())
     fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", out.size());
-  PlanCache::Use cached = use(in);
+  PlanCache::Use cached = use(in, cancel);
   for (size_t j = 0; j < out.size(); ++j) {
     const ops::Operand &o = cached->plan->outputs[j];
     if (out[j].dtype != o.dtype || out[j].shape != o.shape)

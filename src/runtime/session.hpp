@@ -48,11 +48,14 @@ class Session {
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
-  // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet.
-  std::vector<ops::Operand> outputs(std::span<const View> in);
+  // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet, and says
+  // CANCELLED when *cancel becomes non-zero meanwhile.
+  std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
+  // Makes the plan alone, as outputs() does.
+  void plan(std::span<const View> in, const std::atomic<int32_t> *cancel) { use(in, cancel); }
   // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape and an
   // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
-  // steps. A fault leaves states as they were unless a step before it wrote them.
+  // steps, of the run or of making its plan. A fault leaves states as they were unless a step before it wrote them.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
   // Refuses outputs of so many bytes that are past the memory limit.
   void need_room(int64_t bytes) const;
@@ -70,7 +73,7 @@ class Session {
 
  private:
   // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
-  PlanCache::Use use(std::span<const View> in);
+  PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;

@@ -53,7 +53,7 @@ Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   d.start(false, 0);
   for (Batch b; d.next(b);) {
     look(cancel);
-    sums.add(t.evaluate(b));
+    sums.add(t.evaluate(b, cancel));
   }
   if (sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
   return sums;
@@ -90,7 +90,7 @@ Json go_on(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, 
     train->skip_to(at.batch);
     for (Batch b; train->next(b);) {
       look(cancel);
-      at.sums.add(t.step(b));
+      at.sums.add(t.step(b, cancel));
       ++at.batch;
       report(Event::batch_end, at.batch, train->batches().value_or(-1), at.sums.means());
     }
@@ -142,7 +142,7 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
   d.start(false, 0);
   for (Batch b; d.next(b);) {
     std::vector<runtime::View> out;
-    auto expected = s.outputs(b.x);
+    auto expected = s.outputs(b.x, cancel);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size())
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");

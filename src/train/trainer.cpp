@@ -115,12 +115,13 @@ runtime::Session &Trainer::session(Entry entry, const Batch &b) {
 }
 
 // After the first call with batches of these shapes nothing is allocated here.
-const Sums &Trainer::run(Entry entry, const Batch &b) {
+const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel) {
   check(b);
   runtime::Session &s = session(entry, b);
-  if (entry == Entry::step) own_weights();
   in_.clear();
   for (const auto *views : {&b.x, &b.y, &b.w}) in_.insert(in_.end(), views->begin(), views->end());
+  if (cancel) s.plan(in_, cancel);  // a step that has begun is ended
+  if (entry == Entry::step) own_weights();
 
   // Scalars: the loss, then total and perhaps count of each mean.
   values_.resize(s.program().outputs.size());
@@ -159,12 +160,14 @@ void Trainer::need_weights() const {
     fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
 }
 
-const Sums &Trainer::step(const Batch &b) {
+const Sums &Trainer::step(const Batch &b, const std::atomic<int32_t> *cancel) {
   need_weights();
-  return run(Entry::step, b);
+  return run(Entry::step, b, cancel);
 }
 
-const Sums &Trainer::evaluate(const Batch &b) { return run(Entry::evaluate, b); }
+const Sums &Trainer::evaluate(const Batch &b, const std::atomic<int32_t> *cancel) {
+  return run(Entry::evaluate, b, cancel);
+}
 
 const Sums &Trainer::accumulate(const Batch &b) {
   need_weights();

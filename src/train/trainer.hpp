@@ -41,10 +41,11 @@ class Trainer {
   ~Trainer();
 
   // Forward, backward, update; gives the batch's measures. All or nothing: after a refusal nothing has changed.
-  const Sums &step(const Batch &b);  // stands until the next call
+  // The sums stand until the next call; cancel is looked at while a plan is made.
+  const Sums &step(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   const Sums &accumulate(const Batch &b);
   void apply();
-  const Sums &evaluate(const Batch &b);
+  const Sums &evaluate(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   // Refuses a model that has no trainable weight.
   void need_weights() const;
   // The mean gradient of what was accumulated since the last apply; "*" joins all trainable weights.
@@ -73,7 +74,7 @@ class Trainer {
   const Tensor &bound(const std::string &state) const;
   void rebind();
   Tensor &slot(const std::string &name, DType dtype, const Shape &shape, double start);
-  const Sums &run(Entry entry, const Batch &b);
+  const Sums &run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   void check(const Batch &b) const;
   void own_weights();
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
@@ -84,6 +86,45 @@ TEST(Passes, AProductReadTwiceKeepsItsOwnResult) {
   e.output(unary(e, Unary::tanh, y));
   e.output(y);
   EXPECT_EQ(plan_of(p, {Shape{3, 8}})->program.steps.size(), 2u);
+}
+
+// A chain of many steps; then many states that are read and written, and many outputs that need copies.
+TEST(Specialise, IsLinearInTheSteps) {
+  Program chain, wide;
+  Emit c(chain), w(wide);
+  Id x = c.input("x", DType::f32, {free_dim, 4}), y = x;
+  for (int i = 0; i < 100000; ++i) y = unary(c, i % 2 ? Unary::relu : Unary::tanh, y);
+  c.output(y);
+  Id in = w.input("x", DType::f32, {4});
+  for (int i = 0; i < 20000; ++i) {
+    Id state = w.state("s", DType::f32, {4});
+    w.write(state, mul(w, add(w, in, state), in));
+    w.output(in);
+  }
+  const Options options;
+  for (const auto &[program, shape] : {std::pair(&chain, Shape{3, 4}), std::pair(&wide, Shape{4})}) {
+    std::vector<const Tensor *> states(program->states.size(), nullptr);
+    Packs packs;
+    auto start = std::chrono::steady_clock::now();
+    auto plan = specialise(*program, std::span(&shape, 1), states, options, &packs);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_GE(plan->steps.size(), 60000u);
+  }
+}
+
+TEST(Specialise, LooksAtCancel) {
+  Program p;
+  Emit e(p);
+  e.output(unary(e, Unary::tanh, e.input("x", DType::f32, {4})));
+  const std::atomic<int32_t> cancel{1};
+  const Shape in{4};
+  Packs packs;
+  try {
+    specialise(p, std::span(&in, 1), {}, {}, &packs, &cancel);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::cancelled);
+  }
 }
 
 TEST(Passes, NamesAreListedOnce) {

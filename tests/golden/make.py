@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def families():
     import cases_layers as layers
     import cases_losses as losses
+    import cases_masks as masks
     import cases_more as more
     import cases_sequence as sequence
     import cases_training as training
@@ -30,7 +31,7 @@ def families():
     return {"dense": layers.dense, "shapes": layers.shapes, "conv": layers.conv, "pool": layers.pool,
             "activations": values.activations, "initializers": values.initializers, "lstm": sequence.lstm,
             "embedding_mask": sequence.embedding_mask, "merge": sequence.merge, "attention": sequence.attention,
-            "losses": losses.losses, "metrics": losses.metrics, "optimizers": training.optimizers,
+            "losses": losses.losses, "metrics": losses.metrics, "masks": masks.masks, "optimizers": training.optimizers,
             "training": training.training, "more": more.more}
 
 

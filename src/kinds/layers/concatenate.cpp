@@ -43,7 +43,7 @@ struct Concatenate : Layer {
 
  private:
   static ops::Id mask(Call &c, int along) {
-    int count = static_cast<int>(c.in.size()), rank = c.shape().rank();
+    int count = static_cast<int>(c.in.size()), rank = std::max(c.shape().rank() - 1, 1);
     bool found = false;
     for (int i = 0; i < count; ++i) {
       if (c.mask(i) == ops::none) continue;

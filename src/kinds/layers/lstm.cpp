@@ -115,7 +115,9 @@ struct LSTM : Layer, KernelAndBias {
                              {"bias", "(4 units)", "use_bias"}},
                  .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
                                {"initial_state", "tensors", "h and c, (B, units) each; zeros by default"}},
-                 .mask = "used; passed on with return_sequences"}
+                 .mask =
+                     "used, but with initial_state, as in Keras, only one that is given; passed on with "
+                     "return_sequences"}
         .json();
   }
 
@@ -148,9 +150,11 @@ struct LSTM : Layer, KernelAndBias {
     ops::Id mask = c.mask();
     if (mask != ops::none && c.e.rank(mask) != 2)
       fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(mask));
-    auto [y, h, cell] = ops::lstm(c.e, dropped_input(c), w, r, b, h0, c0, mask, go_backwards);
+    // As in Keras, where a carried mask reaches only a call with no other tensor.
+    ops::Id used = h0 != ops::none && c.symbols("mask").empty() ? ops::none : mask;
+    auto [y, h, cell] = ops::lstm(c.e, dropped_input(c), w, r, b, h0, c0, used, go_backwards);
     ops::Id out = return_sequences ? y : h;
-    if (zero_output_for_mask && mask != ops::none) out = zeroed(c, out, mask);
+    if (zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
     c.penalize(activity_regularizer, out);
     std::vector<Symbol> outputs{{out, return_sequences ? mask : ops::none}};
     if (return_state) {

@@ -37,10 +37,10 @@ std::vector<Symbol> Merge::call(Call &c) const {
   for (int i = 0; i < count; ++i) {
     Part part{c.x(i), c.mask(i)};
     masks.push_back(part.mask);
-    if (part.mask != none) part.mask = spread(c.e, part.mask, c.shape(i).rank());
-    // Keras puts the missing axes behind the batch.
-    for (Id *v : {&part.value, &part.mask})
-      while (*v != none && c.e.rank(*v) < rank) *v = ops::expand_dims(c.e, *v, 1);
+    // Keras puts the missing axes behind the batch, and the value so made carries no mask.
+    if (c.shape(i).rank() < rank) part.mask = none;
+    if (part.mask != none) part.mask = spread(c.e, part.mask, rank);
+    while (c.e.rank(part.value) < rank) part.value = ops::expand_dims(c.e, part.value, 1);
     parts.push_back(part);
   }
   return {{merge(c.e, parts), any_of(c.e, masks)}};

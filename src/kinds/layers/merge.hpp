@@ -19,7 +19,7 @@ struct Merge : Layer {
   Arity arity() const override { return {1, any_number}; }
   std::vector<Symbol> call(Call &c) const override;
 
-  // An input brought to the rank of all, with its mask (or none) brought to the same rank.
+  // An input brought to the rank of all, with its mask of that rank or none.
   struct Part {
     ops::Id value, mask;
   };

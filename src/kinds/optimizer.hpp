@@ -34,7 +34,7 @@ class Optimizer : public Kind {
   void check() const;
 
  protected:
-  float decay() const { return static_cast<float>(weight_decay.value_or(0)); }
+  double decay() const { return weight_decay.value_or(0); }
 };
 
 // The fields that every optimizer has, in Keras's order.

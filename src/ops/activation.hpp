@@ -26,8 +26,7 @@ struct Activation {
   std::string attributes() const {
     if (!f) return {};
     std::string s = text(", ", kernels::info(*f).name);
-    for (int i = 0; i < kernels::info(*f).params; ++i)
-      s += text(i ? ' ' : '(', number(static_cast<double>(param[static_cast<size_t>(i)])));
+    for (int i = 0; i < kernels::info(*f).params; ++i) s += text(i ? ' ' : '(', number(param[static_cast<size_t>(i)]));
     return kernels::info(*f).params ? s + ')' : s;
   }
 };

@@ -1,5 +1,4 @@
 // adam: one pass over a flat block of weights and its moments.
-#include "kernels/optimizer.hpp"
 #include "ops/ops.hpp"
 #include "ops/update.hpp"
 
@@ -34,12 +33,8 @@ class AdamOp final : public Op {
     return sliced(
         "adam", site, n, us,
         [=, how = how_, rows = Rows(site, parts_, 7)](int64_t begin, int64_t end, const Run &r) {
-          kernels::Adam o{.lr = *r.src<float>(5),
-                          .beta1 = how.beta_1,
-                          .beta2 = how.beta_2,
-                          .epsilon = how.epsilon,
-                          .decay = how.weight_decay,
-                          .t = *r.src<int64_t>(6)};
+          const float lr = *r.src<float>(5);
+          const int64_t t = *r.src<int64_t>(6);
           float *w = take_over(r, 0, dst, begin, end) - begin, *m = take_over(r, 2, dst + 1, begin, end) - begin;
           float *v = take_over(r, 3, dst + 2, begin, end) - begin;
           float *vhat = largest ? take_over(r, 4, dst + 3, begin, end) - begin : nullptr;
@@ -48,7 +43,7 @@ class AdamOp final : public Op {
             static constexpr float zeros[most] = {};
             for (int64_t at = from, next; at < to; at = next) {
               next = g ? to : std::min(to, at + most);
-              kernels::adam(o, w + at, g ? g : zeros, m + at, v + at, vhat ? vhat + at : nullptr, next - at);
+              kernels::adam(how, lr, t, w + at, g ? g : zeros, m + at, v + at, vhat ? vhat + at : nullptr, next - at);
             }
           });
         },

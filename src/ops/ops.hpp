@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/elementwise.hpp"
+#include "kernels/optimizer.hpp"
 #include "kernels/reduce.hpp"
 #include "ops/emit.hpp"
 
@@ -122,17 +123,12 @@ Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, 
 void check_finite(Emit &e, Id x);
 
 // One-pass updates of flat float32 blocks; lr is a float32 scalar, t an int64 scalar counted from 1.
-struct Sgd {
-  float momentum = 0, weight_decay = 0;
-  bool nesterov = false;
-};
+using kernels::Adam;
+using kernels::Sgd;
 struct SgdValues {
   Id w, m;
 };
 SgdValues sgd(Emit &e, Id w, Id g, Id m, Id lr, const Sgd &how);  // m: none without momentum
-struct Adam {
-  float beta_1 = 0.9f, beta_2 = 0.999f, epsilon = 1e-7f, weight_decay = 0;
-};
 struct AdamValues {
   Id w, m, v, vhat;
 };

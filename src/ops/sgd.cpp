@@ -1,5 +1,4 @@
 // sgd: one pass over a flat block of weights.
-#include "kernels/optimizer.hpp"
 #include "ops/ops.hpp"
 #include "ops/update.hpp"
 
@@ -37,12 +36,11 @@ class SgdOp final : public Op {
     return sliced(
         "sgd", site, n, us,
         [=, how = how_, rows = Rows(site, parts_, 4)](int64_t begin, int64_t end, const Run &r) {
-          kernels::Sgd o{
-              .lr = *r.src<float>(3), .momentum = how.momentum, .decay = how.weight_decay, .nesterov = how.nesterov};
+          const float lr = *r.src<float>(3);
           float *w = take_over(r, 0, dst, begin, end) - begin;
           float *m = velocity ? take_over(r, 2, dst + 1, begin, end) - begin : nullptr;
           rows.each(r, begin, end, [&](int64_t from, int64_t to, const float *g) {
-            if (g) kernels::sgd(o, w + from, g, m ? m + from : nullptr, to - from);
+            if (g) kernels::sgd(how, lr, w + from, g, m ? m + from : nullptr, to - from);
           });
         },
         line_block);

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -63,11 +64,11 @@ inline Around around(const Shape &s, int axis) {
   return {s.elements(0, a), s[a], s.elements(a + 1, s.rank())};
 }
 
-// Enough digits to tell any two floats apart: op attributes must.
-inline std::string number(double v) {
+// Enough digits to tell any two numbers of that type apart: op attributes must.
+template <std::floating_point T>
+std::string number(T v) {
   char s[32];
-  std::snprintf(s, sizeof s, "%.9g", v);
-  return s;
+  return {s, std::to_chars(s, s + sizeof s, v).ptr};
 }
 
 template <class T>

@@ -68,6 +68,19 @@ def optimizers():
                     optimizer=optimizer, steps=5, forward=False, input_grad=False, grads=name in ("sgd", "adam"),
                     note={"ema": "`after` is read before fit's final copy of the averages",
                           "accumulation": "steps counts calls: two calls make one update, the fifth adds only"}.get(name.split("_")[-1]))
+    # Weights that begin at 0 are nothing but the steps, so an error of 1e-5 in 1 - beta shows.
+    for name, optimizer in {"adam": kind("Adam", learning_rate=1.0), "adam_amsgrad": kind("Adam", amsgrad=True),
+                            "adam_beta_2": kind("Adam", learning_rate=1.0, beta_2=0.9999),
+                            "adam_beta_1": kind("Adam", learning_rate=1.0, beta_1=0.9999, beta_2=0.99),
+                            "sgd_momentum": kind("SGD", learning_rate=0.1, momentum=0.9),
+                            "sgd_nesterov": kind("SGD", learning_rate=0.1, momentum=0.9, nesterov=True)}.items():
+        for steps in (1, 3):
+            net, rng = Net(), f.rng("steps alone")
+            out = net.add("Dense", net.input("x", (6,)), units=3, name="first")
+            f.model(f"{name}_steps_alone_{steps}", net, out, [normal(rng, 8, 6)], loss=MSE, target=normal(rng, 8, 3),
+                    weights={"first/kernel": np.zeros((6, 3), np.float32), "first/bias": np.zeros(3, np.float32)},
+                    optimizer=optimizer, steps=steps, forward=False, input_grad=False, grads=False, grad_rtol=2e-6,
+                    grad_atol=0.0, why="an error of 1e-5 in 1 - beta moves these weights by 5e-6")
     shared = {"weight_decay": None, "clipnorm": None, "global_clipnorm": None, "clipvalue": None, "use_ema": False,
               "ema_momentum": 0.99, "ema_overwrite_frequency": None, "loss_scale_factor": None,
               "gradient_accumulation_steps": None}

@@ -65,9 +65,9 @@ void check(const Kernel &kernel, const Step &step, double decay) {
 TEST(Optimizer, Sgd) {
   for (const double momentum : {0.0, 0.9})
     for (const bool nesterov : {false, true}) {
-      const Sgd o{.lr = 0.1, .momentum = momentum, .decay = 0.01, .nesterov = nesterov};
+      const Sgd o{.momentum = momentum, .weight_decay = 0.01, .nesterov = nesterov};
       check([&](float *w, const float *g, float *a, float *, float *,
-                int64_t n) { sgd(o, w, g, momentum > 0 ? a : nullptr, n); },
+                int64_t n) { sgd(o, 0.1f, w, g, momentum > 0 ? a : nullptr, n); },
             [&](Cell &c, double g) {
               if (momentum == 0) {
                 c.w -= 0.1 * g;
@@ -82,12 +82,12 @@ TEST(Optimizer, Sgd) {
 
 TEST(Optimizer, Adam) {
   for (const bool amsgrad : {false, true}) {
-    Adam o{.lr = 0.05, .decay = 0.02, .t = 0};
+    const Adam o{.weight_decay = 0.02};
     int64_t t = 0;
     check(
         [&](float *w, const float *g, float *a, float *b, float *c, int64_t n) {
-          t = o.t = t % 3 + 1;
-          adam(o, w, g, a, b, amsgrad ? c : nullptr, n);
+          t = t % 3 + 1;
+          adam(o, 0.05f, t, w, g, a, b, amsgrad ? c : nullptr, n);
         },
         [&](Cell &c, double g) {
           c.a += (g - c.a) * 0.1;

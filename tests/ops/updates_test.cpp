@@ -10,9 +10,9 @@ using namespace ops;
 using Index = std::vector<int64_t>;
 
 TEST(Sgd, Steps) {
-  for (float momentum : {0.0f, 0.9f})
+  for (double momentum : {0.0, 0.9})
     for (bool nesterov : {false, true})
-      for (float decay : {0.0f, 0.01f}) {
+      for (double decay : {0.0, 0.01}) {
         Sgd how{momentum, decay, nesterov};
         Tensor w = random({333}, 1), g = random({333}, 2), m = random({333}, 3), lr = tensor<float>({}, {0.1f});
         auto build = [=](Emit &e, const std::vector<Id> &x) {
@@ -33,7 +33,7 @@ TEST(Sgd, Steps) {
 TEST(Adam, Steps) {
   for (bool largest : {false, true})
     for (int64_t t : {1, 2, 1000})
-      for (float decay : {0.0f, 0.004f}) {
+      for (double decay : {0.0, 0.004}) {
         Adam how{.weight_decay = decay};
         std::vector<Tensor> x{random({333}, 1),        random({333}, 2),       random({333}, 3),
                               random({333}, 4, 0, 1),  random({333}, 5, 0, 1), tensor<float>({}, {0.01f}),
@@ -44,8 +44,8 @@ TEST(Adam, Steps) {
           if (largest) out.push_back(r.vhat);
           return out;
         };
-        double b1 = 0.9f, b2 = 0.999f;
-        double a = 0.01 * std::sqrt(1 - std::pow(b2, t)) / (1 - std::pow(b1, t));
+        double b1 = 0.9, b2 = 0.999;
+        double a = 0.01 * std::sqrt(1 - std::pow(0.999f, t)) / (1 - std::pow(0.9f, t));
         auto m = [&](const Index &i) { return b1 * at(x[2], i) + (1 - b1) * at(x[1], i); };
         auto v = [&](const Index &i) { return b2 * at(x[3], i) + (1 - b2) * at(x[1], i) * at(x[1], i); };
         auto vhat = [&](const Index &i) { return largest ? std::max(at(x[4], i), v(i)) : v(i); };
@@ -56,14 +56,30 @@ TEST(Adam, Steps) {
                                            }),
                                      naive({333}, m), naive({333}, v)};
         if (largest) expected.push_back(naive({333}, vhat));
-        check(build, x, expected, 3e-5);
+        check(build, x, expected, 1e-6);
       }
+}
+
+// 1 - beta is rounded once: 1 - 0.999f is 1.3e-5 lower than 0.001.
+TEST(Adam, RoundsOneMinusBetaOnly) {
+  for (double beta_2 : {0.999, 0.9999}) {
+    Tensor zero = tensor<float>({1}, {0}), one = tensor<float>({1}, {1});
+    Program p = program_of(
+        [=](Emit &e, const std::vector<Id> &x) {
+          auto r = adam(e, x[0], x[1], x[0], x[0], ops::none, x[2], x[3], {.beta_2 = beta_2});
+          return std::vector<Id>{r.w, r.m, r.v};
+        },
+        {zero, one, tensor<float>({}, {1}), tensor<int64_t>({}, {1})});
+    auto r = evaluate(p, {zero, one, tensor<float>({}, {1}), tensor<int64_t>({}, {1})});
+    EXPECT_EQ(*r.outputs[1].as<float>(), static_cast<float>(1 - 0.9));
+    EXPECT_EQ(*r.outputs[2].as<float>(), static_cast<float>(1 - beta_2));
+  }
 }
 
 TEST(Updates, Refuse) {
   check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {}).w; },
                 {Shape{3}, Shape{4}, Shape{}}, Code::shape_mismatch, "sgd wants equal shapes, got (3,) and (4,)");
-  check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {.momentum = 0.9f}).w; },
+  check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {.momentum = 0.9}).w; },
                 {Shape{3}, Shape{3}, Shape{}}, Code::invalid_argument, "velocity");
   check_refused([](Emit &e, const auto &x) { return sgd(e, x[0], x[1], ops::none, x[2], {}).w; },
                 {Shape{3}, Shape{3}, Shape{1}}, Code::shape_mismatch,

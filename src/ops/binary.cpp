@@ -25,13 +25,9 @@ class BinaryOp final : public Op {
   std::vector<Operand> infer(Operands src) const override {
     const Operand &a = src[0], &b = src[1];
     if (a.dtype != b.dtype)
-      fail(Code::invalid_argument, word(f_), " wants equal dtypes, got ", a.dtype, " and ", b.dtype);
-    if (!kernels::supports(f_, a.dtype)) fail(Code::invalid_argument, word(f_), " does not work on ", a.dtype);
-    try {
-      return {{kernels::result_type(f_, a.dtype), broadcast(a.shape, b.shape)}};
-    } catch (Error &e) {
-      throw e.in(std::string(word(f_)));
-    }
+      fail(Code::invalid_argument, "expected values of one dtype, got ", a.dtype, " and ", b.dtype);
+    if (!kernels::supports(f_, a.dtype)) fail(Code::invalid_argument, "does not compute with dtype ", a.dtype);
+    return {{kernels::result_type(f_, a.dtype), broadcast(a.shape, b.shape)}};
   }
 
   void gradient(Gradient &g) const override {

@@ -12,7 +12,7 @@ class GatherOp final : public Op {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &table = src[0].shape;
     if (table.rank() < 1) fail(Code::shape_mismatch, "gather wants a table of rows, got ", table);
-    want_index("the ids of gather", src[1]);
+    want_index("ids", src[1]);
     return {{src[0].dtype, src[1].shape.joined(table.last(table.rank() - 1))}};
   }
   void gradient(Gradient &g) const override {

@@ -50,12 +50,12 @@ class PickOp final : public Op {
   std::string_view name() const override { return "pick"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("pick", src[0]);
-    want_index("the labels of pick", src[1]);
+    want_index("class numbers", src[1]);
     const Shape &x = src[0].shape;
     if (x.rank() != 2) fail(Code::shape_mismatch, "pick wants rows (N, C), got ", x);
-    if (x[1] == 0 && x[0] > 0) fail(Code::shape_mismatch, "pick: nothing to pick from in ", x);
+    if (x[1] == 0 && x[0] > 0) fail(Code::shape_mismatch, "expected at least one class, got scores of shape ", x);
     if (src[1].shape.rank() != 1 || !compatible(src[1].shape, x.first(1)))
-      fail(Code::shape_mismatch, "pick wants one label for each row of ", x, ", got ", src[1].shape);
+      fail(Code::shape_mismatch, "expected a class number for each row of ", x, ", got ", src[1].shape);
     Shape y = same_shape("pick", x.first(1), src[1].shape);
     if (src[2].present) {
       want_type("the flags of pick", src[2], DType::boolean);

@@ -13,12 +13,8 @@ class SelectOp final : public Op {
   std::vector<Operand> infer(Operands src) const override {
     want_type("the mask of select", src[0], DType::boolean);
     if (src[1].dtype != src[2].dtype)
-      fail(Code::invalid_argument, "select wants equal dtypes, got ", src[1].dtype, " and ", src[2].dtype);
-    try {
-      return {{src[1].dtype, broadcast(src[0].shape, broadcast(src[1].shape, src[2].shape))}};
-    } catch (Error &e) {
-      throw e.in("select");
-    }
+      fail(Code::invalid_argument, "expected values of one dtype, got ", src[1].dtype, " and ", src[2].dtype);
+    return {{src[1].dtype, broadcast(src[0].shape, broadcast(src[1].shape, src[2].shape))}};
   }
 
   void gradient(Gradient &g) const override {

@@ -82,9 +82,9 @@ inline void want_type(const char *op, const Operand &x, DType t) {
   if (x.dtype != t) fail(Code::invalid_argument, op, " wants ", t, ", got ", x.dtype);
 }
 inline void want_float(const char *op, const Operand &x) { want_type(op, x, DType::f32); }
-inline void want_index(const char *op, const Operand &x) {
+inline void want_index(const char *what, const Operand &x) {
   if (x.dtype == DType::boolean || x.dtype == DType::f64)
-    fail(Code::invalid_argument, op, " wants integers (or whole float32 numbers), got ", x.dtype);
+    fail(Code::invalid_argument, what, ": expected integers or whole float32 numbers, got ", x.dtype);
 }
 
 // What two shapes that must be the same say together.

@@ -174,6 +174,9 @@ TEST(Embedding, MasksAndRefusals) {
   }
   LayerCall plain("Embedding", {{"input_dim", 4}, {"output_dim", 2}});
   EXPECT_EQ(plain.call({plain.input({2, 3}, DType::i32)})[0].mask, ops::none);
+  expect_refusal(Code::invalid_argument, "ids: expected integers or whole float32 numbers, got bool", [&] {
+    plain.call({plain.input({2, 3}, DType::boolean)});
+  });
   expect_config_refusal("Embedding", {{"input_dim", 0}, {"output_dim", 2}}, Code::invalid_argument, "at least 1");
   expect_config_refusal("Embedding", {{"input_dim", int64_t{1} << 40}, {"output_dim", 2}}, Code::invalid_argument,
                         "\"input_dim\": expected at most");

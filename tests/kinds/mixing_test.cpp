@@ -186,6 +186,12 @@ TEST(Attention, ScoresAreAfterDropout) {
 TEST(Merge, Refusals) {
   expect_call_refusal("Add", Json::object(), {{2, 3}, {3, 3}}, "cannot merge tensors with different batch sizes");
   expect_call_refusal("Add", Json::object(), {{2, 3}, {2, 4}}, "do not broadcast");
+  // In the words of the layer, whatever ops it is made of.
+  for (const char *kind : {"Subtract", "Average", "Maximum"})
+    expect_refusal(Code::invalid_argument, "does not compute with dtype bool", [&] {
+      LayerCall l(kind);
+      l.call({l.input({2, 3}, DType::boolean), l.input({2, 3}, DType::boolean)});
+    });
   expect_call_refusal("Concatenate", Json::object(), {{2, 3, 4}, {2, 4, 4}},
                       "matching shapes except for the concatenation axis 2");
   expect_call_refusal("Concatenate", {{"axis", 3}}, {{2, 3}, {2, 4}}, "axis 3 is out of range", Code::invalid_argument);
@@ -237,6 +243,15 @@ TEST(Concatenate, Masks) {
   EXPECT_EQ(values(steps.run({{y[0].mask}}, {in[0], in[1], random({1, 1, 2}, 3)})[0]), (std::vector<double>{1, 0, 1}));
   LayerCall none("Concatenate");
   EXPECT_EQ(none.call({none.input({1, 2}), none.input({1, 3})})[0].mask, ops::none);
+}
+
+TEST(Merge, RefusesASingleNumberAmongTensors) {
+  for (const char *kind : {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"})
+    expect_call_refusal(
+        kind, Json::object(), {{2, 3}, {}},
+        "input 1: expected a tensor with a batch axis, as the other inputs have, got one number, of shape ()");
+  LayerCall numbers("Add");
+  EXPECT_EQ(numbers.shape(numbers.call({numbers.input({}), numbers.input({})})[0]), Shape{});
 }
 
 // ---- softmax, dropout ----------------------------------------------------------------------------------------------

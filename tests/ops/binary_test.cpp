@@ -77,11 +77,11 @@ TEST(Binary, Gradients) {
 
 TEST(Binary, Refuses) {
   check_refused(of(Binary::add), {Shape{2, 3}, Shape{4}}, Code::shape_mismatch,
-                "add: shapes (2, 3) and (4,) do not broadcast");
+                "shapes (2, 3) and (4,) do not broadcast");
   check_refused(of(Binary::add), {Operand{DType::f32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
-                "add wants equal dtypes, got float32 and int32");
+                "expected values of one dtype, got float32 and int32");
   check_refused(of(Binary::div), {Operand{DType::i32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
-                "div does not work on int32");
+                "does not compute with dtype int32");
 }
 
 }  // namespace

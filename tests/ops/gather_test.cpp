@@ -74,7 +74,7 @@ TEST(Gather, Refuses) {
   check_refused(build, {Operand{DType::f32, {}}, Operand{DType::i32, {3}}}, Code::shape_mismatch,
                 "gather wants a table of rows");
   check_refused(build, {Operand{DType::f32, {3, 2}}, Operand{DType::boolean, {3}}}, Code::invalid_argument,
-                "the ids of gather wants integers");
+                "ids: expected integers or whole float32 numbers, got bool");
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ std::vector<Symbol> Merge::call(Call &c) const {
   std::vector<Part> parts;
   std::vector<Id> masks;
   for (int i = 0; i < count; ++i) {
+    if (c.shape(i).rank() == 0 && rank > 0)
+      fail(Code::shape_mismatch, "input ", i,
+           ": expected a tensor with a batch axis, as the other inputs have, got one number, of shape ()");
     Part part{c.x(i), c.mask(i)};
     masks.push_back(part.mask);
     // Keras puts the missing axes behind the batch, and the value so made carries no mask.

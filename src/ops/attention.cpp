@@ -112,7 +112,7 @@ class AttentionOp final : public Op {
   }
 
   void gradient(Gradient &g) const override {
-    if (g.diff_dst(dst_y) == none) return;
+    if (g.diff_dst(dst_y) == none || g.diff_dst(dst_sum) != none) return;  // the sums have none
     std::array<int, 3> into{-1, -1, -1};
     int count = 0;
     for (int i = 0; i < 3; ++i) {

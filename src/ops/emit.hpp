@@ -55,6 +55,8 @@ class Gradient {
   // Is the gradient of source i asked for?
   bool wants(int i) const { return i < static_cast<int>(wanted_.size()) && wanted_[static_cast<size_t>(i)]; }
   void set(int i, Id diff) { diff_src[static_cast<size_t>(i)] = diff; }
+  // No gradient passes through source i: the result moves in steps as it moves.
+  void stop(int i) { wanted_[static_cast<size_t>(i)] = false; }
 
   Emit &e;
 

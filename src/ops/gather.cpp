@@ -16,7 +16,8 @@ class GatherOp final : public Op {
     return {{src[0].dtype, src[1].shape.joined(table.last(table.rank() - 1))}};
   }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, scatter_add(g.e, g.diff_dst(), g.src(1), g.src(0)));
+    if (g.wants(0)) g.set(0, scatter_add(g.e, g.diff_dst(), g.src(1), g.src(0)));
+    g.stop(1);
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     const Shape &table = site.src[0].shape;

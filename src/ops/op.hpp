@@ -80,7 +80,7 @@ class Op {
   virtual std::string attributes() const { return {}; }
   // Dtypes and shapes of all destinations. Refuses what does not fit, in the user's words.
   virtual std::vector<Operand> infer(Operands src) const = 0;
-  // Emits diff_src from diff_dst; an op without a rule lets no gradient through.
+  // Emits diff_src from diff_dst. A wanted source must get a gradient or be stopped: differentiate refuses the op else.
   virtual void gradient(Gradient &) const {}
   // The best kernel for the site.
   virtual std::unique_ptr<kernels::Kernel> kernel(const Site &site) const = 0;

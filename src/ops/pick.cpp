@@ -64,8 +64,8 @@ class PickOp final : public Op {
     return {{DType::f32, y}};
   }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, g.e.value(std::make_shared<PickGradOp>(), {g.diff_dst(), g.src(1), g.src(2), g.src(0)}));
+    if (g.wants(0)) g.set(0, g.e.value(std::make_shared<PickGradOp>(), {g.diff_dst(), g.src(1), g.src(2), g.src(0)}));
+    g.stop(1);
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.src[0].shape[0], width = site.src[0].shape[1];

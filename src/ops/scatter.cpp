@@ -8,6 +8,15 @@
 namespace dl4::ops {
 namespace {
 
+// One row of the table (source 2) for each id (source 1).
+void want_rows(const char *op, Operands src) {
+  want_float(op, src[0]);
+  want_index("ids", src[1]);
+  const Shape &table = src[2].shape;
+  if (table.rank() < 1) fail(Code::shape_mismatch, op, " wants a table of rows, got ", table);
+  same_shape(op, src[0].shape, src[1].shape.joined(table.last(table.rank() - 1)));
+}
+
 // Zeros in the shape of the table (source 2) with every row of source 0 added to the row that its id says.
 //
 // Each slice looks at all ids in their order and adds what falls into its part of the table, so the bits don't depend
@@ -16,8 +25,12 @@ class ScatterAddOp final : public Op {
  public:
   std::string_view name() const override { return "scatter_add"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("scatter_add", src[0]);
+    want_rows("scatter_add", src);
     return {{DType::f32, src[2].shape}};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0)) g.set(0, gather(g.e, g.diff_dst(), g.src(1)));
+    g.stop(1);
   }
   bool reads(int src) const override { return src < 2; }
   bool is_scatter_add() const override { return true; }
@@ -53,7 +66,7 @@ class RowSumsOp final : public Op {
  public:
   std::string_view name() const override { return "row_sums"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("row_sums", src[0]);
+    want_rows("row_sums", src);
     int64_t n = src[1].shape.known() ? src[1].shape.elements() : free_dim;
     const Shape &table = src[2].shape;
     return {{DType::i64, {n}}, {DType::f32, Shape{n}.joined(table.last(table.rank() - 1))}};

@@ -7,6 +7,20 @@ namespace dl4::plan {
 
 using namespace ops;
 
+namespace {
+
+// A rule that leaves out a source would make a wrong gradient of a sum of paths. A value that stands twice is handed
+// over once.
+void check_complete(const Gradient &g, const Step &step) {
+  for (size_t i = 0; i < step.src.size(); ++i) {
+    bool found = !g.wants(static_cast<int>(i));
+    for (size_t j = 0; j < step.src.size(); ++j) found |= step.src[j] == step.src[i] && g.diff_src[j] != none;
+    if (!found) fail(Code::unsupported, step.op->name(), " has no gradient by its source ", i);
+  }
+}
+
+}  // namespace
+
 std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
   Program &p = e.program;
   size_t n_steps = p.steps.size();
@@ -51,6 +65,7 @@ std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
     e.scope = step.scope;
     Gradient g(e, step, std::move(diff_dst), std::move(wanted));
     step.op->gradient(g);
+    check_complete(g, step);
     for (size_t i = 0; i < step.src.size(); ++i) {
       if (g.diff_src[i] == none || !g.wants(static_cast<int>(i))) continue;
       Id &sum = diff[static_cast<size_t>(step.src[i])];

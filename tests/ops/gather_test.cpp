@@ -37,6 +37,12 @@ TEST(Gather, Gradient) {
   check_gradient(build, {random({6, 3}, 1), random({2, 3}, 2, 0, 6, DType::i64)});
 }
 
+TEST(ScatterAdd, Gradient) {
+  Tensor table = random({6, 3}, 2), ids = tensor<int32_t>({5}, {5, 0, 0, 3, 5});
+  Build1 scatter = [=](Emit &e, const auto &x) { return scatter_add(e, x[0], e.constant(ids), e.constant(table)); };
+  check_gradient(scatter, {random({5, 3}, 1)});
+}
+
 TEST(RowSums, SumByIdInAscendingOrder) {
   Tensor rows = random({5, 3}, 1), table = random({10, 3}, 2);
   auto build = [](Emit &e, const std::vector<Id> &x) {
@@ -67,6 +73,18 @@ TEST(Gather, FaultsOutOfRange) {
       EXPECT_EQ(r.fault, kernels::Fault::index_out_of_range);
       EXPECT_EQ(r.value, bad);
     }
+  }
+}
+
+TEST(ScatterAdd, Refuses) {
+  Build1 scatter = [](Emit &e, const auto &x) { return scatter_add(e, x[0], x[1], x[2]); };
+  Build1 sums = [](Emit &e, const auto &x) { return row_sums(e, x[0], x[1], x[2]).rows; };
+  for (const Build1 &b : {scatter, sums}) {
+    check_refused(b, {Shape{5, 3}, Shape{4}, Shape{6, 3}}, Code::shape_mismatch,
+                  "wants equal shapes, got (5, 3) and (4, 3)");
+    check_refused(b, {Shape{5, 3}, Shape{5}, Shape{6, 2}}, Code::shape_mismatch,
+                  "wants equal shapes, got (5, 3) and (5, 2)");
+    check_refused(b, {Shape{5, 3}, Shape{5}, Shape{}}, Code::shape_mismatch, "wants a table of rows");
   }
 }
 

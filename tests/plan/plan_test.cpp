@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "ops/ops.hpp"
-#include "plan/differentiate.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
@@ -231,25 +230,6 @@ TEST(Memory, PastTheLimitNothingIsAllocated) {
   options.memory_limit = 1000;
   Shape in{1000};
   EXPECT_THROW(specialise(p, std::span(&in, 1), {}, options, nullptr), Error);
-}
-
-TEST(Differentiate, AValueUsedTwiceGetsTheSum) {
-  Program p;
-  Emit e(p);
-  Id x = e.input("x", DType::f32, {});
-  Id y = mul(e, x, x);
-  auto g = differentiate(e, y, std::span(&x, 1));
-  ASSERT_EQ(g.size(), 1u);
-  EXPECT_NE(g[0], none);
-}
-
-TEST(Differentiate, WhatTheLossDoesNotReadHasNone) {
-  Program p;
-  Emit e(p);
-  Id x = e.input("x", DType::f32, {}), other = e.input("other", DType::f32, {});
-  Id wrt[] = {x, other};
-  auto g = differentiate(e, mul(e, x, x), wrt);
-  EXPECT_EQ(g[1], none);
 }
 
 }  // namespace

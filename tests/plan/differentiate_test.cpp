@@ -1,0 +1,197 @@
+// Gradients of a whole Program: sums of paths, and no op that loses one.
+#include "plan/differentiate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "ops/ops.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+using Ids = std::vector<Id>;
+
+TEST(Differentiate, AValueUsedTwiceGetsTheSum) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {});
+  Id y = mul(e, x, x);
+  auto g = differentiate(e, y, std::span(&x, 1));
+  ASSERT_EQ(g.size(), 1u);
+  EXPECT_NE(g[0], none);
+}
+
+TEST(Differentiate, WhatTheLossDoesNotReadHasNone) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {}), other = e.input("other", DType::f32, {});
+  Id wrt[] = {x, other};
+  auto g = differentiate(e, mul(e, x, x), wrt);
+  EXPECT_EQ(g[1], none);
+}
+
+// An op without a rule.
+class Silent final : public Op {
+ public:
+  std::string_view name() const override { return "silent"; }
+  std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &) const override { return nullptr; }
+};
+
+TEST(Differentiate, RefusesAnOpWithoutARule) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {}), other = e.input("other", DType::f32, {});
+  Id y = e.value(std::make_shared<Silent>(), {x});
+  Id loss = add(e, mul(e, y, y), other);
+  try {
+    differentiate(e, loss, std::span(&x, 1));
+    FAIL() << "a gradient was lost";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_NE(error.message.find("silent has no gradient by its source 0"), std::string::npos) << error.message;
+  }
+  EXPECT_NE(differentiate(e, loss, std::span(&other, 1))[0], none) << "nothing is asked of it here";
+}
+
+// What becomes of the gradient by each float32 source of each op: it is given, stops or is refused.
+struct Told {
+  std::function<Ids(Emit &, const Ids &)> emit;
+  std::vector<Operand> in;
+  const char *expected;  // for each input that is float32: g, s or r
+};
+
+Operand floats(const Shape &s) { return {DType::f32, s}; }
+Operand flags(const Shape &s) { return {DType::boolean, s}; }
+Ids of(Id v) { return {v}; }
+
+std::vector<Told> every_op() {
+  std::vector<Told> all;
+  auto told = [&](const char *expected, std::vector<Operand> in, std::function<Ids(Emit &, const Ids &)> emit) {
+    all.push_back({std::move(emit), std::move(in), expected});
+  };
+  const Operand m = floats({4, 3}), image = floats({2, 5, 5, 4});
+  for (int i = 0; i < static_cast<int>(Unary::count_); ++i)
+    told("g", {m}, [i](Emit &e, const Ids &x) { return of(unary(e, static_cast<Unary>(i), x[0], {0.5f, 1, 0})); });
+  for (int i = 0; i < static_cast<int>(Binary::equal); ++i)
+    told("gg", {m, floats({3})},
+         [i](Emit &e, const Ids &x) { return of(binary(e, static_cast<Binary>(i), x[0], x[1])); });
+  // A comparison, and what is counted or masked by it, moves in steps.
+  told("ss", {m, m},
+       [](Emit &e, const Ids &x) { return of(cast(e, binary(e, Binary::less, x[0], x[1]), DType::f32)); });
+  told("sgg", {m, m, m}, [](Emit &e, const Ids &x) {
+    Id mask = binary(e, Binary::logical_and, binary(e, Binary::less, x[0], x[0]), causal_mask(e, x[0]));
+    return of(select(e, mask, x[1], x[2]));
+  });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, cast(e, x[0], DType::i32), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, argmax(e, x[0], 0), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(fill(e, DType::f32, 1, x[0], 1, {})); });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    return of(random_keep(e, 0.5, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
+  });
+  told("g", {m}, [](Emit &e, const Ids &x) {
+    check_finite(e, x[0]);
+    return of(copy(e, x[0]));
+  });
+  told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(broadcast_like(e, x[0], x[1])); });
+  told("gs", {m, floats({3})}, [](Emit &e, const Ids &x) { return of(sum_like(e, x[0], x[1])); });
+  told("rs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(squeeze(e, expand_dims(e, reshape(e, x[0], 0, {12}), 0), 0)); });
+  told("gs", {m, floats({12})}, [](Emit &e, const Ids &x) { return of(reshape_like(e, x[0], x[1])); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(slice(e, transpose(e, x[0], {1, 0}), 0, 1, 2)); });
+  told("gg", {m, m}, [](Emit &e, const Ids &x) { return of(concat(e, {x[0], x[1]}, 1)); });
+  told("gg", {m, m}, [](Emit &e, const Ids &x) { return of(view(e, pack(e, {x[0], x[1]}, {0, 12}, 24), 6, {6, 2})); });
+  for (Reduce f :
+       {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs})
+    told("g", {m}, [f](Emit &e, const Ids &x) { return of(reduce(e, f, x[0], {1})); });
+  for (auto f : {ops::softmax, ops::log_softmax, ops::sparsemax})
+    told("g", {m}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], -1)); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(square_sum(e, x[0])); });
+  told("gs", {m, floats({2})}, [](Emit &e, const Ids &x) { return of(gather(e, x[0], x[1])); });
+  told("gss", {m, floats({4}), floats({7, 3})},
+       [](Emit &e, const Ids &x) { return of(scatter_add(e, x[0], x[1], x[2])); });
+  told("rrs", {m, floats({4}), floats({7, 3})},
+       [](Emit &e, const Ids &x) { return of(row_sums(e, x[0], x[1], x[2]).rows); });
+  told("gs", {m, floats({4}), flags({4})}, [](Emit &e, const Ids &x) { return of(pick(e, x[0], x[1], x[2])); });
+  told("ggg", {m, floats({3, 2}), floats({2})},
+       [](Emit &e, const Ids &x) { return of(matmul(e, x[0], x[1], {}, x[2])); });
+  told("ggg", {floats({2, 4, 3}), floats({2, 5, 3}), floats({2, 5, 6}), flags({2, 5})},
+       [](Emit &e, const Ids &x) { return of(attention(e, x[0], x[1], x[2], x[3], true).y); });
+  told("rrr", {floats({2, 4, 3}), floats({2, 5, 3}), floats({2, 5, 6}), flags({2, 5})}, [](Emit &e, const Ids &x) {
+    auto [y, sum] = attention(e, x[0], x[1], x[2], x[3], true);
+    return Ids{sum};
+  });
+  told("ggg", {image, floats({3, 3, 4, 2}), floats({2})},
+       [](Emit &e, const Ids &x) { return of(conv(e, x[0], x[1], x[2], {})); });
+  for (bool average : {false, true})
+    told("g", {image}, [average](Emit &e, const Ids &x) { return of(pool(e, x[0], {.average = average})); });
+  told("gggggg",
+       {floats({2, 5, 3}), floats({3, 16}), floats({4, 16}), floats({16}), floats({2, 4}), floats({2, 4}),
+        flags({2, 5})},
+       [](Emit &e, const Ids &x) {
+         auto [y, h, c] = lstm(e, x[0], x[1], x[2], x[3], x[4], x[5], x[6], false);
+         return Ids{y, h, c};
+       });
+  told("rrrr", {m, m, m, floats({})}, [](Emit &e, const Ids &x) {
+    auto [w, moment] = sgd(e, x[0], x[1], x[2], x[3], {.momentum = 0.9});
+    return Ids{w};
+  });
+  told("rrrrrr", {m, m, m, m, m, floats({})}, [](Emit &e, const Ids &x) {
+    return of(adam(e, x[0], x[1], x[2], x[3], x[4], x[5], e.constant(make_tensor(DType::i64, {})), {}).w);
+  });
+  return all;
+}
+
+// The outputs' sum by each float32 input, in letters; the names of all ops met.
+std::string letters(const Told &t, std::set<std::string> &names) {
+  std::string found;
+  for (size_t i = 0; i < t.in.size(); ++i) {
+    if (t.in[i].dtype != DType::f32) continue;
+    Program p;
+    Emit e(p);
+    Ids x;
+    for (const Operand &o : t.in) x.push_back(e.input("x", o.dtype, o.shape));
+    Id loss = e.scalar(0);
+    for (Id y : t.emit(e, x)) loss = add(e, loss, reduce(e, Reduce::sum, y, {}));
+    try {
+      found += differentiate(e, loss, std::span(&x[i], 1))[0] == none ? 's' : 'g';
+    } catch (const Error &error) {
+      EXPECT_NE(error.message.find("has no gradient"), std::string::npos) << error.message;
+      found += 'r';
+    }
+    for (const Step &s : p.steps) names.insert(std::string(s.op->name()));
+  }
+  return found;
+}
+
+TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
+  std::set<std::string> met;
+  for (const Told &t : every_op()) {
+    std::set<std::string> names;
+    EXPECT_EQ(letters(t, names), t.expected) << *names.begin();
+    met.merge(names);
+  }
+  // All there are: as their files name them.
+  const std::regex named(R"re(string_view name\(\) const override \{ return ([^;]*);)re"), word(R"re("([^"]*)")re");
+  for (const auto &file : std::filesystem::directory_iterator(DL4_SOURCE_DIR "/src/ops")) {
+    std::stringstream source;
+    source << std::ifstream(file.path()).rdbuf();
+    const std::string code = source.str();
+    for (std::sregex_iterator n(code.begin(), code.end(), named), end; n != end; ++n) {
+      const std::string expression = (*n)[1];
+      for (std::sregex_iterator w(expression.begin(), expression.end(), word); w != end; ++w)
+        EXPECT_TRUE(met.count((*w)[1])) << (*w)[1] << " is not tried";
+    }
+  }
+  EXPECT_GT(met.size(), 40u);
+}
+
+}  // namespace
+}  // namespace dl4::plan

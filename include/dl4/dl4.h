@@ -553,7 +553,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
  * it, the others only compute. NaN and infinity go where the arithmetic takes them; Winograd's convolution takes them
- * to all of a tile of 2 x 2 pixels (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids it).
+ * to all of a tile of 2 x 2 pixels, and adds and subtracts larger numbers on its way: from 81 * channels * largest
+ * |input| * largest |weight| = 3.4e38 on, an |input| of 8e37 or a |weight| of 1e38, it may give NaN or infinity where a
+ * direct one gives a number or infinity (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids both).
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.

@@ -122,5 +122,28 @@ TEST(SpecialValues, WinogradConv) {
   });
 }
 
+// As dl4.h says: finite while 81 times channels, the largest input and the largest weight multiply to less than
+// 3.4e38, no input passes 8e37 and no weight 1e38.
+TEST(SpecialValues, WinogradConvNearTheEndOfTheRange) {
+  const Conv c{.n = 1, .h = 6, .w = 6, .c = 8, .kh = 3, .kw = 3, .oc = 16, .oh = 4, .ow = 4, .bias = true};
+  on_every_target([&] {
+    for (const float largest : {8e37f, 1e19f, 5.1e-3f}) {
+      const auto weight = static_cast<float>(3.3e38 / value(largest) / (81 * 8));
+      for (const bool same_sign : {false, true}) {
+        auto src = random_floats(36 * 8, -largest, largest, 1);
+        auto weights = random_floats(9 * 8 * 16, -weight, weight, 2);
+        if (same_sign) std::fill(src.begin(), src.end(), largest), std::fill(weights.begin(), weights.end(), weight);
+        std::vector<float> bias(16, 0.0f), dst(16 * 16, 12345.0f);
+        const auto want = plain(c, src.data(), weights.data(), bias.data());
+        auto kernel = winograd_conv(c, 2);
+        ASSERT_TRUE(kernel);
+        EXPECT_EQ(testing::run_kernel(*kernel, {src.data(), weights.data(), bias.data(), dst.data()}), Fault::none);
+        for (size_t i = 0; i < dst.size(); ++i)
+          ASSERT_NEAR(dst[i] / 3e38, want[i] / 3e38, 1e-6) << i << " of inputs up to " << largest;
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace dl4::kernels

@@ -3,8 +3,8 @@ import ctypes as C, json, random, sys
 L, P, out_of = C.CDLL((sys.argv[1:] or ["libdl4.so.1"])[0]), C.c_void_p, C.byref
 L.dl4_blob_data.restype, L.dl4_blob_data.argtypes, api = C.c_char_p, [P], P()
 L.dl4_api_description(out_of(api))           # the library describes its own functions
-types = {"int32_t": C.c_int32, "dl4_node": C.c_int32, "int64_t": C.c_int64, "double": C.c_double,
-         "const char *": C.c_char_p}
+types = {"int32_t": C.c_int32, "dl4_node": C.c_int32, "dl4_layer": C.c_int32, "int64_t": C.c_int64,
+         "double": C.c_double, "const char *": C.c_char_p}
 for f in json.loads(L.dl4_blob_data(api))["functions"]:
     getattr(L, f["name"]).restype = types.get(f["returns"], P)
     getattr(L, f["name"]).argtypes = [types.get(p["type"], P) for p in f["parameters"]]

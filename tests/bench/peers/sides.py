@@ -18,6 +18,7 @@ peers = {
     "jax": ("jax_jit.py", "jax", "JAX"),
     "onnxruntime": ("onnxruntime_session.py", "onnxruntime", "ONNX Runtime"),
     "openvino": ("openvino_compiled.py", "openvino", "OpenVINO"),
+    "litert": ("litert_interpreter.py", "ai_edge_litert", "LiteRT"),
 }
 ours = "libdl4"
 

@@ -133,6 +133,8 @@ Model::Model(const Row &row, const Data &data, int threads, bool training) {
   creation_ = spent();
 }
 
+void Model::save(const std::string &path) const { check(dl4_model_save(model_.get(), path.c_str(), nullptr)); }
+
 Weights Model::weights() const {
   Weights all;
   for (int64_t i = 0; i < dl4_model_weight_count(model_.get()); ++i) {

@@ -49,6 +49,7 @@ class Model {
   std::vector<dl4_tensor *> new_outputs();
   void run(std::vector<dl4_tensor *> &out);
 
+  void save(const std::string &path) const;
   Weights weights() const;                       // as they are now
   double creation() const { return creation_; }  // seconds: of the session, or of the trainer
   std::span<const float> output(size_t i) const;

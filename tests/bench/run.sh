@@ -34,7 +34,7 @@ if awk "BEGIN { exit !($load > 0.3) }"; then
 fi
 if [ "$peers" ]; then
   python3 tests/bench/peers/run.py --side build/bench/tests/bench/dl4_side --library build/bench/libdl4.so \
-    --out "$out" "${options[@]}"
+    --calls build/bench/tests/bench/libdl4_peer_calls.so --out "$out" "${options[@]}"
 elif [ "$first" ]; then
   python3 tests/bench/first.py --programs build/bench/tests/bench --library build/bench/libdl4.so --out "$out" \
     "${options[@]}"

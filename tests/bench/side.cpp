@@ -129,6 +129,7 @@ class Side {
 
   void write(const Row &row, Model &fresh, const std::string &folder) {
     Arrays arrays(folder);
+    if (!training_) fresh.save(folder + "/model.safetensors");
     for (size_t i = 0; i < row.inputs.size(); ++i) {
       const Input &in = row.inputs[i];
       if (in.ids)

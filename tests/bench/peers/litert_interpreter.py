@@ -10,15 +10,15 @@ from ai_edge_litert.interpreter import Interpreter
 import litert_rows
 
 
-def inference(row, threads, data, resets):
-    net = Interpreter(model_content=data, num_threads=threads)
+def inference(row, threads, way):
+    net = Interpreter(model_content=way.bytes, num_threads=threads)
     net.allocate_tensors()
     for detail, i in zip(net.get_input_details(), row.inputs):
         net.set_tensor(detail["index"], row.data[i["name"]])
     places = [detail["index"] for detail in net.get_output_details()]
 
     def call(invoke=net.invoke, reset=net.reset_all_variables):
-        if resets:
+        if way.resets:
             reset()
         invoke()
         return net
@@ -27,7 +27,9 @@ def inference(row, threads, data, resets):
 
 
 def make(row, threads):
-    return protocol.faster([functools.partial(inference, row, threads, *way) for way in litert_rows.models(row)])
+    with protocol.aside():
+        ways = litert_rows.models(row)
+    return protocol.faster([functools.partial(inference, row, threads, way) for way in ways])
 
 
 protocol.serve(make, f"LiteRT {importlib.metadata.version('ai-edge-litert')}")

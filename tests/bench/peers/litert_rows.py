@@ -1,4 +1,6 @@
 """A row as a LiteRT model, made from the schema in its package: images as NHWC, kernels with the outputs first."""
+import typing
+
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
@@ -178,14 +180,21 @@ class Rows(Graph):
                              fusedActivationFunction=schema.ActivationFunctionType.TANH)[0]
 
 
+class Way(typing.NamedTuple):
+    bytes: bytes
+    resets: bool  # states must be reset before each call
+    shapes: dict  # of the outputs
+
+
 def models(row):
-    """(bytes, whether states must be reset before each call) for each way there is."""
+    """Each way there is."""
     if row.training:
         raise NotImplementedError("does not train")
     lstms = [layer for layer in row.layers if layer["kind"] == "LSTM"]
-    ways = []
+    fused = []
     if lstms and all(len(layer["inputs"]) == 1 for layer in lstms):
-        ways.append((Rows(row, fused=True).bytes, True))
+        fused.append(True)
     if all(row.data[layer["inputs"][0]].shape[1] <= longest for layer in lstms):
-        ways.append((Rows(row, fused=False).bytes, False))
-    return ways
+        fused.append(False)
+    made = [(Rows(row, f), f) for f in fused]
+    return [Way(m.bytes, f, {n: m.shape(m.v[n]) for n in row.outputs}) for m, f in made]

@@ -4,7 +4,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def model(row):
-    """The model's bytes, its inputs by name, and read(outputs)."""
+    """The model's bytes, its inputs by name, read(outputs), and the shapes of the outputs by name."""
     if row.training:
         raise NotImplementedError("does not train")
     nodes, constants, shapes, given, flat = [], [], {}, {}, {}
@@ -118,4 +118,6 @@ def model(row):
         return [np.asarray(v).transpose(0, 2, 3, 1) if row.images and np.ndim(v) == 4 else np.asarray(v)
                 for v in values]
 
-    return made.SerializeToString(), given, read
+    places = {n: tuple(shapes[n][i] for i in (0, 3, 1, 2)) if row.images and len(shapes[n]) == 4 else shapes[n]
+              for n in row.outputs}
+    return made.SerializeToString(), given, read, places

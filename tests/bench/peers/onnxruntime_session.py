@@ -7,7 +7,8 @@ import onnx_rows
 
 
 def make(row, threads):
-    data, given, read = onnx_rows.model(row)
+    with protocol.aside():
+        data, given, read, _ = onnx_rows.model(row)
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])

@@ -23,6 +23,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--side", required=True, help="the program dl4_side")
     p.add_argument("--library", help="libdl4.so, for its size and load time")
+    p.add_argument("--calls", help="libdl4_peer_calls.so: calls peers through their C APIs")
     p.add_argument("--out", required=True, help="folder for table.md and table.json")
     p.add_argument("--python", action="append", default=[], help="an interpreter to look for peers in, repeated; "
                    "default: DL4_PEER_PYTHONS (separated by colons), then this one")
@@ -133,6 +134,9 @@ def compare(o, threads, interpreters):
 def main():
     o = parse()
     os.makedirs(o.out, exist_ok=True)
+    for variable, path in (("DL4_PEER_CALLS", o.calls), ("DL4_LIBRARY", o.library)):
+        if path:
+            os.environ[variable] = os.path.abspath(path)
     interpreters = sides.find(o.names, o.python)
     neighbour = sides.Neighbour(sorted(os.sched_getaffinity(0))[-1]) if o.busy else None
     result = {"machine": table.machine(), "busy": o.busy, "cpu": o.cpu, "rounds": o.rounds, "seconds": o.seconds}

@@ -8,7 +8,7 @@ import time
 
 here = os.path.dirname(os.path.abspath(__file__))
 
-# Name of a peer: its script, the package it needs, how it is called in the tables.
+# Name of a peer: its script, the package it needs, how it is called in the tables. Those with "_c" are called from C++.
 peers = {
     "torch": ("torch_eager.py", "torch", "PyTorch"),
     "torch_compiled": ("torch_compiled.py", "torch", "PyTorch compiled"),
@@ -17,8 +17,12 @@ peers = {
     "keras": ("keras_model.py", "tensorflow", "Keras"),
     "jax": ("jax_jit.py", "jax", "JAX"),
     "onnxruntime": ("onnxruntime_session.py", "onnxruntime", "ONNX Runtime"),
+    "onnxruntime_c": ("onnxruntime_c.py", "onnxruntime", "ONNX Runtime, C"),
     "openvino": ("openvino_compiled.py", "openvino", "OpenVINO"),
+    "openvino_c": ("openvino_c.py", "openvino", "OpenVINO, C"),
     "litert": ("litert_interpreter.py", "ai_edge_litert", "LiteRT"),
+    "litert_c": ("litert_c.py", "ai_edge_litert", "LiteRT, C"),
+    "ctypes": ("libdl4_ctypes.py", "ctypes", "libdl4 from Python"),  # ours as its peers are called: never the best peer
 }
 ours = "libdl4"
 
@@ -35,6 +39,12 @@ def find(names, pythons):
     """The interpreter of each peer that can be had: the first of `pythons` that has its package."""
     found, has = {}, {}
     for name in names:
+        if name.endswith("_c") and not os.path.isfile(os.environ.get("DL4_PEER_CALLS", "")):
+            log(f"skipped: {title(name)} (no file DL4_PEER_CALLS)")
+            continue
+        if name == "ctypes" and not os.environ.get("DL4_LIBRARY"):
+            log(f"skipped: {title(name)} (no --library)")
+            continue
         package = peers[name][1]
         for python in pythons:
             key = python, package

@@ -107,10 +107,14 @@ Data::Data(const Row &row) {
   for (int64_t i = 0; i < samples * units; ++i) targets.push_back(uniform(random));
 }
 
-Model::Model(const Row &row, const Data &data, int threads, bool training) {
+Model::Model(const Row &row, const Data &data, int threads, bool training, std::string_view file) {
   outputs_ = row.outputs.size();
   context_ = make<dl4_context>(dl4_context_create, attributes("{\"threads\": " + std::to_string(threads) + "}").get());
-  model_ = build(row, context_.get());
+  if (file.empty())
+    model_ = build(row, context_.get());
+  else
+    model_ =
+        make<dl4_model>(dl4_model_load_memory, context_.get(), file.data(), static_cast<int64_t>(file.size()), nullptr);
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     const Input &in = row.inputs[i];
     tensors_.push_back(in.ids ? wrap(DL4_INT32, in.shape, data.ids[i]) : wrap(DL4_FLOAT32, in.shape, data.inputs[i]));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "row.hpp"
@@ -40,7 +41,8 @@ using Weights = std::map<std::string, Weight>;  // by name
 
 class Model {
  public:
-  Model(const Row &row, const Data &data, int threads, bool training);
+  // file: a saved model, taken instead of a new one.
+  Model(const Row &row, const Data &data, int threads, bool training, std::string_view file = {});
 
   void run();     // a session's run, into the same outputs each time
   double step();  // a trainer's step: the loss

@@ -2,6 +2,7 @@
 // (peers/protocol.py) speak the same.
 #include <malloc.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ class Side {
     std::string what = request.at("do");
     if (what == "rows") return rows();
     if (what == "prepare") return prepare(request);
+    if (what == "first") return first(request);
     if (what == "time") return {{"us", times(request.at("seconds"), request.value("cpu", false))}};
     if (what == "latency") return latency(request.at("calls"));
     if (what == "callers") return {{"per_second", throughput(request.at("callers"), request.at("seconds"))}};
@@ -117,7 +119,7 @@ class Side {
     if (request.contains("folder")) {
       // The call above was a step: the numbers are those of a model that starts anew.
       Model fresh(*row, *data_, request.at("threads"), training_);
-      write(*row, fresh, request.at("folder"));
+      write_row(*row, fresh, request.at("folder"));
     }
     auto warm = Clock::now();
     int64_t calls = 0;
@@ -127,9 +129,9 @@ class Side {
     return {{"ready_ms", ready * 1e3}, {"creation_ms", model_->creation() * 1e3}, {"difference", 0.0}};
   }
 
-  void write(const Row &row, Model &fresh, const std::string &folder) {
+  void write_row(const Row &row, Model &fresh, const std::string &folder) {
     Arrays arrays(folder);
-    if (!training_) fresh.save(folder + "/model.safetensors");
+    fresh.save(folder + "/model.safetensors");
     for (size_t i = 0; i < row.inputs.size(); ++i) {
       const Input &in = row.inputs[i];
       if (in.ids)
@@ -155,6 +157,39 @@ class Side {
                    fresh.output(o).data(), fresh.output(o).size());
     }
     arrays.finish();
+  }
+
+  // Milliseconds from a saved model in memory to the first result, in fresh processes that have the library loaded.
+  static Json first(const Json &request) {
+    const std::string name = request.at("row").at("name"), folder = request.at("folder");
+    const Row &row = *std::ranges::find(table(), name, &Row::name);
+    std::ifstream in(folder + "/model.safetensors", std::ios::binary);
+    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    Data data(row);
+    Json ms = Json::array();
+    for (int64_t i = request.at("starts"); i > 0; --i) {
+      int ends[2];
+      if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+      pid_t child = fork();
+      if (child == 0) {
+        double spent = -1;
+        try {
+          auto start = Clock::now();
+          Model model(row, data, request.at("threads"), request.at("training"), file);
+          request.at("training") ? static_cast<void>(model.step()) : model.run();
+          spent = since(start) * 1e3;
+        } catch (const std::exception &) {  // told by the time
+        }
+        _exit(write(ends[1], &spent, sizeof spent) == sizeof spent ? 0 : 1);
+      }
+      double spent = -1;
+      close(ends[1]);
+      if (read(ends[0], &spent, sizeof spent) != sizeof spent || spent < 0) throw std::runtime_error("no first result");
+      close(ends[0]);
+      waitpid(child, nullptr, 0);
+      ms.push_back(spent);
+    }
+    return {{"ms", ms}, {"difference", 0.0}};
   }
 
   void call() { training_ ? static_cast<void>(model_->step()) : model_->run(); }

@@ -1,5 +1,7 @@
 """The C APIs of runtimes, through c_calls.cpp: many calls of a model for one call from Python."""
 import ctypes
+import glob
+import importlib.util
 import os
 
 import numpy as np
@@ -14,6 +16,13 @@ class Request(ctypes.Structure):
     _fields_ = [("library", ctypes.c_char_p), ("model", ctypes.c_char_p), ("bytes", ctypes.c_size_t),
                 ("threads", ctypes.c_int), ("inputs", ctypes.POINTER(Array)), ("n_inputs", ctypes.c_int64),
                 ("outputs", ctypes.POINTER(Array)), ("n_outputs", ctypes.c_int64)]
+
+
+def library(package, *places):
+    """Finds a package's library and loads it, before anything is timed: its path."""
+    path = glob.glob(os.path.join(importlib.util.find_spec(package).submodule_search_locations[0], *places))[0]
+    ctypes.CDLL(path)
+    return path
 
 
 def aligned(x):

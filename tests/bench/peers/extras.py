@@ -111,6 +111,34 @@ def start(o, interpreters):
     return found
 
 
+def first(o, interpreters, rows):
+    """Medians of nine fresh processes for each row and side, one thread, in milliseconds."""
+    cores, lines = sorted(os.sched_getaffinity(0))[:1], []
+    group = sides.start(interpreters, interpreters, o.side, 1, cores, o.out)
+    library = one(ours, o, interpreters, 1, cores)
+    for row, training in rows(library.ask("rows")["rows"]):
+        line = {"row": row["name"], "mode": "train" if training else "run", "ms": {}, "notes": {}}
+        with tempfile.TemporaryDirectory() as folder:
+            library.ask("prepare", row=row, training=training, threads=1, folder=folder)
+            library.end()
+            for name, side in group.items():
+                try:
+                    answer = side.ask("first", row=row, training=training, threads=1, folder=folder, starts=9)
+                    if answer["difference"] <= 1e-4:
+                        line["ms"][name] = statistics.median(answer["ms"])
+                    else:
+                        line["notes"][name] = f"WRONG: differs by {answer['difference']:.1e}"
+                except Failed as e:
+                    line["notes"][name] = "-" if "does not train" in str(e) else f"failed: {e}"
+        lines.append(line)
+        log(f"{line['row']:38} {line['mode']:5} " +
+            "  ".join(f"{sides.title(n)} {t:.2f}" for n, t in line["ms"].items()) +
+            "".join(f"\n    {sides.title(n)} {note}" for n, note in line["notes"].items() if note != "-"))
+    for side in group.values():
+        side.end()
+    return lines
+
+
 def under_load(o, interpreters):
     names = [ours] + [n for n in loaded_peers if n in interpreters]
     everywhere = sorted(os.sched_getaffinity(0))

@@ -1,15 +1,12 @@
 """LiteRT through its C API: a compiled model, XNNPACK, with tensors' memory bound beforehand."""
-import os
-
 import protocol
 
 import importlib.metadata
-import importlib.util
 
 import c_calls
 import litert_rows
 
-library = os.path.join(importlib.util.find_spec("ai_edge_litert").submodule_search_locations[0], "libLiteRt.so")
+library = c_calls.library("ai_edge_litert", "libLiteRt.so")
 
 
 def make(row, threads):

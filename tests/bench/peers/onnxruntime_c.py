@@ -1,17 +1,12 @@
 """ONNX Runtime through its C API: a session with inputs and outputs bound beforehand."""
-import glob
-import os
-
 import protocol
 
 import importlib.metadata
-import importlib.util
 
 import c_calls
 import onnx_rows
 
-folder = importlib.util.find_spec("onnxruntime").submodule_search_locations[0]
-library = glob.glob(os.path.join(folder, "capi", "libonnxruntime.so*"))[0]
+library = c_calls.library("onnxruntime", "capi", "libonnxruntime.so*")
 
 
 def make(row, threads):

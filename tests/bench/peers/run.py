@@ -35,6 +35,7 @@ def parse():
     p.add_argument("--cpu", action="store_true", help="one thread by processor time: for a machine that is not idle")
     p.add_argument("--busy", action="store_true", help="a process spins on the last core; each side also in one thread")
     p.add_argument("--load", action="store_true", help="latencies, calling threads and CPU quota instead of the table")
+    p.add_argument("--first", action="store_true", help="time to the first result in fresh processes instead")
     p.add_argument("--page", help="a Markdown file with marks like <!-- peers -->, to write the tables into")
     p.add_argument("--no-extras", action="store_true", help="leave memory, load times and sizes out")
     o = p.parse_args()
@@ -142,7 +143,9 @@ def main():
     result = {"machine": table.machine(), "busy": o.busy, "cpu": o.cpu, "rounds": o.rounds, "seconds": o.seconds}
     result.update(extras.versions(o.side, interpreters, o.out))
     try:
-        if o.load:
+        if o.first:
+            result["first"] = extras.first(o, interpreters, lambda rows: wanted(rows, o.rows, 1))
+        elif o.load:
             result["load"] = extras.under_load(o, interpreters)
         else:
             result["lines"] = []
@@ -154,7 +157,7 @@ def main():
     finally:
         if neighbour:
             neighbour.end()
-    name = "peers_load" if o.load else "peers_busy" if o.busy else "peers"
+    name = "peers_load" if o.load else "peers_first" if o.first else "peers_busy" if o.busy else "peers"
     text = table.markdown(result)
     with open(os.path.join(o.out, name + ".json"), "w") as f:
         json.dump(result, f, indent=1)

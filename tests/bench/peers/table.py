@@ -168,13 +168,6 @@ def markdown(result):
         for t in sorted({line["threads"] for line in lines}):
             out += [f"### Every peer, {t} thread{'s' * (t > 1)}",
                     "±: half of the rounds lie within this part of the median.", every_peer(lines, t)]
-        names = [ours] + [n for n in peers if any(n in line["ready_ms"] for line in lines)]
-        ready = [(line["row"], line["mode"], *(number(line["ready_ms"][n]) if n in line["ready_ms"] else "-"
-                                               for n in names), number(line["creation_ms"].get(ours)))
-                 for line in lines if line["threads"] == min(x["threads"] for x in lines)]
-        out += ["### Creation", "Milliseconds from weights in memory to the first result (once, not a median); last "
-                "column: dl4_session_create or dl4_trainer_create alone.",
-                plain(["row", "mode", *(title(n) for n in names), "create"], ready)]
     if result.get("memory"):
         sides = [ours, *next(iter(result["memory"].values())).keys() - {ours}]
         out += ["### Memory of training", "Peak resident memory above that of a process which has trained the smallest "
@@ -191,9 +184,25 @@ def markdown(result):
                 "ones.", plain(["what", "load, ms", "MB", "others, MB"],
                                [(s["what"], number(s["ms"]), megabytes(s["bytes"]),
                                  megabytes(s["others"]) if "others" in s else "-") for s in result["start"]])]
+    if result.get("first"):
+        out += first(result["first"])
     if result.get("load"):
         out += load(result["load"])
     return "\n\n".join(out) + "\n"
+
+
+def first(lines):
+    names = [ours] + [n for n in peers if any(n in line["ms"] or n in line["notes"] for line in lines)]
+    rows = []
+    for line in lines:
+        cells = [number(line["ms"][n]) if n in line["ms"] else line["notes"].get(n, "-").split(":")[0] for n in names]
+        best_peer = min((t for n, t in line["ms"].items() if n in peers and n != "ctypes"), default=None)
+        mine = line["ms"].get(ours)
+        rows.append((line["row"], line["mode"], *cells, f"{best_peer / mine:.2f}" if best_peer and mine else "-"))
+    return ["### First result", "Milliseconds from weights in memory to the first result, one thread: medians of nine "
+            "processes, each forked from one that has loaded the framework. libdl4 and the runtimes have the bytes of "
+            "a model's file, the others arrays. Ratio: of the best peer's to libdl4's.",
+            plain(["row", "mode", *(title(n) for n in names), "ratio"], rows)]
 
 
 def load(result):

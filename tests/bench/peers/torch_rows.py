@@ -17,6 +17,7 @@ def tensor(a):
 class Net(nn.Module):
     """The layers of a row as PyTorch's users write them: images as NCHW, sequences with time first."""
 
+    @torch.device("meta")
     def __init__(self, row):
         super().__init__()
         self.row, self.mods, self.flat, self.acts = row, nn.ModuleDict(), {}, {}
@@ -33,21 +34,20 @@ class Net(nn.Module):
                     h, wd, c = size
                     kernel = kernel.reshape(h, wd, c, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
                 m = nn.Linear(*kernel.shape)
-                self.fill(m.weight, kernel.T), self.fill(m.bias, w["bias"])
+                self.fill(m, weight=kernel.T, bias=w["bias"])
             elif kind == "Conv2D":
                 k = w["kernel"]
                 padding = k.shape[0] // 2 if a.get("padding") == "same" else 0
                 m = nn.Conv2d(k.shape[2], k.shape[3], k.shape[0], a.get("strides", 1), padding)
-                self.fill(m.weight, k.transpose(3, 2, 0, 1)), self.fill(m.bias, w["bias"])
+                self.fill(m, weight=k.transpose(3, 2, 0, 1), bias=w["bias"])
             elif kind == "LSTM":
                 m = nn.LSTM(w["kernel"].shape[0], a["units"])
-                self.fill(m.weight_ih_l0, w["kernel"].T), self.fill(m.weight_hh_l0, w["recurrent_kernel"].T)
-                self.fill(m.bias_ih_l0, w["bias"])
-                nn.init.zeros_(m.bias_hh_l0)
+                self.fill(m, weight_ih_l0=w["kernel"].T, weight_hh_l0=w["recurrent_kernel"].T, bias_ih_l0=w["bias"],
+                          bias_hh_l0=0 * w["bias"])
                 m.bias_hh_l0.requires_grad_(False)  # Keras has one bias
             elif kind == "Embedding":
                 m = nn.Embedding(*w["embeddings"].shape)
-                self.fill(m.weight, w["embeddings"])
+                self.fill(m, weight=w["embeddings"])
             else:
                 m = None
             if m is not None:
@@ -57,9 +57,12 @@ class Net(nn.Module):
             shapes[name] = self.shape_after(layer, shapes, w)
 
     @staticmethod
-    def fill(parameter, value):
-        with torch.no_grad():
-            parameter.copy_(tensor(value.copy()))
+    def fill(module, **values):
+        """The module was made without memory: nothing is drawn that is not kept."""
+        with protocol.aside():
+            values = {name: value.copy() for name, value in values.items()}
+        for name, value in values.items():
+            setattr(module, name, nn.Parameter(tensor(value)))
 
     @staticmethod
     def shape_after(layer, shapes, w):

@@ -17,7 +17,6 @@ def tensor(a):
 class Net(nn.Module):
     """The layers of a row as PyTorch's users write them: images as NCHW, sequences with time first."""
 
-    @torch.device("meta")
     def __init__(self, row):
         super().__init__()
         self.row, self.mods, self.flat, self.acts = row, nn.ModuleDict(), {}, {}
@@ -58,7 +57,6 @@ class Net(nn.Module):
 
     @staticmethod
     def fill(module, **values):
-        """The module was made without memory: nothing is drawn that is not kept."""
         with protocol.aside():
             values = {name: value.copy() for name, value in values.items()}
         for name, value in values.items():
@@ -114,6 +112,12 @@ class Net(nn.Module):
         return out if len(out) > 1 else out[0]
 
 
+def made(row):
+    """Without drawing weights that are not kept."""
+    with torch.device("meta"):
+        return Net(row)
+
+
 def inputs_of(row, channels_last):
     given = []
     for i in row.inputs:
@@ -136,7 +140,7 @@ def reader(images):
 
 
 def inference(row, channels_last, compiled):
-    net, given = Net(row).eval(), inputs_of(row, channels_last)
+    net, given = made(row).eval(), inputs_of(row, channels_last)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)
     run = torch.compile(net, options={"freezing": True}, dynamic=False) if compiled else net
@@ -150,7 +154,7 @@ def inference(row, channels_last, compiled):
 
 
 def training(row, channels_last, compiled):
-    net, given = Net(row).train(), inputs_of(row, channels_last)
+    net, given = made(row).train(), inputs_of(row, channels_last)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)
     target = tensor(row.target)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds the bench, runs it and writes table.md and table.json (with a busy neighbour: busy.md and busy.json) into a
 # folder (default build/bench/results). With --peers: libdl4 against other frameworks, peers.md and peers.json
-# (peers_busy with --busy, peers_load with --load). Other options go to dl4_bench or to peers/run.py; see README.md.
+# (peers_busy with --busy, peers_load with --load, peers_first with --first). Other options go to dl4_bench or to
+# peers/run.py; see README.md.
 #   tests/bench/run.sh [--out FOLDER] [--busy] [--rows TEXT] [--threads N] [--rounds N] [--seconds S]
 # With --first: from weights in memory to the first result, first.md and first.json, medians over fresh processes.
 #   tests/bench/run.sh --first [--out FOLDER] [--rows TEXT] [--threads N] [--rounds N]
-#   tests/bench/run.sh --peers [--python PYTHON]... [--only PEER,...] [--busy | --load] [--page README] [--rows ...] ...
+#   tests/bench/run.sh --peers [--python PYTHON]... [--only PEER,...] [--busy | --load | --first] [--page README] ...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

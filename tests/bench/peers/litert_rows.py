@@ -5,7 +5,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-longest = 32  # steps of an LSTM written out; a longer one's weights are packed too many times
+largest = 1 << 24  # weights of an LSTM written out: each step packs its own
 
 
 class Graph:
@@ -194,7 +194,7 @@ def models(row):
     fused = []
     if lstms and all(len(layer["inputs"]) == 1 for layer in lstms):
         fused.append(True)
-    if all(row.data[layer["inputs"][0]].shape[1] <= longest for layer in lstms):
+    if all(row.data[la["inputs"][0]].shape[1] * 4 * la["attributes"]["units"] ** 2 <= largest for la in lstms):
         fused.append(False)
     made = [(Rows(row, f), f) for f in fused]
     return [Way(m.bytes, f, {n: m.shape(m.v[n]) for n in row.outputs}) for m, f in made]

@@ -34,10 +34,11 @@ class Graph::Builder final : public kinds::Host {
     } else {
       auto w = std::make_shared<Weight>();
       w->spec = spec;
+      if (!spec.initializer) w->spec.initializer = kinds::Convert<kinds::Of<kinds::Initializer>>::from("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
       w->trainable = layer_.trainable;
       w->seed = {g_.settings_.scheme, g_.settings_.seed,
-                 spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
+                 w->spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
       weights.push_back(std::move(w));
     }
     return e_.state(spec.name, DType::f32, spec.shape);

@@ -26,7 +26,7 @@ struct Symbol {
 struct WeightSpec {
   std::string name;
   Shape shape;
-  Of<Initializer> initializer;
+  Of<Initializer> initializer;  // null is GlorotUniform, as in Keras
   Of<Regularizer> regularizer;
   Of<Constraint> constraint;
 };

@@ -81,5 +81,46 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
   }
 }
 
+// Of a layer with the initializer `key` as given, its name in the config and the first values of its weights.
+std::string first_weights(const char *kind, Json attributes, const Shape &in, const char *key, const Json &value) {
+  attributes[key] = value;
+  Graph g{Settings{7}};
+  Node x = g.input("x", std::string(kind) == "Embedding" ? DType::i32 : DType::f32, in);
+  int32_t l = g.layer(kind, "", std::move(attributes));
+  g.call(l, {}, {x});
+  const Layer &layer = g.layers()[static_cast<size_t>(l)];
+  EXPECT_EQ(layer.kind->config()[key].is_null(), value.is_null()) << kind << ' ' << key;
+  std::string bytes;
+  for (const auto &w : layer.weights) {
+    w->initialise();
+    bytes.append(reinterpret_cast<const char *>(w->value.data.get()), static_cast<size_t>(w->value.bytes()));
+  }
+  return bytes;
+}
+
+TEST(Graph, AnInitializerThatIsNullIsGlorotUniform) {
+  struct Case {
+    const char *kind;
+    Json attributes;
+    Shape in;
+    std::vector<const char *> keys;
+  };
+  const std::vector<const char *> both{"kernel_initializer", "bias_initializer"};
+  for (const Case &c : {
+           Case{"Dense", {{"units", 5}}, {free_dim, 4}, both},
+           Case{"Conv1D", {{"filters", 5}, {"kernel_size", 3}}, {free_dim, 9, 4}, both},
+           Case{"Conv2D", {{"filters", 5}, {"kernel_size", 3}}, {free_dim, 9, 9, 4}, both},
+           Case{"LSTM", {{"units", 5}}, {free_dim, 9, 4}, {"kernel_initializer", "recurrent_initializer"}},
+           Case{"LSTM", {{"units", 5}, {"unit_forget_bias", false}}, {free_dim, 9, 4}, {"bias_initializer"}},
+           Case{"PReLU", Json::object(), {free_dim, 4}, {"alpha_initializer"}},
+           Case{"Embedding", {{"input_dim", 6}, {"output_dim", 5}}, {free_dim, 4}, {"embeddings_initializer"}},
+       })
+    for (const char *key : c.keys) {
+      const std::string got = first_weights(c.kind, c.attributes, c.in, key, nullptr);
+      EXPECT_EQ(got, first_weights(c.kind, c.attributes, c.in, key, "GlorotUniform")) << c.kind << ' ' << key;
+      EXPECT_NE(got, first_weights(c.kind, c.attributes, c.in, key, "HeNormal")) << c.kind << ' ' << key;
+    }
+}
+
 }  // namespace
 }  // namespace dl4::graph

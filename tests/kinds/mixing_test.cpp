@@ -27,6 +27,9 @@ TEST(Lstm, Refusals) {
   refused("stateful", true, "false is supported for LSTM, got true");
   expect_config_refusal("LSTM", {{"units", 2}, {"implementation", 1}, {"dropout", 0.5}}, Code::unsupported,
                         "\"implementation\"");
+  expect_config_refusal("LSTM", {{"units", 2}, {"bias_initializer", nullptr}}, Code::invalid_argument,
+                        "\"bias_initializer\": expected an initializer with unit_forget_bias, got null");
+  LayerCall("LSTM", {{"units", 2}, {"bias_initializer", nullptr}, {"use_bias", false}});
   expect_call_refusal("LSTM", {{"units", 2}}, {{2, 3}}, "expected ndim=3, found ndim=2");
   expect_call_refusal("LSTM", {{"units", 2}}, {{2, 3, free_dim}}, "should be known");
   LayerCall l("LSTM", {{"units", 2}});

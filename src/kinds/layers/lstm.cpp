@@ -128,6 +128,10 @@ struct LSTM : Layer, KernelAndBias {
     need("recurrent_dropout", recurrent_dropout == 0, "0", recurrent_dropout);
     need("stateful", !stateful, "false", stateful);
     need("implementation", implementation == 2 || dropout == 0, "2 with dropout", implementation);
+    if (use_bias && unit_forget_bias && !bias_initializer)
+      throw Error(Code::invalid_argument,
+                  "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
+          .with("attribute", "bias_initializer");
   }
 
   std::vector<Symbol> call(Call &c) const override {

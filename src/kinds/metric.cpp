@@ -65,6 +65,7 @@ Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) cons
 }
 
 Of<Metric> metric_for(const Json &identifier) {
+  if (identifier.is_null()) expected("a metric", identifier);
   if (!identifier.is_string()) return Convert<Of<Metric>>::from(identifier);
   Json config{{"name", identifier}}, class_name = identifier;
   if (is_accuracy(identifier)) {

@@ -48,7 +48,8 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
   if (auto weights = options.value("loss_weights", Json()); !weights.is_null()) {
     auto list = per_output(weights, "loss_weights", model);
     try {
-      for (size_t i = 0; i < list.size(); ++i) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
+      for (size_t i = 0; i < list.size(); ++i)
+        if (!list[i].is_null()) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
     } catch (Error &error) {
       throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
     }

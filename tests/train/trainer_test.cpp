@@ -376,6 +376,14 @@ TEST(Trainer, BadOptionsAreRefused) {
            {"unknown key", {{"optimizer", "SGD"}, {"los", "mse"}}, "did you mean \"loss\""},
            {"unknown loss", {{"optimizer", "SGD"}, {"loss", "MeanSquaredEror"}}, "MeanSquaredError"},
            {"two losses for one output", {{"optimizer", "SGD"}, {"loss", {"mse", "mse"}}}, "expected 1 entries"},
+           {"null for an optimizer", {{"optimizer", nullptr}, {"loss", "mse"}}, "expected an optimizer, got null"},
+           {"null for a loss", {{"optimizer", "SGD"}, {"loss", {nullptr}}}, "expected a loss for at least one output"},
+           {"null for a metric",
+            {{"optimizer", "SGD"}, {"loss", "mse"}, {"metrics", {"mae", nullptr}}},
+            "\"metrics\": expected a metric, got null"},
+           {"null for a metric of an output",
+            {{"optimizer", "SGD"}, {"loss", "mse"}, {"metrics", Json::array({Json::array({nullptr})})}},
+            "\"metrics\": expected a metric, got null"},
            {"two ways of clipping",
             {{"optimizer", {{"class_name", "SGD"}, {"config", {{"clipnorm", 1.0}, {"clipvalue", 1.0}}}}},
              {"loss", "mse"}},
@@ -387,6 +395,23 @@ TEST(Trainer, BadOptionsAreRefused) {
       EXPECT_NE(error.message.find(r.message), std::string::npos) << r.what << ": " << error.message;
     }
   }
+}
+
+TEST(Trainer, NullIsNoMetricForAnOutputAndAnOrdinaryWeightOfItsLoss) {
+  auto g = std::make_shared<Graph>(graph::Settings{});
+  Node x = g->input("x", DType::f32, {free_dim, 6});
+  std::vector<Node> out;
+  for (const char *name : {"a", "b"}) out.push_back(g->call(g->layer("Dense", name, {{"units", 3}}), {}, {x})[0]);
+  auto m = std::make_shared<Model>(g, std::vector{x}, out);
+  Json o{
+      {"optimizer", "SGD"}, {"loss", {"mse", "mse"}}, {"metrics", {nullptr, {"mae"}}}, {"loss_weights", {nullptr, 2}}};
+  Data d;
+  Batch b = d.batch(0, 10);
+  b.y.push_back(b.y[0]);
+  Trainer t(m, o, run_options());
+  EXPECT_EQ(t.metric_names(), (std::vector<std::string>{"loss", "a_loss", "b_loss", "b_mae"}));
+  std::vector<double> means = t.evaluate(b).means();
+  EXPECT_FLOAT_EQ(static_cast<float>(means[0]), static_cast<float>(means[1] + 2 * means[2]));
 }
 
 TEST(Trainer, CrossentropyTakesEachBatchByItsShape) {

@@ -80,6 +80,52 @@ void make_room(std::vector<T> &v, size_t n) {
   if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
 }
 
+bool takes_values(const kinds::Layer &layer, const std::string &key) {
+  const Json &more = layer.entry().more;
+  if (more.contains("arguments"))
+    for (const Json &a : more["arguments"])
+      if (a["name"].get<std::string>() == key) return a["type"].get<std::string>() != "bool";
+  return false;
+}
+
+// Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
+// list of nulls becomes one of no values, which is how a file has it.
+void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
+  std::vector<std::string> allowed = layer.arguments();
+  allowed.emplace_back("training");
+  auto refuse = [&](const std::string &key) {
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
+    throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
+        .with("attribute", key)
+        .suggest(key, allowed);
+  };
+  auto refuse_value = [](const std::string &key, const char *wanted, const Json &got) {
+    try {
+      kinds::expected(wanted, got);
+    } catch (Error &error) {
+      throw error.with("argument", key).in('"' + key + '"');
+    }
+  };
+  for (const auto &[key, list] : arguments.nodes) {
+    refuse(key);
+    if (!takes_values(layer, key)) refuse_value(key, "true or false", "symbolic values");
+  }
+  const Json given = std::move(arguments.plain);
+  arguments.plain = Json::object();
+  for (const auto &[name, value] : given.items()) {
+    const std::string key(name);
+    refuse(key);
+    const bool values = takes_values(layer, key);
+    if (values && value.is_array() &&
+        std::all_of(value.begin(), value.end(), [](const Json &v) { return v.is_null(); }))
+      arguments.nodes[key].assign(value.size(), no_node);
+    else if (value.is_null() || (value.is_boolean() && !values))
+      arguments.plain[key] = value;
+    else
+      refuse_value(key, values ? "symbolic values" : "true or false", value);
+  }
+}
+
 }  // namespace
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
@@ -234,33 +280,11 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
            : most == INT32_MAX ? " or more"
                                : text(" to ", most),
            least == 1 && most == 1 ? " input" : " inputs", ", got ", in.size());
-    std::vector<std::string> allowed = l.kind->arguments(), flags;
-    for (const std::string &name : allowed)
-      for (const Json &a : l.kind->entry().more["arguments"])
-        if (a["name"] == name && a["type"] == "bool") flags.push_back(name);
-    for (auto *list : {&allowed, &flags}) list->emplace_back("training");
-    auto is_flag = [&](const std::string &key) {
-      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-        throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
-            .with("attribute", key)
-            .suggest(key, allowed);
-      return std::find(flags.begin(), flags.end(), key) != flags.end();
-    };
-    auto refuse = [&](const std::string &key, const char *expected, const char *got) {
-      throw Error(Code::invalid_argument, text('"', key, "\": expected ", expected, ", got ", got))
-          .with("attribute", key);
-    };
+    check_arguments(*l.kind, arguments);
     kinds::Arguments given{arguments.plain, {}};
-    for (const auto &[name, value] : arguments.plain.items()) {
-      const std::string key(name);
-      if (!is_flag(key) && !value.is_null() && !(value.is_array() && value.size() == 0))
-        refuse(key, "symbolic values", "a plain one");
-    }
-    for (const auto &[key, list] : arguments.nodes) {
-      if (is_flag(key)) refuse(key, "true or false", "symbolic values");
+    for (const auto &[key, list] : arguments.nodes)
       for (Node n : list)
         given.symbols[key].push_back(n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]);
-    }
     std::vector<Symbol> symbols;
     for (Node n : in) symbols.push_back(symbols_[static_cast<size_t>(n)]);
 

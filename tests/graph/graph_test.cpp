@@ -81,6 +81,49 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
   }
 }
 
+TEST(Graph, CallArgumentsAreFlagsOrSymbols) {
+  Graph g{Settings{}};
+  Node x = g.input("x", DType::f32, {free_dim, 3, 4});
+  int32_t attention = g.layer("Attention", "", Json::object()), softmax = g.layer("Softmax", "", Json::object());
+  auto refusal = [&](int32_t layer, const std::vector<Node> &in, const Arguments &arguments) -> std::string {
+    try {
+      g.call(layer, arguments, in);
+      return "";
+    } catch (const Error &error) {
+      return error.message;
+    }
+  };
+  auto plain = [](const char *key, Json value) {
+    Arguments a;
+    a.plain[key] = std::move(value);
+    return a;
+  };
+  EXPECT_NE(refusal(softmax, {x}, plain("training", {{"a", 1}})).find("\"training\": expected true or false, got {"),
+            std::string::npos);
+  EXPECT_NE(refusal(softmax, {x}, plain("mask", 3)).find("\"mask\": expected symbolic values, got 3"),
+            std::string::npos);
+  for (const std::vector<Node> &nodes : {std::vector<Node>{}, {x}})
+    EXPECT_NE(refusal(attention, {x, x}, {Json::object(), {{"use_causal_mask", nodes}}})
+                  .find("\"use_causal_mask\": expected true or false"),
+              std::string::npos);
+  EXPECT_EQ(refusal(attention, {x, x}, plain("use_causal_mask", nullptr)), "");
+  EXPECT_EQ(refusal(softmax, {x}, plain("mask", nullptr)), "");
+}
+
+// Else a call that says that there is no mask would use the one that its input carries.
+TEST(Graph, AListOfNoMasksIsTheSameInAFile) {
+  Graph g{Settings{}};
+  Node x = g.input("x", DType::f32, {free_dim, 3, 4});
+  Node masked = g.call(g.layer("Masking", "", Json::object()), {}, {x})[0];
+  Node y = g.call(g.layer("Attention", "", Json::object()), {Json::object(), {{"mask", {no_node, no_node}}}},
+                  {masked, masked})[0];
+  Graph again{Settings{}};
+  std::vector<Node> in, out;
+  again.merge_json(g.to_json({x}, {y}), &in, &out);
+  EXPECT_EQ(again.calls().back().arguments.nodes.at("mask"), (std::vector<Node>{no_node, no_node}));
+  EXPECT_EQ(again.to_json(in, out).dump(), g.to_json({x}, {y}).dump());
+}
+
 // Of a layer with the initializer `key` as given, its name in the config and the first values of its weights.
 std::string first_weights(const char *kind, Json attributes, const Shape &in, const char *key, const Json &value) {
   attributes[key] = value;

@@ -13,6 +13,7 @@
 #include "harness/folder.hpp"
 #include "signed.hpp"
 #include "training.hpp"
+#include "use.hpp"
 
 namespace {
 
@@ -230,25 +231,6 @@ class Limits {
   double longest_ = 0;
 };
 
-std::string saved(dl4_model *m) {
-  Own<dl4_blob> b;
-  ok(dl4_model_save_memory(m, nullptr, b.out()));
-  return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
-}
-
-Own<dl4_context> bounded() {
-  Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 1, "memory_limit": 67108864})"), c.out()));
-  return c;
-}
-
-Own<dl4_model> load(dl4_context *c, const std::string &bytes, Refusal &r) {
-  dl4_model *m = reinterpret_cast<dl4_model *>(8);
-  r = refusal(dl4_model_load_memory(c, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, &m));
-  EXPECT_EQ(r.code != 0, m == nullptr);
-  return m;
-}
-
 // A model that was loaded can be described, saved, loaded again, and run or refused.
 void use(dl4_context *c, dl4_model *m) {
   Own<dl4_blob> text;
@@ -262,27 +244,10 @@ void use(dl4_context *c, dl4_model *m) {
   r = refusal(dl4_session_create(m, nullptr, s.out()));
   ASSERT_NE(r.code, DL4_INTERNAL) << r.message;
   if (r.code) return;
-  std::vector<Own<dl4_tensor>> in, out(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)));
-  nlohmann::json facts = json::parse([&] {
-    ok(dl4_describe(s, DL4_FORMAT_JSON, text.out()));
-    return std::string(dl4_blob_data(text));
-  }());
-  for (const json &i : facts.at("inputs")) {
-    int64_t dims[8], elements = 1;
-    int32_t rank = 0;
-    ok(dl4_model_io_shape(m, DL4_INPUTS, static_cast<int64_t>(in.size()), dims, 8, &rank));
-    for (int32_t d = 0; d < rank; ++d) {
-      if (dims[d] < 0) dims[d] = 2;
-      if (dims[d] > 1000) return;
-      if ((elements *= dims[d]) > 100000) return;
-    }
-    const std::string type = i.at("dtype").get<std::string>();
-    Own<dl4_tensor> t;
-    if (dl4_error *e = dl4_tensor_create(c, type == "int32" ? DL4_INT32 : DL4_FLOAT32, rank, dims, t.out()))
-      return dl4_release(e);
-    in.push_back(std::move(t));
-  }
-  std::vector<dl4_tensor *> from(in.begin(), in.end()), to(out.size(), nullptr);
+  const auto in = inputs_of(m, s, 2);
+  if (!in) return;
+  std::vector<dl4_tensor *> from(in->begin(), in->end()),
+      to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
   r = refusal(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(),
                               static_cast<int64_t>(to.size()), nullptr));
   EXPECT_NE(r.code, DL4_INTERNAL) << r.message;

@@ -1,0 +1,264 @@
+// Values that no attribute expects, and every attribute of every kind to give them to, by the registry.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "net.hpp"
+
+namespace dl4_test {
+
+using nlohmann::json;
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : bits_(seed) {}
+  size_t below(size_t n) { return n ? static_cast<size_t>(bits_() % n) : 0; }
+  bool one_in(size_t n) { return below(n) == 0; }
+  template <class T>
+  const T &of(const std::vector<T> &list) {
+    return list[below(list.size())];
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+// Where a value goes: an attribute of a kind, an argument of its call, an option of a function.
+struct Slot {
+  std::string key, type, category;  // category of the kind that it asks for, if it does
+  bool argument = false;
+};
+
+struct Target {
+  std::string category, name;
+  json base = json::object();  // what makes it work
+  std::vector<std::string> inputs;
+  std::vector<Slot> slots;
+};
+
+// Values for what must be given, by key; they fit the inputs of Shapes.
+inline json usual(const std::string &key) {
+  static const json values = {
+      {"units", 4},      {"filters", 4},      {"kernel_size", 2},  {"pool_size", 2},       {"target_shape", {-1, 2}},
+      {"dims", {2, 1}},  {"perm", {0, 2, 1}}, {"rate", 0.3},       {"activation", "relu"}, {"input_dim", 7},
+      {"output_dim", 3}, {"threshold", 0},    {"default_value", 1}};
+  return values.value(key, json());
+}
+
+inline Target target_of(const std::string &category, const std::string &name, const json &entry) {
+  Target t{category, name, json::object(), {}, {}};
+  for (const json &a : entry.at("attributes")) {
+    t.slots.push_back({a.at("name"), a.at("type"), a.value("category", ""), false});
+    const std::string &key = t.slots.back().key;
+    if (a.at("required") && usual(key).is_null()) ADD_FAILURE() << name << ": no usual value for \"" << key << '"';
+    // By default Transpose would make rows of the last axis.
+    if (a.at("required") || key == "perm") t.base[key] = usual(key);
+  }
+  for (const json &a : entry.value("arguments", json::array()))
+    t.slots.push_back({a.at("name"), a.at("type"), "", true});
+  for (const json &i : entry.value("inputs", json::array()))
+    if (const std::string input = i.at("name"); !i.contains("if")) {
+      t.inputs.push_back(i.at("shape"));
+      if (input.size() > 3 && input.substr(input.size() - 3) == "...") t.inputs.push_back(i.at("shape"));
+    }
+  return t;
+}
+
+// Every kind with its slots, then the functions that take options.
+inline std::vector<Target> all_targets() {
+  Own<dl4_blob> b;
+  ok(dl4_registry_json(nullptr, nullptr, b.out()));
+  const json registry = json::parse(dl4_blob_data(b));
+  std::vector<Target> all;
+  for (const auto &[category, kinds] : registry.items()) {
+    if (category == "every_layer") continue;
+    for (const auto &[name, entry] : kinds.items()) {
+      all.push_back(target_of(category, name, entry));
+      if (category != "layer") continue;
+      const Target wide = target_of("", "", registry.at("every_layer"));
+      all.back().slots.insert(all.back().slots.end(), wide.slots.begin(), wide.slots.end());
+    }
+  }
+  const std::pair<const char *, std::vector<Slot>> functions[] = {
+      {"dl4_context_create",
+       {{"threads", "i64", ""},
+        {"seed", "i64", ""},
+        {"seed_scheme", "str", ""},
+        {"reproducible", "str", ""},
+        {"memory_limit", "i64", ""},
+        {"passes_off", "strs", ""},
+        {"kernels_off", "strs", ""},
+        {"arena_fill_nan", "bool", ""}}},
+      {"dl4_session_create", {{"profile", "bool", ""}}},
+      {"dl4_model_load_memory", {{"verify", "bool", ""}}},
+      {"dl4_model_save_memory", {{"none", "bool", ""}}},
+      {"dl4_dataset_from_tensors",
+       {{"batch_size", "i64", ""}, {"shuffle", "bool", ""}, {"seed", "i64", ""}, {"drop_remainder", "bool", ""}}},
+      {"dl4_dataset_from_callback", {{"steps", "i64", ""}}},
+      {"dl4_trainer_create",
+       {{"optimizer", "attrs", "optimizer"},
+        {"loss", "attrs", "loss"},
+        {"loss_weights", "f64s", ""},
+        {"metrics", "attrss", "metric"},
+        {"nan_guard", "str", ""},
+        {"profile", "bool", ""}}},
+      {"dl4_trainer_fit",
+       {{"epochs", "i64", ""},
+        {"initial_epoch", "i64", ""},
+        {"validation_split", "f64", ""},
+        {"validation_freq", "i64", ""}}}};
+  for (const auto &[name, slots] : functions) all.push_back({"function", name, json::object(), {}, slots});
+  return all;
+}
+
+// ---- Values ---------------------------------------------------------------------------------------------------------
+
+inline json deep(size_t levels) {
+  json j = 1;
+  for (; levels; --levels) j = levels % 2 ? json{{"config", j}} : json::array({j});
+  return j;
+}
+
+// The first is null.
+inline const std::vector<json> &hostile_values() {
+  static const std::vector<json> all = [] {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<json> v = {nullptr, true, false};
+    for (int64_t i :
+         std::initializer_list<int64_t>{0, 1, -1, 2, 3, 7, 1000, 65536, 1 << 30, INT32_MAX, 1ll << 31, 1ll << 32,
+                                        1ll << 53, (1ll << 53) + 1, 1ll << 62, INT64_MAX, INT64_MIN, INT32_MIN})
+      v.emplace_back(i);
+    v.emplace_back(UINT64_MAX);
+    for (double d : {0.5, -0.5, 1.0, 2.0, -0.0, 1e-300, 1e-45, 1e-7, 1e8, 3.5e38, 1e308, -1e308, infinity, -infinity,
+                     std::nan("")})
+      v.emplace_back(d);
+    for (const char *s : {"", "none", "same", "valid", "causal", "linear", "float64", "Dense", "L2", "\xc3\x9c",
+                          "\xff\xfe", "a/b", "\n"})
+      v.emplace_back(s);
+    v.emplace_back(std::string(5000, 'a'));
+    const int64_t huge = 1ll << 62, big = 1ll << 31;
+    for (const std::vector<int64_t> &list : std::initializer_list<std::vector<int64_t>>{{0},
+                                                                                        {1},
+                                                                                        {2, 2},
+                                                                                        {1, 2},
+                                                                                        {2, 1},
+                                                                                        {-1},
+                                                                                        {-1, -1},
+                                                                                        {0, 1},
+                                                                                        {huge, huge},
+                                                                                        {1, huge},
+                                                                                        {big, 1},
+                                                                                        {1, 2, 3},
+                                                                                        {-2},
+                                                                                        {INT64_MIN, INT64_MAX},
+                                                                                        std::vector<int64_t>(9, 1),
+                                                                                        std::vector<int64_t>(10000, 1)})
+      v.emplace_back(list);
+    v.emplace_back(json::array());
+    for (const char *text : {"[null]", "[[null]]", "[1, [2]]", "[1.5, -0.0]", "[\"a\"]", "[\"relu\", null]", "[{}]",
+                             "{}", "{\"class_name\": null}", "{\"class_name\": \"Nothing\"}", "{\"config\": {}}"})
+      v.push_back(json::parse(text));
+    v.push_back(deep(60));
+    v.push_back(deep(70));
+    v.push_back({std::nan(""), infinity});
+    v.push_back({{"class_name", "Dense"}, {"config", nullptr}});
+    v.push_back({{"class_name", "L2"}, {"config", json::array()}, {"version", 1ll << 53}});
+    return v;
+  }();
+  return all;
+}
+
+// A value for a slot: any, one of the type that is asked for, or a kind of that category with a hostile slot of its
+// own.
+inline json hostile(Random &random, const Slot &slot, const std::vector<Target> &targets, int levels = 2) {
+  if (slot.argument && slot.type != "bool" && !random.one_in(4)) {
+    std::vector<int> nodes(random.below(4));
+    for (int &n : nodes) n = random.one_in(8) ? 99 : static_cast<int>(random.below(4)) - 1;
+    return {{"nodes", nodes}};
+  }
+  if (!slot.category.empty() && levels > 0 && !random.one_in(3)) {
+    std::vector<const Target *> fitting;
+    for (const Target &t : targets)
+      if (t.category == slot.category || random.one_in(40)) fitting.push_back(&t);
+    const Target &kind = *random.of(fitting);
+    json config = kind.base;
+    for (size_t n = random.below(3); n && !kind.slots.empty(); --n) {
+      const Slot &inner = random.of(kind.slots);
+      config[inner.key] = hostile(random, inner, targets, levels - 1);
+    }
+    json one = {{"class_name", kind.name}, {"config", config}};
+    if (slot.type != "attrss") return one;
+    json list = json::array({one});
+    while (random.one_in(2)) list.push_back(hostile(random, {"", "attrs", slot.category}, targets, levels - 1));
+    return list;
+  }
+  const json *value = nullptr;
+  // Two of three have the right type.
+  const bool any = random.one_in(3);
+  for (int tries = 0; tries < 100; ++tries) {
+    value = &random.of(hostile_values());
+    const json &one = value->is_array() && !value->empty() ? value->front() : *value;
+    if (any || (slot.type[0] == 'i' && one.is_number_integer()) || (slot.type[0] == 'f' && one.is_number()) ||
+        (slot.type[0] == 'b' && one.is_boolean()) || (slot.type[0] == 's' && one.is_string()))
+      break;
+  }
+  return *value;
+}
+
+// ---- Into bags ------------------------------------------------------------------------------------------------------
+
+// True if taken; a refusal has words, in UTF-8, and is never the library's own fault.
+inline bool taken(dl4_error *e) {
+  if (!e) return true;
+  const Refusal r = refusal(e);
+  EXPECT_NE(r.code, DL4_INTERNAL) << r.message;
+  EXPECT_FALSE(r.message.empty()) << r.code;
+  EXPECT_NO_THROW(json(r.message).dump()) << r.message;
+  EXPECT_TRUE(json::accept(r.detail)) << r.detail;
+  return false;
+}
+
+inline bool set(dl4_attrs *a, const std::string &key, const json &value);
+
+inline Own<dl4_attrs> bag(const json &object) {
+  Own<dl4_attrs> a;
+  ok(dl4_attrs_create(a.out()));
+  for (const auto &[key, value] : object.items())
+    if (!set(a, key, value)) return {};
+  return a;
+}
+
+template <class T, class F>
+bool set_list(dl4_attrs *a, const std::string &key, const json &value, F function) {
+  const auto list = value.get<std::vector<T>>();
+  return taken(function(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())));
+}
+
+// By the function for its type, since JSON has no NaN; a null or a list of several types as JSON. A list under
+// "nodes" is one of symbolic values.
+inline bool set(dl4_attrs *a, const std::string &key, const json &value) {
+  const char *k = key.c_str();
+  auto all = [&](auto is) { return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is); };
+  if (value.is_object() && value.contains("nodes"))
+    return set_list<dl4_node>(a, key, value["nodes"], dl4_attrs_set_nodes);
+  if (value.is_object()) {
+    const auto inner = bag(value);
+    return inner && taken(dl4_attrs_set_attrs(a, k, inner));
+  }
+  if (value.is_boolean()) return taken(dl4_attrs_set_bool(a, k, value.get<bool>()));
+  if (value.is_number_float()) return taken(dl4_attrs_set_f64(a, k, value.get<double>()));
+  if (value.is_number_integer() && value != json(UINT64_MAX))
+    return taken(dl4_attrs_set_i64(a, k, value.get<int64_t>()));
+  if (value.is_string()) return taken(dl4_attrs_set_str(a, k, value.get_ref<const std::string &>().c_str()));
+  if (all([](const json &j) { return j.is_number_integer(); }))
+    return set_list<int64_t>(a, key, value, dl4_attrs_set_i64s);
+  if (all([](const json &j) { return j.is_number(); })) return set_list<double>(a, key, value, dl4_attrs_set_f64s);
+  return taken(
+      dl4_attrs_merge_json(a, json{{key, value}}.dump(-1, ' ', false, json::error_handler_t::replace).c_str()));
+}
+
+}  // namespace dl4_test

@@ -13,7 +13,7 @@ namespace {
 
 using namespace dl4_test;
 
-constexpr size_t stack_bytes = 16 << 20;
+constexpr size_t stack_bytes = 1 << 20;
 constexpr unsigned char paint = 0xA5;
 
 // Bytes of the stack that f goes through.

@@ -211,7 +211,8 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
         R"({"__metadata__": {"a": "1"}, "w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
             "__metadata__": {"a": "2"}})"}) {
     try {
-      read_archive(std::as_bytes(std::span(with_header(header, 4))));
+      const std::string file = with_header(header, 4);
+      read_archive(std::as_bytes(std::span(file)));
       ADD_FAILURE() << header;
     } catch (const Error &error) {
       EXPECT_EQ(error.code, Code::corrupt_file) << header << ": " << error.message;

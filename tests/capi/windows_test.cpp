@@ -29,7 +29,7 @@ TEST(Windows, SizesPastTheLimitAreRefusedByName) {
   const Limit limits[] = {{"MaxPooling2D", "pool_size", none, image},
                           {"MaxPooling2D", "strides", none, image},
                           {"AveragePooling2D", "pool_size", none, image},
-                          {"AveragePooling2D", "strides", none, image},
+                          {"AveragePooling2D", "strides", {{"pool_size", 2}}, image},
                           {"Conv2D", "filters", conv, image},
                           {"Conv2D", "kernel_size", conv, image},
                           {"Conv2D", "strides", conv, image},
@@ -53,7 +53,7 @@ TEST(Windows, SizesPastTheLimitAreRefusedByName) {
       ok(dl4_graph_create(nullptr, g.out()));
       dl4_node x = input(g, "x", l.input), y = -1;
       json config = l.config;
-      config[l.key] = list ? json{v} : json(v);
+      config[l.key] = list ? json::array({v}) : json(v);
       Refusal r = refusal(dl4_graph_add(g, l.kind, "fc", attrs(config.dump()), nullptr, &x, 1, &y, 1));
       EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << l.kind << ' ' << config;
       for (const std::string &part : {std::string("\"fc\""), '"' + std::string(l.key) + '"',

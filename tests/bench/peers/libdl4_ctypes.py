@@ -72,4 +72,4 @@ def make(row, threads):
     return Run(row, threads, model), read
 
 
-protocol.serve(make, "libdl4 " + json.loads(dl4.dl4_blob_data(new(dl4.dl4_build_info)))["version"])
+protocol.serve(make, json.loads(dl4.dl4_blob_data(new(dl4.dl4_build_info)))["version"])

@@ -183,7 +183,8 @@ def training(row, channels_last, compiled):
 def serve(compiled):
     def make(row, threads):
         torch.set_num_threads(threads)
-        torch._dynamo.reset()
+        if compiled:
+            torch._dynamo.reset()
         side = training if row.training else inference
         layouts = (False, True) if row.images else (False,)
         return protocol.faster([functools.partial(side, row, last, compiled) for last in layouts])

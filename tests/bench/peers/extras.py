@@ -97,7 +97,7 @@ def start(o, interpreters):
     seen = set()
     for name, python in interpreters.items():
         package = peers[name][1]
-        if package in seen:
+        if package in seen or name == "ctypes":
             continue
         seen.add(package)
         try:

@@ -58,6 +58,7 @@
  *            what passes into the library's hands after "Takes:".
  * NULL       Pointers must not be NULL unless named after "May be NULL:". A dl4_context * may be NULL everywhere: the
  *            default context of the process, made at first use. An array may be NULL when its count is 0.
+ * JSON       RFC 8259, in UTF-8. A key twice in an object and a number past the range of double are refused.
  * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
  *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
  *            state that a program starts with.
@@ -71,15 +72,16 @@
  *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
  *      other file and no connection, and starts nothing.
  *  S2  Limits: header of a file 100 MB, nesting 64, 10,000 members of a JSON object, names 1,024 bytes, 100,000 layers,
- *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. The weights of a model, the
- *      constants of a graph, what a trainer keeps, the working memory of a run, the outputs that a call makes, a
- *      shuffled batch, dense copies of strided tensors: each within the context's memory_limit, checked before it is
- *      allocated. (Packed copies that kernels make of weights are not counted, nor is a tensor that was asked for.)
+ *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. A JSON text takes at most 5 times
+ *      its bytes and 16 MiB while it is read (a list of millions of one-digit numbers takes more: DL4_OUT_OF_MEMORY).
+ *      The weights of a model, the constants of a graph, the JSON of a file or a graph, what a trainer keeps, the
+ *      working memory of a run, the outputs that a call makes, a shuffled batch, dense copies of strided tensors: each
+ *      within the context's memory_limit, checked before it is allocated. (Packed copies that kernels make of weights
+ *      are not counted, nor is a tensor that was asked for.)
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
- *      oneDNN a failed allocation may end the process; memory_limit is met first. So may one where a JSON object or
- *      list with members is freed: the JSON library allocates to do that.)
+ *      oneDNN a failed allocation may end the process; memory_limit is met first.)
  *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine. With
  *      reproducible = "strict" for any number of threads. Not across types of CPU, versions or batch sizes.
  *  S6  Training N steps, saving a checkpoint, loading it in a new process and training M more equals N + M steps, bit

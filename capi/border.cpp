@@ -13,8 +13,8 @@ std::string string(const char *s, const char *argument) {
   const std::string_view all(s);
   for (size_t i = 0, n; i < all.size(); i += n)
     if (n = utf8_length(all.substr(i)); !n)
-      refuse_argument(argument, text("expected UTF-8, got byte ", static_cast<int>(static_cast<unsigned char>(s[i])),
-                                     " at ", i));
+      refuse_argument(argument,
+                      text("expected UTF-8, got byte ", static_cast<int>(static_cast<unsigned char>(s[i])), " at ", i));
   return std::string(all);
 }
 

@@ -25,8 +25,8 @@ class Json {
   Json() noexcept = default;
   Json(std::nullptr_t) noexcept {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Json(T v) noexcept {
+  requires std::is_arithmetic_v<T> Json(T v)
+  noexcept {
     if constexpr (std::is_same_v<T, bool>)
       put(Type::boolean, v);
     else if constexpr (std::is_floating_point_v<T>)
@@ -41,7 +41,7 @@ class Json {
   Json(const char *s) : Json(std::string_view(s)) {}
   // A list of anything that is a value: vectors, spans.
   template <class R>
-    requires(!std::is_same_v<R, Json>) && requires(const R &list) { Json(*list.begin()); }
+  requires(!std::is_same_v<R, Json>) && requires(const R &list) { Json(*list.begin()); }
   Json(const R &list) : Json(array()) {
     for (const auto &item : list) push_back(item);
   }
@@ -131,7 +131,7 @@ class Json {
   friend bool operator==(const Json &a, const Json &b) noexcept { return a.equals(b); }
 
   struct Limits {
-    int64_t members = 10'000;   // of an object
+    int64_t members = 10'000;    // of an object
     int64_t memory = INT64_MAX;  // bytes, at the peak
   };
   // Refuses with INVALID_ARGUMENT what is not JSON (RFC 8259), names a key twice in one object, is nested deeper than
@@ -188,8 +188,7 @@ class Json {
 class Json::Ref {
  public:
   template <class T>
-    requires(!std::is_same_v<T, Ref> && std::is_convertible_v<T, Json>)
-  Ref(T v) : value(std::move(v)) {}
+  requires(!std::is_same_v<T, Ref> && std::is_convertible_v<T, Json>) Ref(T v) : value(std::move(v)) {}
   Ref(List list) : value(list) {}
 
   mutable Json value;
@@ -220,8 +219,6 @@ class Json::Items {
   size_t n_;
 };
 
-inline Json::Items Json::items() const noexcept {
-  return is_object() ? Items(values(), count()) : Items(nullptr, 0);
-}
+inline Json::Items Json::items() const noexcept { return is_object() ? Items(values(), count()) : Items(nullptr, 0); }
 
 }  // namespace dl4

@@ -155,7 +155,8 @@ class JsonReader {
     for (size_t i = first; i < stack_.size(); i += 2) keys_.push_back(stack_[i].string());
     std::sort(keys_.begin(), keys_.end());
     auto twice = std::adjacent_find(keys_.begin(), keys_.end());
-    if (twice != keys_.end()) fail(Code::invalid_argument, "the key \"", excerpt(*twice), "\" stands twice in an object");
+    if (twice != keys_.end())
+      fail(Code::invalid_argument, "the key \"", excerpt(*twice), "\" stands twice in an object");
   }
 
   void string() {

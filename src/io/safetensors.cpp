@@ -96,8 +96,7 @@ std::string write_archive(const Archive &a) {
   }
   // Appended, not looked up: a search for each name would be quadratic.
   Json sums = Json::object(), header = Json::object(), metadata = Json::object();
-  for (const auto &[name, t] : a.tensors)
-    sums.append(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
+  for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
   for (const auto &[key, value] : a.metadata) metadata.append(key, value);
   metadata["checksums"] = sums.dump();
   metadata[header_sum] = no_sum;

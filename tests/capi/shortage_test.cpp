@@ -26,7 +26,8 @@ class Shortage : public Folder {
   static Own<dl4_context> context() {
     Own<dl4_context> c;
     ok(dl4_context_create(attrs(R"({"threads": 1, "kernels_off":
-        ["dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm"]})"), c.out()));
+        ["dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm"]})"),
+                          c.out()));
     return c;
   }
 

@@ -10,8 +10,8 @@
 
 namespace dl4_test {
 
-inline int64_t news_granted = -1;       // how many more succeed before one fails; below zero: all
-inline bool news_stay_short = false;    // and every one after it fails too
+inline int64_t news_granted = -1;     // how many more succeed before one fails; below zero: all
+inline bool news_stay_short = false;  // and every one after it fails too
 inline int64_t bytes_now = 0, bytes_at_most = 0, blocks_now = 0;
 
 inline void *granted(size_t bytes) noexcept {

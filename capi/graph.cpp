@@ -104,8 +104,7 @@ dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
   return guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
     Gate::Alone alone(graph.gate, "graph");
-    Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json",
-                              graph.core.settings().memory_limit);
+    Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json", graph.core.settings().memory_limit);
     std::vector<graph::Node> in, out;
     try {
       graph.core.merge_json(j, &in, &out);

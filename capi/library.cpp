@@ -92,14 +92,15 @@ dl4_error *dl4_build_info(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(
-        dump({{"version", version_text()},
-              {"compiler", __VERSION__},
-              {"onednn", kernels::onednn_version()},
-              {"openblas", kernels::blas::description()},
-              {"passes", plan::pass_names()},
-              {"kernels", ops::kernel_names()},
-              {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
+    to = make_blob(dump(
+        {{"version", version_text()},
+         {"compiler", __VERSION__},
+         {"onednn", kernels::onednn_version()},
+         {"openblas", kernels::blas::description()},
+         {"passes", plan::pass_names()},
+         {"kernels", ops::kernel_names()},
+         {"cpu",
+          {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
   });
 }
 

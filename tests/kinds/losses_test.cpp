@@ -295,8 +295,9 @@ TEST(Losses, Refusals) {
   check_refused(f("mse"), {{4, 3}, {4, 2}}, Code::shape_mismatch, "targets have shape (4, 3), predictions (4, 2)");
   check_refused(f("CategoricalCrossentropy"), {{4}, {4, 2}}, Code::shape_mismatch, "SparseCategoricalCrossentropy");
   check_refused(f("SparseCategoricalCrossentropy"), {{4, 2}, {4, 2}}, Code::shape_mismatch, "class numbers (4,)");
-  check_refused(f("SparseCategoricalCrossentropy"), {Operand{DType::boolean, {4}}, Operand{DType::f32, {4, 2}}},
-                Code::invalid_argument, "class numbers: expected integers or whole float32 numbers, got bool");
+  check_refused(f("SparseCategoricalCrossentropy"),
+                {ops::Operand{DType::boolean, {4}}, ops::Operand{DType::f32, {4, 2}}}, Code::invalid_argument,
+                "class numbers: expected integers or whole float32 numbers, got bool");
   check_refused(f("SparseCategoricalCrossentropy", {{"axis", 0}}), {{4}, {4, 2}}, Code::unsupported, "axis");
   auto refused = [](const char *name, const Json &config, const std::string &words) {
     try {

@@ -49,7 +49,7 @@ TEST(Select, Refuses) {
   check_refused(build, {Operand{DType::boolean, {2}}, Operand{DType::f32, {2}}, Operand{DType::i32, {2}}},
                 Code::invalid_argument, "expected values of one dtype, got float32 and int32");
   check_refused(build, {Operand{DType::boolean, {2}}, Operand{DType::f32, {3}}, Operand{DType::f32, {3}}},
-                Code::shape_mismatch, "select: shapes (2,) and (3,)");
+                Code::shape_mismatch, "shapes (2,) and (3,) do not broadcast");
 }
 
 }  // namespace

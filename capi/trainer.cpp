@@ -48,15 +48,15 @@ void give(const train::Sums &sums, double *metrics, int64_t cap, int64_t *n) {
 void need_metrics(const double *metrics, int64_t cap) { array(metrics, cap, "metrics"); }
 
 // A step or an accumulation.
-dl4_error *on_batch(const char *who, const train::Sums &(train::Trainer::*work)(const train::Batch &), dl4_trainer *t,
-                    dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
-                    int64_t nw, double *metrics, int64_t cap, int64_t *n) {
+template <class F>
+dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y,
+                    int64_t ny, dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
   clear(n);
   return guard(who, [&] {
     dl4_trainer &trainer = object(t, "t");
     need_metrics(metrics, cap);
     Working working(trainer);
-    give((trainer.core.*work)(batch(trainer, x, nx, y, ny, w, nw)), metrics, cap, n);
+    give(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw)), metrics, cap, n);
   });
 }
 
@@ -94,12 +94,14 @@ dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_traine
 
 dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                             dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
-  return on_batch(__func__, &train::Trainer::step, t, x, nx, y, ny, w, nw, metrics, cap, n);
+  auto step = [](train::Trainer &trainer, const train::Batch &b) -> auto & { return trainer.step(b); };
+  return on_batch(__func__, step, t, x, nx, y, ny, w, nw, metrics, cap, n);
 }
 
 dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                                   dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
-  return on_batch(__func__, &train::Trainer::accumulate, t, x, nx, y, ny, w, nw, metrics, cap, n);
+  auto accumulate = [](train::Trainer &trainer, const train::Batch &b) -> auto & { return trainer.accumulate(b); };
+  return on_batch(__func__, accumulate, t, x, nx, y, ny, w, nw, metrics, cap, n);
 }
 
 dl4_error *dl4_trainer_apply(dl4_trainer *t) {

@@ -101,12 +101,12 @@ TEST(Registry, EveryEntryIsDescribed) {
   for (const std::string &category : kinds::categories()) {
     EXPECT_FALSE(all[category].empty()) << category;
     for (const auto &[name, entry] : all[category].items()) {
-      SCOPED_TRACE(category + " " + name);
+      SCOPED_TRACE(category + " " + std::string(name));
       EXPECT_GT(entry["doc"].get<std::string>().size(), 0u);
-      EXPECT_GE(entry["version"], 1);
+      EXPECT_GE(entry["version"].get<int64_t>(), 1);
       for (const auto &a : entry["attributes"]) {
-        EXPECT_GT(a["doc"].get<std::string>().size(), 3u) << a["name"];
-        EXPECT_TRUE(a["required"].get<bool>() != a.contains("default")) << a["name"];
+        EXPECT_GT(a["doc"].get<std::string>().size(), 3u) << a["name"].get<std::string>();
+        EXPECT_TRUE(a["required"].get<bool>() != a.contains("default")) << a["name"].get<std::string>();
       }
       if (category != "layer") continue;
       for (const char *list : {"inputs", "outputs", "weights", "arguments"})

@@ -81,10 +81,9 @@ void make_room(std::vector<T> &v, size_t n) {
 }
 
 bool takes_values(const kinds::Layer &layer, const std::string &key) {
-  const Json &more = layer.entry().more;
-  if (more.contains("arguments"))
-    for (const Json &a : more["arguments"])
-      if (a["name"].get<std::string>() == key) return a["type"].get<std::string>() != "bool";
+  if (const Json *arguments = layer.entry().more.find("arguments"))
+    for (const Json &a : *arguments)
+      if (a["name"].get<std::string_view>() == key) return a["type"].get<std::string_view>() != "bool";
   return false;
 }
 
@@ -99,12 +98,8 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
         .with("attribute", key)
         .suggest(key, allowed);
   };
-  auto refuse_value = [](const std::string &key, const char *wanted, const Json &got) {
-    try {
-      kinds::expected(wanted, got);
-    } catch (Error &error) {
-      throw error.with("argument", key).in('"' + key + '"');
-    }
+  auto refuse_value = [](const std::string &key, const char *wanted, const std::string &got) {
+    throw Error(Code::invalid_argument, text('"', key, "\": expected ", wanted, ", got ", got)).with("argument", key);
   };
   for (const auto &[key, list] : arguments.nodes) {
     refuse(key);
@@ -122,7 +117,7 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
     else if (value.is_null() || (value.is_boolean() && !values))
       arguments.plain[key] = value;
     else
-      refuse_value(key, values ? "symbolic values" : "true or false", value);
+      refuse_value(key, values ? "symbolic values" : "true or false", value.shown());
   }
 }
 

@@ -36,6 +36,7 @@ Block whole_rows(const Gemm &g, const kernels::GemmPart &p) {
 Block whole_panels(const Gemm &g, const kernels::GemmPart &p) {
   const int64_t rows = std::min(p.rows(), std::max<int64_t>(64, (1 << 17) / g.k / 8 * 8)),
                 panel = kernels::packed_panel;
+  // bounded: of at most 4096 numbers
   return {rows, g.epilogue ? std::max(panel, block_floats / rows / panel * panel) : p.cols()};
 }
 

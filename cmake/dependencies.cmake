@@ -3,7 +3,8 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(oneDNN 2.6 REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
-pkg_check_modules(highway REQUIRED IMPORTED_TARGET libhwy>=1.0.3)
+# Its headers alone: what they call is in src/kernels/targets.cpp.
+pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)
 
@@ -15,5 +16,6 @@ message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; Ope
                "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}")
 
 add_library(dl4_dependencies INTERFACE)
-target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas PkgConfig::highway
-                      nlohmann_json::nlohmann_json spdlog::spdlog)
+target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})
+target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas nlohmann_json::nlohmann_json
+                      spdlog::spdlog)

@@ -152,8 +152,10 @@ Weights Model::weights() const {
 }
 
 void Model::run() {
-  if (out_.empty()) out_ = new_outputs();
-  run(out_);
+  if (out_.empty())
+    out_ = new_outputs();
+  else
+    run(out_);
 }
 
 void Model::run(std::vector<dl4_tensor *> &out) {

@@ -55,9 +55,7 @@ int64_t detect() { return 0; }
 }  // namespace
 
 // What every processor runs, which the kernels are always built for, and more where there is more.
-int64_t SupportedTargets() {
-  return for_test ? for_test : detect() | HWY_ENABLED_BASELINE | HWY_SCALAR | HWY_EMU128;
-}
+int64_t SupportedTargets() { return for_test ? for_test : detect() | HWY_ENABLED_BASELINE | HWY_SCALAR | HWY_EMU128; }
 
 ChosenTarget &GetChosenTarget() {
   static ChosenTarget chosen;

@@ -4,18 +4,15 @@
 # (peers_busy with --busy, peers_load with --load, peers_first with --first). Other options go to dl4_bench or to
 # peers/run.py; see README.md.
 #   tests/bench/run.sh [--out FOLDER] [--busy] [--rows TEXT] [--threads N] [--rounds N] [--seconds S]
-# With --first: from weights in memory to the first result, first.md and first.json, medians over fresh processes.
-#   tests/bench/run.sh --first [--out FOLDER] [--rows TEXT] [--threads N] [--rounds N]
 #   tests/bench/run.sh --peers [--python PYTHON]... [--only PEER,...] [--busy | --load | --first] [--page README] ...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-out=build/bench/results name=table peers= first= options=()
+out=build/bench/results name=table peers= options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift 2 ;;
     --peers) peers=yes; shift ;;
-    --first) first=yes; shift ;;
     --busy) name=busy; options+=("$1"); shift ;;
     *) options+=("$1"); shift ;;
   esac
@@ -25,8 +22,7 @@ mkdir -p "$out"
 if [ ! -f build/bench/CMakeCache.txt ]; then
   cmake --preset bench >"$out/configure.log" || { cat "$out/configure.log"; exit 1; }
 fi
-if [ "$peers" ]; then targets=dl4_side; elif [ "$first" ]; then targets="dl4_first dl4_load"; else targets=dl4_bench; fi
-cmake --build build/bench --target $targets
+cmake --build build/bench --target "$([ "$peers" ] && echo dl4_side || echo dl4_bench)"
 
 read -r load _ </proc/loadavg
 echo "load average $load on $(nproc) cores"
@@ -36,9 +32,6 @@ fi
 if [ "$peers" ]; then
   python3 tests/bench/peers/run.py --side build/bench/tests/bench/dl4_side --library build/bench/libdl4.so \
     --calls build/bench/tests/bench/libdl4_peer_calls.so --out "$out" "${options[@]}"
-elif [ "$first" ]; then
-  python3 tests/bench/first.py --programs build/bench/tests/bench --library build/bench/libdl4.so --out "$out" \
-    "${options[@]}"
 else
   build/bench/tests/bench/dl4_bench "${options[@]}" --markdown "$out/$name.md" --json "$out/$name.json"
   echo "written: $out/$name.md, $out/$name.json"

@@ -145,6 +145,7 @@ def main():
     try:
         if o.first:
             result["first"] = extras.first(o, interpreters, lambda rows: wanted(rows, o.rows, 1))
+            result["start"] = extras.start(o, interpreters)
         elif o.load:
             result["load"] = extras.under_load(o, interpreters)
         else:

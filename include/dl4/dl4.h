@@ -465,7 +465,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, c
 
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
  * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
- * call: the call arguments of Keras, such as mask, initial_state (dl4_attrs_set_nodes), use_causal_mask, training.
+ * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
+ * as use_causal_mask, training: true, false or null.
  * May be NULL: call.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
@@ -618,9 +619,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  * Options:
  *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
  *   loss          kind or list     one for each output; null: no loss on that output
- *   loss_weights  floats           one for each output; default 1
- *   metrics       list             of kinds, or one list of kinds for each output: ["accuracy"]. A name that is taken
- *                                  gets a number, as in Keras: "mae", "mae_1"
+ *   loss_weights  floats           one for each output; default 1, null too
+ *   metrics       list             of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
+ *                                  that is taken gets a number, as in Keras: "mae", "mae_1"
  *   nan_guard     string           "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
  *                                  DL4_NUMERIC and leaves the weights of the last good step
  *   profile       bool             keep times per step for dl4_describe(); default false

@@ -200,7 +200,9 @@ class Bench {
     if (!saving || !loading || !may(dl4_model_save_memory(model_, saving, b.out()))) return;
     const std::string bytes(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
     Own<dl4_model> again, copy;
-    const bool about_loading = case_.target->name == "dl4_model_load_memory";
+    // A context's memory_limit may be too small for the file's JSON.
+    const std::string &target = case_.target->name;
+    const bool about_loading = target == "dl4_model_load_memory" || target == "dl4_context_create";
     dl4_error *e = dl4_model_load_memory(context_, bytes.data(), dl4_blob_size(b), loading, again.out());
     if (about_loading && !may(e)) return;
     if (!about_loading) ok(e);
@@ -329,7 +331,7 @@ class RegistryFuzz : public Folder {
     SCOPED_TRACE("case " + std::to_string(c.number) + ": " + c.words());
     const int64_t before = sanitized ? 0 : peak();
     Bench(c, folder_.string()).go();
-    if (!sanitized) {
+    if (!sanitized && c.target->name != "dl4_context_create") {  // the stacks of many threads count
       EXPECT_LT(peak() - before, 512 << 10) << "KiB";
     }
   }

@@ -210,9 +210,7 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   Layer l;
   std::string given = name;
   if (const Json *its_own = attributes.find("name")) {
-    if (!its_own->is_string() && !its_own->is_null())
-      throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", its_own->shown()))
-          .with("attribute", "name");
+    kinds::need_name(*its_own);
     if (given.empty() && its_own->is_string()) given = its_own->get<std::string>();
     attributes.erase("name");
   }

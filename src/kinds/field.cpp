@@ -27,15 +27,20 @@ void expected_one_of(const std::vector<std::string> &words, const Json &got) {
   throw error;
 }
 
+void need_name(const Json &name) {
+  if (!name.is_string() && !name.is_null())
+    throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", name.shown()))
+        .with("attribute", "name");
+}
+
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras) {
   if (config.is_null()) return;
   if (!config.is_object()) expected("an object of attributes", config);
   for (const auto &[key, value] : config.items()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     if (of_keras && key == "name") {
-      if (value.is_string() || value.is_null()) continue;
-      throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", value.shown()))
-          .with("attribute", std::string(key));
+      need_name(value);
+      continue;
     }
     if (of_keras && key == "dtype") {
       if (is_float32(value)) continue;

@@ -215,6 +215,8 @@ Field<T, M> field(const char *key, M T::*member) {
   return {member, std::move(info)};
 }
 
+// Refuses a "name" that is neither a string nor null.
+void need_name(const Json &name);
 // `of_keras`: what Keras writes into the config of every kind may stand there too, such as `name`, and `dtype` when it
 // says float32.
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras = false);

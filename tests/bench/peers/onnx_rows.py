@@ -2,6 +2,9 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+import c_calls
+import protocol
+
 
 def model(row):
     """The model's bytes, its inputs by name, read(outputs), and the shapes of the outputs by name."""
@@ -121,3 +124,12 @@ def model(row):
     places = {n: tuple(shapes[n][i] for i in (0, 3, 1, 2)) if row.images and len(shapes[n]) == 4 else shapes[n]
               for n in row.outputs}
     return made.SerializeToString(), given, read, places
+
+
+def through_c(runtime, library):
+    """What makes a row in a runtime that reads ONNX models, called through its C API."""
+    def make(row, threads):
+        with protocol.aside():
+            data, given, read, shapes = model(row)
+        return c_calls.Model(runtime, library, data, threads, given, shapes), read
+    return make

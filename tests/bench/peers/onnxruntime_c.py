@@ -8,11 +8,4 @@ import onnx_rows
 
 library = c_calls.library("onnxruntime", "capi", "libonnxruntime.so*")
 
-
-def make(row, threads):
-    with protocol.aside():
-        data, given, read, shapes = onnx_rows.model(row)
-    return c_calls.Model("onnxruntime", library, data, threads, given, shapes), read
-
-
-protocol.serve(make, f"ONNX Runtime {importlib.metadata.version('onnxruntime')}")
+protocol.serve(onnx_rows.through_c("onnxruntime", library), f"ONNX Runtime {importlib.metadata.version('onnxruntime')}")

@@ -185,11 +185,9 @@ class Nets {
     return std::max<int64_t>(1, below(2) ? power : power - 1 + (power - 1 - below(9)));
   }
 
-  // Dilated by little or past every limit: between these oneDNN's code grows with the padding.
   void dilate(Axis &a, bool unused) {
     if (unused || a.stride > 1 || below(2)) return;
     a.dilation = any(true);
-    if (a.dilation > 16 && a.dilation <= limit && padding_ != "valid" && a.size > 1) a.dilation = 2 + below(15);
     axes_[0].stride = axes_[1].stride = 1;
   }
 

@@ -1,19 +1,9 @@
 // OrthogonalRegularizer.
-#include <algorithm>
-
 #include "kinds/initializer.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
 namespace {
-
-// 1 everywhere but on the diagonal.
-Tensor off_diagonal(int64_t n) {
-  Tensor t = make_tensor(DType::f32, {n, n});
-  std::fill_n(t.as<float>(), n * n, 1.0f);
-  for (int64_t i = 0; i < n; ++i) t.as<float>()[i * n + i] = 0;
-  return t;
-}
 
 struct OrthogonalRegularizer : Regularizer {
   static constexpr const char *name = "OrthogonalRegularizer";
@@ -36,10 +26,13 @@ struct OrthogonalRegularizer : Regularizer {
     int64_t n = s[rows ? 0 : 1];
     if (n < 2) return e.scalar(0);  // no pairs
     ops::Id unit = normalised(e, w, {rows ? 1 : 0});
-    ops::Id cosines = matmul(e, unit, unit, {.transpose_a = !rows, .transpose_b = rows});
-    ops::Id others = mul(e, cosines, e.constant(off_diagonal(n)));
-    double pairs = static_cast<double>(n) * static_cast<double>(n - 1) / 2;
-    return scale(e, reduce(e, ops::Reduce::sum_abs, others, {}), static_cast<float>(factor * 0.5 / pairs));
+    // All but the first with all but the last: below the diagonal, and on it, stands every pair once.
+    const int axis = rows ? 0 : 1;
+    ops::Id cosines = matmul(e, slice(e, unit, axis, 1, n - 1), slice(e, unit, axis, 0, n - 1),
+                             {.transpose_a = !rows, .transpose_b = rows});
+    ops::Id pairs = select(e, causal_mask(e, cosines), cosines, e.scalar(0));
+    double count = static_cast<double>(n) * static_cast<double>(n - 1) / 2;
+    return scale(e, reduce(e, ops::Reduce::sum_abs, pairs, {}), static_cast<float>(factor / count));
   }
 };
 

@@ -79,9 +79,10 @@ HWY_INLINE V value(V x, V p0, V p1, V p2) {
   else if constexpr (F == Unary::softsign) {
     V a = hn::Abs(x);
     return hn::IfThenElse(hn::Eq(a, set(infinity)), hn::CopySign(one, x), hn::Div(x, hn::Add(a, one)));
-  } else if constexpr (F == Unary::gelu)
-    return zero_far_below(x, hn::Mul(x, normal_cdf(x)));
-  else if constexpr (F == Unary::gelu_tanh) {
+  } else if constexpr (F == Unary::gelu) {
+    const V a = abs_of_normal(x);
+    return hn::NegMulAdd(a, normal_tail(a), relu(x));
+  } else if constexpr (F == Unary::gelu_tanh) {
     V inner = hn::Mul(set(0.7978845608028654f), hn::MulAdd(hn::Mul(set(0.044715f), x), hn::Mul(x, x), x));
     // (1 + tanh t) / 2 = sigmoid(2 t), without its cancellation.
     return zero_far_below(x, hn::Mul(x, sigmoid(hn::Add(inner, inner))));

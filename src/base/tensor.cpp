@@ -1,6 +1,9 @@
 // Aligned memory.
 #include "base/tensor.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,8 +11,13 @@
 namespace dl4 {
 
 Bytes allocate(int64_t bytes) {
-  void *p = std::aligned_alloc(64, static_cast<size_t>(round_up(bytes > 0 ? bytes : 1, 64)));
+  constexpr int64_t large_page = 1 << 21;
+  const int64_t alignment = bytes >= large_page ? large_page : 64;
+  void *p = std::aligned_alloc(static_cast<size_t>(alignment),
+                              static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), 64)));
   if (!p) throw std::bad_alloc();
+  // A fault for each small page costs more than the copy that fills it. Only whole ones: no memory beyond.
+  if (bytes >= large_page) madvise(p, static_cast<size_t>(bytes / large_page * large_page), MADV_HUGEPAGE);
   return Bytes(static_cast<std::byte *>(p), [](std::byte *q) { std::free(q); });
 }
 

@@ -1,6 +1,7 @@
 // Files whose header was changed, with checksums that fit again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -10,16 +11,20 @@
 namespace dl4_test {
 
 inline std::string checksum(std::string_view bytes) {
-  uint64_t h = 14695981039346656037u;
-  auto mix = [&](uint64_t word) { h = (h ^ word) * 1099511628211u, h ^= h >> 29; };
-  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data(), 8);
-    mix(word);
-  }
-  uint64_t rest = bytes.size();
-  std::memcpy(&rest, bytes.data(), bytes.size());
-  mix(rest + (uint64_t{bytes.size()} << 56));
+  const auto mix = [](uint64_t h, uint64_t word) { return h = (h ^ word) * 1099511628211u, h ^ h >> 29; };
+  const auto word = [&](size_t at) {
+    uint64_t w = 0;
+    std::memcpy(&w, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
+    return w;
+  };
+  uint64_t sums[4];
+  for (uint64_t &sum : sums) sum = 14695981039346656037u;
+  size_t at = 0;
+  for (; bytes.size() - at >= 32; at += 32)
+    for (size_t lane = 0; lane < 4; ++lane) sums[lane] = mix(sums[lane], word(at + 8 * lane));
+  uint64_t h = mix(sums[0], bytes.size());
+  for (size_t lane = 1; lane < 4; ++lane) h = mix(h, sums[lane]);
+  for (; at < bytes.size(); at += 8) h = mix(h, word(at));
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016lx", static_cast<unsigned long>(h));
   return digits;

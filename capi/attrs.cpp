@@ -89,7 +89,7 @@ std::string describe(const dl4_attrs &a, int32_t format) {
   for (const auto &[key, t] : a.tensors)
     j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
   for (const auto &[key, n] : a.nodes) j[key] = {{"nodes", n}};
-  for (const auto &[key, m] : a.models) j[key] = {{"model", m->core->to_json()}};
+  for (const auto &[key, m] : a.models) j[key] = {{"model", graph::to_json(m->core->architecture())}};
   return j.dump(format == DL4_FORMAT_JSON ? -1 : 1);
 }
 

@@ -33,7 +33,7 @@ dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in,
 
 std::string describe(dl4_graph &g, int32_t format) {
   Gate::Reading reading(g.gate, "graph");
-  if (format == DL4_FORMAT_JSON) return dump(g.core.to_json(g.merged_in, g.merged_out));
+  if (format == DL4_FORMAT_JSON) return dump(graph::to_json(g.core.architecture(g.merged_in, g.merged_out)));
   if (format == DL4_FORMAT_TEXT) return g.core.summary();
   if (format == DL4_FORMAT_DOT) return g.core.dot();
   refuse_format(Tag::graph, format);
@@ -107,7 +107,7 @@ dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
     Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json", graph.core.settings().memory_limit);
     std::vector<graph::Node> in, out;
     try {
-      graph.core.merge_json(j, &in, &out);
+      graph.core.merge(graph::read_architecture(j), &in, &out);
     } catch (Error &e) {
       if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;  // there is no file
       throw;

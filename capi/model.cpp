@@ -1,5 +1,4 @@
 // Models: weights, files.
-#include "io/file.hpp"
 #include "io/model_file.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
@@ -19,18 +18,16 @@ struct SaveOptions {
   static auto fields() { return std::tuple{}; }
 };
 
-dl4_model *load(dl4_context &c, std::span<const std::byte> bytes, const dl4_attrs *options) {
+dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
   LoadOptions o;
   kinds::read_fields(o, plain(options, "options"));
-  auto core = io::load_model(bytes, c.core->settings(), o.verify);
+  auto core = io::load_model(source, c.core->settings(), o.verify);
   return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
 }
 
-std::string save(const dl4_model &m, const dl4_attrs *options) {
+void read_save_options(const dl4_attrs *options) {
   SaveOptions none;
   kinds::read_fields(none, plain(options, "options"));
-  Gate::Reading reading(*m.weights, "model");
-  return io::save_model(*m.core);
 }
 
 const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
@@ -41,7 +38,7 @@ const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
 }  // namespace
 
 std::string describe(dl4_model &m, int32_t format) {
-  if (format == DL4_FORMAT_JSON) return dump(m.core->to_json());
+  if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));
   if (format == DL4_FORMAT_TEXT) return m.core->summary();
   if (format == DL4_FORMAT_DOT) return m.core->dot();
   refuse_format(Tag::model, format);
@@ -64,8 +61,7 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *opt
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    std::string bytes = io::read_file(string(path, "path"), context.core->settings().memory_limit);
-    to = load(context, std::as_bytes(std::span(bytes)), options);
+    to = load(context, io::File(string(path, "path"), context.core->settings().memory_limit), options);
   });
 }
 
@@ -77,7 +73,7 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
     dl4_context &context = capi::context(c);
     if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
     if (!data) refuse_argument("data", "expected memory, got NULL");
-    to = load(context, {static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}, options);
+    to = load(context, io::Memory({static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}), options);
   });
 }
 
@@ -85,7 +81,9 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs 
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     std::string to = string(path, "path");
-    io::write_file(to, save(model, options));
+    read_save_options(options);
+    Gate::Reading reading(*model.weights, "model");
+    io::save_model(*model.core, to);
   });
 }
 
@@ -94,7 +92,9 @@ dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, d
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(save(model, options));
+    read_save_options(options);
+    Gate::Reading reading(*model.weights, "model");
+    to = make_blob(io::save_model(*model.core));
   });
 }
 

@@ -94,13 +94,13 @@ dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_traine
 
 dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                             dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
-  auto step = [](train::Trainer &trainer, const train::Batch &b) -> auto & { return trainer.step(b); };
+  auto step = [](train::Trainer & trainer, const train::Batch &b) -> auto & { return trainer.step(b); };
   return on_batch(__func__, step, t, x, nx, y, ny, w, nw, metrics, cap, n);
 }
 
 dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                                   dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
-  auto accumulate = [](train::Trainer &trainer, const train::Batch &b) -> auto & { return trainer.accumulate(b); };
+  auto accumulate = [](train::Trainer & trainer, const train::Batch &b) -> auto & { return trainer.accumulate(b); };
   return on_batch(__func__, accumulate, t, x, nx, y, ny, w, nw, metrics, cap, n);
 }
 
@@ -188,12 +188,9 @@ dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
 dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
   return guard(__func__, [&] {
     const dl4_trainer &trainer = object(t, "t");
-    std::string to = string(path, "path"), bytes;
-    {
-      Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
-      bytes = io::save_checkpoint(trainer.core);
-    }
-    io::write_file(to, bytes);
+    std::string to = string(path, "path");
+    Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
+    io::save_checkpoint(trainer.core, to);
   });
 }
 
@@ -202,7 +199,6 @@ dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
     dl4_trainer &trainer = object(t, "t");
     std::string from = string(path, "path");
     Working working(trainer);
-    std::string bytes = io::read_file(from, trainer.model->context->settings().memory_limit);
-    io::load_checkpoint(trainer.core, std::as_bytes(std::span(bytes)));
+    io::load_checkpoint(trainer.core, io::File(from, trainer.model->context->settings().memory_limit));
   });
 }

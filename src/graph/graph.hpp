@@ -13,6 +13,7 @@
 
 #include "base/json.hpp"
 #include "base/rng.hpp"
+#include "graph/architecture.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 
@@ -96,14 +97,14 @@ class Graph {
   int32_t nodes() const { return static_cast<int32_t>(origins_.size()); }
   const Settings &settings() const { return settings_; }
 
-  // The architecture as JSON (the native file's form), with the given inputs and outputs: all of it, or these calls and
-  // their layers.
-  Json to_json(const std::vector<Node> &in, const std::vector<Node> &out,
-               const std::vector<int32_t> *calls = nullptr) const;
+  // With the given inputs and outputs: all of it, or these calls and their layers.
+  Architecture architecture(const std::vector<Node> &in, const std::vector<Node> &out,
+                            const std::vector<int32_t> *calls = nullptr) const;
   std::string summary() const;  // Keras's table
   std::string dot() const;      // a drawing for Graphviz
-  // Adds the layers of such a JSON; its inputs and outputs become nodes of this graph.
-  void merge_json(const Json &j, std::vector<Node> *in = nullptr, std::vector<Node> *out = nullptr);
+  // Adds its layers and calls; its inputs and outputs become nodes of this graph. Refuses what does not fit, with the
+  // layer's name, and leaves the graph as it was.
+  void merge(const Architecture &a, std::vector<Node> *in = nullptr, std::vector<Node> *out = nullptr);
   // Refuses a number that is no node.
   Node check(Node n) const;
 

@@ -1,12 +1,16 @@
-// The architecture as JSON and back: the form of the native file.
+// The architecture as JSON and back: the native form.
 #include <algorithm>
-#include <numeric>
-#include <set>
 
-#include "graph/graph.hpp"
+#include "base/checked.hpp"
+#include "graph/architecture.hpp"
 
 namespace dl4::graph {
 namespace {
+
+using Call = Architecture::Call;
+using Layer = Architecture::Layer;
+using Ref = Architecture::Ref;
+using Role = Architecture::Role;
 
 constexpr int format = 1;
 
@@ -21,21 +25,90 @@ std::string to_hex(const Tensor &t) {
   return s;
 }
 
-void from_hex(const std::string &s, Tensor &t) {
+Tensor from_hex(const std::string &s, DType dtype, const Shape &shape) {
   auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-  if (static_cast<int64_t>(s.size()) != 2 * t.bytes())
-    fail(Code::corrupt_file, "\"data\" has ", s.size(), " hex digits for ", t.bytes(), " bytes");
+  if (checked_mul(shape.elements(), 2 * size_of(dtype)) != static_cast<int64_t>(s.size()))
+    fail(Code::corrupt_file, "\"data\" has ", s.size(), " hex digits for shape ", shape);
+  Tensor t = make_tensor(dtype, shape);
   for (size_t i = 0; i < s.size(); i += 2) {
     int hi = digit(s[i]), lo = digit(s[i + 1]);
     if (hi < 0 || lo < 0) fail(Code::corrupt_file, "\"data\" is not hexadecimal");
     t.data.get()[i / 2] = static_cast<std::byte>(hi * 16 + lo);
   }
+  return t;
 }
 
 Json shape_json(const Shape &shape) {
   Json j = Json::array();
   for (int64_t d : shape) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
   return j;
+}
+
+Json ref_json(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
+
+Json refs_json(const std::vector<Ref> &refs) {
+  Json j = Json::array();
+  for (const Ref &ref : refs) j.push_back(ref_json(ref));
+  return j;
+}
+
+Json call_json(const Call &call) {
+  Json arguments = call.arguments;
+  for (const auto &[key, refs] : call.values) {
+    Json list = Json::array();
+    for (const auto &ref : refs) list.push_back(ref ? ref_json(*ref) : Json(nullptr));
+    arguments[key] = std::move(list);
+  }
+  return {{"inputs", refs_json(call.inputs)}, {"arguments", std::move(arguments)}};
+}
+
+Json layer_json(const Layer &l, Constants *constants) {
+  if (l.role == Role::input)
+    return {{"class_name", "Input"},
+            {"name", l.name},
+            {"config", {{"shape", shape_json(l.shape)}, {"dtype", to_string(l.dtype)}}}};
+  if (l.role == Role::constant) {
+    Json config{{"shape", shape_json(l.constant.shape)}, {"dtype", to_string(l.constant.dtype)}};
+    if (constants) {
+      std::string key = text("constants/", constants->size());
+      config["tensor"] = key;
+      constants->emplace(std::move(key), l.constant);
+    } else {
+      config["data"] = to_hex(l.constant);
+    }
+    return {{"class_name", "Constant"}, {"name", l.name}, {"config", std::move(config)}};
+  }
+  Json j{{"class_name", l.class_name}, {"name", l.name}, {"version", l.version}, {"config", l.config}};
+  if (l.random_seed) j["random_seed"] = *l.random_seed;
+  Json calls = Json::array();
+  for (const Call &call : l.calls) calls.push_back(call_json(call));
+  j["calls"] = std::move(calls);
+  return j;
+}
+
+const Json &member(const Json &j, const char *key) {
+  const Json *found = j.find(key);
+  if (!found) fail(Code::corrupt_file, "architecture: \"", key, "\" is missing");
+  return *found;
+}
+
+const Json &list_member(const Json &j, const char *key) {
+  const Json &list = member(j, key);
+  if (!list.is_array()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a list");
+  return list;
+}
+
+std::string string_member(const Json &j, const char *key) {
+  const Json &v = member(j, key);
+  if (!v.is_string()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a string, got ", v.shown());
+  return v.get<std::string>();
+}
+
+// A version's number, counted from 1.
+int64_t counted(const Json &j, const char *key) {
+  if (!j.is_int64() || j.get<int64_t>() < 1)
+    fail(Code::corrupt_file, "architecture: \"", key, "\" must be an integer of at least 1, got ", j.shown());
+  return j.get<int64_t>();
 }
 
 Shape shape_from(const Json &j) {
@@ -49,253 +122,104 @@ Shape shape_from(const Json &j) {
   return Shape(d);
 }
 
-const Json &member(const Json &j, const char *key) {
-  const Json *found = j.find(key);
-  if (!found) fail(Code::corrupt_file, "architecture: \"", key, "\" is missing");
-  return *found;
-}
-
-std::string string_member(const Json &j, const char *key) {
-  const Json &v = member(j, key);
-  if (!v.is_string()) fail(Code::corrupt_file, "architecture: \"", key, "\" must be a string, got ", v.shown());
-  return v.get<std::string>();
-}
-
-bool is_reference(const Json &j) {
+bool is_ref(const Json &j) {
   return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
 }
 
-// A version's number, counted from 1.
-int64_t counted(const Json &j, const char *key) {
-  if (!j.is_int64() || j.get<int64_t>() < 1)
-    fail(Code::corrupt_file, "architecture: \"", key, "\" must be an integer of at least 1, got ", j.shown());
-  return j.get<int64_t>();
+// References and nulls, at least one of the first.
+bool is_ref_list(const Json &j) {
+  return j.is_array() && std::any_of(j.begin(), j.end(), is_ref) &&
+         std::all_of(j.begin(), j.end(), [](const Json &item) { return item.is_null() || is_ref(item); });
 }
 
-// References and nulls, at least one of the first.
-bool is_reference_list(const Json &j) {
-  return j.is_array() && std::any_of(j.begin(), j.end(), is_reference) &&
-         std::all_of(j.begin(), j.end(), [](const Json &item) { return item.is_null() || is_reference(item); });
+Ref read_ref(const Json &j) {
+  if (!is_ref(j)) fail(Code::corrupt_file, "expected [layer, call, output], got ", j.shown());
+  return {{j[0].get<std::string>(), j[1].get<int64_t>()}, j[2].get<int64_t>()};
+}
+
+std::vector<Ref> read_refs(const Json &list) {
+  if (!list.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", list.shown());
+  std::vector<Ref> refs;
+  for (const Json &j : list) refs.push_back(read_ref(j));
+  return refs;
+}
+
+Call read_call(const Json &j) {
+  Call call{read_refs(member(j, "inputs")), Json::object(), {}};
+  const Json *arguments = j.find("arguments");
+  if (!arguments) return call;
+  for (const auto &[key, value] : arguments->items()) {
+    if (!is_ref_list(value)) {
+      call.arguments.append(key, value);
+      continue;
+    }
+    auto &refs = call.values[std::string(key)];
+    for (const Json &ref : value) refs.push_back(ref.is_null() ? std::nullopt : std::optional(read_ref(ref)));
+  }
+  return call;
+}
+
+Tensor read_constant(const Json &config, DType dtype, const Shape &shape, const Constants &constants) {
+  if (!shape.known()) fail(Code::corrupt_file, "a constant of shape ", shape);
+  if (!config.contains("tensor")) return from_hex(string_member(config, "data"), dtype, shape);
+  const std::string key = string_member(config, "tensor");
+  const auto it = constants.find(key);
+  if (it == constants.end()) fail(Code::corrupt_file, "tensor \"", key, "\" is missing");
+  const Tensor &t = it->second;
+  if (t.dtype != dtype || t.shape != shape)
+    fail(Code::corrupt_file, "tensor \"", key, "\": expected ", dtype, ' ', shape, ", the file has ", t.dtype, ' ',
+         t.shape);
+  return t;
+}
+
+void read_layer(const Json &j, const Constants &constants, Layer &l) {
+  l.class_name = string_member(j, "class_name");
+  l.config = j.value("config", Json::object());
+  if (l.class_name == "Input" || l.class_name == "Constant") {
+    l.role = l.class_name == "Input" ? Role::input : Role::constant;
+    l.dtype = dtype_from(string_member(l.config, "dtype"));
+    l.shape = shape_from(member(l.config, "shape"));
+    if (l.role == Role::constant) l.constant = read_constant(l.config, l.dtype, l.shape, constants);
+    return;
+  }
+  if (const Json *version = j.find("version")) l.version = counted(*version, "version");
+  if (const Json *seed = j.find("random_seed")) {
+    if (!seed->is_uint64())
+      fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->shown());
+    l.random_seed = seed->get<uint64_t>();
+  }
+  for (const Json &call : list_member(j, "calls")) l.calls.push_back(read_call(call));
 }
 
 }  // namespace
 
-Json Graph::to_json(const std::vector<Node> &in, const std::vector<Node> &out,
-                    const std::vector<int32_t> *calls) const {
-  std::vector<int32_t> kept(calls_.size());
-  std::iota(kept.begin(), kept.end(), 0);
-  if (calls) kept = *calls;
-
-  // Calls are numbered anew among those kept.
-  std::vector<int32_t> number(calls_.size(), 0);
-  std::vector<std::vector<int32_t>> calls_of(layers_.size());
-  for (int32_t c : kept) {
-    auto &of_layer = calls_of[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)];
-    number[static_cast<size_t>(c)] = static_cast<int32_t>(of_layer.size());
-    of_layer.push_back(c);
-  }
-  auto reference = [&](Node n) {
-    Origin o = origin(n);
-    const Call &c = calls_[static_cast<size_t>(o.call)];
-    return Json::array({layers_[static_cast<size_t>(c.layer)].name, number[static_cast<size_t>(o.call)], o.output});
-  };
-  auto references = [&](const std::vector<Node> &list) {
-    Json j = Json::array();
-    for (Node n : list) j.push_back(n == no_node ? Json(nullptr) : reference(n));
-    return j;
-  };
-
+Json to_json(const Architecture &a, Constants *constants) {
   Json layers = Json::array();
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Layer &l = layers_[i];
-    if (calls_of[i].empty() && calls) continue;
-    Json j = Json::object();
-    if (l.is_input) {
-      j = {{"kind", "Input"},
-           {"name", l.name},
-           {"attributes", {{"shape", shape_json(l.input_shape)}, {"dtype", to_string(l.input_dtype)}}}};
-    } else if (!l.kind) {
-      j = {{"kind", "Constant"},
-           {"name", l.name},
-           {"attributes",
-            {{"shape", shape_json(l.constant.shape)},
-             {"dtype", to_string(l.constant.dtype)},
-             {"data", to_hex(l.constant)}}}};
-    } else {
-      Json attributes = l.kind->config();
-      attributes["trainable"] = l.trainable;
-      j = {{"kind", l.kind->entry().name},
-           {"name", l.name},
-           {"version", l.kind->entry().version},
-           {"attributes", std::move(attributes)}};
-      if (l.random_seed) j["random_seed"] = *l.random_seed;
-      j["calls"] = Json::array();
-      for (int32_t c : calls_of[i]) {
-        const Call &call = calls_[static_cast<size_t>(c)];
-        Json arguments = call.arguments.plain;
-        for (const auto &[key, list] : call.arguments.nodes) arguments[key] = references(list);
-        j["calls"].push_back({{"inputs", references(call.in)}, {"arguments", std::move(arguments)}});
-      }
-    }
-    layers.push_back(std::move(j));
-  }
+  for (const Layer &l : a.layers) layers.push_back(layer_json(l, constants));
   return {{"format", format},
           {"name", "model"},
           {"layers", std::move(layers)},
-          {"inputs", references(in)},
-          {"outputs", references(out)}};
+          {"inputs", refs_json(a.inputs)},
+          {"outputs", refs_json(a.outputs)}};
 }
 
-void Graph::merge_json(const Json &j, std::vector<Node> *in, std::vector<Node> *out) {
+Architecture read_architecture(const Json &j, const Constants &constants) {
   int64_t its_format = counted(member(j, "format"), "format");
   if (its_format > format)
     fail(Code::version, "the architecture has format ", its_format, ", this library reads up to ", format);
-  const Json &list = member(j, "layers");
-  if (!list.is_array()) fail(Code::corrupt_file, "architecture: \"layers\" must be a list");
-
-  Graph g = *this;                                           // all or nothing
-  std::map<std::pair<std::string, int64_t>, int32_t> calls;  // by layer name and call number
-  struct Pending {
-    int32_t layer;
-    std::string name;
-    int64_t number;
-    const Json *call;
-  };
-  std::vector<Pending> pending;
-  for (const Json &item : list) {
-    std::string kind = string_member(item, "kind"), name = string_member(item, "name");
-    Json attributes = item.value("attributes", Json::object());
+  Architecture a;
+  for (const Json &item : list_member(j, "layers")) {
+    Layer &l = a.layers.emplace_back();
+    l.name = string_member(item, "name");
     try {
-      if (kind == "Input" || kind == "Constant") {
-        DType dtype = dtype_from(string_member(attributes, "dtype"));
-        Shape shape = shape_from(member(attributes, "shape"));
-        if (kind == "Input") {
-          g.input(name, dtype, shape);
-        } else {
-          if (!shape.known()) fail(Code::corrupt_file, "a constant of shape ", shape);
-          std::string data = string_member(attributes, "data");
-          if (checked_mul(shape.elements(), 2 * size_of(dtype)) != static_cast<int64_t>(data.size()))
-            fail(Code::corrupt_file, "\"data\" has ", data.size(), " hex digits for shape ", shape);
-          Tensor t = make_tensor(dtype, shape);
-          from_hex(data, t);
-          g.constant(name, std::move(t));
-        }
-        calls[{name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
-        continue;
-      }
-      const kinds::Entry &entry = kinds::find("layer", kind);
-      int64_t stored = counted(item.value("version", Json(entry.version)), "version");
-      if (stored > entry.version)
-        fail(Code::version, kind, " has version ", stored, ", this library knows up to ", entry.version);
-      if (stored < entry.version && entry.upgrade)
-        attributes = entry.upgrade(std::move(attributes), static_cast<int>(stored));
-      int32_t layer = g.layer(kind, name, std::move(attributes));
-      if (const Json *seed = item.find("random_seed")) {
-        if (!seed->is_uint64())
-          fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->shown());
-        g.layers_[static_cast<size_t>(layer)].random_seed = seed->get<uint64_t>();
-      }
-      const Json &item_calls = member(item, "calls");
-      if (!item_calls.is_array()) fail(Code::corrupt_file, "\"calls\" must be a list");
-      for (size_t k = 0; k < item_calls.size(); ++k)
-        pending.push_back({layer, name, static_cast<int64_t>(k), &item_calls[k]});
+      read_layer(item, constants, l);
     } catch (Error &error) {
-      error.with("layer", name);
-      if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
-      throw;
+      throw error.in("layer \"" + l.name + "\"").with("layer", l.name);
     }
   }
-
-  auto node = [&](const Json &ref) -> std::optional<Node> {
-    if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.shown());
-    auto it = calls.find({ref[0].get<std::string>(), ref[1].get<int64_t>()});
-    if (it == calls.end()) return std::nullopt;
-    const auto &outputs = g.calls_[static_cast<size_t>(it->second)].out;
-    int64_t i = ref[2].get<int64_t>();
-    if (i < 0 || i >= static_cast<int64_t>(outputs.size())) fail(Code::corrupt_file, "no output ", ref.shown());
-    return outputs[static_cast<size_t>(i)];
-  };
-  auto nodes_of = [&](const Json &refs, bool nulls = false) -> std::optional<std::vector<Node>> {
-    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.shown());
-    std::vector<Node> result;
-    for (const Json &ref : refs) {
-      if (nulls && ref.is_null()) {
-        result.push_back(no_node);
-        continue;
-      }
-      auto n = node(ref);
-      if (!n) return std::nullopt;
-      result.push_back(*n);
-    }
-    return result;
-  };
-
-  // A call is made once all it reads is there: as if the list were gone through again and again, each time making what
-  // can be made. The order decides the seeds of weights.
-  using CallId = std::pair<std::string, int64_t>;
-  std::map<CallId, std::vector<size_t>> waiting;  // who reads this call
-  std::vector<size_t> missing(pending.size(), 0), round(pending.size(), 0);
-  std::set<std::pair<size_t, size_t>> ready;  // by round and place in the list
-  auto reads = [&](size_t i, CallId id) {
-    if (calls.count(id)) return;
-    waiting[std::move(id)].push_back(i);
-    ++missing[i];
-  };
-  auto reads_all = [&](size_t i, const Json &refs) {
-    if (!refs.is_array()) fail(Code::corrupt_file, "expected a list of references, got ", refs.shown());
-    for (const Json &ref : refs) {
-      if (ref.is_null()) continue;
-      if (!is_reference(ref)) fail(Code::corrupt_file, "expected [layer, call, output], got ", ref.shown());
-      reads(i, {ref[0].get<std::string>(), ref[1].get<int64_t>()});
-    }
-  };
-  const Json no_arguments = Json::object();
-  auto arguments_of = [&](const Json &call) -> const Json & {
-    const Json *given = call.find("arguments");
-    return given ? *given : no_arguments;
-  };
-  for (size_t i = 0; i < pending.size(); ++i) {
-    const Pending &item = pending[i];
-    reads_all(i, member(*item.call, "inputs"));
-    for (const auto &[key, value] : arguments_of(*item.call).items())
-      if (is_reference_list(value)) reads_all(i, value);
-    if (item.number > 0) reads(i, {item.name, item.number - 1});
-    if (missing[i] == 0) ready.insert({0, i});
-  }
-  size_t made = 0;
-  for (; !ready.empty(); ++made) {
-    auto [now, i] = *ready.begin();
-    ready.erase(ready.begin());
-    const Pending &item = pending[i];
-    Arguments arguments;
-    for (const auto &[key, value] : arguments_of(*item.call).items()) {
-      if (is_reference_list(value))
-        arguments.nodes[std::string(key)] = *nodes_of(value, true);
-      else
-        arguments.plain.append(key, value);
-    }
-    g.call(item.layer, std::move(arguments), *nodes_of(member(*item.call, "inputs")));
-    const CallId id{item.name, item.number};
-    calls[id] = static_cast<int32_t>(g.calls_.size()) - 1;
-    for (size_t reader : waiting[id]) {
-      round[reader] = std::max(round[reader], now + (reader < i ? 1 : 0));
-      if (--missing[reader] == 0) ready.insert({round[reader], reader});
-    }
-  }
-  if (made < pending.size()) {
-    size_t i = 0;
-    while (calls.count({pending[i].name, pending[i].number})) ++i;
-    fail(Code::corrupt_file, "layer \"", pending[i].name, "\": call ", pending[i].number, " reads what no layer makes");
-  }
-  auto endpoints = [&](const char *key, std::vector<Node> *to) {
-    if (!to) return;
-    auto found = nodes_of(member(j, key));
-    if (!found) fail(Code::corrupt_file, "architecture: \"", key, "\" names what no layer makes");
-    *to = *found;
-  };
-  endpoints("inputs", in);
-  endpoints("outputs", out);
-  *this = std::move(g);
+  a.inputs = read_refs(member(j, "inputs"));
+  a.outputs = read_refs(member(j, "outputs"));
+  return a;
 }
 
 }  // namespace dl4::graph

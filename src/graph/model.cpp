@@ -80,20 +80,20 @@ void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) c
         .with("weight", name);
 }
 
-Json Model::to_json() const {
+Architecture Model::architecture() const {
   std::vector<int32_t> calls = needed_calls(*graph_, in_, out_);
-  return graph_->to_json(in_, out_, &calls);
+  return graph_->architecture(in_, out_, &calls);
 }
 
 std::shared_ptr<Model> Model::clone() const {
-  return model_of(to_json(), graph_->settings(), [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
+  return model_of(architecture(), graph_->settings(), [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
 }
 
-std::shared_ptr<Model> model_of(const Json &architecture, const Settings &settings,
+std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value) {
   auto graph = std::make_shared<Graph>(settings);
   std::vector<Node> in, out;
-  graph->merge_json(architecture, &in, &out);
+  graph->merge(architecture, &in, &out);
   for (const Layer &layer : graph->layers())
     for (const auto &w : layer.weights) w->value = value(*w);
   return std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));

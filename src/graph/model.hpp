@@ -31,7 +31,7 @@ class Model {
   // Refuses what is not as that weight is.
   void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
 
-  Json to_json() const;
+  Architecture architecture() const;
   std::string summary() const;  // Keras's table
   std::string dot() const;      // a drawing for Graphviz
   // A model of its own graph, with copies of the weights.
@@ -50,7 +50,7 @@ class Model {
 };
 
 // The model that an architecture describes, over a graph of its own: each weight has its `value`, and none is drawn.
-std::shared_ptr<Model> model_of(const Json &architecture, const Settings &settings,
+std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value);
 
 // Copies the trainable weights' values into one block, where they are from now on; who holds an old value keeps it.

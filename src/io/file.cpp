@@ -1,4 +1,4 @@
-// Temporary file beside the target, fsync, rename, fsync of the folder.
+// Written: a temporary file beside the target, fsync, rename, fsync of the folder.
 #include "io/file.hpp"
 
 #include <fcntl.h>
@@ -84,47 +84,46 @@ bool sync_rename(int folder, int file) {
 
 }  // namespace
 
-std::string read_file(const std::string &path, int64_t limit) {
-  Descriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));  // a pipe would let us wait
-  if (fd < 0) refuse("open", path, errno);
-  struct stat info {};
-  if (fstat(fd, &info) != 0) refuse("read", path, errno);
-  if (S_ISDIR(info.st_mode)) refuse("read", path, EISDIR);
-  if (!S_ISREG(info.st_mode))
-    throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
-        .with("path", path);
-  if (info.st_size > limit)
-    throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit))
-        .with("path", path);
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  for (;;) {
-    // A file that grew, or of /proc: what comes past the size it had is taken up to the limit.
-    if (done == bytes.size()) {
-      char more;
-      ssize_t n = read(fd, &more, 1);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) refuse("read", path, errno);
-      if (n == 0) return bytes;
-      if (static_cast<int64_t>(bytes.size()) >= limit)
-        fail(Code::invalid_argument, '"', path, "\" grew past the limit of ", limit, " bytes");
-      bytes.push_back(more);
-      ++done;
-      bytes.resize(std::min(static_cast<size_t>(limit), bytes.size() * 2));
-      continue;
-    }
-    ssize_t n = read(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse("read", path, errno);
-    if (n == 0) {
-      bytes.resize(done);
-      return bytes;
-    }
-    done += static_cast<size_t>(n);
+void Memory::read(int64_t at, std::span<std::byte> to) const {
+  if (!to.empty()) std::memcpy(to.data(), bytes_.data() + at, to.size());
+}
+
+File::File(const std::string &path, int64_t limit)
+    : path_(path), fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // a pipe would let us wait
+  if (fd_ < 0) refuse("open", path, errno);
+  try {
+    struct stat info {};
+    if (fstat(fd_, &info) != 0) refuse("read", path, errno);
+    if (S_ISDIR(info.st_mode)) refuse("read", path, EISDIR);
+    if (!S_ISREG(info.st_mode))
+      throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
+          .with("path", path);
+    if (info.st_size > limit)
+      throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit))
+          .with("path", path);
+    size_ = info.st_size;
+  } catch (...) {
+    close(fd_);
+    throw;
   }
 }
 
-void write_file(const std::string &path, std::string_view bytes) {
+File::~File() { close(fd_); }
+
+void File::read(int64_t at, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const ssize_t n = pread(fd_, to.data(), to.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse("read", path_, errno);
+    if (n == 0)
+      throw Error(Code::corrupt_file, text('"', path_, "\" was cut to ", at, " bytes while it was read"))
+          .with("path", path_);
+    at += n;
+    to = to.subspan(static_cast<size_t>(n));
+  }
+}
+
+void write_file(const std::string &path, std::span<const std::string_view> parts) {
   const std::string target = resolved(path), folder = folder_of(target);
   struct stat old {};
   bool exists = stat(target.c_str(), &old) == 0;
@@ -152,12 +151,13 @@ void write_file(const std::string &path, std::string_view bytes) {
         errno != EPERM)
       refuse("write", path, errno);
   }
-  for (size_t done = 0; done < bytes.size();) {
-    ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse("write", path, errno);
-    done += static_cast<size_t>(n);
-  }
+  for (std::string_view rest : parts)
+    while (!rest.empty()) {
+      const ssize_t n = write(fd, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) refuse("write", path, errno);
+      rest.remove_prefix(static_cast<size_t>(n));
+    }
   if (fsync(fd) != 0) refuse("write", path, errno);
   if (rename(temporary.c_str(), target.c_str()) != 0) refuse("write", path, errno);
   remove.active = false;

@@ -1,19 +1,54 @@
-// Whole files: read with a limit, written all or nothing.
+// Files: read by parts, written all or nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace dl4::io {
 
-// Refuses with NOT_FOUND or IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT. Only a regular
-// file is read: nothing here waits for another process.
-std::string read_file(const std::string &path, int64_t limit);
+// Bytes to be read by parts.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual int64_t size() const = 0;
+  // The bytes from `at` on, as many as `to` holds; they must lie within size(). Refuses with IO, and with CORRUPT_FILE
+  // where they are gone by now.
+  virtual void read(int64_t at, std::span<std::byte> to) const = 0;
+};
 
-// When this returns, the bytes are on the disk under `path`; at any instant before, the old file is there whole. A
-// symbolic link is followed, and mode and owner of the old file are kept. A failure leaves the old file and no other,
-// unless it says that the new one is in place: then it is not known to be on the disk.
-void write_file(const std::string &path, std::string_view bytes);
+class Memory final : public Source {
+ public:
+  explicit Memory(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
+  void read(int64_t at, std::span<std::byte> to) const override;
+
+ private:
+  const std::span<const std::byte> bytes_;
+};
+
+// Refuses with NOT_FOUND or IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT. Only a regular
+// file is opened: nothing here waits for another process.
+class File final : public Source {
+ public:
+  File(const std::string &path, int64_t limit);
+  ~File() override;
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+  int64_t size() const override { return size_; }
+  void read(int64_t at, std::span<std::byte> to) const override;
+
+ private:
+  const std::string path_;
+  const int fd_;
+  int64_t size_ = 0;
+};
+
+// When this returns, the parts are on the disk, one behind the other, under `path`; at any instant before, the old file
+// is there whole. A symbolic link is followed, and mode and owner of the old file are kept. A failure leaves the old
+// file and no other, unless it says that the new one is in place: then it is not known to be on the disk.
+void write_file(const std::string &path, std::span<const std::string_view> parts);
 
 }  // namespace dl4::io

@@ -1,6 +1,7 @@
 // What the two native files hold beyond their tensors.
 #include "io/model_file.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "io/safetensors.hpp"
@@ -51,27 +52,46 @@ auto as_file_error(F f) {
   }
 }
 
-}  // namespace
-
-std::string save_model(const graph::Model &m) {
-  Archive a;
-  a.metadata = heading("dl4-model");
-  a.metadata["architecture"] = m.to_json().dump();
-  for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value);
-  return write_archive(a);
+void save_archive(const Archive &a, const std::string &path) {
+  const std::string head = head_of(a);
+  write_file(path, parts(head, a));
 }
 
-std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const graph::Settings &settings,
-                                         bool verify) {
-  Archive a = read_archive(bytes, settings.memory_limit);
+Archive archive_of(const graph::Model &m) {
+  Archive a;
+  graph::Constants constants;
+  a.metadata = heading("dl4-model");
+  a.metadata["architecture"] = graph::to_json(m.architecture(), &constants).dump();
+  for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value);
+  a.tensors.insert(a.tensors.end(), constants.begin(), constants.end());
+  return a;
+}
+
+Archive archive_of(const train::Trainer &t) {
+  Archive a;
+  a.metadata = heading("dl4-checkpoint");
+  a.metadata["position"] = t.position_json().dump();
+  for (const auto &[name, tensor] : t.state()) a.tensors.emplace_back(name, tensor);
+  return a;
+}
+
+}  // namespace
+
+std::string save_model(const graph::Model &m) { return to_bytes(archive_of(m)); }
+void save_model(const graph::Model &m, const std::string &path) { save_archive(archive_of(m), path); }
+
+std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified) {
+  const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");
-  if (verify) verify_archive(a, bytes, settings.memory_limit);
-  Json architecture =
+  if (verified) verify(a, settings.memory_limit);
+  const Json json =
       parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
   return as_file_error([&] {
-    auto tensors = a.by_name();
+    const auto tensors = a.by_name();
+    const graph::Architecture architecture = graph::read_architecture(json, tensors);
+    auto known = std::count_if(architecture.layers.begin(), architecture.layers.end(),
+                               [](const auto &l) { return l.role == graph::Architecture::Role::constant; });
     // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
-    size_t known = 0;
     auto model = graph::model_of(architecture, settings, [&](const graph::Weight &w) {
       auto it = tensors.find(w.name);
       if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w.name, "\" is missing");
@@ -82,26 +102,21 @@ std::shared_ptr<graph::Model> load_model(std::span<const std::byte> bytes, const
       ++known;
       return t;
     });
-    if (known != tensors.size())
-      fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture has ", known, " weights");
+    if (known != static_cast<std::ptrdiff_t>(tensors.size()))
+      fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture knows ", known);
     return model;
   });
 }
 
-std::string save_checkpoint(const train::Trainer &t) {
-  Archive a;
-  a.metadata = heading("dl4-checkpoint");
-  a.metadata["position"] = t.position_json().dump();
-  for (const auto &[name, tensor] : t.state()) a.tensors.emplace_back(name, tensor);
-  return write_archive(a);
-}
+std::string save_checkpoint(const train::Trainer &t) { return to_bytes(archive_of(t)); }
+void save_checkpoint(const train::Trainer &t, const std::string &path) { save_archive(archive_of(t), path); }
 
-void load_checkpoint(train::Trainer &t, std::span<const std::byte> bytes) {
+void load_checkpoint(train::Trainer &t, const Source &source) {
   const int64_t limit = t.model().graph().settings().memory_limit;
-  Archive a = read_archive(bytes, limit);
+  const Archive a = read_archive(source, limit);
   check_heading(a, "dl4-checkpoint");
-  verify_archive(a, bytes, limit);
-  Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
+  verify(a, limit);
+  const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
   t.restore(a.by_name(), position);
 }
 

@@ -85,6 +85,72 @@ Json parse(std::string_view text, Code code, const char *what, const Json::Limit
   }
 }
 
+// The length of the header, and the header.
+std::string read_head(const Source &source) {
+  uint64_t size = 0;
+  if (source.size() < 8) corrupt("the file has ", source.size(), " bytes, too few for a safetensors header");
+  source.read(0, std::as_writable_bytes(std::span(&size, 1)));
+  if (size > max_header)
+    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
+  if (static_cast<int64_t>(size) > source.size() - 8)
+    corrupt("the header claims ", size, " bytes, the file has ", source.size() - 8, " after its length");
+  std::string head(8 + static_cast<size_t>(size), '\0');
+  source.read(0, std::as_writable_bytes(std::span(head)));
+  return head;
+}
+
+std::map<std::string, std::string> read_metadata(const Json &j) {
+  if (!j.is_object()) corrupt("\"__metadata__\" must be an object");
+  std::map<std::string, std::string> metadata;
+  for (const auto &[key, value] : j.items()) {
+    if (!value.is_string()) corrupt("\"__metadata__\": \"", key, "\" must be a string");
+    metadata.emplace(key, value.get<std::string>());
+  }
+  return metadata;
+}
+
+// A tensor without its data, and where this begins among the `held` bytes.
+std::pair<Tensor, int64_t> read_entry(const std::string &name, const Json &j, int64_t held) {
+  if (!j.is_object() || j.size() != 3 || !j.contains("dtype") || !j.contains("shape") || !j.contains("data_offsets"))
+    corrupt("tensor \"", name, "\": expected dtype, shape and data_offsets");
+  const DType *dtype = nullptr;
+  for (const auto &[d, word] : dtypes)
+    if (j["dtype"] == word) dtype = &d;
+  if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].shown(), " is not supported");
+  if (!j["shape"].is_array() || j["shape"].size() > max_rank)
+    corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
+  std::vector<int64_t> dims;
+  for (const auto &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
+  if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2)
+    corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
+  const int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""),
+                end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
+  try {
+    Tensor t{*dtype, Shape(dims), nullptr};
+    if (end < begin || end - begin != t.bytes() || end > held)
+      corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", t.bytes(), " bytes of ", held);
+    return {std::move(t), begin};
+  } catch (Error &error) {
+    error.code = Code::corrupt_file;
+    throw error.in("tensor \"" + name + "\"").with("tensor", name);
+  }
+}
+
+// Refuses tensors that leave a byte out, or share one. `places`: where each begins.
+void need_no_gaps(const Archive &a, std::vector<std::pair<int64_t, size_t>> places, int64_t claimed, int64_t held) {
+  if (claimed != held) corrupt("the tensors take ", claimed, " bytes, the file holds ", held);
+  std::sort(places.begin(), places.end(), [&](auto p, auto q) {
+    return std::pair(p.first, a.tensors[p.second].second.bytes()) <
+           std::pair(q.first, a.tensors[q.second].second.bytes());
+  });
+  int64_t next = 0;
+  for (auto [begin, i] : places) {
+    if (begin != next)
+      corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
+    next += a.tensors[i].second.bytes();
+  }
+}
+
 }  // namespace
 
 Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit) {
@@ -93,7 +159,7 @@ Json parse_object(std::string_view text, Code code, const char *what, int64_t me
 
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
-std::string write_archive(const Archive &a) {
+std::string head_of(const Archive &a) {
   // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
   if (a.tensors.size() > size_t{max_tensors})
     fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
@@ -123,71 +189,52 @@ std::string write_archive(const Archive &a) {
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t size = text.size();
   if (size > max_header)
-    fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header,
-         "; the architecture in it holds the graph's constants");
-  std::string file(8, '\0');
-  std::memcpy(file.data(), &size, 8);
-  file += text;
-  file.replace(place_of_sum(file), no_sum.size(), checksum_of_head(file));
-  file.reserve(file.size() + static_cast<size_t>(at));
-  for (const auto &[name, t] : a.tensors)
-    file.append(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
-  return file;
+    fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header);
+  std::string head(8, '\0');
+  std::memcpy(head.data(), &size, 8);
+  head += text;
+  head.replace(place_of_sum(head), no_sum.size(), checksum_of_head(head));
+  return head;
 }
 
-Archive read_archive(std::span<const std::byte> bytes, int64_t memory_limit) {
-  uint64_t size = 0;
-  if (bytes.size() < 8) corrupt("the file has ", bytes.size(), " bytes, too few for a safetensors header");
-  std::memcpy(&size, bytes.data(), 8);
-  if (size > max_header)
-    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
-  if (size > bytes.size() - 8)
-    corrupt("the header claims ", size, " bytes, the file has ", bytes.size() - 8, " after its length");
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()) + 8, static_cast<size_t>(size));
-  const Json header = parse(text, Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
-  std::span<const std::byte> data = bytes.subspan(8 + static_cast<size_t>(size));
+std::vector<std::string_view> parts(const std::string &head, const Archive &a) {
+  std::vector<std::string_view> list{head};
+  for (const auto &[name, t] : a.tensors)
+    list.emplace_back(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
+  return list;
+}
 
+std::string to_bytes(const Archive &a) {
+  const std::string head = head_of(a);
+  const auto pieces = parts(head, a);
+  size_t size = 0;
+  for (std::string_view piece : pieces) size += piece.size();
+  std::string bytes;
+  bytes.reserve(size);
+  for (std::string_view piece : pieces) bytes += piece;
+  return bytes;
+}
+
+Archive read_archive(const Source &source, int64_t memory_limit) {
   Archive a;
+  a.head = read_head(source);
+  const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
+  const Json header =
+      parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
   int64_t claimed = 0;                             // never more than there is: no allocation past the file's size
   std::vector<std::pair<int64_t, size_t>> places;  // where each tensor begins: a writer may name them in any order
   for (const auto &[its_name, j] : header.items()) {
     const std::string name(its_name);
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
     if (name == "__metadata__") {
-      if (!j.is_object()) corrupt("\"__metadata__\" must be an object");
-      for (const auto &[key, value] : j.items()) {
-        if (!value.is_string()) corrupt("\"__metadata__\": \"", key, "\" must be a string");
-        a.metadata.emplace(key, value.get<std::string>());
-      }
+      a.metadata = read_metadata(j);
       continue;
     }
-    if (!j.is_object() || j.size() != 3 || !j.contains("dtype") || !j.contains("shape") || !j.contains("data_offsets"))
-      corrupt("tensor \"", name, "\": expected dtype, shape and data_offsets");
-    const DType *dtype = nullptr;
-    for (const auto &[d, word] : dtypes)
-      if (j["dtype"] == word) dtype = &d;
-    if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].shown(), " is not supported");
-    if (!j["shape"].is_array() || j["shape"].size() > max_rank)
-      corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
-    std::vector<int64_t> dims;
-    for (const auto &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
-    if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2)
-      corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
-    int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""),
-            end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
-    Tensor t;
-    try {
-      t = {*dtype, Shape(dims), nullptr};
-      if (end < begin || end - begin != t.bytes() || static_cast<uint64_t>(end) > data.size())
-        corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", t.bytes(), " bytes of ", data.size());
-    } catch (Error &error) {
-      error.code = Code::corrupt_file;
-      throw error.in("tensor \"" + name + "\"").with("tensor", name);
-    }
-    if (claimed > static_cast<int64_t>(data.size()) - (end - begin)) corrupt("tensor \"", name, "\" lies over another");
-    claimed += end - begin;
-    t.data = allocate(end - begin);
-    if (end > begin) std::memcpy(t.data.get(), data.data() + begin, static_cast<size_t>(end - begin));
+    auto [t, begin] = read_entry(name, j, held);
+    if (claimed > held - t.bytes()) corrupt("tensor \"", name, "\" lies over another");
+    claimed += t.bytes();
+    t.data = allocate(t.bytes());
+    source.read(begins + begin, {t.data.get(), static_cast<size_t>(t.bytes())});
     if (t.dtype == DType::boolean)
       for (int64_t i = 0; i < t.bytes(); ++i)
         if (t.as<uint8_t>()[i] > 1)
@@ -195,30 +242,17 @@ Archive read_archive(std::span<const std::byte> bytes, int64_t memory_limit) {
     places.emplace_back(begin, a.tensors.size());
     a.tensors.emplace_back(name, std::move(t));
   }
-  if (static_cast<uint64_t>(claimed) != data.size())
-    corrupt("the tensors take ", claimed, " bytes, the file holds ", data.size());
-  std::sort(places.begin(), places.end(), [&](auto p, auto q) {
-    return std::pair(p.first, a.tensors[p.second].second.bytes()) <
-           std::pair(q.first, a.tensors[q.second].second.bytes());
-  });
-  int64_t next = 0;
-  for (auto [begin, i] : places) {
-    if (begin != next)
-      corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
-    next += a.tensors[i].second.bytes();
-  }
+  need_no_gaps(a, std::move(places), claimed, held);
   return a;
 }
 
-void verify_archive(const Archive &a, std::span<const std::byte> bytes, int64_t memory_limit) {
-  uint64_t size = 0;
-  std::memcpy(&size, bytes.data(), 8);
-  std::string_view head(reinterpret_cast<const char *>(bytes.data()), 8 + static_cast<size_t>(size));
-  auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find("checksums");
+void verify(const Archive &a, int64_t memory_limit) {
+  const auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find("checksums");
   for (auto it : {found, sums})
     if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : "checksums", '"');
-  if (size_t at = place_of_sum(head); at == std::string_view::npos || found->second != head.substr(at, no_sum.size()) ||
-                                      found->second != checksum_of_head(std::string(head)))
+  const size_t at = place_of_sum(a.head);
+  if (at == std::string_view::npos || a.head.compare(at, no_sum.size(), found->second) != 0 ||
+      found->second != checksum_of_head(a.head))
     corrupt("the header's checksum does not fit it");
   const Json j = parse(sums->second, Code::corrupt_file, "\"checksums\"", {max_tensors, memory_limit});
   std::map<std::string_view, const Json *> by_name;

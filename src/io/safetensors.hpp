@@ -3,33 +3,38 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/json.hpp"
 #include "base/tensor.hpp"
+#include "io/file.hpp"
 
 namespace dl4::io {
 
 struct Archive {
   std::map<std::string, std::string> metadata;
   std::vector<std::pair<std::string, Tensor>> tensors;
+  std::string head;  // of the file that it was read from
 
   std::map<std::string, Tensor> by_name() const;
 };
 
-// With checksums in the metadata: of each tensor ("checksums") and of the header ("header_checksum", over the eight
-// bytes of its length and itself, taken with 16 zeros in that place). Refuses with INVALID_ARGUMENT what could not be
-// read.
-std::string write_archive(const Archive &a);
+// A file is its head, then the tensors' bytes. With checksums in the metadata: of each tensor ("checksums") and of the
+// head ("header_checksum", taken with 16 zeros in that place). Refuses with INVALID_ARGUMENT what could not be read.
+std::string head_of(const Archive &a);
+// The parts of the file, in memory that `head` and `a` keep.
+std::vector<std::string_view> parts(const std::string &head, const Archive &a);
+std::string to_bytes(const Archive &a);
+
 // Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets, names twice. Nothing
 // is allocated before the file itself has shown that it holds that many bytes; JSON that would take more than the limit
 // is refused with OUT_OF_MEMORY.
-Archive read_archive(std::span<const std::byte> bytes, int64_t memory_limit = INT64_MAX);
-// Refuses with CORRUPT_FILE checksums that are missing or do not fit. `a` was read from `bytes`.
-void verify_archive(const Archive &a, std::span<const std::byte> bytes, int64_t memory_limit = INT64_MAX);
+Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX);
+// Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit.
+void verify(const Archive &a, int64_t memory_limit = INT64_MAX);
 
 // Json::parse of a text whose value must be an object; what is wrong with it is told with `code`.
 Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit = INT64_MAX);

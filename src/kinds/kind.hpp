@@ -56,6 +56,8 @@ Json describe(const std::string &category, const std::string &name);
 std::shared_ptr<const Kind> parse(const std::string &category, const Json &j);
 // {"class_name", "config"}, or null.
 Json to_json(const Kind *k);
+// A config that was written at `version`, as this library has it. Refuses one that is newer (VERSION).
+Json upgraded(const Entry &e, Json config, int64_t version);
 
 template <class C>
 using Of = std::shared_ptr<const C>;

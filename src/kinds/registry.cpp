@@ -168,15 +168,18 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
-  if (version < 1) fail(Code::invalid_argument, "\"version\": expected at least 1, got ", version);
-  if (version > e.version)
-    fail(Code::version, category, ' ', e.name, " has version ", version, ", this library knows up to ", e.version);
   try {
-    if (version < e.version && e.upgrade) config = e.upgrade(std::move(config), static_cast<int>(version));
-    return e.make(config);
+    return e.make(upgraded(e, std::move(config), version));
   } catch (Error &error) {
     throw error.in(e.name);
   }
+}
+
+Json upgraded(const Entry &e, Json config, int64_t version) {
+  if (version < 1) fail(Code::invalid_argument, "\"version\": expected at least 1, got ", version);
+  if (version > e.version)
+    fail(Code::version, e.category, ' ', e.name, " has version ", version, ", this library knows up to ", e.version);
+  return version < e.version && e.upgrade ? e.upgrade(std::move(config), static_cast<int>(version)) : config;
 }
 
 Json to_json(const Kind *k) {

@@ -100,7 +100,7 @@ std::string with_attribute(const std::string &file, const char *key, const json 
   json header = json::parse(file.substr(8, n));
   json &text = header["__metadata__"]["architecture"], architecture = json::parse(text.get<std::string>());
   for (json &layer : architecture["layers"])
-    if (layer["name"] == "window") layer["attributes"][key] = value;
+    if (layer["name"] == "window") layer["config"][key] = value;
   text = architecture.dump();
   std::string changed = header.dump(), start(8, '\0');
   changed.append((8 - changed.size() % 8) % 8, ' ');

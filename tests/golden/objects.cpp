@@ -163,24 +163,24 @@ Rows as_rows(const Case &c) {
   }
   for (Json &layer : rows.architecture["layers"]) {
     std::string name = layer["name"];
-    if (layer["kind"] != "Input" || layer["attributes"]["dtype"] != "float32") {
+    if (layer["class_name"] != "Input" || layer["config"]["dtype"] != "float32") {
       layers.push_back(layer);
       continue;
     }
     const Array &x = c.tensors.at("input/" + name);
     int64_t n = x.shape[0], width = x.elements() / n;
     auto calls = [](const std::string &of) { return Json::array({{{"inputs", Json::array({Json{of, 0, 0}})}}}); };
-    layers.push_back({{"kind", "Input"},
+    layers.push_back({{"class_name", "Input"},
                       {"name", name + "_ids"},
-                      {"attributes", {{"shape", Json::array({nullptr})}, {"dtype", "int32"}}}});
-    layers.push_back({{"kind", "Embedding"},
+                      {"config", {{"shape", Json::array({nullptr})}, {"dtype", "int32"}}}});
+    layers.push_back({{"class_name", "Embedding"},
                       {"name", name + "_rows"},
                       {"calls", calls(name + "_ids")},
-                      {"attributes", {{"input_dim", n}, {"output_dim", width}}}});
-    layers.push_back({{"kind", "Reshape"},
+                      {"config", {{"input_dim", n}, {"output_dim", width}}}});
+    layers.push_back({{"class_name", "Reshape"},
                       {"name", name},
                       {"calls", calls(name + "_rows")},
-                      {"attributes", {{"target_shape", std::vector<int64_t>(x.shape.begin() + 1, x.shape.end())}}}});
+                      {"config", {{"target_shape", std::vector<int64_t>(x.shape.begin() + 1, x.shape.end())}}}});
   }
   rows.architecture["layers"] = std::move(layers);
   return rows;

@@ -33,7 +33,7 @@ def matmul(inputs, transpose_a=False, transpose_b=False):
 class Layer:
     def __init__(self, net, class_name, name, attributes):
         self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
-        self.entry = {"kind": class_name, "name": name, "version": 1, "attributes": attributes, "calls": []}
+        self.entry = {"class_name": class_name, "name": name, "version": 1, "config": attributes, "calls": []}
         net.layers.append(self.entry)
         if class_name == "MatMul":
             self.keras = lambda x: matmul(x, **attributes)
@@ -75,8 +75,8 @@ class Net:
 
     def input(self, name, shape, dtype="float32"):
         ref = Ref((name, 0, 0))
-        self.layers.append({"kind": "Input", "name": name,
-                            "attributes": {"shape": [None, *shape], "dtype": dtype}})
+        self.layers.append({"class_name": "Input", "name": name,
+                            "config": {"shape": [None, *shape], "dtype": dtype}})
         self.tensors[ref] = keras.Input(shape, dtype=dtype, name=name)
         self.inputs.append(ref)
         return ref

@@ -27,7 +27,7 @@ void fit(const Case &c, dl4_model *m, Arrays &found) {
 std::string name_in_keras(const Case &c, const std::string &layer) {
   int64_t number = 0;
   for (const Json &other : c.fields["model"]["layers"]) {
-    bool op = other["kind"] == "MatMul";
+    bool op = other["class_name"] == "MatMul";
     if (other["name"] == layer) return !op ? layer : number ? "matmul_" + std::to_string(number) : "matmul";
     number += op;
   }

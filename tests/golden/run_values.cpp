@@ -14,7 +14,7 @@ Rows prediction(const Array &p) {
       {"name", "model"},
       {"layers",
        Json::array(
-           {{{"kind", "Input"}, {"name", "prediction"}, {"attributes", {{"shape", shape}, {"dtype", "float32"}}}}})},
+           {{{"class_name", "Input"}, {"name", "prediction"}, {"config", {{"shape", shape}, {"dtype", "float32"}}}}})},
       {"inputs", Json::array({x})},
       {"outputs", Json::array({x})}};
   c.tensors["input/prediction"] = p;
@@ -40,10 +40,10 @@ void function(const Case &c, dl4_context *context, Arrays &found) {
   if (c.fields["arguments"].value("axis", -1) != 0) shape[0] = nullptr;
   Json activation = {{"class_name", c.fields["function"]}, {"config", c.fields["arguments"]}};
   Json input = {"x", 0, 0}, output = {"f", 0, 0};
-  Json layers = {{{"kind", "Input"}, {"name", "x"}, {"attributes", {{"shape", shape}, {"dtype", "float32"}}}},
-                 {{"kind", "Activation"},
+  Json layers = {{{"class_name", "Input"}, {"name", "x"}, {"config", {{"shape", shape}, {"dtype", "float32"}}}},
+                 {{"class_name", "Activation"},
                   {"name", "f"},
-                  {"attributes", {{"activation", activation}}},
+                  {"config", {{"activation", activation}}},
                   {"calls", Json::array({{{"inputs", Json::array({input})}}})}}};
   Json architecture = {{"format", 1},
                        {"name", "model"},
@@ -131,10 +131,10 @@ void initializer(const Case &c, dl4_context *context, Arrays &found) {
     input.push_back(shape[rank - 2]);
   }
   Json x = {"x", 0, 0}, y = {"w", 0, 0};
-  Json layers = {{{"kind", "Input"}, {"name", "x"}, {"attributes", {{"shape", input}, {"dtype", "float32"}}}},
-                 {{"kind", kind},
+  Json layers = {{{"class_name", "Input"}, {"name", "x"}, {"config", {{"shape", input}, {"dtype", "float32"}}}},
+                 {{"class_name", kind},
                   {"name", "w"},
-                  {"attributes", attributes},
+                  {"config", attributes},
                   {"calls", Json::array({{{"inputs", Json::array({x})}}})}}};
   Own<dl4_graph> graph;
   Own<dl4_model> m;

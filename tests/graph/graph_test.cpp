@@ -11,7 +11,7 @@ namespace dl4::graph {
 namespace {
 
 std::string everything(const Graph &g) {
-  std::string s = g.to_json({}, {}).dump() + g.summary();
+  std::string s = to_json(g.architecture({}, {})).dump() + g.summary();
   for (Node n = 0; n < g.nodes(); ++n) s += text(' ', g.shape(n), g.dtype(n));
   for (const Layer &l : g.layers()) {
     s += text('\n', l.name, ' ', l.calls, ' ', l.random_seed.value_or(0));
@@ -119,9 +119,9 @@ TEST(Graph, AListOfNoMasksIsTheSameInAFile) {
                   {masked, masked})[0];
   Graph again{Settings{}};
   std::vector<Node> in, out;
-  again.merge_json(g.to_json({x}, {y}), &in, &out);
+  again.merge(read_architecture(to_json(g.architecture({x}, {y}))), &in, &out);
   EXPECT_EQ(again.calls().back().arguments.nodes.at("mask"), (std::vector<Node>{no_node, no_node}));
-  EXPECT_EQ(again.to_json(in, out).dump(), g.to_json({x}, {y}).dump());
+  EXPECT_EQ(to_json(again.architecture(in, out)).dump(), to_json(g.architecture({x}, {y})).dump());
 }
 
 // Of a layer with the initializer `key` as given, its name in the config and the first values of its weights.

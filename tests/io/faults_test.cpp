@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
@@ -84,7 +85,7 @@ class Faults : public dl4_test::Folder {
   // The message of a refused write.
   std::string refused(const std::string &name) {
     try {
-      write_file(path(name), "new");
+      write_file(path(name), std::array<std::string_view, 1>{"new"});
     } catch (const Error &error) {
       EXPECT_EQ(error.code, Code::io);
       EXPECT_NE(error.message.find(path(name)), std::string::npos) << error.message;
@@ -97,7 +98,7 @@ class Faults : public dl4_test::Folder {
 
 TEST_F(Faults, ATemporaryFileThatIsLeftOverIsPassedBy) {
   create_file = {3, EEXIST};
-  write_file(path("a"), "new");
+  write_file(path("a"), std::array<std::string_view, 1>{"new"});
   EXPECT_EQ(get("a"), "new");
   EXPECT_EQ(create_file.times, 0);
   create_file = {1'000'000, EEXIST};
@@ -123,10 +124,10 @@ TEST_F(Faults, AFolderThatCannotBeSyncedAloneIsSyncedWithItsFileSystem) {
   EXPECT_EQ(get("a"), "new");
   fs::remove(path("a"));
   open_folder = {1, EACCES};
-  write_file(path("a"), "new");
+  write_file(path("a"), std::array<std::string_view, 1>{"new"});
   for (int error : {EINVAL, ENOTSUP}) {
     sync_folder = {1, error};
-    write_file(path("a"), "newer");
+    write_file(path("a"), std::array<std::string_view, 1>{"newer"});
     sync_folder = {1, error};
     sync_system = {1, EIO};
     refused("a");
@@ -158,7 +159,7 @@ TEST_F(Faults, ADanglingLinkIsFollowed) {
   fs::create_directory(path("d"));
   fs::create_symlink("d/next", path("link"));
   fs::create_symlink(path("there"), path("d/next"));
-  write_file(path("link"), "new");
+  write_file(path("link"), std::array<std::string_view, 1>{"new"});
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_TRUE(fs::is_symlink(path("d/next")));
   EXPECT_EQ(get("there"), "new");

@@ -87,13 +87,13 @@ bool takes_image(const std::string &net) { return net == "dense" || net == "conv
 Json layer(const char *kind, const char *name, Json attributes, std::vector<const char *> in) {
   Json inputs = Json::array();
   for (const char *each : in) inputs.push_back({each, 0, 0});
-  return {{"kind", kind}, {"name", name}, {"attributes", attributes}, {"calls", {{{"inputs", inputs}}}}};
+  return {{"class_name", kind}, {"name", name}, {"config", attributes}, {"calls", {{{"inputs", inputs}}}}};
 }
 
 Own<dl4_model> build(const std::string &net, int64_t seed) {
   Json layers = Json::array(), shape{nullptr, side, side};
   if (takes_image(net)) shape.push_back(1);
-  layers.push_back({{"kind", "Input"}, {"name", "x"}, {"attributes", {{"shape", shape}, {"dtype", "float32"}}}});
+  layers.push_back({{"class_name", "Input"}, {"name", "x"}, {"config", {{"shape", shape}, {"dtype", "float32"}}}});
   const char *last = "pool";
   if (net == "dense") {
     layers.push_back(layer("Flatten", "flatten", Json::object(), {"x"}));

@@ -185,7 +185,7 @@ TEST(Trainer, ACheckpointInMidEpochGoesOnBitForBit) {
   }
   auto resumed = model();
   Trainer second(resumed, options(), run_options());
-  io::load_checkpoint(second, std::as_bytes(std::span(checkpoint)));
+  io::load_checkpoint(second, io::Memory(std::as_bytes(std::span(checkpoint))));
   Json rest = fit(second, *d.dataset(), nullptr, fit_options, nullptr, nullptr);
   expect_same_bits(weights(*whole), weights(*resumed));
   EXPECT_EQ(history, rest);

@@ -1,0 +1,182 @@
+// Between a graph and its architecture.
+#include "graph/architecture.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "graph/graph.hpp"
+
+namespace dl4::graph {
+namespace {
+
+using CallRef = Architecture::CallRef;
+using Ref = Architecture::Ref;
+
+// f(ref) for every value that the call reads.
+template <class F>
+void each_ref(const Architecture::Call &call, F f) {
+  for (const Ref &ref : call.inputs) f(ref);
+  for (const auto &[key, refs] : call.values)
+    for (const auto &ref : refs)
+      if (ref) f(*ref);
+}
+
+// What is wrong with a layer is told with its name, once.
+template <class F>
+void as_layer(const std::string &name, F f) {
+  try {
+    f();
+  } catch (Error &error) {
+    error.with("layer", name);
+    if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
+    throw;
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
+  struct Waiting {
+    size_t layer, call, missing = 0, round = 0;
+  };
+  std::vector<Waiting> all;
+  std::set<CallRef> made;
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    if (a.layers[i].role != Architecture::Role::kind) made.insert({a.layers[i].name, 0});
+    for (size_t c = 0; c < a.layers[i].calls.size(); ++c) all.push_back({i, c});
+  }
+  const auto ref_of = [&](const Waiting &w) { return CallRef{a.layers[w.layer].name, static_cast<int64_t>(w.call)}; };
+
+  std::map<CallRef, std::vector<size_t>> readers;
+  std::set<std::pair<size_t, size_t>> ready;  // by round, then by place in the list
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto reads = [&](const CallRef &ref) {
+      if (made.count(ref)) return;
+      readers[ref].push_back(i);
+      ++all[i].missing;
+    };
+    each_ref(a.layers[all[i].layer].calls[all[i].call], [&](const Ref &ref) { reads(ref.of); });
+    if (all[i].call > 0) reads({a.layers[all[i].layer].name, static_cast<int64_t>(all[i].call) - 1});
+    if (all[i].missing == 0) ready.insert({0, i});
+  }
+  std::vector<std::pair<size_t, size_t>> order;
+  while (!ready.empty()) {
+    const auto [round, i] = *ready.begin();
+    ready.erase(ready.begin());
+    order.emplace_back(all[i].layer, all[i].call);
+    const CallRef now = ref_of(all[i]);
+    made.insert(now);
+    for (size_t reader : readers[now]) {
+      Waiting &w = all[reader];
+      w.round = std::max(w.round, round + (reader < i ? 1 : 0));
+      if (--w.missing == 0) ready.insert({w.round, reader});
+    }
+  }
+  for (const Waiting &w : all)
+    if (w.missing > 0)
+      fail(Code::corrupt_file, "layer \"", a.layers[w.layer].name, "\": call ", w.call, " reads what no layer makes");
+  return order;
+}
+
+Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<Node> &out,
+                                 const std::vector<int32_t> *calls) const {
+  std::vector<int32_t> kept(calls_.size());
+  std::iota(kept.begin(), kept.end(), 0);
+  if (calls) kept = *calls;
+
+  // Calls are numbered anew among those kept.
+  std::vector<int64_t> number(calls_.size(), 0);
+  std::vector<std::vector<int32_t>> calls_of(layers_.size());
+  for (int32_t c : kept) {
+    auto &of_layer = calls_of[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)];
+    number[static_cast<size_t>(c)] = static_cast<int64_t>(of_layer.size());
+    of_layer.push_back(c);
+  }
+  const auto ref = [&](Node n) {
+    const Origin o = origin(n);
+    const auto call = static_cast<size_t>(o.call);
+    return Ref{{layers_[static_cast<size_t>(calls_[call].layer)].name, number[call]}, o.output};
+  };
+  const auto refs = [&](const std::vector<Node> &nodes) {
+    std::vector<Ref> list;
+    for (Node n : nodes) list.push_back(ref(n));
+    return list;
+  };
+
+  Architecture a;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer &l = layers_[i];
+    if (calls_of[i].empty() && calls) continue;
+    Architecture::Layer &to = a.layers.emplace_back();
+    to.name = l.name;
+    to.role = l.is_input ? Architecture::Role::input : l.kind ? Architecture::Role::kind : Architecture::Role::constant;
+    to.dtype = l.input_dtype;
+    to.shape = l.input_shape;
+    to.constant = l.constant;
+    if (!l.kind) continue;
+    to.class_name = l.kind->entry().name;
+    to.version = l.kind->entry().version;
+    to.config = l.kind->config();
+    to.config["trainable"] = l.trainable;
+    to.random_seed = l.random_seed;
+    for (int32_t c : calls_of[i]) {
+      const Call &call = calls_[static_cast<size_t>(c)];
+      auto &copy = to.calls.emplace_back(Architecture::Call{refs(call.in), call.arguments.plain, {}});
+      for (const auto &[key, nodes] : call.arguments.nodes)
+        for (Node n : nodes) copy.values[key].push_back(n == no_node ? std::nullopt : std::optional(ref(n)));
+    }
+  }
+  a.inputs = refs(in);
+  a.outputs = refs(out);
+  return a;
+}
+
+void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
+  Graph g = *this;                   // all or nothing
+  std::map<CallRef, int32_t> made;   // calls of g
+  std::vector<int32_t> layers_made;  // of g, by layer of a
+  for (const Architecture::Layer &l : a.layers)
+    as_layer(l.name, [&] {
+      layers_made.push_back(static_cast<int32_t>(g.layers_.size()));
+      if (l.role == Architecture::Role::kind) {
+        const kinds::Entry &entry = kinds::find("layer", l.class_name);
+        g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
+        g.layers_.back().random_seed = l.random_seed;
+        return;
+      }
+      if (l.role == Architecture::Role::input)
+        g.input(l.name, l.dtype, l.shape);
+      else
+        g.constant(l.name, l.constant);
+      made[{l.name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
+    });
+
+  const auto node = [&](const Ref &ref) {
+    const auto it = made.find(ref.of);
+    if (it == made.end())
+      fail(Code::corrupt_file, "architecture: \"", ref.of.layer, "\" has no call ", ref.of.call, ", which is read");
+    const auto &outputs = g.calls_[static_cast<size_t>(it->second)].out;
+    if (ref.output < 0 || ref.output >= static_cast<int64_t>(outputs.size()))
+      fail(Code::corrupt_file, "call ", ref.of.call, " of \"", ref.of.layer, "\" has no output ", ref.output);
+    return outputs[static_cast<size_t>(ref.output)];
+  };
+  const auto nodes = [&](const std::vector<Ref> &refs) {
+    std::vector<Node> list;
+    for (const Ref &ref : refs) list.push_back(node(ref));
+    return list;
+  };
+  for (const auto &[layer, call] : order(a)) {
+    const Architecture::Call &what = a.layers[layer].calls[call];
+    Arguments arguments{what.arguments, {}};
+    for (const auto &[key, refs] : what.values)
+      for (const auto &ref : refs) arguments.nodes[key].push_back(ref ? node(*ref) : no_node);
+    g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
+    made[{a.layers[layer].name, static_cast<int64_t>(call)}] = static_cast<int32_t>(g.calls_.size()) - 1;
+  }
+  if (in) *in = nodes(a.inputs);
+  if (out) *out = nodes(a.outputs);
+  *this = std::move(g);
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,63 @@
+// Layers and calls as data: what a file says before anything is made of it. Each format's reader fills one;
+// Graph::merge() makes it.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/tensor.hpp"
+
+namespace dl4::graph {
+
+struct Architecture {
+  // A call of a layer, by the layer's name and the number among its calls.
+  struct CallRef {
+    std::string layer;
+    int64_t call = 0;
+    auto operator<=>(const CallRef &) const = default;
+  };
+  // A symbolic value: an output of a call.
+  struct Ref {
+    CallRef of;
+    int64_t output = 0;
+  };
+  struct Call {
+    std::vector<Ref> inputs;
+    Json arguments = Json::object();                                // plain ones
+    std::map<std::string, std::vector<std::optional<Ref>>> values;  // symbolic ones; what is left out is null
+  };
+  enum class Role { input, constant, kind };
+  struct Layer {
+    Role role = Role::kind;
+    std::string name;
+    DType dtype = DType::f32;  // of an input
+    Shape shape;               // of an input, with the batch axis
+    Tensor constant;
+    std::string class_name;  // of a kind
+    int64_t version = 0;     // of its config; 0: this library's
+    Json config = Json::object();
+    std::optional<uint64_t> random_seed;
+    std::vector<Call> calls;
+  };
+  std::vector<Layer> layers;
+  std::vector<Ref> inputs, outputs;
+};
+
+// The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time
+// making what can be made. The order decides the seeds of weights. Refuses what reads a call that is nowhere, or
+// itself.
+std::vector<std::pair<size_t, size_t>> order(const Architecture &a);
+
+// The tensors of constants, by the names that stand in the JSON for them.
+using Constants = std::map<std::string, Tensor>;
+
+// The native form. With `constants` these go there, without they stand in the JSON, as hexadecimal digits.
+Json to_json(const Architecture &a, Constants *constants = nullptr);
+Architecture read_architecture(const Json &j, const Constants &constants = {});
+
+}  // namespace dl4::graph

@@ -148,7 +148,7 @@ dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor
     const dl4_model &model = object(m, "m");
     dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(*model.weights, "model");
-    to = new dl4_tensor(clone(model.core->weight(string(name, "name"))->value));
+    to = new dl4_tensor(model.core->get_weight(string(name, "name")));
   });
 }
 

@@ -75,12 +75,10 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     LogDelivery delivery(model.context->log);
     Gate::Reading reading(*model.weights, "model");
     ops::Program program = graph::inference_program(*model.core);
-    std::vector<Tensor> states;  // a reference pins this version of a weight: who changes it makes a new one
-    for (const auto &w : model.core->weights()) states.push_back(w->value);
     runtime::Options run = model.context->options();
     run.constant_states = true;
     run.profile = given.profile;
-    auto core = runtime::Session::make(std::move(program), std::move(states), std::make_shared<ops::Packs>(), run);
+    auto core = runtime::Session::make(std::move(program), model.core->pin(), std::make_shared<ops::Packs>(), run);
     to = new dl4_session(model.context, std::move(core));
   });
 }

@@ -545,12 +545,14 @@ DL4_API int64_t dl4_model_weight_count(const dl4_model *m);
 /* The name of a weight, in the order of Keras's model.weights; NULL past the end. */
 DL4_API const char *dl4_model_weight_name(const dl4_model *m, int64_t i);
 
-/* Makes a copy of a weight.
- * Errors: DL4_NOT_FOUND. */
+/* Makes a copy of a weight; "*" gives one flat block [N] of all trainable weights, in their order, as
+ * dl4_trainer_gradient() gives their gradients.
+ * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
 
-/* Sets a weight to a copy of v. Sessions that exist keep the weights they were made with.
- * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY (a trainer of this model exists). */
+/* Sets a weight to a copy of v; "*" sets all trainable weights, from one flat block [N]. Sessions that exist keep the
+ * weights they were made with; a trainer goes on from the new ones and keeps its optimizer's slots.
+ * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------

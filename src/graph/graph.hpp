@@ -22,6 +22,8 @@ namespace dl4::graph {
 using Node = int32_t;                // a symbolic value by number
 inline constexpr Node no_node = -1;  // stands for null in a list of a call's arguments
 
+class Block;  // parameters.hpp
+
 // One weight of a layer; shared by every model over the graph.
 struct Weight {
   kinds::WeightSpec spec;
@@ -29,6 +31,8 @@ struct Weight {
   bool trainable = true;
   kinds::Seed seed;
   Tensor value;  // no data until a model is built
+  // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
+  std::shared_ptr<Block> block;
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
   std::atomic<bool> in_training{false};
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/float_mode.hpp"
+#include "graph/parameters.hpp"
 
 namespace dl4::graph {
 
@@ -65,19 +66,62 @@ void Model::set_in_training(bool yes) {
   for (const auto &w : weights_) w->in_training.store(yes, std::memory_order_release);
 }
 
+std::vector<Weight *> Model::named(const std::string &name) const {
+  if (name != "*") return {weight(name).get()};
+  std::vector<Weight *> all;
+  for (const auto &w : weights_)
+    if (w->trainable) all.push_back(w.get());
+  return all;
+}
+
+Tensor Model::get_weight(const std::string &name) const {
+  if (name != "*") return dl4::clone(weight(name)->value);
+  Tensor all = make_tensor(DType::f32, Shape{parameters(true)});
+  std::byte *to = all.data.get();
+  for (const Weight *w : named(name)) {
+    if (int64_t n = w->value.bytes()) std::memcpy(to, w->value.data.get(), static_cast<size_t>(n));
+    to += w->value.bytes();
+  }
+  return all;
+}
+
 void Model::set_weight(const std::string &name, const Tensor &value) {
-  Weight &w = *weight(name);
-  if (w.in_training.load(std::memory_order_acquire)) fail(Code::busy, "weight \"", name, "\": the model has a trainer");
   need_fit(name, value.dtype, value.shape);
-  w.value = dl4::clone(value);
+  const std::vector<Weight *> list = named(name);
+  std::vector<Tensor> fresh;  // instead of memory that may not be written
+  for (const Weight *w : list)
+    fresh.push_back(w->block && !w->block->pinned() ? Tensor{} : make_tensor(DType::f32, w->spec.shape));
+  const std::byte *from = value.data.get();
+  for (size_t i = 0; i < list.size(); ++i) {
+    Weight &w = *list[i];
+    if (fresh[i].data) {
+      w.value = std::move(fresh[i]);
+      w.block.reset();
+    }
+    if (int64_t n = w.value.bytes()) std::memcpy(w.value.data.get(), from, static_cast<size_t>(n));
+    from += w.value.bytes();
+  }
 }
 
 void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {
-  const Shape &expected = weight(name)->spec.shape;
+  const bool all = name == "*";
+  const Shape expected = all ? Shape{parameters(true)} : weight(name)->spec.shape;
   if (dtype != DType::f32 || shape != expected)
-    throw Error(Code::shape_mismatch,
-                text("weight \"", name, "\": expected float32 ", expected, ", got ", dtype, ' ', shape))
+    throw Error(Code::shape_mismatch, text(all ? "the trainable weights" : "weight \"" + name + '"',
+                                           ": expected float32 ", expected, ", got ", dtype, ' ', shape))
         .with("weight", name);
+}
+
+std::vector<Tensor> Model::pin() const {
+  std::vector<Tensor> values;
+  std::shared_ptr<Pin> pin;  // weights of one block share it
+  for (const auto &w : weights_) {
+    values.push_back(w->value);
+    if (!w->block) continue;
+    if (!pin || pin->block != w->block) pin = std::make_shared<Pin>(w->block);
+    values.back().data = Bytes(pin, w->value.data.get());
+  }
+  return values;
 }
 
 Architecture Model::architecture() const {
@@ -97,25 +141,6 @@ std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings
   for (const Layer &layer : graph->layers())
     for (const auto &w : layer.weights) w->value = value(*w);
   return std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
-}
-
-Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets) {
-  constexpr int64_t line = 16;  // floats in a cache line: every weight starts on one
-  offsets.clear();
-  int64_t total = 0;
-  for (const auto &w : weights) {
-    offsets.push_back(w->trainable ? total : -1);
-    if (w->trainable) total = round_up(checked_add(total, w->spec.shape.elements()), line);
-  }
-  Tensor block = make_zeros(DType::f32, Shape{total});
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (offsets[i] < 0) continue;
-    Bytes place(block.data, block.data.get() + offsets[i] * size_of(DType::f32));
-    if (int64_t n = weights[i]->value.bytes())
-      std::memcpy(place.get(), weights[i]->value.data.get(), static_cast<size_t>(n));
-    weights[i]->value.data = std::move(place);
-  }
-  return block;
 }
 
 }  // namespace dl4::graph

@@ -25,11 +25,14 @@ class Model {
   // Refuses with NOT_FOUND and the nearest name.
   const std::shared_ptr<Weight> &weight(const std::string &name) const;
   int64_t parameters(bool trainable) const;
-  // Gives a weight a copy of `value` as a new tensor: who holds the old one keeps it. Refuses with BUSY while in
-  // training.
+  // A copy of a weight; "*" joins the trainable ones, in their order.
+  Tensor get_weight(const std::string &name) const;
+  // Sets a weight, or with "*" the trainable ones: all of them or none. What is pinned stays as it was.
   void set_weight(const std::string &name, const Tensor &value);
   // Refuses what is not as that weight is.
   void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
+  // The values of today, by weight: they stay as they are as long as one of these tensors or a copy of it lives.
+  std::vector<Tensor> pin() const;
 
   Architecture architecture() const;
   std::string summary() const;  // Keras's table
@@ -42,6 +45,8 @@ class Model {
   void set_in_training(bool yes);
 
  private:
+  std::vector<Weight *> named(const std::string &name) const;
+
   std::shared_ptr<const Graph> graph_;
   std::vector<Node> in_, out_;
   std::vector<std::string> output_names_;
@@ -52,9 +57,5 @@ class Model {
 // The model that an architecture describes, over a graph of its own: each weight has its `value`, and none is drawn.
 std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value);
-
-// Copies the trainable weights' values into one block, where they are from now on; who holds an old value keeps it.
-// Gives the block; offsets in elements by weight, -1 for those that are not in it.
-Tensor gather_block(const std::vector<std::shared_ptr<Weight>> &weights, std::vector<int64_t> &offsets);
 
 }  // namespace dl4::graph

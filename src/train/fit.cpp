@@ -8,8 +8,6 @@
 namespace dl4::train {
 namespace {
 
-constexpr double most_epochs = 9007199254740991;  // 2^53 - 1: dl4_trainer_get() tells it exactly
-
 struct Fields : FitOptions {
   static auto fields() {
     using kinds::field;

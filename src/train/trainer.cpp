@@ -25,37 +25,42 @@ struct Fields {
   }
 };
 
+const graph::Model &untrained(const graph::Model &model) {
+  if (model.in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
+  return model;
+}
+
 }  // namespace
 
-Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
-    : model_(std::move(model)), options_(options), run_(run) {
+Trainer::Setup Trainer::Setup::parse(const Json &options) {
   FlushToZero flush;
-  Json own = options_.is_null() ? Json::object() : options_;
+  Json own = options.is_null() ? Json::object() : options;
   kinds::refuse_unknown_keys(own, {"optimizer", "loss", "loss_weights", "metrics", "nan_guard", "profile"});
   for (const char *key : {"loss", "loss_weights", "metrics"}) own.erase(key);
   Fields f;
   kinds::read_fields(f, own);
   if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  optimizer_ = f.optimizer;
-  nan_guard_ = f.nan_guard;
-  run_.profile = f.profile;
-  objective_ = Objective::parse(options_, *model_);
-  names_ = objective_.names(*model_);
-  targets_ = objective_.targets();
-  if (model_->in_training())
-    fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
-  block_ = graph::gather_block(model_->weights(), offsets_);
-  slot("iterations", DType::i64, {}, 0);
-  slot("draws", DType::i64, {}, 0);
-  slot("learning_rate", DType::f32, {}, optimizer_->learning_rate);
-  // An update into a Program that is thrown away: what the optimizer can't do is refused here, and its slots are made.
-  ops::Program p;
-  ops::Emit e(p);
-  std::vector<std::string> states;
-  std::vector<ops::Id> gradients;
-  for (size_t i = 0; i < offsets_.size(); ++i)
-    if (offsets_[i] >= 0) gradients.push_back(e.input("gradient", DType::f32, model_->weights()[i]->spec.shape));
-  if (!gradients.empty()) emit_update(e, e.state("weights", DType::f32, block_.shape), gradients, states);
+  const NanGuard guard = f.nan_guard == "off"    ? NanGuard::off
+                         : f.nan_guard == "loss" ? NanGuard::loss
+                                                 : NanGuard::gradients;
+  return {f.optimizer, guard, f.profile};
+}
+
+Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
+    : model_(std::move(model)),
+      options_(options),
+      setup_(Setup::parse(options)),
+      objective_(Objective::parse(options, *model_)),
+      names_(objective_.names(*model_)),
+      targets_(objective_.targets()),
+      run_(run),
+      state_(untrained(*model_).weights(), run.plan.memory_limit) {
+  FlushToZero flush;
+  run_.profile = setup_.profile;
+  state_.number(kept::iterations, DType::i64, 0);
+  state_.number(kept::draws, DType::i64, 0);
+  state_.number(kept::learning_rate, DType::f32, setup_.optimizer->learning_rate);
+  make_slots(recipe());
   model_->set_in_training(true);
 }
 
@@ -93,35 +98,47 @@ void Trainer::check(const Batch &b) const {
   }
 }
 
-runtime::Session &Trainer::session(Entry entry, const Batch &b) {
+Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   FlushToZero flush;
-  auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
-    return std::equal(columns.begin(), columns.end(), views.begin(), views.end(),
-                      [](const Column &c, const runtime::View &v) {
-                        return c.dtype == v.dtype && c.rank == v.shape.rank() && c.is_column == is_column(v.shape);
-                      });
-  };
-  for (Compiled &c : compiled_)
-    if (c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w)) return *c.session;
-  Compiled c{entry, {}, {}, nullptr, {}};
-  for (const auto &v : b.y) c.y.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
-  for (const auto &v : b.w) c.w.push_back({v.dtype, v.shape.rank(), is_column(v.shape)});
-  ops::Program p = emit(entry, b, c.states);
-  std::vector<Tensor> tensors;
-  for (const std::string &state : c.states) tensors.push_back(bound(state));
-  c.session = runtime::Session::make(std::move(p), std::move(tensors), nullptr, run_);
-  compiled_.push_back(std::move(c));
-  return *compiled_.back().session;
+  Written written = entry == Entry::step         ? step_program(recipe(), b)
+                    : entry == Entry::accumulate ? accumulate_program(recipe(), b)
+                    : entry == Entry::apply      ? apply_program(recipe())
+                                                 : evaluate_program(recipe(), b);
+  std::vector<Tensor> states;
+  for (ops::Id id : written.program.states) states.push_back(state_.bound(written.program[id].name));
+  return {entry,
+          {b.y.begin(), b.y.end()},
+          {b.w.begin(), b.w.end()},
+          runtime::Session::make(std::move(written.program), std::move(states), nullptr, run_),
+          state_.version(),
+          std::move(written.no_gradient)};
 }
 
-// After the first call with batches of these shapes nothing is allocated here.
+// Bound to what is kept now. After the first call with batches of these shapes nothing is allocated here.
+runtime::Session &Trainer::session(Entry entry, const Batch &b) {
+  auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
+    return std::equal(columns.begin(), columns.end(), views.begin(), views.end(),
+                      [](const Column &c, const runtime::View &v) { return c == Column(v); });
+  };
+  auto found = std::find_if(compiled_.begin(), compiled_.end(),
+                            [&](const Compiled &c) { return c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w); });
+  if (found == compiled_.end()) found = compiled_.insert(found, compile(entry, b));
+  if (found->version != state_.version()) {
+    const ops::Program &p = found->session->program();
+    for (size_t i = 0; i < p.states.size(); ++i) found->session->set_state(i, state_.bound(p[p.states[i]].name));
+    found->version = state_.version();
+  }
+  return *found->session;
+}
+
 const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel) {
   check(b);
-  runtime::Session &s = session(entry, b);
   in_.clear();
   for (const auto *views : {&b.x, &b.y, &b.w}) in_.insert(in_.end(), views->begin(), views->end());
+  state_.parameters.collect();
+  if (entry == Entry::step) state_.parameters.make_writable();
+  runtime::Session &s = session(entry, b);
   if (cancel) s.plan(in_, cancel);  // a step that has begun is ended
-  if (entry == Entry::step) own_weights();
 
   // Scalars: the loss, then total and perhaps count of each mean.
   values_.resize(s.program().outputs.size());
@@ -130,7 +147,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
   try {
     s.run(in_, out_);
   } catch (Error &error) {
-    int64_t done = *slots_.at("iterations").as<int64_t>();
+    int64_t done = state_.count(kept::iterations);
     if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
     throw;
   }
@@ -156,7 +173,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
 }
 
 void Trainer::need_weights() const {
-  if (block_.elements() == 0)
+  if (state_.parameters.elements() == 0)
     fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
 }
 
@@ -171,53 +188,40 @@ const Sums &Trainer::evaluate(const Batch &b, const std::atomic<int32_t> *cancel
 
 const Sums &Trainer::accumulate(const Batch &b) {
   need_weights();
-  slot("gradients", DType::f32, block_.shape, 0);
-  slot("accumulated", DType::i64, {}, 0);
   return run(Entry::accumulate, b);
 }
 
 void Trainer::apply() {
-  auto it = slots_.find("accumulated");
-  if (it == slots_.end() || *it->second.as<int64_t>() == 0)
-    fail(Code::invalid_argument, "apply without accumulate before it");
-  runtime::Session &s = session(Entry::apply, {});
-  own_weights();
-  s.run({}, {});
+  const Tensor *count = state_.find(kept::accumulated);
+  if (!count || *count->as<int64_t>() == 0) fail(Code::invalid_argument, "apply without accumulate before it");
+  state_.parameters.collect();
+  state_.parameters.make_writable();
+  session(Entry::apply, {}).run({}, {});
 }
 
 Tensor Trainer::gradient(const std::string &weight) const {
-  auto it = slots_.find("accumulated");
-  if (it == slots_.end() || *it->second.as<int64_t>() == 0)
-    fail(Code::invalid_argument, "no gradients: call accumulate first");
+  const Tensor *count = state_.find(kept::accumulated);
+  if (!count || *count->as<int64_t>() == 0) fail(Code::invalid_argument, "no gradients: call accumulate first");
   FlushToZero flush;
-  auto n = static_cast<float>(*it->second.as<int64_t>());
-  const float *sums = slots_.at("gradients").as<float>();
-  auto mean = [&](const float *sum, int64_t size, float *to) {
-    for (int64_t i = 0; i < size; ++i) to[i] = sum[i] / n;
-  };
-  if (weight == "*") {  // the block has gaps between the weights
-    Tensor all = make_tensor(DType::f32, Shape{model_->parameters(true)});
-    float *to = all.as<float>();
-    for (size_t i = 0; i < offsets_.size(); ++i) {
-      if (offsets_[i] < 0) continue;
-      int64_t size = model_->weights()[i]->spec.shape.elements();
-      mean(sums + offsets_[i], size, to);
-      to += size;
-    }
-    return all;
-  }
-  const auto &w = model_->weight(weight);
-  auto index = std::find(model_->weights().begin(), model_->weights().end(), w) - model_->weights().begin();
-  int64_t offset = offsets_[static_cast<size_t>(index)];
-  if (offset < 0) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
-  Tensor one = make_tensor(DType::f32, w->spec.shape);
-  mean(sums + offset, one.elements(), one.as<float>());
-  return one;
+  const auto n = static_cast<float>(*count->as<int64_t>());
+  const float *sums = state_.find(kept::gradients)->as<float>();
+  const bool all = weight == "*";
+  const graph::Weight *one = all ? nullptr : model_->weight(weight).get();
+  Tensor mean;
+  if (all) mean = make_tensor(DType::f32, Shape{state_.parameters.elements()});
+  state_.parameters.each([&](const graph::Weight &w, int64_t offset, int64_t flat) {
+    if (!all && &w != one) return;
+    if (!all) mean = make_tensor(DType::f32, w.spec.shape);
+    float *to = mean.as<float>() + (all ? flat : 0);
+    for (int64_t i = 0, size = w.spec.shape.elements(); i < size; ++i) to[i] = sums[offset + i] / n;
+  });
+  if (!mean.data) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
+  return mean;
 }
 
 double Trainer::get(const std::string &key) const {
-  if (key == "learning_rate") return static_cast<double>(*slots_.at(key).as<float>());
-  if (key == "iterations") return static_cast<double>(*slots_.at(key).as<int64_t>());
+  if (key == "learning_rate") return static_cast<double>(*state_.find(kept::learning_rate)->as<float>());
+  if (key == "iterations") return static_cast<double>(*state_.find(kept::iterations)->as<int64_t>());
   if (key == "epoch") return static_cast<double>(position.epoch);
   if (key == "batch") return static_cast<double>(position.batch);
   throw Error(Code::not_found, text("a trainer has no value \"", key, '"'))
@@ -230,11 +234,17 @@ void Trainer::set(const std::string &key, double v) {
   if (!std::isfinite(v) || v < 0)
     fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;
-  *slots_.at(key).as<float>() = static_cast<float>(v);
+  *state_.number(kept::learning_rate, DType::f32, 0).as<float>() = static_cast<float>(v);
+}
+
+void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j) {
+  Position p = Position::from_json(j, names_.size());
+  state_.restore(state);
+  position = std::move(p);
 }
 
 std::string Trainer::describe() {
-  std::string s = text("optimizer ", kinds::to_json(optimizer_.get()).dump(), '\n');
+  std::string s = text("optimizer ", kinds::to_json(setup_.optimizer.get()).dump(), '\n');
   constexpr const char *names[] = {"step", "accumulate", "apply", "evaluate"};
   for (Compiled &c : compiled_) s += text("---- ", names[static_cast<size_t>(c.entry)], '\n', c.session->describe());
   return s;

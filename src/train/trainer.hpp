@@ -1,38 +1,22 @@
-// Training one model: three entries (step, accumulate, apply) over one emission, and evaluation.
+// Training one model: steps, gradients, and what is kept between them.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "graph/model.hpp"
 #include "kinds/optimizer.hpp"
 #include "runtime/session.hpp"
+#include "train/batch.hpp"
 #include "train/objective.hpp"
-#include "train/sums.hpp"
+#include "train/position.hpp"
+#include "train/programs.hpp"
+#include "train/state.hpp"
 
 namespace dl4::train {
-
-// One batch as it comes in; w is empty or one per target.
-struct Batch {
-  std::vector<runtime::View> x, y, w;
-  int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }
-};
-
-// An axis of 1 after others: losses drop it or not, so a Program must know of it.
-inline bool is_column(const Shape &s) { return s.rank() > 1 && s.last() == 1; }
-
-// Where fit stands, kept by checkpoints so that it goes on in mid-epoch.
-struct Position {
-  bool in_fit = false;
-  int64_t epoch = 0;        // of the fit under way
-  int64_t batch = 0;        // batches of it that are done
-  int64_t epochs_seen = 0;  // over all fits: chooses the order of the next epoch
-  Sums sums;                // of the epoch under way
-  Json history = Json::object();
-};
 
 class Trainer {
  public:
@@ -61,47 +45,52 @@ class Trainer {
   const Json &options() const { return options_; }
 
   // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
-  std::map<std::string, Tensor> state() const;
-  Json position_json() const;
+  std::map<std::string, Tensor> state() const { return state_.tensors(); }
+  Json position_json() const { return position.to_json(); }
   void restore(const std::map<std::string, Tensor> &state, const Json &position);
   Position position;
 
  private:
   enum class Entry { step, accumulate, apply, evaluate };
-  runtime::Session &session(Entry entry, const Batch &b);
-  ops::Program emit(Entry entry, const Batch &b, std::vector<std::string> &states);
-  void emit_update(ops::Emit &e, ops::Id w, const std::vector<ops::Id> &gradients, std::vector<std::string> &states);
-  const Tensor &bound(const std::string &state) const;
-  void rebind();
-  Tensor &slot(const std::string &name, DType dtype, const Shape &shape, double start);
-  const Sums &run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
-  void check(const Batch &b) const;
-  void own_weights();
-
-  std::shared_ptr<graph::Model> model_;
-  Json options_;
-  Objective objective_;
-  kinds::Of<kinds::Optimizer> optimizer_;
-  std::string nan_guard_;
-  runtime::Options run_;
-  Tensor block_;                         // all trainable weights
-  std::vector<int64_t> offsets_;         // by weight, in elements
-  std::map<std::string, Tensor> slots_;  // everything else that is kept between steps
   // What of a target or a sample weight decides how the Program reads it.
   struct Column {
     DType dtype;
     int rank;
     bool is_column;
+    explicit Column(const runtime::View &v)
+        : dtype(v.dtype), rank(v.shape.rank()), is_column(train::is_column(v.shape)) {}
+    bool operator==(const Column &) const = default;
   };
   struct Compiled {
     Entry entry;
     std::vector<Column> y, w;
     std::shared_ptr<runtime::Session> session;
-    std::vector<std::string> states;  // names of what it is bound to
+    int64_t version;  // of the state it is bound to
+    std::vector<std::string> no_gradient;
   };
-  std::vector<Compiled> compiled_;
+
+  struct Setup {
+    kinds::Of<kinds::Optimizer> optimizer;
+    NanGuard nan_guard = NanGuard::loss;
+    bool profile = false;
+    static Setup parse(const Json &options);
+  };
+
+  Recipe recipe() { return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, state_}; }
+  Compiled compile(Entry entry, const Batch &b);
+  runtime::Session &session(Entry entry, const Batch &b);
+  const Sums &run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
+  void check(const Batch &b) const;
+
+  std::shared_ptr<graph::Model> model_;
+  Json options_;
+  Setup setup_;
+  Objective objective_;
   std::vector<std::string> names_;
   std::vector<size_t> targets_;
+  runtime::Options run_;
+  State state_;
+  std::vector<Compiled> compiled_;
   // Of the run under way, kept so that a step allocates nothing.
   std::vector<runtime::View> in_, out_;
   std::vector<float> values_;

@@ -261,7 +261,7 @@ TEST(Model, ModelsThatShareWeightsHaveOneTrainer) {
   auto t = trainer(whole);
   dl4_trainer *second = nullptr;
   EXPECT_EQ(refusal(dl4_trainer_create(front, how, &second)).code, DL4_BUSY);
-  EXPECT_EQ(refusal(dl4_model_set_weight(front, "hidden/kernel", tensor({4, 8}))).code, DL4_BUSY);
+  ok(dl4_model_set_weight(front, "hidden/kernel", tensor({4, 8})));
   auto beside = trainer(apart);
   t = Own<dl4_trainer>();
   ok(dl4_model_set_weight(front, "hidden/kernel", tensor({4, 8})));

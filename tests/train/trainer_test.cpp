@@ -196,8 +196,7 @@ TEST(Trainer, ASessionKeepsTheWeightsItWasMadeFrom) {
   auto m = model();
   Trainer t(m, options(), run_options());
   t.step(d.batch(0, 10));
-  std::vector<Tensor> pinned;
-  for (const auto &w : m->weights()) pinned.push_back(w->value);
+  std::vector<Tensor> pinned = m->pin();
   std::vector<float> before = weights(*m);
   t.step(d.batch(0, 10));
   std::vector<float> kept;
@@ -334,8 +333,7 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
   other.step(d.batch(0, 10));
   int64_t refused = 0;
   for (bool whole = false; !whole; refused += !whole) {
-    std::vector<Tensor> held;  // as a session holds them: the trainer must move to a copy
-    for (const auto &w : one.model().weights()) held.push_back(w->value);
+    std::vector<Tensor> held = one.model().pin();  // the trainer must move to a copy
     dl4_test::news_granted = refused;
     try {
       one.restore(state, position);

@@ -1,0 +1,76 @@
+// The block of a trainer's weights.
+#include "graph/parameters.hpp"
+
+#include <cstring>
+
+namespace dl4::graph {
+
+Parameters::Parameters(Weights weights) : weights_(std::move(weights)), outside_(weights_.size(), nullptr) {
+  constexpr int64_t line = 16;  // floats in a cache line: every weight starts on one
+  int64_t total = 0;
+  std::vector<Tensor> alone(weights_.size());
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const Weight &w = *weights_[i];
+    offsets_.push_back(w.trainable ? total : -1);
+    if (w.trainable) {
+      elements_ += w.spec.shape.elements();
+      total = round_up(checked_add(total, w.spec.shape.elements()), line);
+    } else if (w.block) {
+      alone[i] = clone(w.value);  // frozen since: it would keep the whole of the old block alive
+    }
+  }
+  auto block = std::make_shared<Block>(total);
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    if (!alone[i].data) continue;
+    weights_[i]->value = std::move(alone[i]);
+    weights_[i]->block.reset();
+  }
+  move_to(std::move(block));
+  collect();
+}
+
+void Parameters::move_to(std::shared_ptr<Block> block) {
+  block_ = std::move(block);
+  ++version_;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    if (offsets_[i] < 0) continue;
+    Weight &w = *weights_[i];
+    if (int64_t n = w.value.bytes()) std::memcpy(place(i), w.value.data.get(), static_cast<size_t>(n));
+    w.value.data = Bytes(block_, place(i));
+    w.block = block_;
+  }
+}
+
+bool Parameters::is_current() const {
+  for (size_t i = 0; i < weights_.size(); ++i)
+    if (weights_[i]->trainable != (offsets_[i] >= 0)) return false;
+  return true;
+}
+
+void Parameters::collect() {
+  bool strays = false;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    std::byte *at = weights_[i]->value.data.get();
+    if (offsets_[i] >= 0) {
+      strays |= at != place(i);
+    } else if (at != outside_[i]) {
+      outside_[i] = at;
+      ++version_;
+    }
+  }
+  if (!strays) return;
+  make_writable();
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    Weight &w = *weights_[i];
+    if (offsets_[i] < 0 || w.value.data.get() == place(i)) continue;
+    if (int64_t n = w.value.bytes()) std::memcpy(place(i), w.value.data.get(), static_cast<size_t>(n));
+    w.value.data = Bytes(block_, place(i));
+    w.block = block_;
+  }
+}
+
+void Parameters::make_writable() {
+  if (block_->pinned()) move_to(std::make_shared<Block>(block().elements()));
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,81 @@
+// Weights that training changes in place, and how others keep the values of today.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace dl4::graph {
+
+// Floats that one writer changes in place while no one has pinned them.
+class Block {
+ public:
+  explicit Block(int64_t elements) : values(make_zeros(DType::f32, Shape{elements})) {}
+  const Tensor values;
+  // Whoever would write then writes to a copy. Ordered after the last reads of those whose pins are gone.
+  bool pinned() const noexcept { return pins_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  friend class Pin;
+  std::atomic<int64_t> pins_{0};
+};
+
+// As long as it lives its block is not written.
+class Pin {
+ public:
+  explicit Pin(std::shared_ptr<Block> block) : block(std::move(block)) {
+    this->block->pins_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~Pin() { block->pins_.fetch_sub(1, std::memory_order_release); }
+  Pin(const Pin &) = delete;
+  Pin &operator=(const Pin &) = delete;
+  const std::shared_ptr<Block> block;
+};
+
+// The trainable ones of some weights, joined in one block: an update is one pass over one buffer. One thread at a time.
+class Parameters {
+ public:
+  using Weights = std::vector<std::shared_ptr<Weight>>;
+  // Copies the values of those that are trainable now into a block, where they are from now on.
+  explicit Parameters(Weights weights);
+
+  const Tensor &block() const { return block_->values; }
+  // In elements by weight, -1 for those that are not in the block.
+  const std::vector<int64_t> &offsets() const { return offsets_; }
+  // Of the weights in the block, which has gaps between them.
+  int64_t elements() const { return elements_; }
+  const Weights &weights() const { return weights_; }
+  // Another number when the block or a weight outside of it lies elsewhere: who bound them binds them again.
+  int64_t version() const { return version_; }
+  // Are those that are trainable now still those in the block?
+  bool is_current() const;
+  // Takes back into the block what was given a tensor of its own, and sees which others were.
+  void collect();
+  // To be called before the block is written: if it is pinned it stays, and a copy is the block.
+  void make_writable();
+
+  // f(weight, offset in the block, offset without the gaps) for each weight in the block.
+  template <class F>
+  void each(F f) const {
+    int64_t flat = 0;
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      if (offsets_[i] < 0) continue;
+      f(*weights_[i], offsets_[i], flat);
+      flat += weights_[i]->spec.shape.elements();
+    }
+  }
+
+ private:
+  void move_to(std::shared_ptr<Block> block);
+  std::byte *place(size_t i) const { return block().data.get() + offsets_[i] * size_of(DType::f32); }
+
+  Weights weights_;
+  std::shared_ptr<Block> block_;
+  std::vector<int64_t> offsets_;
+  std::vector<std::byte *> outside_;  // where those lie that are not in the block
+  int64_t elements_ = 0, version_ = 0;
+};
+
+}  // namespace dl4::graph

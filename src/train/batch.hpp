@@ -1,0 +1,19 @@
+// Batches as they come in.
+#pragma once
+
+#include <vector>
+
+#include "runtime/session.hpp"
+
+namespace dl4::train {
+
+// w is empty or one per target.
+struct Batch {
+  std::vector<runtime::View> x, y, w;
+  int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }
+};
+
+// An axis of 1 after others: losses drop it or not, so a Program must know of it.
+inline bool is_column(const Shape &s) { return s.rank() > 1 && s.last() == 1; }
+
+}  // namespace dl4::train

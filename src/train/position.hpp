@@ -1,0 +1,24 @@
+// Where a fit stands; kept by checkpoints, so that it goes on in mid-epoch.
+#pragma once
+
+#include "base/json.hpp"
+#include "train/sums.hpp"
+
+namespace dl4::train {
+
+inline constexpr int64_t most_epochs = (int64_t{1} << 53) - 1;  // dl4_trainer_get() tells it exactly
+
+struct Position {
+  bool in_fit = false;      // one began and did not come to its end
+  int64_t epoch = 0;        // of the fit under way
+  int64_t batch = 0;        // batches of it that are done
+  int64_t epochs_seen = 0;  // over all fits: chooses the order of the next epoch
+  Sums sums;                // of the epoch under way
+  Json history = Json::object();
+
+  Json to_json() const;
+  // Refuses with CORRUPT_FILE what no trainer of so many metrics can have written.
+  static Position from_json(const Json &j, size_t metrics);
+};
+
+}  // namespace dl4::train

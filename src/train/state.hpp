@@ -1,0 +1,66 @@
+// What a trainer keeps between steps: weights in one block, slots of the optimizer, counters.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/parameters.hpp"
+
+namespace dl4::train {
+
+// The names of what is kept, in Programs and in checkpoints.
+namespace kept {
+inline constexpr char weights[] = "weights";              // the block
+inline constexpr char iterations[] = "iterations";        // updates
+inline constexpr char draws[] = "draws";                  // training runs, for what is random
+inline constexpr char learning_rate[] = "learning_rate";  // of the next update
+inline constexpr char gradients[] = "gradients";          // sums, as large as the block
+inline constexpr char accumulated[] = "accumulated";      // how many are in them
+inline std::string slot(const std::string &name) { return "optimizer/" + name; }
+inline std::string frozen(const std::string &weight) { return "weight/" + weight; }
+}  // namespace kept
+
+class State {
+ public:
+  // The trainable ones of the weights are moved into a block.
+  State(graph::Parameters::Weights weights, int64_t memory_limit)
+      : parameters(std::move(weights)), memory_limit_(memory_limit) {}
+
+  graph::Parameters parameters;
+
+  // What is kept under a name; made at the first use, full of `start`. Refuses what is past the memory limit.
+  Tensor &number(const std::string &name, DType dtype, double start);
+  Tensor &per_weight(const std::string &name, double start);  // float32, as large as the block
+  // Null if nothing of that name is kept.
+  const Tensor *find(const std::string &name) const;
+  int64_t &count(const char *name) { return *slots_.at(name).value.as<int64_t>(); }
+  // What a Program's state of that name is bound to, the block and frozen weights too. Allocates nothing.
+  const Tensor &bound(const std::string &name) const;
+  // Another number when something lies elsewhere: who bound it binds it again.
+  int64_t version() const { return parameters.version() + version_; }
+
+  // For the weights that are trainable now: those that stay keep their slots, others start anew.
+  State followed() const;
+
+  // By name: each weight, and what else is kept.
+  std::map<std::string, Tensor> tensors() const;
+  // All of it or, refused, none. What the checkpoint of a trainer that accumulated nothing lacks is zero.
+  void restore(const std::map<std::string, Tensor> &saved);
+
+ private:
+  struct Slot {
+    Tensor value;
+    double start = 0;
+    bool is_per_weight = false;
+  };
+  using Slots = std::map<std::string, Slot>;
+  Tensor &add(const std::string &name, DType dtype, const Shape &shape, double start, bool is_per_weight);
+  Slots read(const std::map<std::string, Tensor> &saved) const;
+  void need_room(const Slots &slots, int64_t more, const char *what) const;
+
+  Slots slots_;
+  int64_t memory_limit_, version_ = 0;
+};
+
+}  // namespace dl4::train

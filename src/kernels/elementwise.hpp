@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "base/dtype.hpp"
@@ -105,6 +106,7 @@ inline constexpr std::array<UnaryInfo, static_cast<size_t>(Unary::count_)> unary
 }};
 
 constexpr const UnaryInfo &info(Unary f) { return unary_table[static_cast<size_t>(f)]; }
+inline std::string to_string(Unary f) { return std::string(info(f).name); }
 
 // The argument that unary_grad wants with these parameters: a slope or alpha that is not above 0 hides the input's
 // sign.
@@ -143,6 +145,8 @@ enum class Binary : int32_t {
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
     "add",   "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"};
+
+inline std::string to_string(Binary f) { return std::string(binary_names[static_cast<size_t>(f)]); }
 
 constexpr bool is_comparison(Binary f) { return f >= Binary::equal && f <= Binary::greater_equal; }
 constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_or; }

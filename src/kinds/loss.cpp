@@ -1,6 +1,9 @@
 // What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
 #include "kinds/loss.hpp"
 
+#include "ops/elementwise.hpp"
+#include "ops/softmax.hpp"
+
 namespace dl4::kinds {
 
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
@@ -65,14 +68,9 @@ Id logits_behind(Emit &e, Id y_pred) {
   int32_t at = producers(e.program)[static_cast<size_t>(y_pred)];
   if (at < 0) return none;
   const ops::Step &step = e.program.steps[static_cast<size_t>(at)];
-  ops::Program scratch;
-  Emit s(scratch);
-  Id x = s.input("", DType::f32, {1});
-  ops::softmax(s, x, 0);
-  unary(s, ops::Unary::sigmoid, x);
-  const ops::Op &softmax = *scratch.steps[0].op, &sigmoid = *scratch.steps[1].op;
-  bool found = step.op->name() == softmax.name() ||
-               (step.op->name() == sigmoid.name() && step.op->attributes() == sigmoid.attributes());
+  auto *softmax = ops::as<ops::SoftmaxOp>(step);
+  auto *unary = ops::as<ops::UnaryOp>(step);
+  bool found = (softmax && !softmax->log) || (unary && unary->function.f == ops::Unary::sigmoid);
   return found ? step.src[0] : none;
 }
 

@@ -6,19 +6,20 @@
 namespace dl4::ops {
 namespace {
 
-class ArgmaxOp final : public Op {
- public:
-  explicit ArgmaxOp(int axis) : axis_(axis) {}
+struct ArgmaxOp final : StopsGradients<ArgmaxOp> {
+  int axis;
+
+  explicit ArgmaxOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "argmax"; }
-  std::string attributes() const override { return text("axis=", axis_); }
   std::vector<Operand> infer(Operands src) const override {
     want_float("argmax", src[0]);
     const Shape &x = src[0].shape;
-    if (x[axis_] == 0) fail(Code::shape_mismatch, "argmax over the empty axis ", axis_, " of ", x);
-    return {{DType::i32, x.without(axis_)}};
+    if (x[axis] == 0) fail(Code::shape_mismatch, "argmax over the empty axis ", axis, " of ", x);
+    return {{DType::i32, x.without(axis)}};
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around a = around(site.src[0].shape, axis_);
+    Around a = around(site.src[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
     double us = 4 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
     return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
@@ -26,9 +27,6 @@ class ArgmaxOp final : public Op {
                       a.axis, a.inner);
     });
   }
-
- private:
-  int axis_;
 };
 
 }  // namespace

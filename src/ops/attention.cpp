@@ -37,28 +37,28 @@ T *item(const void *const *args, int i, int64_t offset) noexcept {
 }
 
 // The gradients of q, k and v, of which those that are one value are one sum.
-class AttentionGradOp final : public Op {
- public:
-  AttentionGradOp(bool causal, std::array<int, 3> into) : causal_(causal), into_(into) {}
+struct AttentionGradOp final : NotDifferentiable<AttentionGradOp> {
+  bool causal;
+  std::array<int, 3> into;  // the destinations of dq, dk, dv; -1: not asked for
+
+  AttentionGradOp(bool causal, std::array<int, 3> into) : causal(causal), into(into) {}
+  void fields(auto &f) const { f("causal", causal), f("into", into); }
   std::string_view name() const override { return "attention_grad"; }
-  std::string attributes() const override {
-    return text(causal_ ? "causal, " : "", "into=", numbers(into_));  // destinations of dq, dk, dv; -1: not asked for
-  }
   std::vector<Operand> infer(Operands src) const override {
-    std::vector<Operand> dst(static_cast<size_t>(1 + *std::max_element(into_.begin(), into_.end())));
-    for (size_t i = 0; i < into_.size(); ++i)
-      if (into_[i] >= 0) dst[static_cast<size_t>(into_[i])] = {DType::f32, src[i].shape};
+    std::vector<Operand> dst(static_cast<size_t>(1 + *std::max_element(into.begin(), into.end())));
+    for (size_t i = 0; i < into.size(); ++i)
+      if (into[i] >= 0) dst[static_cast<size_t>(into[i])] = {DType::f32, src[i].shape};
     return dst;
   }
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    AttentionSizes s = sizes(site, causal_);
+    AttentionSizes s = sizes(site, causal);
     const Shape &q = site.src[src_q].shape;
     int64_t batch = q.elements(0, q.rank() - 2);
     int64_t slices = site.cutting.slices(batch, static_cast<double>(batch) * cost(s, 5));
     int64_t scratch = round_up(kernels::attention_backward_scratch(s), 16);
     std::array<int64_t, 3> size{checked_mul(s.queries, s.depth), checked_mul(s.keys, s.depth),
                                 checked_mul(s.keys, s.width)};
-    auto run = [=, into = into_](int64_t slice, const Run &r) noexcept {
+    auto run = [=, into = into](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(batch, slices, slice);
       for (int64_t i = begin; i < end; ++i) {
         float *d[3] = {};
@@ -79,17 +79,14 @@ class AttentionGradOp final : public Op {
     };
     return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
   }
-
- private:
-  bool causal_;
-  std::array<int, 3> into_;
 };
 
-class AttentionOp final : public Op {
- public:
-  explicit AttentionOp(bool causal) : causal_(causal) {}
+struct AttentionOp final : OpOf<AttentionOp> {
+  bool causal;
+
+  explicit AttentionOp(bool causal) : causal(causal) {}
+  void fields(auto &f) const { f("causal", causal); }
   std::string_view name() const override { return "attention"; }
-  std::string attributes() const override { return causal_ ? "causal" : ""; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &q = src[src_q].shape, &k = src[src_k].shape, &v = src[src_v].shape;
@@ -123,7 +120,7 @@ class AttentionOp final : public Op {
       into[static_cast<size_t>(i)] = count++;
     }
     if (count == 0) return;
-    auto d = g.e.step(std::make_shared<AttentionGradOp>(causal_, into),
+    auto d = g.e.step(std::make_shared<AttentionGradOp>(causal, into),
                       {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask), g.dst(dst_peak), g.dst(dst_sum),
                        g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
@@ -135,7 +132,7 @@ class AttentionOp final : public Op {
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    AttentionSizes s = sizes(site, causal_);
+    AttentionSizes s = sizes(site, causal);
     const Shape &q = site.src[src_q].shape;
     int64_t batch = q.elements(0, q.rank() - 2);
     int64_t blocks = (s.queries + kernels::attention_block - 1) / kernels::attention_block;
@@ -162,7 +159,6 @@ class AttentionOp final : public Op {
 
  private:
   static Shape leading(const Shape &s) { return s.first(s.rank() - 2); }
-  bool causal_;
 };
 
 }  // namespace

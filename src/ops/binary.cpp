@@ -1,12 +1,11 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
+#include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 #include "ops/strided.hpp"
 
 namespace dl4::ops {
 namespace {
-
-std::string_view word(Binary f) { return kernels::binary_names[static_cast<size_t>(f)]; }
 
 // Has the result the shape of `a` whatever the free dims turn out to be?
 bool fills(const Shape &a, const Shape &other) {
@@ -16,110 +15,94 @@ bool fills(const Shape &a, const Shape &other) {
   return true;
 }
 
-class BinaryOp final : public Op {
- public:
-  BinaryOp(Binary f, int into) : f_(f), into_(into) {}
-  std::string_view name() const override { return "binary"; }
-  std::string attributes() const override { return std::string(word(f_)); }
+}  // namespace
 
-  std::vector<Operand> infer(Operands src) const override {
-    const Operand &a = src[0], &b = src[1];
-    if (a.dtype != b.dtype)
-      fail(Code::invalid_argument, "expected values of one dtype, got ", a.dtype, " and ", b.dtype);
-    if (!kernels::supports(f_, a.dtype)) fail(Code::invalid_argument, "does not compute with dtype ", a.dtype);
-    return {{kernels::result_type(f_, a.dtype), broadcast(a.shape, b.shape)}};
-  }
+std::vector<Operand> BinaryOp::infer(Operands src) const {
+  const Operand &a = src[0], &b = src[1];
+  if (a.dtype != b.dtype) fail(Code::invalid_argument, "expected values of one dtype, got ", a.dtype, " and ", b.dtype);
+  if (!kernels::supports(f, a.dtype)) fail(Code::invalid_argument, "does not compute with dtype ", a.dtype);
+  return {{kernels::result_type(f, a.dtype), broadcast(a.shape, b.shape)}};
+}
 
-  void gradient(Gradient &g) const override {
-    Emit &e = g.e;
-    Id a = g.src(0), b = g.src(1), d = g.diff_dst();
-    if (d == none || e.dtype(a) != DType::f32 || kernels::is_comparison(f_)) return;
-    auto to = [&](int i, Id diff) {
-      Id x = g.src(i);
-      g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));
-    };
-    // The side that max or min took.
-    auto taken = [&](Binary compare, int i) {
-      Id first = binary(e, compare, a, b), zero = e.scalar(0);
-      return i == 0 ? select(e, first, d, zero) : select(e, first, zero, d);
-    };
-    for (int i = 0; i < 2; ++i) {
-      if (!g.wants(i)) continue;
-      bool left = i == 0;
-      switch (f_) {
-        case Binary::add:
-          to(i, d);
-          break;
-        case Binary::sub:
-          to(i, left ? d : unary(e, Unary::neg, d));
-          break;
-        case Binary::mul:
-          to(i, mul(e, d, left ? b : a));
-          break;
-        case Binary::div:
-          to(i, left ? div(e, d, b) : unary(e, Unary::neg, div(e, mul(e, d, g.dst()), b)));
-          break;
-        case Binary::max:
-          to(i, taken(Binary::greater_equal, i));
-          break;
-        case Binary::min:
-          to(i, taken(Binary::less_equal, i));
-          break;
-        case Binary::pow:
-          if (left) {
-            to(i, mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1)))));
-          } else {
-            // log a where there is one; 0^b does not depend on b > 0.
-            Id log = unary(e, Unary::log, a), zero = e.scalar(0);
-            to(i, mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero))));
-          }
-          break;
-        case Binary::squared_difference:
-          to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f)));
-          break;
-        default:
-          break;
-      }
+void BinaryOp::gradient(Gradient &g) const {
+  Emit &e = g.e;
+  Id a = g.src(0), b = g.src(1), d = g.diff_dst();
+  if (d == none || e.dtype(a) != DType::f32 || kernels::is_comparison(f)) return;
+  auto to = [&](int i, Id diff) {
+    Id x = g.src(i);
+    g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));
+  };
+  // The side that max or min took.
+  auto taken = [&](Binary compare, int i) {
+    Id first = binary(e, compare, a, b), zero = e.scalar(0);
+    return i == 0 ? select(e, first, d, zero) : select(e, first, zero, d);
+  };
+  for (int i = 0; i < 2; ++i) {
+    if (!g.wants(i)) continue;
+    bool left = i == 0;
+    switch (f) {
+      case Binary::add:
+        to(i, d);
+        break;
+      case Binary::sub:
+        to(i, left ? d : unary(e, Unary::neg, d));
+        break;
+      case Binary::mul:
+        to(i, mul(e, d, left ? b : a));
+        break;
+      case Binary::div:
+        to(i, left ? div(e, d, b) : unary(e, Unary::neg, div(e, mul(e, d, g.dst()), b)));
+        break;
+      case Binary::max:
+        to(i, taken(Binary::greater_equal, i));
+        break;
+      case Binary::min:
+        to(i, taken(Binary::less_equal, i));
+        break;
+      case Binary::pow:
+        if (left) {
+          to(i, mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1)))));
+        } else {
+          // log a where there is one; 0^b does not depend on b > 0.
+          Id log = unary(e, Unary::log, a), zero = e.scalar(0);
+          to(i, mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero))));
+        }
+        break;
+      case Binary::squared_difference:
+        to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f)));
+        break;
+      default:
+        break;
     }
   }
+}
 
-  int overwrites(int) const override { return into_; }
-  bool is_add() const override { return f_ == Binary::add; }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    DType t = site.src[0].dtype;
-    int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-    double us =
-        us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) * (f_ == Binary::pow ? 20 : 1);
-    Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
-    auto call = [f = f_, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
-                                                                                    int64_t at, int64_t count) {
-      kernels::binary_run(f, t, r.src<std::byte>(0) + a * size, step_a, r.src<std::byte>(1) + b * size, step_b,
-                          r.dst<std::byte>(2) + at * out_size, count);
-    };
-    if (s.axes.size() == 1) {
-      return sliced(
-          "binary", site, n, us,
-          [=](int64_t begin, int64_t end, const Run &r) {
-            call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
-          },
-          line_block);
-    }
+std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
+  DType t = site.src[0].dtype;
+  int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
+  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) * (f == Binary::pow ? 20 : 1);
+  Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
+  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
+                                                                                 int64_t at, int64_t count) {
+    kernels::binary_run(f, t, r.src<std::byte>(0) + a * size, step_a, r.src<std::byte>(1) + b * size, step_b,
+                        r.dst<std::byte>(2) + at * out_size, count);
+  };
+  if (s.axes.size() == 1) {
     return sliced(
-        "binary_broadcast", site, n, us,
+        "binary", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
-          walk(s, begin, end,
-               [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
+          call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
         },
         line_block);
   }
-
- private:
-  Binary f_;
-  int into_;  // the source that is not broadcast, as far as can be told
-};
-
-}  // namespace
+  return sliced(
+      "binary_broadcast", site, n, us,
+      [=](int64_t begin, int64_t end, const Run &r) {
+        walk(s, begin, end,
+             [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
+      },
+      line_block);
+}
 
 Id binary(Emit &e, Binary f, Id a, Id b) {
   int into = fills(e.shape(a), e.shape(b)) || !fills(e.shape(b), e.shape(a)) ? 0 : 1;

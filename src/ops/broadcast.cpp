@@ -1,4 +1,6 @@
 // broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
+#include "ops/broadcast.hpp"
+
 #include <algorithm>
 
 #include "ops/blocks.hpp"
@@ -20,85 +22,70 @@ void want_broadcast(const char *op, const Shape &small, const Shape &large) {
 
 bool surely_same(const Shape &a, const Shape &b) { return a == b && a.known(); }
 
-class BroadcastOp final : public Op {
- public:
-  explicit BroadcastOp(bool divided) : divided_(divided) {}
-  std::string_view name() const override { return divided_ ? "mean_grad" : "broadcast_like"; }
-  std::vector<Operand> infer(Operands src) const override {
-    if (divided_) want_float("mean_grad", src[0]);
-    want_broadcast("broadcast", src[0].shape, src[1].shape);
-    return {{src[0].dtype, src[1].shape}};
-  }
-  void gradient(Gradient &g) const override {
-    if (!divided_ && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
-  }
-  bool reads(int src) const override { return src == 0; }
-  int overwrites(int) const override { return 0; }
-  bool is_identity(Operands src) const override { return src[0].shape == src[1].shape; }
+}  // namespace
 
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Operand &x = site.src[0];
-    int64_t n = site.dst[0].shape.elements(), size = size_of(x.dtype);
-    if (x.shape.elements() == n) return copy_kernel(site);
-    double us = us_per_byte * static_cast<double>(checked_mul(n, size));
-    Strided s = strided(site.dst[0].shape, {x.shape});
-    if (!divided_) {
-      return sliced(
-          "broadcast", site, n, us,
-          [=](int64_t begin, int64_t end, const Run &r) {
-            walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-              const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
-              std::byte *to = r.dst<std::byte>(2) + at * size;
-              if (s.step(0) == 0)
-                kernels::fill(size, from, to, count);
-              else
-                std::copy_n(from, count * size, to);
-            });
-          },
-          line_block);
-    }
-    float by = n ? static_cast<float>(static_cast<double>(x.shape.elements()) / static_cast<double>(n)) : 0;
+std::vector<Operand> BroadcastOp::infer(Operands src) const {
+  if (divided) want_float("mean_grad", src[0]);
+  want_broadcast("broadcast", src[0].shape, src[1].shape);
+  return {{src[0].dtype, src[1].shape}};
+}
+
+void BroadcastOp::gradient(Gradient &g) const {
+  if (!divided && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
+}
+
+std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {
+  const Operand &x = site.src[0];
+  int64_t n = site.dst[0].shape.elements(), size = size_of(x.dtype);
+  if (x.shape.elements() == n) return copy_kernel(site);
+  double us = us_per_byte * static_cast<double>(checked_mul(n, size));
+  Strided s = strided(site.dst[0].shape, {x.shape});
+  if (!divided) {
     return sliced(
-        "mean_grad", site, n, us,
+        "broadcast", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
           walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-            kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
-                                r.dst<float>(2) + at, count);
+            const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
+            std::byte *to = r.dst<std::byte>(2) + at * size;
+            if (s.step(0) == 0)
+              kernels::fill(size, from, to, count);
+            else
+              std::copy_n(from, count * size, to);
           });
         },
         line_block);
   }
+  float by = n ? static_cast<float>(static_cast<double>(x.shape.elements()) / static_cast<double>(n)) : 0;
+  return sliced(
+      "mean_grad", site, n, us,
+      [=](int64_t begin, int64_t end, const Run &r) {
+        walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+          kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
+                              r.dst<float>(2) + at, count);
+        });
+      },
+      line_block);
+}
 
- private:
-  bool divided_;  // each element is divided among its copies
-};
+std::vector<Operand> SumLikeOp::infer(Operands src) const {
+  want_float("sum_like", src[0]);
+  want_broadcast("sum_like", src[1].shape, src[0].shape);
+  return {{DType::f32, src[1].shape}};
+}
 
-class SumLikeOp final : public Op {
- public:
-  std::string_view name() const override { return "sum_like"; }
-  std::vector<Operand> infer(Operands src) const override {
-    want_float("sum_like", src[0]);
-    want_broadcast("sum_like", src[1].shape, src[0].shape);
-    return {{DType::f32, src[1].shape}};
-  }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0)));
-  }
-  bool reads(int src) const override { return src == 0; }
-  int overwrites(int) const override { return 0; }
-  bool is_identity(Operands src) const override { return src[0].shape == src[1].shape; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &x = site.src[0].shape, &y = site.dst[0].shape;
-    std::vector<bool> over;
-    for (int i = 0; i < x.rank(); ++i) {
-      int j = i - (x.rank() - y.rank());
-      over.push_back(j < 0 || (y[j] == 1 && x[i] != 1));
-    }
-    return reduce_axes(site, Reduce::sum, over);
-  }
-};
+void SumLikeOp::gradient(Gradient &g) const {
+  if (g.wants(0) && g.diff_dst() != none) g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0)));
+}
 
-}  // namespace
+std::unique_ptr<kernels::Kernel> SumLikeOp::kernel(const Site &site) const {
+  const Shape &x = site.src[0].shape, &y = site.dst[0].shape;
+  std::vector<bool> over;
+  for (int i = 0; i < x.rank(); ++i) {
+    int j = i - (x.rank() - y.rank());
+    over.push_back(j < 0 || (y[j] == 1 && x[i] != 1));
+  }
+  return reduce_axes(site, Reduce::sum, over);
+}
 
 Id broadcast_like(Emit &e, Id x, Id like) {
   if (surely_same(e.shape(x), e.shape(like))) return x;

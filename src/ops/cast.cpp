@@ -5,31 +5,29 @@
 namespace dl4::ops {
 namespace {
 
-class CastOp final : public Op {
- public:
-  explicit CastOp(DType to) : to_(to) {}
+struct CastOp final : StopsGradients<CastOp> {
+  DType to;
+
+  explicit CastOp(DType to) : to(to) {}
+  void fields(auto &f) const { f("", to); }
   std::string_view name() const override { return "cast"; }
-  std::string attributes() const override { return to_string(to_); }
   std::vector<Operand> infer(Operands src) const override {
-    if (src[0].dtype == DType::f64 || to_ == DType::f64)
-      fail(Code::unsupported, "cast from ", src[0].dtype, " to ", to_, ": float64 is not computed with");
-    return {{to_, src[0].shape}};
+    if (src[0].dtype == DType::f64 || to == DType::f64)
+      fail(Code::unsupported, "cast from ", src[0].dtype, " to ", to, ": float64 is not computed with");
+    return {{to, src[0].shape}};
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    DType from = site.src[0].dtype, to = to_;
+    DType from = site.src[0].dtype;
     int64_t n = site.dst[0].shape.elements();
     double us = us_per_byte * static_cast<double>(checked_mul(n, size_of(from) + size_of(to)));
     return sliced(
         "cast", site, n, us,
-        [=](int64_t begin, int64_t end, const Run &r) {
+        [from, to = to](int64_t begin, int64_t end, const Run &r) {
           kernels::cast_run(from, to, r.src<std::byte>(0) + begin * size_of(from),
                             r.dst<std::byte>(1) + begin * size_of(to), end - begin);
         },
         line_block);
   }
-
- private:
-  DType to_;
 };
 
 }  // namespace

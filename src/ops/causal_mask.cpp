@@ -7,8 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-class CausalMaskOp final : public Op {
- public:
+struct CausalMaskOp final : StopsGradients<CausalMaskOp> {
   std::string_view name() const override { return "causal_mask"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &s = src[0].shape;

@@ -7,8 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-class CheckFiniteOp final : public Op {
- public:
+struct CheckFiniteOp final : StopsGradients<CheckFiniteOp> {
   std::string_view name() const override { return "check_finite"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("check_finite", src[0]);

@@ -29,11 +29,12 @@ int64_t row_bytes(const Operand &whole, int axis) {
 }
 
 // Cuts source 0 into parts shaped like sources 1, 2, ...
-class SplitLikeOp final : public Op {
- public:
-  explicit SplitLikeOp(int axis) : axis_(axis) {}
+struct SplitLikeOp final : NotDifferentiable<SplitLikeOp> {
+  int axis;
+
+  explicit SplitLikeOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "split_like"; }
-  std::string attributes() const override { return text("axis=", axis_); }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst;
     for (const Operand &part : src.subspan(1)) dst.push_back({src[0].dtype, part.shape});
@@ -43,18 +44,16 @@ class SplitLikeOp final : public Op {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int part0 = static_cast<int>(site.src.size());
     std::span<const Operand> parts(site.src.begin() + 1, site.src.end());
-    return move_blocks("split", site, blocks_of(parts, axis_, row_bytes(site.src[0], axis_), part0, 0, false));
+    return move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), part0, 0, false));
   }
-
- private:
-  int axis_;
 };
 
-class ConcatOp final : public Op {
- public:
-  explicit ConcatOp(int axis) : axis_(axis) {}
+struct ConcatOp final : OpOf<ConcatOp> {
+  int axis;
+
+  explicit ConcatOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "concat"; }
-  std::string attributes() const override { return text("axis=", axis_); }
 
   std::vector<Operand> infer(Operands src) const override {
     Shape joined = src[0].shape;
@@ -62,11 +61,11 @@ class ConcatOp final : public Op {
       if (x.dtype != src[0].dtype)
         fail(Code::invalid_argument, "concat wants equal dtypes, got ", src[0].dtype, " and ", x.dtype);
       int64_t length = free_dim;
-      if (x.shape.rank() == joined.rank() && joined[axis_] != free_dim && x.shape[axis_] != free_dim)
-        length = checked_add(joined[axis_], x.shape[axis_]);
-      if (x.shape.rank() != joined.rank() || !compatible(joined.with(axis_, 0), x.shape.with(axis_, 0)))
-        fail(Code::shape_mismatch, "concat: ", src[0].shape, " and ", x.shape, " differ outside axis ", axis_);
-      joined = same_shape("concat", joined.with(axis_, length), x.shape.with(axis_, length));
+      if (x.shape.rank() == joined.rank() && joined[axis] != free_dim && x.shape[axis] != free_dim)
+        length = checked_add(joined[axis], x.shape[axis]);
+      if (x.shape.rank() != joined.rank() || !compatible(joined.with(axis, 0), x.shape.with(axis, 0)))
+        fail(Code::shape_mismatch, "concat: ", src[0].shape, " and ", x.shape, " differ outside axis ", axis);
+      joined = same_shape("concat", joined.with(axis, length), x.shape.with(axis, length));
     }
     return {{src[0].dtype, joined}};
   }
@@ -75,18 +74,15 @@ class ConcatOp final : public Op {
     if (g.diff_dst() == none) return;
     std::vector<Id> src{g.diff_dst()};
     for (int i = 0; g.has(i); ++i) src.push_back(g.src(i));
-    auto parts = g.e.step(std::make_shared<SplitLikeOp>(axis_), src);
+    auto parts = g.e.step(std::make_shared<SplitLikeOp>(axis), src);
     for (size_t i = 0; i < parts.size(); ++i)
       if (g.wants(static_cast<int>(i))) g.set(static_cast<int>(i), parts[i]);
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int whole = static_cast<int>(site.src.size());
-    return move_blocks("concat", site, blocks_of(site.src, axis_, row_bytes(site.dst[0], axis_), 0, whole, true));
+    return move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), 0, whole, true));
   }
-
- private:
-  int axis_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/cpu.hpp"
-#include "ops/activation.hpp"
 #include "ops/products.hpp"
+#include "ops/sliced.hpp"
 #include "ops/windows.hpp"
 
 namespace dl4::ops {
@@ -33,78 +33,50 @@ bool padding_dwarfs(const kernels::Conv &c) {
   return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
 }
 
-class ConvOp final : public Op {
- public:
-  ConvOp(const Conv &how, bool bias, Activation activation = {}) : how_(how), bias_(bias), activation_(activation) {}
-
-  std::string_view name() const override { return "conv"; }
-  std::string attributes() const override {
-    return ops::attributes(how_) + (bias_ ? ", bias" : "") + activation_.attributes();
-  }
-
-  std::vector<Operand> infer(Operands src) const override {
-    for (const Operand &o : src) want_float("conv", o);
-    Shape y = conv_shape("conv", how_, src[0].shape, src[1].shape);
-    if (bias_ && !compatible(src[2].shape, Shape{y[3]}))
-      fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y[3]}, ", got ", src[2].shape);
-    return {{DType::f32, y}};
-  }
-
-  void gradient(Gradient &g) const override {
-    if (activation_.f) fail(Code::internal, "conv: a fused step has no gradient");
-    Emit &e = g.e;
-    Id dy = g.diff_dst();
-    if (dy == none) return;
-    if (g.wants(0)) g.set(0, conv_data(e, dy, g.src(1), g.src(0), how_));
-    if (g.wants(1)) {
-      auto [weights, bias] = conv_weights(e, g.src(0), dy, g.src(1), g.wants(2), how_);
-      g.set(1, weights);
-      if (g.wants(2)) g.set(2, bias);
-    } else if (g.wants(2)) {
-      g.set(2, reduce(e, Reduce::sum, dy, {0, 1, 2}));
-    }
-  }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Conv c = conv_at(how_, site.src[0].shape, site.src[1].shape);
-    c.bias = bias_;
-    c.epilogue = activation_.epilogue();
-    if (site.dst[0].shape.elements() == 0) return nothing();
-    int64_t slices = conv_slices(site, c);
-    auto weights = constant_source(site, 1);
-    bool empty = c.h == 0 || c.w == 0 || c.c == 0;  // the bias alone
-    auto direct = [&] { return few_channels(c) && !padding_dwarfs(c) ? kernels::direct_conv(c, slices) : nullptr; };
-    auto winograd = [&] {
-      return winograd_pays(c, false, weights.has_value())
-                 ? kernels::winograd_conv(c, slices, weights ? &*weights : nullptr)
-                 : nullptr;
-    };
-    auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv(c, slices, weights ? &*weights : nullptr); };
-    return choose(site, {{"direct_conv", direct},
-                         {"winograd_conv", winograd},
-                         {"dnnl_conv", dnnl},
-                         {"reference_conv", [&] { return kernels::reference_conv(c, slices); }}});
-  }
-
-  std::shared_ptr<const Op> with_bias() const override {
-    return bias_ || activation_.f ? nullptr : std::make_shared<ConvOp>(how_, true);
-  }
-  std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
-    return activation_.f ? nullptr : std::make_shared<ConvOp>(how_, bias_, Activation{f, param});
-  }
-
- private:
-  Conv how_;
-  bool bias_;
-  Activation activation_;
-};
-
 }  // namespace
 
-std::string attributes(const Conv &how) {
-  auto [sh, sw] = how.strides;
-  auto [dh, dw] = how.dilation;
-  return text("strides ", sh, 'x', sw, ", dilation ", dh, 'x', dw, ", ", how.padding, ", groups ", how.groups);
+std::vector<Operand> ConvOp::infer(Operands src) const {
+  for (const Operand &o : src) want_float("conv", o);
+  Shape y = conv_shape("conv", how, src[0].shape, src[1].shape);
+  if (fused.bias && !compatible(src[2].shape, Shape{y[3]}))
+    fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y[3]}, ", got ", src[2].shape);
+  return {{DType::f32, y}};
+}
+
+void ConvOp::gradient(Gradient &g) const {
+  if (fused.activation) fail(Code::internal, "conv: a fused step has no gradient");
+  Emit &e = g.e;
+  Id dy = g.diff_dst();
+  if (dy == none) return;
+  if (g.wants(0)) g.set(0, conv_data(e, dy, g.src(1), g.src(0), how));
+  if (g.wants(1)) {
+    auto [weights, bias] = conv_weights(e, g.src(0), dy, g.src(1), g.wants(2), how);
+    g.set(1, weights);
+    if (g.wants(2)) g.set(2, bias);
+  } else if (g.wants(2)) {
+    g.set(2, reduce(e, Reduce::sum, dy, {0, 1, 2}));
+  }
+}
+
+std::unique_ptr<Kernel> ConvOp::kernel(const Site &site) const {
+  kernels::Conv c = conv_at(how, site.src[0].shape, site.src[1].shape);
+  c.bias = fused.bias;
+  c.epilogue = fused.epilogue();
+  if (site.dst[0].shape.elements() == 0) return nothing();
+  int64_t slices = conv_slices(site, c);
+  auto weights = constant_source(site, 1);
+  bool empty = c.h == 0 || c.w == 0 || c.c == 0;  // the bias alone
+  auto direct = [&] { return few_channels(c) && !padding_dwarfs(c) ? kernels::direct_conv(c, slices) : nullptr; };
+  auto winograd = [&] {
+    return winograd_pays(c, false, weights.has_value())
+               ? kernels::winograd_conv(c, slices, weights ? &*weights : nullptr)
+               : nullptr;
+  };
+  auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv(c, slices, weights ? &*weights : nullptr); };
+  return choose(site, {{"direct_conv", direct},
+                       {"winograd_conv", winograd},
+                       {"dnnl_conv", dnnl},
+                       {"reference_conv", [&] { return kernels::reference_conv(c, slices); }}});
 }
 
 void check(const char *op, const Conv &how) {
@@ -186,7 +158,7 @@ Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {
   check("conv", how);
   std::vector<Id> src{x, weights};
   if (bias != none) src.push_back(bias);
-  return e.value(std::make_shared<ConvOp>(how, bias != none), src);
+  return e.value(std::make_shared<ConvOp>(how, Fused{bias != none}), src);
 }
 
 }  // namespace dl4::ops

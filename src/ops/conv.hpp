@@ -1,14 +1,26 @@
-// What a convolution and its gradients have in common: sizes and paddings.
+// The convolution, as passes match it, and what it has in common with its gradients: sizes and paddings.
 #pragma once
 
 #include <string>
 
 #include "kernels/conv.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {
 
-std::string attributes(const Conv &how);
+struct ConvOp final : OpOf<ConvOp> {
+  Conv how;
+  Fused fused;
+
+  ConvOp(const Conv &how, const Fused &fused) : how(how), fused(fused) {}
+  void fields(auto &f) const { how.fields(f), fused.fields(f); }
+  std::string_view name() const override { return "conv"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
 // Refuses what no convolution can have.
 void check(const char *op, const Conv &how);
 // The shape of the result. Refuses what does not fit.

@@ -27,15 +27,16 @@ std::unique_ptr<Kernel> zeros(const Site &site) {
 }
 
 // dy, weights, x (its shape alone) -> dx.
-class ConvData final : public Op {
- public:
-  explicit ConvData(const Conv &how) : how_(how) {}
+struct ConvDataOp final : OpOf<ConvDataOp> {
+  Conv how;
+
+  explicit ConvDataOp(const Conv &how) : how(how) {}
+  void fields(auto &f) const { how.fields(f); }
   std::string_view name() const override { return "conv_data"; }
-  std::string attributes() const override { return ops::attributes(how_); }
   bool reads(int src) const override { return src != 2; }
 
   std::vector<Operand> infer(Operands src) const override {
-    check_diff("conv_data", how_, src, src[2].shape, src[1].shape, src[0].shape);
+    check_diff("conv_data", how, src, src[2].shape, src[1].shape, src[0].shape);
     return {{DType::f32, src[2].shape}};
   }
 
@@ -43,12 +44,12 @@ class ConvData final : public Op {
   void gradient(Gradient &g) const override {
     Id ddx = g.diff_dst();
     if (ddx == none) return;
-    if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how_));
-    if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how_).weights);
+    if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how));
+    if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how).weights);
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Conv c = conv_at(how_, site.src[2].shape, site.src[1].shape);
+    kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
     if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return zeros(site);
     int64_t slices = conv_slices(site, c);
     auto weights = constant_source(site, 1);
@@ -63,30 +64,29 @@ class ConvData final : public Op {
         choose(site, {{"winograd_conv_data", winograd}, {"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}),
         {0, 1, 3});
   }
-
- private:
-  Conv how_;
 };
 
 // x, dy, weights (their shape alone) -> dweights, and the gradient of the bias if asked for.
-class ConvWeightsOp final : public Op {
- public:
-  ConvWeightsOp(const Conv &how, bool bias) : how_(how), bias_(bias) {}
+struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
+  Conv how;
+  bool bias;
+
+  ConvWeightsOp(const Conv &how, bool bias) : how(how), bias(bias) {}
+  void fields(auto &f) const { how.fields(f), f("bias", bias); }
   std::string_view name() const override { return "conv_weights"; }
-  std::string attributes() const override { return ops::attributes(how_) + (bias_ ? ", bias" : ""); }
   bool reads(int src) const override { return src != 2; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &w = src[2].shape;
-    check_diff("conv_weights", how_, src, src[0].shape, w, src[1].shape);
+    check_diff("conv_weights", how, src, src[0].shape, w, src[1].shape);
     std::vector<Operand> dst{{DType::f32, w}};
-    if (bias_) dst.push_back({DType::f32, {w[3]}});
+    if (bias) dst.push_back({DType::f32, {w[3]}});
     return dst;
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Conv c = conv_at(how_, site.src[0].shape, site.src[2].shape);
-    c.bias = bias_ && site.dst[1].present;
+    kernels::Conv c = conv_at(how, site.src[0].shape, site.src[2].shape);
+    c.bias = bias && site.dst[1].present;
     if (site.src[1].shape.elements() == 0) return zeros(site);
     int64_t slices = conv_slices(site, c);
     bool empty = site.src[0].shape.elements() == 0;
@@ -95,16 +95,12 @@ class ConvWeightsOp final : public Op {
     auto best = choose(site, {{"dnnl_conv_weights", dnnl}, {"reference_conv_weights", reference}});
     return c.bias ? with_args(std::move(best), {0, 1, 3, 4}) : with_args(std::move(best), {0, 1, 3});
   }
-
- private:
-  Conv how_;
-  bool bias_;
 };
 
 }  // namespace
 
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
-  return e.value(std::make_shared<ConvData>(how), {dy, weights, x});
+  return e.value(std::make_shared<ConvDataOp>(how), {dy, weights, x});
 }
 
 ConvWeights conv_weights(Emit &e, Id x, Id dy, Id weights, bool bias, const Conv &how) {

@@ -5,8 +5,7 @@
 namespace dl4::ops {
 namespace {
 
-class CopyOp final : public Op {
- public:
+struct CopyOp final : OpOf<CopyOp> {
   std::string_view name() const override { return "copy"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }

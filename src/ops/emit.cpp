@@ -49,10 +49,8 @@ void Emit::write(Id state, Id value) {
 }
 
 std::vector<Id> Emit::step(std::shared_ptr<const Op> op, std::vector<Id> src) {
-  std::vector<Operand> operands;
-  for (Id v : src) operands.push_back(v == none ? absent : Operand{dtype(v), shape(v)});
   std::vector<Id> dst;
-  for (const Operand &o : op->infer(operands))
+  for (const Operand &o : op->infer(operands(program, src)))
     dst.push_back(add_value(program, {o.dtype, o.shape, Role::temp, {}, {}}));
   program.steps.push_back({std::move(op), std::move(src), dst, scope});
   return dst;

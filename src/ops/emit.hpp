@@ -57,6 +57,7 @@ class Gradient {
   void set(int i, Id diff) { diff_src[static_cast<size_t>(i)] = diff; }
   // No gradient passes through source i: the result moves in steps as it moves.
   void stop(int i) { wanted_[static_cast<size_t>(i)] = false; }
+  void stop_all() { wanted_.assign(wanted_.size(), false); }
 
   Emit &e;
 

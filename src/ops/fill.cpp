@@ -7,23 +7,23 @@
 namespace dl4::ops {
 namespace {
 
-class FillOp final : public Op {
- public:
-  FillOp(DType dtype, double v, int keep, const Shape &tail) : dtype_(dtype), v_(v), keep_(keep), tail_(tail) {}
+struct FillOp final : StopsGradients<FillOp> {
+  DType dtype;
+  double v;
+  int keep;
+  Shape tail;
+
+  FillOp(DType dtype, double v, int keep, const Shape &tail) : dtype(dtype), v(v), keep(keep), tail(tail) {}
+  void fields(auto &f) const { f("", dtype), f("v", v), f("keep", keep), f("tail", tail); }
   std::string_view name() const override { return "fill"; }
-  std::string attributes() const override {
-    char s[32];
-    std::snprintf(s, sizeof s, "%.17g", v_);
-    return text(dtype_, " ", s, " keep=", keep_, " tail=", tail_);
-  }
   std::vector<Operand> infer(Operands src) const override {
-    if (keep_ < 0 || keep_ > src[0].shape.rank())
-      fail(Code::invalid_argument, "fill can't keep ", keep_, " axes of ", src[0].shape);
-    return {{dtype_, src[0].shape.first(keep_).joined(tail_)}};
+    if (keep < 0 || keep > src[0].shape.rank())
+      fail(Code::invalid_argument, "fill can't keep ", keep, " axes of ", src[0].shape);
+    return {{dtype, src[0].shape.first(keep).joined(tail)}};
   }
   bool reads(int) const override { return false; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t n = site.dst[0].shape.elements(), size = size_of(dtype_);
+    int64_t n = site.dst[0].shape.elements(), size = size_of(dtype);
     double us = us_per_byte * static_cast<double>(checked_mul(n, size));
     return sliced(
         "fill", site, n, us,
@@ -37,33 +37,28 @@ class FillOp final : public Op {
   std::array<std::byte, 8> bytes() const {
     std::array<std::byte, 8> b{};
     auto put = [&](auto v) { std::memcpy(b.data(), &v, sizeof v); };
-    switch (dtype_) {
+    switch (dtype) {
       case DType::f32:
-        put(static_cast<float>(v_));
+        put(static_cast<float>(v));
         break;
       case DType::f64:
-        put(v_);
+        put(v);
         break;
       case DType::i32:
-        put(static_cast<int32_t>(v_));
+        put(static_cast<int32_t>(v));
         break;
       case DType::i64:
-        put(static_cast<int64_t>(v_));
+        put(static_cast<int64_t>(v));
         break;
       case DType::u8:
-        put(static_cast<uint8_t>(v_));
+        put(static_cast<uint8_t>(v));
         break;
       case DType::boolean:
-        put(static_cast<uint8_t>(v_ != 0));
+        put(static_cast<uint8_t>(v != 0));
         break;
     }
     return b;
   }
-
-  DType dtype_;
-  double v_;
-  int keep_;
-  Shape tail_;
 };
 
 }  // namespace

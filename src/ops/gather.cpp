@@ -6,8 +6,7 @@
 namespace dl4::ops {
 namespace {
 
-class GatherOp final : public Op {
- public:
+struct GatherOp final : OpOf<GatherOp> {
   std::string_view name() const override { return "gather"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &table = src[0].shape;

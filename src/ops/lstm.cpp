@@ -275,11 +275,12 @@ std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards
                                       src_count + 1, src_count + 2});
 }
 
-class LstmOp final : public Op {
- public:
-  explicit LstmOp(bool go_backwards) : backwards_(go_backwards) {}
+struct LstmOp final : OpOf<LstmOp> {
+  bool go_backwards;
+
+  explicit LstmOp(bool go_backwards) : go_backwards(go_backwards) {}
+  void fields(auto &f) const { f("go_backwards", go_backwards); }
   std::string_view name() const override { return "lstm"; }
-  std::string attributes() const override { return backwards_ ? "go_backwards" : ""; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[src_x].shape, &w = src[src_kernel].shape, &r = src[src_recurrent_kernel].shape;
@@ -318,7 +319,7 @@ class LstmOp final : public Op {
                                              dy,
                                              dh,
                                              dc};
-    LstmDiffs d = lstm_grad(e, src, backwards_);
+    LstmDiffs d = lstm_grad(e, src, go_backwards);
     const Shape w = e.shape(g.src(src_kernel));
     int64_t inputs = w[0], units = w[1] / 4;
     Id flat = reshape(e, d.gates, 0, {free_dim, w[1]});
@@ -346,10 +347,12 @@ class LstmOp final : public Op {
     if (s.batch == 0 || s.units == 0) return nothing();
     LstmCut cut(site.cutting, s.batch, s.time, s.inputs, s.units);
     auto own = [&]() -> std::unique_ptr<Kernel> {
-      if (cut.by_units > 1) return OwnLstmByUnits::make(site, s, backwards_, cut.by_units);
-      return std::make_unique<OwnLstm>(lay_out(site, s, backwards_, cut.by_sequences));
+      if (cut.by_units > 1) return OwnLstmByUnits::make(site, s, go_backwards, cut.by_units);
+      return std::make_unique<OwnLstm>(lay_out(site, s, go_backwards, cut.by_sequences));
     };
-    auto dnnl = [&] { return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, backwards_, cut.by_sequences); };
+    auto dnnl = [&] {
+      return s.time == 0 || s.inputs == 0 ? nullptr : by_dnnl(site, s, go_backwards, cut.by_sequences);
+    };
     // Measured on one core (AVX-512, oneDNN 2.6.3), microseconds of ours and of oneDNN for batch, time, inputs, units:
     // 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
     return choose(site, {{"own_lstm", own}, {"dnnl_lstm", dnnl}, {"own_lstm", own}});
@@ -361,8 +364,6 @@ class LstmOp final : public Op {
     if (o.present && !compatible(o.shape, shape))
       fail(Code::shape_mismatch, "lstm: expected ", what, " of shape ", shape, ", got ", o.shape);
   }
-
-  bool backwards_;
 };
 
 }  // namespace

@@ -12,11 +12,12 @@ namespace {
 using kernels::Kernel;
 using kernels::Run;
 
-class LstmGrad final : public Op {
- public:
-  explicit LstmGrad(bool go_backwards) : backwards_(go_backwards) {}
+struct LstmGradOp final : NotDifferentiable<LstmGradOp> {
+  bool go_backwards;
+
+  explicit LstmGradOp(bool go_backwards) : go_backwards(go_backwards) {}
+  void fields(auto &f) const { f("go_backwards", go_backwards); }
   std::string_view name() const override { return "lstm_grad"; }
-  std::string attributes() const override { return backwards_ ? "go_backwards" : ""; }
   int overwrites(int dst) const override { return dst == 0 ? lstm_grad_src::gates : -1; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -28,7 +29,7 @@ class LstmGrad final : public Op {
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     const Shape &cells = site.src[lstm_grad_src::cells].shape;
     int64_t batch = cells[0], time = cells[1], units = cells[2];
-    kernels::LstmLoop loop{time, units, backwards_};
+    kernels::LstmLoop loop{time, units, go_backwards};
     if (batch == 0 || units == 0) return nothing();
     LstmCut cut(site.cutting, batch, time, 0, units);
     bool by_units = cut.by_units > 1;
@@ -70,15 +71,12 @@ class LstmGrad final : public Op {
     return kernels::make_kernel(by_units ? "own_lstm_grad, by units" : "own_lstm_grad", slices, run,
                                 checked_mul(checked_add(all, unread), 4), by_units ? time + 1 : 1);
   }
-
- private:
-  bool backwards_;
 };
 
 }  // namespace
 
 LstmDiffs lstm_grad(Emit &e, const std::array<Id, lstm_grad_src::count> &src, bool go_backwards) {
-  auto dst = e.step(std::make_shared<LstmGrad>(go_backwards), {src.begin(), src.end()});
+  auto dst = e.step(std::make_shared<LstmGradOp>(go_backwards), {src.begin(), src.end()});
   return {dst[0], dst[1], dst[2]};
 }
 

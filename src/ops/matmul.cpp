@@ -1,10 +1,11 @@
 // Matrix products with NumPy's broadcasting of leading axes, a bias row and an activation.
+#include "ops/matmul.hpp"
+
 #include <algorithm>
 
 #include "kernels/blas.hpp"
-#include "ops/activation.hpp"
-#include "ops/ops.hpp"
 #include "ops/products.hpp"
+#include "ops/sliced.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -86,122 +87,100 @@ std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vect
   return choose(site, {{"openblas_by_item", openblas}, {"reference_by_item", reference}});
 }
 
-class MatMulOp final : public Op {
- public:
-  MatMulOp(MatMul how, bool bias, Activation activation = {}) : how_(how), bias_(bias), activation_(activation) {}
+// Is dB one product over all rows of all items?
+bool is_flat(Emit &e, const MatMul &how, Id a, Id b) {
+  if (e.rank(b) != 2 || e.rank(a) == 2 || how.transpose_a || !e.shape(b).known()) return false;
+  return e.shape(b).elements() > 0;  // rows of nothing can't be counted
+}
 
-  std::string_view name() const override { return "matmul"; }
-  std::string attributes() const override {
-    std::string s = text(how_.transpose_a ? ", transpose_a" : "", how_.transpose_b ? ", transpose_b" : "",
-                         bias_ ? ", bias" : "", activation_.attributes());
-    return s.empty() ? s : s.substr(2);
-  }
+Id flat_weights(Emit &e, const MatMul &how, Id a, Id b, Id dc) {
+  const Shape w = e.shape(b);
+  int64_t k = w[how.transpose_b ? 1 : 0], n = w[how.transpose_b ? 0 : 1];
+  Id rows = reshape(e, a, 0, {free_dim, k}), diff = reshape(e, dc, 0, {free_dim, n});
+  return how.transpose_b ? matmul(e, diff, rows, {true, false}) : matmul(e, rows, diff, {true, false});
+}
 
-  std::vector<Operand> infer(Operands src) const override {
-    const Shape &a = src[0].shape, &b = src[1].shape;
-    for (const Operand &o : src) want_float("matmul", o);
-    if (a.rank() < 2 || b.rank() < 2)
-      fail(Code::shape_mismatch, "matmul: both inputs need at least 2 axes, got ", a, " and ", b);
-    int64_t m = a[how_.transpose_a ? -1 : -2], ka = a[how_.transpose_a ? -2 : -1];
-    int64_t n = b[how_.transpose_b ? -2 : -1], kb = b[how_.transpose_b ? -1 : -2];
-    if (ka != kb && ka != free_dim && kb != free_dim)
-      fail(Code::shape_mismatch, "matmul: inner dimensions must be equal, got ", ka, " and ", kb, " from shapes ", a,
-           " and ", b);
-    if (bias_) {
-      if (!compatible(src[2].shape, Shape{n}))
-        fail(Code::shape_mismatch, "matmul: expected a bias of shape ", Shape{n}, ", got ", src[2].shape);
-      if (n == free_dim) n = src[2].shape[0];
-    }
-    return {{DType::f32, broadcast(batch_of(a), batch_of(b)).joined({m, n})}};
-  }
-
-  void gradient(Gradient &g) const override {
-    if (activation_.f) fail(Code::internal, "matmul: a fused step has no gradient");
-    Emit &e = g.e;
-    Id a = g.src(0), b = g.src(1), dc = g.diff_dst();
-    if (dc == none) return;
-    bool ta = how_.transpose_a, tb = how_.transpose_b;
-    if (g.wants(0)) g.set(0, like(e, ta ? matmul(e, b, dc, {tb, true}) : matmul(e, dc, b, {false, !tb}), a, b));
-    if (g.wants(1)) {
-      if (flat(e, a, b))
-        g.set(1, flat_weights(e, a, b, dc));
-      else
-        g.set(1, like(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
-    }
-    if (g.wants(2)) {
-      std::vector<int> rows;
-      for (int i = 0; i + 1 < e.rank(dc); ++i) rows.push_back(i);
-      g.set(2, reduce(e, Reduce::sum, dc, rows));
-    }
-  }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    const Shape &a = site.src[0].shape, &b = site.src[1].shape, &out = site.dst[0].shape;
-    Gemm g;
-    g.m = out[-2];
-    g.n = out[-1];
-    g.k = a[how_.transpose_a ? -2 : -1];
-    g.trans_a = how_.transpose_a;
-    g.trans_b = how_.transpose_b;
-    g.lda = a[-1];
-    g.ldb = b[-1];
-    g.ldc = g.n;
-    g.bias = bias_;
-    g.epilogue = activation_.epilogue();
-    auto b_constant = constant_source(site, 1);
-    if (out.elements() == 0) return nothing();
-    auto axes = batch_axes(a, b, out);
-    g.stride_c = checked_mul(g.m, g.n);
-    if (axes.size() > 1) {
-      g.batch = out.elements() / g.stride_c;
-      return by_item(site, g, axes, product_slices(site, g));
-    }
-    if (!axes.empty()) {
-      g.batch = axes[0].size;
-      g.stride_a = axes[0].step_a;
-      g.stride_b = axes[0].step_b;
-    }
-    return product(site, g, product_slices(site, g), b_constant ? &*b_constant : nullptr);
-  }
-
-  std::shared_ptr<const Op> with_bias() const override {
-    return bias_ || activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, true);
-  }
-  std::shared_ptr<const Op> with_activation(Unary f, const std::array<float, 3> &param) const override {
-    return activation_.f ? nullptr : std::make_shared<MatMulOp>(how_, bias_, Activation{f, param});
-  }
-
- private:
-  // Is dB one product over all rows of all items?
-  bool flat(Emit &e, Id a, Id b) const {
-    if (e.rank(b) != 2 || e.rank(a) == 2 || how_.transpose_a || !e.shape(b).known()) return false;
-    return e.shape(b).elements() > 0;  // rows of nothing can't be counted
-  }
-  Id flat_weights(Emit &e, Id a, Id b, Id dc) const {
-    const Shape w = e.shape(b);
-    int64_t k = w[how_.transpose_b ? 1 : 0], n = w[how_.transpose_b ? 0 : 1];
-    Id rows = reshape(e, a, 0, {free_dim, k}), diff = reshape(e, dc, 0, {free_dim, n});
-    return how_.transpose_b ? matmul(e, diff, rows, {true, false}) : matmul(e, rows, diff, {true, false});
-  }
-  // The gradient of v, summed over the batch axes along which v was broadcast to meet `other`.
-  static Id like(Emit &e, Id diff, Id v, Id other) {
-    bool same = e.rank(other) == 2 || e.shape(diff).rank() == e.rank(v);
-    for (int i = 0; e.rank(other) > 2 && same && i + 2 < e.rank(v); ++i)
-      same = e.shape(v)[i] != free_dim && e.shape(v)[i] == e.shape(diff)[i];
-    return same ? diff : sum_like(e, diff, v);
-  }
-
-  MatMul how_;
-  bool bias_;
-  Activation activation_;
-};
+// The gradient of v, summed over the batch axes along which v was broadcast to meet `other`.
+Id summed(Emit &e, Id diff, Id v, Id other) {
+  bool same = e.rank(other) == 2 || e.shape(diff).rank() == e.rank(v);
+  for (int i = 0; e.rank(other) > 2 && same && i + 2 < e.rank(v); ++i)
+    same = e.shape(v)[i] != free_dim && e.shape(v)[i] == e.shape(diff)[i];
+  return same ? diff : sum_like(e, diff, v);
+}
 
 }  // namespace
+
+std::vector<Operand> MatMulOp::infer(Operands src) const {
+  const Shape &a = src[0].shape, &b = src[1].shape;
+  for (const Operand &o : src) want_float("matmul", o);
+  if (a.rank() < 2 || b.rank() < 2)
+    fail(Code::shape_mismatch, "matmul: both inputs need at least 2 axes, got ", a, " and ", b);
+  int64_t m = a[how.transpose_a ? -1 : -2], ka = a[how.transpose_a ? -2 : -1];
+  int64_t n = b[how.transpose_b ? -2 : -1], kb = b[how.transpose_b ? -1 : -2];
+  if (ka != kb && ka != free_dim && kb != free_dim)
+    fail(Code::shape_mismatch, "matmul: inner dimensions must be equal, got ", ka, " and ", kb, " from shapes ", a,
+         " and ", b);
+  if (fused.bias) {
+    if (!compatible(src[2].shape, Shape{n}))
+      fail(Code::shape_mismatch, "matmul: expected a bias of shape ", Shape{n}, ", got ", src[2].shape);
+    if (n == free_dim) n = src[2].shape[0];
+  }
+  return {{DType::f32, broadcast(batch_of(a), batch_of(b)).joined({m, n})}};
+}
+
+void MatMulOp::gradient(Gradient &g) const {
+  if (fused.activation) fail(Code::internal, "matmul: a fused step has no gradient");
+  Emit &e = g.e;
+  Id a = g.src(0), b = g.src(1), dc = g.diff_dst();
+  if (dc == none) return;
+  bool ta = how.transpose_a, tb = how.transpose_b;
+  if (g.wants(0)) g.set(0, summed(e, ta ? matmul(e, b, dc, {tb, true}) : matmul(e, dc, b, {false, !tb}), a, b));
+  if (g.wants(1)) {
+    if (is_flat(e, how, a, b))
+      g.set(1, flat_weights(e, how, a, b, dc));
+    else
+      g.set(1, summed(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
+  }
+  if (g.wants(2)) {
+    std::vector<int> rows;
+    for (int i = 0; i + 1 < e.rank(dc); ++i) rows.push_back(i);
+    g.set(2, reduce(e, Reduce::sum, dc, rows));
+  }
+}
+
+std::unique_ptr<Kernel> MatMulOp::kernel(const Site &site) const {
+  const Shape &a = site.src[0].shape, &b = site.src[1].shape, &out = site.dst[0].shape;
+  Gemm g;
+  g.m = out[-2];
+  g.n = out[-1];
+  g.k = a[how.transpose_a ? -2 : -1];
+  g.trans_a = how.transpose_a;
+  g.trans_b = how.transpose_b;
+  g.lda = a[-1];
+  g.ldb = b[-1];
+  g.ldc = g.n;
+  g.bias = fused.bias;
+  g.epilogue = fused.epilogue();
+  auto b_constant = constant_source(site, 1);
+  if (out.elements() == 0) return nothing();
+  auto axes = batch_axes(a, b, out);
+  g.stride_c = checked_mul(g.m, g.n);
+  if (axes.size() > 1) {
+    g.batch = out.elements() / g.stride_c;
+    return by_item(site, g, axes, product_slices(site, g));
+  }
+  if (!axes.empty()) {
+    g.batch = axes[0].size;
+    g.stride_a = axes[0].step_a;
+    g.stride_b = axes[0].step_b;
+  }
+  return product(site, g, product_slices(site, g), b_constant ? &*b_constant : nullptr);
+}
 
 Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {
   std::vector<Id> src{a, b};
   if (bias != none) src.push_back(bias);
-  return e.value(std::make_shared<MatMulOp>(how, bias != none), src);
+  return e.value(std::make_shared<MatMulOp>(how, Fused{bias != none}), src);
 }
 
 }  // namespace dl4::ops

@@ -1,7 +1,6 @@
 // What every op says of itself: shape rule, gradient rule, kernels.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,11 +12,8 @@
 #include "base/fork.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/packed.hpp"
+#include "ops/fields.hpp"
 #include "ops/program.hpp"
-
-namespace dl4::kernels {
-enum class Unary : int32_t;  // kernels/elementwise.hpp
-}
 
 namespace dl4::ops {
 
@@ -65,23 +61,20 @@ struct Site {
 
   bool allows(std::string_view kernel) const;
 };
+// What the Program says of these values, and of one step; nothing is constant, and nothing off.
+std::vector<Operand> operands(const Program &p, std::span<const Id> values);
+Site site(const Program &p, const Step &step);
 
-// A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
-struct RowPart {
-  int64_t begin, end;  // elements of the block; may hold less than a row beyond the last one
-  int64_t rows, width;
-};
-
+// An op is a struct whose members are its attributes; `fields` lists them once, for equality, hash and listings.
+// It derives from one of the three below: what it says of its gradient can't be left out.
 class Op {
  public:
   virtual ~Op() = default;
   virtual std::string_view name() const = 0;
-  // Every attribute, for listings; equal ops print equal.
-  virtual std::string attributes() const { return {}; }
   // Dtypes and shapes of all destinations. Refuses what does not fit, in the user's words.
   virtual std::vector<Operand> infer(Operands src) const = 0;
   // Emits diff_src from diff_dst. A wanted source must get a gradient or be stopped: differentiate refuses the op else.
-  virtual void gradient(Gradient &) const {}
+  virtual void gradient(Gradient &) const = 0;
   // The best kernel for the site.
   virtual std::unique_ptr<kernels::Kernel> kernel(const Site &site) const = 0;
 
@@ -92,30 +85,56 @@ class Op {
   virtual int overwrites(int /*dst*/) const { return -1; }
   // False: only dtype and shape of source i matter.
   virtual bool reads(int /*src*/) const { return true; }
-  // Where source i may be made in place inside destination 0, in bytes, or -1.
-  virtual int64_t part_offset(int /*src*/) const { return -1; }
   // The same inputs may give other outputs, or the step is there for its fault: never folded, merged or dropped.
   virtual bool is_volatile() const { return false; }
 
-  // With these shapes, all known, the destination equals source 0.
-  virtual bool is_identity(Operands /*src*/) const { return false; }
+  // Made of the fields: for listings, and to the last bit.
+  virtual std::string attributes() const = 0;
+  virtual std::string attribute_bits() const = 0;
+};
 
-  // What a neighbour's step may be merged into, bit for bit the same except where a library adds the bias in its own
-  // order: the op that also adds a row, its source 2, to the last axis of the result; the op that also applies f to the
-  // result. nullptr: not with this op.
-  virtual std::shared_ptr<const Op> with_bias() const { return nullptr; }
-  virtual std::shared_ptr<const Op> with_activation(kernels::Unary, const std::array<float, 3> &) const {
-    return nullptr;
+// Do the two ops compute the same of the same sources? Equal ops have equal hashes.
+bool equal(const Op &a, const Op &b);
+size_t hash(const Op &op);
+
+// The op as a T, or nullptr if it is another one.
+template <class T>
+const T *as(const Op &op) {
+  return dynamic_cast<const T *>(&op);
+}
+template <class T>
+const T *as(const Step &step) {
+  return as<T>(*step.op);
+}
+
+// An op with a gradient rule.
+template <class T>
+struct OpOf : Op {
+  void fields(auto &) const {}  // none, unless T says otherwise
+  std::string attributes() const final {
+    Listing f;
+    static_cast<const T &>(*this).fields(f);
+    return f.list;
   }
-  // What this op is, for such merging: an elementwise function, or a sum of two values.
-  virtual bool is_unary(kernels::Unary * /*f*/, std::array<float, 3> * /*param*/) const { return false; }
-  virtual bool is_add() const { return false; }
+  std::string attribute_bits() const final {
+    Bits f;
+    static_cast<const T &>(*this).fields(f);
+    return f.bits;
+  }
+};
 
-  // The op is scatter_add.
-  virtual bool is_scatter_add() const { return false; }
-  // Of an update of source 0 by a gradient, source 1: the same with these parts left out of the gradient; the ids and
-  // rows of each follow as further sources. nullptr: the op wants all of the gradient.
-  virtual std::shared_ptr<const Op> with_rows(std::vector<RowPart>) const { return nullptr; }
+// An op that is meant to stop gradients: its result moves in steps, or not at all, as its sources move.
+void stop_all(Gradient &g);
+template <class T>
+struct StopsGradients : OpOf<T> {
+  void gradient(Gradient &g) const final { stop_all(g); }
+};
+
+// An op without a rule, refused where a loss depends on its result: gradients that aren't differentiated again,
+// updates.
+template <class T>
+struct NotDifferentiable : OpOf<T> {
+  void gradient(Gradient &) const final {}
 };
 
 // One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.

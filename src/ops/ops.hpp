@@ -81,6 +81,7 @@ Id causal_mask(Emit &e, Id scores);  // scores (N, T, S) -> bool (T, S): key s <
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
   bool transpose_a = false, transpose_b = false;
+  void fields(auto &f) const { f("transpose_a", transpose_a), f("transpose_b", transpose_b); }
 };
 // a (N, M, K) x b (N, K, L) or (K, L) [+ bias (L)] -> (N, M, L); leading axes broadcast.
 Id matmul(Emit &e, Id a, Id b, MatMul how = {}, Id bias = none);
@@ -93,10 +94,16 @@ struct AttentionValues {
 AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, bool causal);
 
 enum class Padding { valid, same, causal };
+inline std::string to_string(Padding p) {
+  return p == Padding::valid ? "valid" : p == Padding::same ? "same" : "causal";
+}
 struct Conv {
   std::array<int64_t, 2> strides{1, 1}, dilation{1, 1};
   Padding padding = Padding::valid;
   int64_t groups = 1;
+  void fields(auto &f) const {
+    f("strides", strides), f("dilation", dilation), f("padding", padding), f("groups", groups);
+  }
 };
 // x (B, H, W, C), weights (KH, KW, C / groups, F) [+ bias (F)] -> (B, OH, OW, F). Causal pads the W axis only.
 Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how);
@@ -104,6 +111,7 @@ struct Pool {
   bool average = false;
   std::array<int64_t, 2> size{2, 2}, strides{2, 2};
   Padding padding = Padding::valid;
+  void fields(auto &f) const { f("average", average), f("size", size), f("strides", strides), f("padding", padding); }
 };
 Id pool(Emit &e, Id x, const Pool &how);  // x (B, H, W, C)
 

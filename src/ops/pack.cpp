@@ -1,62 +1,46 @@
 // pack: many values in one flat block, each at a place of its own, zeros between.
+#include "ops/pack.hpp"
+
 #include "ops/blocks.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
-namespace {
-
-class PackOp final : public Op {
- public:
-  PackOp(std::vector<int64_t> offsets, int64_t total, int64_t size)
-      : offsets_(std::move(offsets)), total_(total), size_(size) {}
-  std::string_view name() const override { return "pack"; }
-  std::string attributes() const override { return text("offsets=", numbers(offsets_), " total=", total_); }
-
-  std::vector<Operand> infer(Operands src) const override {
-    for (size_t i = 0; i < src.size(); ++i) {
-      if (src[i].dtype != src[0].dtype)
-        fail(Code::invalid_argument, "pack wants equal dtypes, got ", src[0].dtype, " and ", src[i].dtype);
-      int64_t n = src[i].shape.known() ? src[i].shape.elements() : 0;
-      int64_t end = i + 1 < src.size() ? offsets_[i + 1] : total_;
-      if (offsets_[i] < 0 || checked_add(offsets_[i], n) > end)
-        fail(Code::shape_mismatch, "pack: part ", i, " ", src[i].shape, " at ", offsets_[i], " runs past ", end);
-    }
-    return {{src.empty() ? DType::f32 : src[0].dtype, {total_}}};
+std::vector<Operand> PackOp::infer(Operands src) const {
+  for (size_t i = 0; i < src.size(); ++i) {
+    if (src[i].dtype != src[0].dtype)
+      fail(Code::invalid_argument, "pack wants equal dtypes, got ", src[0].dtype, " and ", src[i].dtype);
+    int64_t n = src[i].shape.known() ? src[i].shape.elements() : 0;
+    int64_t end = i + 1 < src.size() ? offsets[i + 1] : total;
+    if (offsets[i] < 0 || checked_add(offsets[i], n) > end)
+      fail(Code::shape_mismatch, "pack: part ", i, " ", src[i].shape, " at ", offsets[i], " runs past ", end);
   }
+  return {{src.empty() ? DType::f32 : src[0].dtype, {total}}};
+}
 
-  void gradient(Gradient &g) const override {
-    if (g.diff_dst() == none) return;
-    for (int i = 0; g.has(i); ++i)
-      if (g.wants(i)) g.set(i, view(g.e, g.diff_dst(), offsets_[static_cast<size_t>(i)], g.e.shape(g.src(i))));
+void PackOp::gradient(Gradient &g) const {
+  if (g.diff_dst() == none) return;
+  for (int i = 0; g.has(i); ++i)
+    if (g.wants(i)) g.set(i, view(g.e, g.diff_dst(), offsets[static_cast<size_t>(i)], g.e.shape(g.src(i))));
+}
+
+std::unique_ptr<kernels::Kernel> PackOp::kernel(const Site &site) const {
+  std::vector<Block> blocks;
+  int dst = static_cast<int>(site.src.size());
+  int64_t end = 0;
+  auto zeros_to = [&](int64_t begin) {
+    blocks.push_back({.from = -1, .to = dst, .bytes = begin - end, .to_offset = end});
+  };
+  for (int i = 0; i < dst; ++i) {
+    int64_t begin = offset_bytes(static_cast<size_t>(i));
+    int64_t bytes = checked_mul(site.src[static_cast<size_t>(i)].shape.elements(), element_bytes);
+    zeros_to(begin);
+    blocks.push_back({.from = i, .to = dst, .bytes = bytes, .to_offset = begin});
+    end = begin + bytes;
   }
-
-  int64_t part_offset(int src) const override { return checked_mul(offsets_[static_cast<size_t>(src)], size_); }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    std::vector<Block> blocks;
-    int dst = static_cast<int>(site.src.size());
-    int64_t end = 0;
-    auto zeros_to = [&](int64_t begin) {
-      blocks.push_back({.from = -1, .to = dst, .bytes = begin - end, .to_offset = end});
-    };
-    for (int i = 0; i < dst; ++i) {
-      int64_t begin = part_offset(i);
-      int64_t bytes = checked_mul(site.src[static_cast<size_t>(i)].shape.elements(), size_);
-      zeros_to(begin);
-      blocks.push_back({.from = i, .to = dst, .bytes = bytes, .to_offset = begin});
-      end = begin + bytes;
-    }
-    zeros_to(checked_mul(total_, size_));
-    return move_blocks("pack", site, std::move(blocks));
-  }
-
- private:
-  std::vector<int64_t> offsets_;
-  int64_t total_, size_;
-};
-
-}  // namespace
+  zeros_to(checked_mul(total, element_bytes));
+  return move_blocks("pack", site, std::move(blocks));
+}
 
 Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total) {
   if (parts.size() != offsets.size())

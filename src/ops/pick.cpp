@@ -20,8 +20,7 @@ void runs_of(const uint8_t *valid, int64_t begin, int64_t end, F f) {
   }
 }
 
-class PickGradOp final : public Op {
- public:
+struct PickGradOp final : NotDifferentiable<PickGradOp> {
   std::string_view name() const override { return "pick_grad"; }
   std::vector<Operand> infer(Operands src) const override { return {{DType::f32, src[3].shape}}; }
   bool reads(int src) const override { return src < 3; }
@@ -45,8 +44,7 @@ class PickGradOp final : public Op {
   }
 };
 
-class PickOp final : public Op {
- public:
+struct PickOp final : OpOf<PickOp> {
   std::string_view name() const override { return "pick"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("pick", src[0]);

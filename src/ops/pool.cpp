@@ -34,29 +34,25 @@ double pool_microseconds(const kernels::Pool &p) {
   return real(p.n) * real(p.oh) * real(p.ow) * real(p.c) * (cells + 1) * 4 * us_per_byte;
 }
 
-std::string describe(const Pool &how) {
-  return text(how.average ? "average" : "max", ", size ", how.size[0], 'x', how.size[1], ", strides ", how.strides[0],
-              'x', how.strides[1], ", ", how.padding);
-}
-
 // dy, x [, y of a maximum] -> dx.
-class PoolGrad final : public Op {
- public:
-  explicit PoolGrad(const Pool &how) : how_(how) {}
+struct PoolGradOp final : NotDifferentiable<PoolGradOp> {
+  Pool how;
+
+  explicit PoolGradOp(const Pool &how) : how(how) {}
+  void fields(auto &f) const { how.fields(f); }
   std::string_view name() const override { return "pool_grad"; }
-  std::string attributes() const override { return describe(how_); }
-  bool reads(int src) const override { return src == 0 || !how_.average; }
+  bool reads(int src) const override { return src == 0 || !how.average; }
 
   std::vector<Operand> infer(Operands src) const override {
     for (const Operand &o : src) want_float("pool_grad", o);
-    same_shape("pool_grad", pool_shape(how_, src[1].shape), src[0].shape);
+    same_shape("pool_grad", pool_shape(how, src[1].shape), src[0].shape);
     return {{DType::f32, src[1].shape}};
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Pool p = pool_at(how_, site.src[1].shape);
+    kernels::Pool p = pool_at(how, site.src[1].shape);
     if (site.dst[0].shape.elements() == 0) p.n = 0;
-    if (how_.average)
+    if (how.average)
       return sliced("average_pool_grad", site, p.n, pool_microseconds(p),
                     [p](int64_t begin, int64_t end, const Run &r) {
                       kernels::average_pool_grad(p, r.src<float>(0), r.dst<float>(2), begin, end);
@@ -65,41 +61,36 @@ class PoolGrad final : public Op {
       kernels::max_pool_grad(p, r.src<float>(1), r.src<float>(2), r.src<float>(0), r.dst<float>(3), begin, end);
     });
   }
-
- private:
-  Pool how_;
 };
 
-class PoolOp final : public Op {
- public:
-  explicit PoolOp(const Pool &how) : how_(how) {}
+struct PoolOp final : OpOf<PoolOp> {
+  Pool how;
+
+  explicit PoolOp(const Pool &how) : how(how) {}
+  void fields(auto &f) const { how.fields(f); }
   std::string_view name() const override { return "pool"; }
-  std::string attributes() const override { return describe(how_); }
 
   std::vector<Operand> infer(Operands src) const override {
     want_float("pool", src[0]);
-    return {{DType::f32, pool_shape(how_, src[0].shape)}};
+    return {{DType::f32, pool_shape(how, src[0].shape)}};
   }
 
   void gradient(Gradient &g) const override {
     Id dy = g.diff_dst();
     if (dy == none || !g.wants(0)) return;
     std::vector<Id> src{dy, g.src(0)};
-    if (!how_.average) src.push_back(g.dst());
-    g.set(0, g.e.value(std::make_shared<PoolGrad>(how_), src));
+    if (!how.average) src.push_back(g.dst());
+    g.set(0, g.e.value(std::make_shared<PoolGradOp>(how), src));
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Pool p = pool_at(how_, site.src[0].shape);
+    kernels::Pool p = pool_at(how, site.src[0].shape);
     int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : checked_mul(p.n, p.oh);
-    auto run = how_.average ? kernels::average_pool : kernels::max_pool;
+    auto run = how.average ? kernels::average_pool : kernels::max_pool;
     return sliced(
-        how_.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
+        how.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
         [p, run](int64_t begin, int64_t end, const Run &r) { run(p, r.src<float>(0), r.dst<float>(1), begin, end); });
   }
-
- private:
-  Pool how_;
 };
 
 }  // namespace

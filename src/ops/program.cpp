@@ -30,26 +30,35 @@ void blame(Error &error, const std::string &scope) {
   if (scope.back() != '"') error.with("layer", scope);
 }
 
+namespace {
+
+std::string word(const Program &p, Id v) {
+  if (v == none) return "-";
+  const std::string &name = p[v].name;
+  return text('%', v, name.empty() ? "" : ":", name);
+}
+
+std::string full(const Program &p, Id v) { return text(word(p, v), ' ', p[v].dtype, p[v].shape); }
+
+}  // namespace
+
+std::string to_string(const Program &p, const Step &step) {
+  std::string line;
+  for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", full(p, step.dst[i]));
+  line += text(" = ", step.op->name());
+  if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
+  for (Id v : step.src) line += text(' ', word(p, v));
+  return line;
+}
+
 std::string to_string(const Program &p) {
-  auto word = [&](Id v) {
-    if (v == none) return std::string("-");
-    const std::string &name = p[v].name;
-    return text('%', v, name.empty() ? "" : ":", name);
-  };
-  auto full = [&](Id v) { return text(word(v), ' ', to_string(p[v].dtype), to_string(p[v].shape)); };
   std::string s;
-  for (Id v : p.inputs) s += text("input  ", full(v), '\n');
-  for (Id v : p.states) s += text("state  ", full(v), '\n');
-  for (const Step &step : p.steps) {
-    std::string line = "  ";
-    for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", full(step.dst[i]));
-    line += text(" = ", step.op->name());
-    if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
-    for (Id v : step.src) line += text(' ', word(v));
-    s += line + (step.scope.empty() ? "" : "  # " + step.scope) + '\n';
-  }
-  for (const Write &w : p.writes) s += text("write  ", word(w.state), " <- ", word(w.value), '\n');
-  for (Id v : p.outputs) s += text("output ", full(v), '\n');
+  for (Id v : p.inputs) s += text("input  ", full(p, v), '\n');
+  for (Id v : p.states) s += text("state  ", full(p, v), '\n');
+  for (const Step &step : p.steps)
+    s += text("  ", to_string(p, step), step.scope.empty() ? "" : "  # " + step.scope, '\n');
+  for (const Write &w : p.writes) s += text("write  ", word(p, w.state), " <- ", word(p, w.value), '\n');
+  for (Id v : p.outputs) s += text("output ", full(p, v), '\n');
   return s;
 }
 
@@ -61,13 +70,9 @@ void verify(const Program &p) {
       fail(Code::internal, "program: ", where, " reads %", v, ", which is not made yet\n", to_string(p));
   };
   for (const Step &s : p.steps) {
-    std::vector<Operand> src;
-    for (size_t i = 0; i < s.src.size(); ++i) {
-      Id v = s.src[i];
-      if (v != none && s.op->reads(static_cast<int>(i))) need(v, s.op->name().data());
-      src.push_back(v == none ? absent : Operand{p[v].dtype, p[v].shape});
-    }
-    auto dst = s.op->infer(src);
+    for (size_t i = 0; i < s.src.size(); ++i)
+      if (s.src[i] != none && s.op->reads(static_cast<int>(i))) need(s.src[i], s.op->name().data());
+    auto dst = s.op->infer(operands(p, s.src));
     if (dst.size() != s.dst.size()) fail(Code::internal, "program: ", s.op->name(), " makes ", dst.size(), " values");
     for (size_t i = 0; i < dst.size(); ++i) {
       const Value &v = p[s.dst[i]];

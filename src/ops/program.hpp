@@ -61,7 +61,8 @@ struct Program {
 std::vector<int32_t> producers(const Program &p);
 // How often each value is read by steps, outputs and writes.
 std::vector<int32_t> uses(const Program &p);
-// A listing, one line a step.
+// A step on one line, and a listing of all.
+std::string to_string(const Program &p, const Step &step);
 std::string to_string(const Program &p);
 // Refuses with INTERNAL a Program whose steps read what is not yet made, make a value twice, or whose shapes and dtypes
 // are not what the ops' rules say.

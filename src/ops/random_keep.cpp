@@ -6,22 +6,24 @@
 namespace dl4::ops {
 namespace {
 
-class RandomKeepOp final : public Op {
- public:
+struct RandomKeepOp final : StopsGradients<RandomKeepOp> {
+  double rate;
+  uint64_t seed;
+  int keep;
+  Shape tail;
+
   RandomKeepOp(double rate, uint64_t seed, int keep, const Shape &tail)
-      : rate_(rate), seed_(seed), keep_(keep), tail_(tail) {}
+      : rate(rate), seed(seed), keep(keep), tail(tail) {}
+  void fields(auto &f) const { f("rate", rate), f("seed", seed), f("keep", keep), f("tail", tail); }
   std::string_view name() const override { return "random_keep"; }
-  std::string attributes() const override {
-    return text("rate=", number(rate_), " seed=", seed_, " keep=", keep_, " tail=", tail_);
-  }
   std::vector<Operand> infer(Operands src) const override {
     want_type("the draw of random_keep", src[0], DType::i64);
-    if (!(rate_ >= 0 && rate_ < 1))
-      fail(Code::invalid_argument, "dropout: rate is ", number(rate_), ", expected 0 <= rate < 1");
+    if (!(rate >= 0 && rate < 1))
+      fail(Code::invalid_argument, "dropout: rate is ", number(rate), ", expected 0 <= rate < 1");
     const Shape &like = src[1].shape;
-    if (keep_ < 0 || keep_ > like.rank())
-      fail(Code::invalid_argument, "random_keep can't keep ", keep_, " axes of ", like);
-    return {{DType::f32, like.first(keep_).joined(tail_)}};
+    if (keep < 0 || keep > like.rank())
+      fail(Code::invalid_argument, "random_keep can't keep ", keep, " axes of ", like);
+    return {{DType::f32, like.first(keep).joined(tail)}};
   }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
@@ -29,18 +31,12 @@ class RandomKeepOp final : public Op {
     double us = 2 * us_per_function * static_cast<double>(n);
     return sliced(
         "random_keep", site, n, us,
-        [seed = seed_, rate = static_cast<float>(rate_)](int64_t begin, int64_t end, const Run &r) {
+        [seed = seed, rate = static_cast<float>(rate)](int64_t begin, int64_t end, const Run &r) {
           Stream stream{seed, static_cast<uint64_t>(*r.src<int64_t>(0))};
           kernels::keep_mask(stream, begin, rate, r.dst<float>(2) + begin, end - begin);
         },
         line_block);
   }
-
- private:
-  double rate_;
-  uint64_t seed_;
-  int keep_;
-  Shape tail_;
 };
 
 }  // namespace

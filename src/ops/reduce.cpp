@@ -8,25 +8,22 @@
 namespace dl4::ops {
 namespace {
 
-constexpr std::array<const char *, 7> words{"sum", "mean", "max", "min", "prod", "sum_squares", "sum_abs"};
+struct ReduceOp final : OpOf<ReduceOp> {
+  Reduce f;
+  std::vector<int> axes;  // ascending, not negative
+  bool keepdims;
 
-const char *word(Reduce f) { return words[static_cast<size_t>(f)]; }
-
-class ReduceOp final : public Op {
- public:
+  ReduceOp(Reduce f, std::vector<int> axes, bool keepdims) : f(f), axes(std::move(axes)), keepdims(keepdims) {}
+  void fields(auto &v) const { v("", f), v("axes", axes), v("keepdims", keepdims); }
   // axes: ascending, not negative.
-  ReduceOp(Reduce f, std::vector<int> axes, bool keepdims) : f_(f), axes_(std::move(axes)), keepdims_(keepdims) {}
   std::string_view name() const override { return "reduce"; }
-  std::string attributes() const override {
-    return text(word(f_), " axes=", numbers(axes_), keepdims_ ? " keepdims" : "");
-  }
 
   std::vector<Operand> infer(Operands src) const override {
     const Operand &x = src[0];
-    bool flags = x.dtype == DType::boolean && (f_ == Reduce::max || f_ == Reduce::min);
-    if (!flags) want_float(word(f_), x);
+    bool flags = x.dtype == DType::boolean && (f == Reduce::max || f == Reduce::min);
+    if (!flags) want_float(to_string(f).c_str(), x);
     Shape y = x.shape;
-    for (size_t i = axes_.size(); i-- > 0;) y = keepdims_ ? y.with(axes_[i], 1) : y.without(axes_[i]);
+    for (size_t i = axes.size(); i-- > 0;) y = keepdims ? y.with(axes[i], 1) : y.without(axes[i]);
     return {{x.dtype, y}};
   }
 
@@ -34,7 +31,7 @@ class ReduceOp final : public Op {
     if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
     Id x = g.src(0), d = spread_axes(e, g.diff_dst());
-    switch (f_) {
+    switch (f) {
       case Reduce::sum:
         g.set(0, broadcast_like(e, d, x));
         break;
@@ -51,7 +48,7 @@ class ReduceOp final : public Op {
       case Reduce::min: {
         // Shared equally among ties, as TensorFlow does.
         Id tied = cast(e, binary(e, Binary::equal, x, spread_axes(e, g.dst())), DType::f32);
-        Id count = reduce(e, Reduce::sum, tied, axes_, true);
+        Id count = reduce(e, Reduce::sum, tied, axes, true);
         g.set(0, mul(e, tied, div(e, d, count)));
         break;
       }
@@ -59,8 +56,8 @@ class ReduceOp final : public Op {
         // The product of the others; where an element is 0, they are multiplied without it.
         Id one = e.scalar(1), zero = e.scalar(0);
         Id is_zero = binary(e, Binary::equal, x, zero);
-        Id zeros = reduce(e, Reduce::sum, cast(e, is_zero, DType::f32), axes_, true);
-        Id rest = reduce(e, Reduce::prod, select(e, is_zero, one, x), axes_, true);
+        Id zeros = reduce(e, Reduce::sum, cast(e, is_zero, DType::f32), axes, true);
+        Id rest = reduce(e, Reduce::prod, select(e, is_zero, one, x), axes, true);
         Id if_zero = select(e, binary(e, Binary::equal, zeros, one), rest, zero);
         Id if_not = select(e, binary(e, Binary::equal, zeros, zero), div(e, rest, select(e, is_zero, one, x)), zero);
         g.set(0, mul(e, d, select(e, is_zero, if_zero, if_not)));
@@ -71,21 +68,17 @@ class ReduceOp final : public Op {
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     std::vector<bool> over(static_cast<size_t>(site.src[0].shape.rank()), false);
-    for (int a : axes_) over[static_cast<size_t>(a)] = true;
-    return reduce_axes(site, f_, over);
+    for (int a : axes) over[static_cast<size_t>(a)] = true;
+    return reduce_axes(site, f, over);
   }
 
  private:
   // The reduced axes put back, with one element each.
   Id spread_axes(Emit &e, Id y) const {
-    if (!keepdims_)
-      for (int a : axes_) y = expand_dims(e, y, a);
+    if (!keepdims)
+      for (int a : axes) y = expand_dims(e, y, a);
     return y;
   }
-
-  Reduce f_;
-  std::vector<int> axes_;
-  bool keepdims_;
 };
 
 }  // namespace
@@ -97,7 +90,7 @@ Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
     for (int i = 0; i < s.rank(); ++i) axes.push_back(i);
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    fail(Code::invalid_argument, word(f), ": an axis is given twice in ", numbers(axes));
+    fail(Code::invalid_argument, f, ": an axis is given twice in ", numbers(axes));
   return e.value(std::make_shared<ReduceOp>(f, std::move(axes), keepdims), {x});
 }
 

@@ -7,8 +7,8 @@ namespace dl4::ops {
 namespace {
 
 // What all of them share: source 0's memory seen otherwise, and a gradient that is seen back.
-class Reshaping : public Op {
- public:
+template <class T>
+struct Reshaping : OpOf<T> {
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0)));
   }
@@ -30,37 +30,34 @@ int64_t product(std::span<const int64_t> dims, int &free) {
   return n;
 }
 
-class ReshapeOp final : public Reshaping {
- public:
-  ReshapeOp(int keep, const Shape &tail) : keep_(keep), tail_(tail) {}
+struct ReshapeOp final : Reshaping<ReshapeOp> {
+  int keep;
+  Shape tail;
+
+  ReshapeOp(int keep, const Shape &tail) : keep(keep), tail(tail) {}
+  void fields(auto &f) const { f("keep", keep), f("tail", tail); }
   std::string_view name() const override { return "reshape"; }
-  std::string attributes() const override { return text("keep=", keep_, " tail=", tail_); }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
-    if (keep_ < 0 || keep_ > x.rank()) fail(Code::invalid_argument, "reshape can't keep ", keep_, " axes of ", x);
-    auto refuse = [&] { fail(Code::shape_mismatch, "can't reshape ", x, " to ", x.first(keep_).joined(tail_)); };
+    if (keep < 0 || keep > x.rank()) fail(Code::invalid_argument, "reshape can't keep ", keep, " axes of ", x);
+    auto refuse = [&] { fail(Code::shape_mismatch, "can't reshape ", x, " to ", x.first(keep).joined(tail)); };
     int free, open;
-    int64_t rest = product(x.dims().subspan(static_cast<size_t>(keep_)), free), made = product(tail_.dims(), open);
-    if (open > 1) fail(Code::invalid_argument, "reshape: more than one -1 in ", tail_);
-    Shape tail = tail_;
+    int64_t rest = product(x.dims().subspan(static_cast<size_t>(keep)), free), made = product(tail.dims(), open);
+    if (open > 1) fail(Code::invalid_argument, "reshape: more than one -1 in ", tail);
+    Shape full = tail;
     if (free == 0 && open == 0 && made != rest) refuse();
     if (free == 0 && open == 1) {
       if (made == 0 ? rest != 0 : rest % made != 0) refuse();
-      for (int i = 0; i < tail.rank(); ++i)
-        if (tail[i] == free_dim) tail = tail.with(i, made ? rest / made : 0);
+      for (int i = 0; i < full.rank(); ++i)
+        if (full[i] == free_dim) full = full.with(i, made ? rest / made : 0);
     }
     // One free dim among known ones must still be a whole number.
     if (free == 1 && open == 0 && (rest == 0 ? made != 0 : made % rest != 0)) refuse();
-    return {{src[0].dtype, x.first(keep_).joined(tail)}};
+    return {{src[0].dtype, x.first(keep).joined(full)}};
   }
-
- private:
-  int keep_;
-  Shape tail_;
 };
 
-class ReshapeLikeOp final : public Reshaping {
- public:
+struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp> {
   std::string_view name() const override { return "reshape_like"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape, &like = src[1].shape;
@@ -70,31 +67,26 @@ class ReshapeLikeOp final : public Reshaping {
   }
 };
 
-class ExpandDimsOp final : public Reshaping {
- public:
-  explicit ExpandDimsOp(int axis) : axis_(axis) {}
-  std::string_view name() const override { return "expand_dims"; }
-  std::string attributes() const override { return text("axis=", axis_); }
-  std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[0].shape.inserted(axis_, 1)}}; }
+struct ExpandDimsOp final : Reshaping<ExpandDimsOp> {
+  int axis;
 
- private:
-  int axis_;
+  explicit ExpandDimsOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
+  std::string_view name() const override { return "expand_dims"; }
+  std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[0].shape.inserted(axis, 1)}}; }
 };
 
-class SqueezeOp final : public Reshaping {
- public:
-  explicit SqueezeOp(int axis) : axis_(axis) {}
+struct SqueezeOp final : Reshaping<SqueezeOp> {
+  int axis;
+
+  explicit SqueezeOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "squeeze"; }
-  std::string attributes() const override { return text("axis=", axis_); }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
-    if (x[axis_] != 1 && x[axis_] != free_dim)
-      fail(Code::shape_mismatch, "squeeze: axis ", axis_, " of ", x, " is not 1");
-    return {{src[0].dtype, x.without(axis_)}};
+    if (x[axis] != 1 && x[axis] != free_dim) fail(Code::shape_mismatch, "squeeze: axis ", axis, " of ", x, " is not 1");
+    return {{src[0].dtype, x.without(axis)}};
   }
-
- private:
-  int axis_;
 };
 
 }  // namespace

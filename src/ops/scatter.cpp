@@ -1,4 +1,6 @@
 // scatter_add and row_sums: rows added up by number, as a table or as the rows that came.
+#include "ops/scatter.hpp"
+
 #include <cstring>
 
 #include "kernels/movement.hpp"
@@ -17,53 +19,10 @@ void want_rows(const char *op, Operands src) {
   same_shape(op, src[0].shape, src[1].shape.joined(table.last(table.rank() - 1)));
 }
 
-// Zeros in the shape of the table (source 2) with every row of source 0 added to the row that its id says.
-//
 // Each slice looks at all ids in their order and adds what falls into its part of the table, so the bits don't depend
 // on the cut. Ids out of range were the forward step's fault.
-class ScatterAddOp final : public Op {
- public:
-  std::string_view name() const override { return "scatter_add"; }
-  std::vector<Operand> infer(Operands src) const override {
-    want_rows("scatter_add", src);
-    return {{DType::f32, src[2].shape}};
-  }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0)) g.set(0, gather(g.e, g.diff_dst(), g.src(1)));
-    g.stop(1);
-  }
-  bool reads(int src) const override { return src < 2; }
-  bool is_scatter_add() const override { return true; }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &table = site.dst[0].shape;
-    DType type = site.src[1].dtype;
-    int64_t ids = site.src[1].shape.elements(), rows = table[0], width = table.elements(1, table.rank());
-    double us = us_per_byte * static_cast<double>(checked_mul(4, width, checked_add(rows, ids, ids)));
-    auto add = [=](const Run &r, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-      const float *dy = r.src<float>(0);
-      float *y = r.dst<float>(3);
-      size_t bytes = static_cast<size_t>(col1 - col0) * 4;
-      if (col1 - col0 == width)
-        std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
-      else
-        for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
-      kernels::add_rows(dy, width, type, r.args[1], ids, row0, row1, col0, col1, y);
-    };
-    constexpr int64_t line = 16;
-    if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {
-      return sliced(
-          "scatter_columns", site, width, us,
-          [=](int64_t begin, int64_t end, const Run &r) { add(r, 0, rows, begin, end); }, line);
-    }
-    return sliced("scatter_rows", site, width ? rows : 0, us,
-                  [=](int64_t begin, int64_t end, const Run &r) { add(r, begin, end, 0, width); });
-  }
-};
-
 // The same sums, in the order of their ids and without the rows that no id names.
-class RowSumsOp final : public Op {
- public:
+struct RowSumsOp final : NotDifferentiable<RowSumsOp> {
   std::string_view name() const override { return "row_sums"; }
   std::vector<Operand> infer(Operands src) const override {
     want_rows("row_sums", src);
@@ -94,6 +53,41 @@ class RowSumsOp final : public Op {
 };
 
 }  // namespace
+
+std::vector<Operand> ScatterAddOp::infer(Operands src) const {
+  want_rows("scatter_add", src);
+  return {{DType::f32, src[2].shape}};
+}
+
+void ScatterAddOp::gradient(Gradient &g) const {
+  if (g.wants(0)) g.set(0, gather(g.e, g.diff_dst(), g.src(1)));
+  g.stop(1);
+}
+
+std::unique_ptr<kernels::Kernel> ScatterAddOp::kernel(const Site &site) const {
+  const Shape &table = site.dst[0].shape;
+  DType type = site.src[1].dtype;
+  int64_t ids = site.src[1].shape.elements(), rows = table[0], width = table.elements(1, table.rank());
+  double us = us_per_byte * static_cast<double>(checked_mul(4, width, checked_add(rows, ids, ids)));
+  auto add = [=](const Run &r, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+    const float *dy = r.src<float>(0);
+    float *y = r.dst<float>(3);
+    size_t bytes = static_cast<size_t>(col1 - col0) * 4;
+    if (col1 - col0 == width)
+      std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
+    else
+      for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
+    kernels::add_rows(dy, width, type, r.args[1], ids, row0, row1, col0, col1, y);
+  };
+  constexpr int64_t line = 16;
+  if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {
+    return sliced(
+        "scatter_columns", site, width, us,
+        [=](int64_t begin, int64_t end, const Run &r) { add(r, 0, rows, begin, end); }, line);
+  }
+  return sliced("scatter_rows", site, width ? rows : 0, us,
+                [=](int64_t begin, int64_t end, const Run &r) { add(r, begin, end, 0, width); });
+}
 
 Id scatter_add(Emit &e, Id rows, Id ids, Id table) {
   return e.value(std::make_shared<ScatterAddOp>(), {rows, ids, table});

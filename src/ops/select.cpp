@@ -6,8 +6,7 @@
 namespace dl4::ops {
 namespace {
 
-class SelectOp final : public Op {
- public:
+struct SelectOp final : OpOf<SelectOp> {
   std::string_view name() const override { return "select"; }
 
   std::vector<Operand> infer(Operands src) const override {

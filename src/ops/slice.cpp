@@ -10,62 +10,58 @@ namespace {
 int64_t start(int64_t begin, int64_t dim) { return begin < 0 ? begin + dim : begin; }
 
 // Zeros in the shape of source 1 with source 0 as the part.
-class PadLikeOp final : public Op {
- public:
-  PadLikeOp(int axis, int64_t begin) : axis_(axis), begin_(begin) {}
+struct PadLikeOp final : NotDifferentiable<PadLikeOp> {
+  int axis;
+  int64_t begin;
+
+  PadLikeOp(int axis, int64_t begin) : axis(axis), begin(begin) {}
+  void fields(auto &f) const { f("axis", axis), f("begin", begin); }
   std::string_view name() const override { return "pad_like"; }
-  std::string attributes() const override { return text("axis=", axis_, " begin=", begin_); }
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around part = around(site.src[0].shape, axis_), whole = around(site.dst[0].shape, axis_);
+    Around part = around(site.src[0].shape, axis), whole = around(site.dst[0].shape, axis);
     int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
-    int64_t before = checked_mul(start(begin_, whole.axis), element), bytes = checked_mul(part.axis, element);
+    int64_t before = checked_mul(start(begin, whole.axis), element), bytes = checked_mul(part.axis, element);
     int64_t after = row - before - bytes;
     return move_blocks("pad", site,
                        {{-1, 2, whole.outer, before, 0, 0, 0, row},
                         {0, 2, whole.outer, bytes, 0, bytes, before, row},
                         {-1, 2, whole.outer, after, 0, 0, before + bytes, row}});
   }
-
- private:
-  int axis_;
-  int64_t begin_;
 };
 
-class SliceOp final : public Op {
- public:
-  SliceOp(int axis, int64_t begin, int64_t size) : axis_(axis), begin_(begin), size_(size) {}
+struct SliceOp final : OpOf<SliceOp> {
+  int axis;
+  int64_t begin, size;
+
+  SliceOp(int axis, int64_t begin, int64_t size) : axis(axis), begin(begin), size(size) {}
+  void fields(auto &f) const { f("axis", axis), f("begin", begin), f("size", size); }
   std::string_view name() const override { return "slice"; }
-  std::string attributes() const override { return text("axis=", axis_, " begin=", begin_, " size=", size_); }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
-    int64_t dim = x[axis_];
-    if (size_ < -1) fail(Code::invalid_argument, "slice: size ", size_, " (expected at least 0, or -1: to the end)");
-    if (dim == free_dim) return {{src[0].dtype, x.with(axis_, size_ >= 0 ? size_ : begin_ < 0 ? -begin_ : free_dim)}};
-    int64_t from = start(begin_, dim), size = size_ >= 0 ? size_ : dim - from;
-    if (from < 0 || from > dim || size > dim - from)
-      fail(Code::shape_mismatch, "slice: ", size_ >= 0 ? text(size_, " from ", begin_) : text("all from ", begin_),
-           " is outside axis ", axis_, " of ", x);
-    return {{src[0].dtype, x.with(axis_, size)}};
+    int64_t dim = x[axis];
+    if (size < -1) fail(Code::invalid_argument, "slice: size ", size, " (expected at least 0, or -1: to the end)");
+    if (dim == free_dim) return {{src[0].dtype, x.with(axis, size >= 0 ? size : begin < 0 ? -begin : free_dim)}};
+    int64_t from = start(begin, dim), taken = size >= 0 ? size : dim - from;
+    if (from < 0 || from > dim || taken > dim - from)
+      fail(Code::shape_mismatch, "slice: ", size >= 0 ? text(size, " from ", begin) : text("all from ", begin),
+           " is outside axis ", axis, " of ", x);
+    return {{src[0].dtype, x.with(axis, taken)}};
   }
 
   void gradient(Gradient &g) const override {
     if (!g.wants(0) || g.diff_dst() == none) return;
-    g.set(0, g.e.value(std::make_shared<PadLikeOp>(axis_, begin_), {g.diff_dst(), g.src(0)}));
+    g.set(0, g.e.value(std::make_shared<PadLikeOp>(axis, begin), {g.diff_dst(), g.src(0)}));
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around part = around(site.dst[0].shape, axis_), whole = around(site.src[0].shape, axis_);
+    Around part = around(site.dst[0].shape, axis), whole = around(site.src[0].shape, axis);
     int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
-    int64_t before = checked_mul(start(begin_, whole.axis), element), bytes = checked_mul(part.axis, element);
+    int64_t before = checked_mul(start(begin, whole.axis), element), bytes = checked_mul(part.axis, element);
     return move_blocks("slice", site, {{0, 1, whole.outer, bytes, before, row, 0, bytes}});
   }
-
- private:
-  int axis_;
-  int64_t begin_, size_;
 };
 
 }  // namespace

@@ -1,10 +1,8 @@
-// What the files of this room share: kernels cut into even parts, operands checked, numbers printed exactly.
+// What the files of this room share: kernels cut into even parts, operands checked.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -62,20 +60,6 @@ struct Around {
 inline Around around(const Shape &s, int axis) {
   int a = s.axis(axis);
   return {s.elements(0, a), s[a], s.elements(a + 1, s.rank())};
-}
-
-// Enough digits to tell any two numbers of that type apart: op attributes must.
-template <std::floating_point T>
-std::string number(T v) {
-  char s[32];
-  return {s, std::to_chars(s, s + sizeof s, v).ptr};
-}
-
-template <class T>
-std::string numbers(const T &list) {
-  std::string s = "(";
-  for (const auto &v : list) s += text(s.size() > 1 ? ", " : "", v);
-  return s + ")";
 }
 
 inline void want_type(const char *op, const Operand &x, DType t) {

@@ -10,42 +10,41 @@ double cost(const Around &a) {
   return 10 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
 }
 
-class SparsemaxGradOp final : public Op {
- public:
-  explicit SparsemaxGradOp(int axis) : axis_(axis) {}
+struct SparsemaxGradOp final : NotDifferentiable<SparsemaxGradOp> {
+  int axis;
+
+  explicit SparsemaxGradOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "sparsemax_grad"; }
-  std::string attributes() const override { return text("axis=", axis_); }
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::f32, same_shape("sparsemax_grad", src[0].shape, src[1].shape)}};
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around a = around(site.dst[0].shape, axis_);
+    Around a = around(site.dst[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     return sliced("sparsemax_grad", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
       kernels::sparsemax_grad(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row,
                               r.dst<float>(2) + begin * row, end - begin, a.axis, a.inner);
     });
   }
-
- private:
-  int axis_;
 };
 
-class SparsemaxOp final : public Op {
- public:
-  explicit SparsemaxOp(int axis) : axis_(axis) {}
+struct SparsemaxOp final : OpOf<SparsemaxOp> {
+  int axis;
+
+  explicit SparsemaxOp(int axis) : axis(axis) {}
+  void fields(auto &f) const { f("axis", axis); }
   std::string_view name() const override { return "sparsemax"; }
-  std::string attributes() const override { return text("axis=", axis_); }
   std::vector<Operand> infer(Operands src) const override {
     want_float("sparsemax", src[0]);
     return {src[0]};
   }
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis_), {g.diff_dst(), g.dst()}));
+      g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis), {g.diff_dst(), g.dst()}));
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around a = around(site.dst[0].shape, axis_);
+    Around a = around(site.dst[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0,
             sorted = round_up(checked_mul(a.axis, 4), 64);
     int64_t slices = site.cutting.slices(outer, cost(a));
@@ -59,9 +58,6 @@ class SparsemaxOp final : public Op {
         },
         checked_mul(slices, sorted));
   }
-
- private:
-  int axis_;
 };
 
 }  // namespace

@@ -32,8 +32,7 @@ class SquareSumKernel final : public kernels::Kernel {
   int64_t n_;
 };
 
-class SquareSumOp final : public Op {
- public:
+struct SquareSumOp final : OpOf<SquareSumOp> {
   std::string_view name() const override { return "square_sum"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("square_sum", src[0]);

@@ -40,33 +40,34 @@ Permutation merged(const Shape &x, const std::vector<int> &perm) {
   return p;
 }
 
-class TransposeOp final : public Op {
- public:
-  explicit TransposeOp(std::vector<int> perm) : perm_(std::move(perm)) {}
+struct TransposeOp final : OpOf<TransposeOp> {
+  std::vector<int> perm;
+
+  explicit TransposeOp(std::vector<int> perm) : perm(std::move(perm)) {}
+  void fields(auto &f) const { f("perm", perm); }
   std::string_view name() const override { return "transpose"; }
-  std::string attributes() const override { return text("perm=", numbers(perm_)); }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
-    std::vector<int> axes = perm_;
+    std::vector<int> axes = perm;
     std::sort(axes.begin(), axes.end());
     bool fits = static_cast<int>(axes.size()) == x.rank();
     for (int i = 0; fits && i < x.rank(); ++i) fits = axes[static_cast<size_t>(i)] == i;
-    if (!fits) fail(Code::invalid_argument, "transpose: ", numbers(perm_), " is not an order of the axes of ", x);
+    if (!fits) fail(Code::invalid_argument, "transpose: ", numbers(perm), " is not an order of the axes of ", x);
     std::vector<int64_t> dims;
-    for (int p : perm_) dims.push_back(x[p]);
+    for (int p : perm) dims.push_back(x[p]);
     return {{src[0].dtype, Shape(dims)}};
   }
 
   void gradient(Gradient &g) const override {
     if (!g.wants(0) || g.diff_dst() == none) return;
-    std::vector<int> back(perm_.size());
-    for (size_t i = 0; i < perm_.size(); ++i) back[static_cast<size_t>(perm_[i])] = static_cast<int>(i);
+    std::vector<int> back(perm.size());
+    for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int>(i);
     g.set(0, transpose(g.e, g.diff_dst(), back));
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Permutation p = merged(site.src[0].shape, perm_);
+    Permutation p = merged(site.src[0].shape, perm);
     int64_t size = size_of(site.src[0].dtype), n = site.dst[0].shape.elements();
     if (p.dims.size() <= 1 || n == 0) return copy_kernel(site);
     double us = 4 * us_per_byte * static_cast<double>(checked_mul(n, size));
@@ -76,9 +77,6 @@ class TransposeOp final : public Op {
                        end);
     });
   }
-
- private:
-  std::vector<int> perm_;
 };
 
 }  // namespace

@@ -1,11 +1,51 @@
-// What the optimizers' updates share.
+// The optimizers' updates, as passes match them, and what they share.
 #pragma once
 
 #include <algorithm>
 
+#include "kernels/optimizer.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
+
+// A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
+struct RowPart {
+  int64_t begin, end;  // elements of the block; may hold less than a row beyond the last one
+  int64_t rows, width;
+  void fields(auto &f) const { f("begin", begin), f("end", end), f("rows", rows), f("width", width); }
+};
+inline std::string to_string(const RowPart &p) { return text(p.begin, '+', p.rows, 'x', p.width); }
+
+// Both update source 0 by a gradient, source 1, which lacks the `parts`: the ids and rows of each are further sources.
+struct SgdOp final : NotDifferentiable<SgdOp> {
+  kernels::Sgd how;
+  std::vector<RowPart> parts;
+
+  SgdOp(const kernels::Sgd &how, std::vector<RowPart> parts = {}) : how(how), parts(std::move(parts)) {}
+  void fields(auto &f) const {
+    f("momentum", how.momentum), f("weight_decay", how.weight_decay), f("nesterov", how.nesterov), f("rows", parts);
+  }
+  std::string_view name() const override { return "sgd"; }
+  std::vector<Operand> infer(Operands src) const override;
+  int overwrites(int dst) const override { return dst == 0 ? 0 : 2; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+struct AdamOp final : NotDifferentiable<AdamOp> {
+  kernels::Adam how;
+  std::vector<RowPart> parts;
+
+  AdamOp(const kernels::Adam &how, std::vector<RowPart> parts = {}) : how(how), parts(std::move(parts)) {}
+  void fields(auto &f) const {
+    f("beta_1", how.beta_1), f("beta_2", how.beta_2), f("epsilon", how.epsilon);
+    f("weight_decay", how.weight_decay), f("rows", parts);
+  }
+  std::string_view name() const override { return "adam"; }
+  // Sources w g m v vhat lr t, destinations w m v vhat.
+  std::vector<Operand> infer(Operands src) const override;
+  int overwrites(int dst) const override { return dst == 0 ? 0 : dst + 1; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
 
 // The present ones of these sources must be float32 and of one shape.
 inline Operand want_block(const char *op, Operands src, std::initializer_list<size_t> which) {
@@ -50,12 +90,6 @@ inline int64_t gradient_elements(const Site &site, std::span<const RowPart> part
   for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)
     n = checked_add(n, site.src[last].shape.elements());
   return n;
-}
-
-inline std::string print(std::span<const RowPart> parts) {
-  std::string s;
-  for (const RowPart &p : parts) s += text(" rows=", p.begin, '+', p.rows, 'x', p.width);
-  return s;
 }
 
 // The gradient of a block: source 1, and the parts that come as rows, their ids and sums from source `first` on.

@@ -7,54 +7,51 @@ namespace dl4::ops {
 namespace {
 
 // Zeros in the shape of source 1 with source 0 from element `offset` on.
-class PlaceLikeOp final : public Op {
- public:
-  explicit PlaceLikeOp(int64_t offset) : offset_(offset) {}
+struct PlaceLikeOp final : NotDifferentiable<PlaceLikeOp> {
+  int64_t offset;
+
+  explicit PlaceLikeOp(int64_t offset) : offset(offset) {}
+  void fields(auto &f) const { f("offset", offset); }
   std::string_view name() const override { return "place_like"; }
-  std::string attributes() const override { return text("offset=", offset_); }
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t size = size_of(site.dst[0].dtype), total = checked_mul(site.dst[0].shape.elements(), size);
-    int64_t begin = checked_mul(offset_, size), bytes = checked_mul(site.src[0].shape.elements(), size);
+    int64_t begin = checked_mul(offset, size), bytes = checked_mul(site.src[0].shape.elements(), size);
     return move_blocks("place", site,
                        {{.from = -1, .to = 2, .bytes = begin},
                         {.from = 0, .to = 2, .bytes = bytes, .to_offset = begin},
                         {.from = -1, .to = 2, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
   }
-
- private:
-  int64_t offset_;
 };
 
-class ViewOp final : public Op {
- public:
-  ViewOp(int64_t offset, const Shape &shape, int64_t size) : offset_(offset), shape_(shape), size_(size) {}
+struct ViewOp final : OpOf<ViewOp> {
+  int64_t offset;  // in elements
+  Shape shape;
+  int64_t element_bytes;
+
+  ViewOp(int64_t offset, const Shape &shape, int64_t element_bytes)
+      : offset(offset), shape(shape), element_bytes(element_bytes) {}
+  void fields(auto &f) const { f("offset", offset), f("shape", shape), f("element_bytes", element_bytes); }
   std::string_view name() const override { return "view"; }
-  std::string attributes() const override { return text("offset=", offset_, " shape=", shape_); }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
     if (x.rank() != 1) fail(Code::shape_mismatch, "view wants a flat block, got ", x);
-    int64_t end = checked_add(offset_, shape_.elements());
-    if (offset_ < 0 || (x[0] != free_dim && end > x[0]))
-      fail(Code::shape_mismatch, "view: ", shape_, " from element ", offset_, " is outside ", x);
-    return {{src[0].dtype, shape_}};
+    int64_t end = checked_add(offset, shape.elements());
+    if (offset < 0 || (x[0] != free_dim && end > x[0]))
+      fail(Code::shape_mismatch, "view: ", shape, " from element ", offset, " is outside ", x);
+    return {{src[0].dtype, shape}};
   }
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, g.e.value(std::make_shared<PlaceLikeOp>(offset_), {g.diff_dst(), g.src(0)}));
+      g.set(0, g.e.value(std::make_shared<PlaceLikeOp>(offset), {g.diff_dst(), g.src(0)}));
   }
   bool is_view() const override { return true; }
-  int64_t view_offset() const override { return checked_mul(offset_, size_); }
+  int64_t view_offset() const override { return checked_mul(offset, element_bytes); }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t bytes = checked_mul(shape_.elements(), size_);
+    int64_t bytes = checked_mul(shape.elements(), element_bytes);
     return move_blocks("view", site, {{.from = 0, .to = 1, .bytes = bytes, .from_offset = view_offset()}});
   }
-
- private:
-  int64_t offset_;
-  Shape shape_;
-  int64_t size_;  // of an element
 };
 
 }  // namespace

@@ -8,10 +8,6 @@
 
 namespace dl4::ops {
 
-inline std::string to_string(Padding p) {
-  return p == Padding::valid ? "valid" : p == Padding::same ? "same" : "causal";
-}
-
 struct Windows {
   int64_t out = 0, pad_before = 0;
 };

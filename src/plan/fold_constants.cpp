@@ -12,23 +12,15 @@ constexpr int64_t most_bytes = 1 << 16;
 
 bool fold(ops::Program &p, const ops::Step &step) {
   if (step.op->is_volatile() || step.dst.empty()) return false;
-  ops::Site site;
   std::vector<void *> args;
   for (size_t i = 0; i < step.src.size(); ++i) {
     ops::Id v = step.src[i];
-    if (v == ops::none) {
-      site.src.push_back(ops::absent);
-      args.push_back(nullptr);
-    } else {
-      bool constant = p[v].role == ops::Role::constant;
-      if (!constant && step.op->reads(static_cast<int>(i))) return false;
-      site.src.push_back({p[v].dtype, p[v].shape});
-      args.push_back(constant ? p[v].data.data.get() : nullptr);
-    }
+    bool constant = v != ops::none && p[v].role == ops::Role::constant;
+    if (v != ops::none && !constant && step.op->reads(static_cast<int>(i))) return false;
+    args.push_back(constant ? p[v].data.data.get() : nullptr);
   }
   std::vector<Tensor> results;
   for (ops::Id v : step.dst) {
-    site.dst.push_back({p[v].dtype, p[v].shape});
     if (checked_mul(p[v].shape.elements(), size_of(p[v].dtype)) > most_bytes) return false;
     results.push_back(make_tensor(p[v].dtype, p[v].shape));
   }
@@ -36,10 +28,8 @@ bool fold(ops::Program &p, const ops::Step &step) {
     auto *from = static_cast<std::byte *>(args[0]) + step.op->view_offset();
     std::copy_n(from, results[0].bytes(), results[0].data.get());
   } else {
-    site.constant.resize(step.src.size());
-    site.constant_key.resize(step.src.size());
     for (Tensor &t : results) args.push_back(t.data.get());
-    auto kernel = step.op->kernel(site);
+    auto kernel = step.op->kernel(ops::site(p, step));
     if (kernel->scratch > most_bytes) return false;  // a run's memory is looked after
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);

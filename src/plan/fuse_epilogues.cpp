@@ -1,5 +1,6 @@
 // Pass: a bias row or an activation that alone reads a product or convolution is done by it, slice by slice in cache.
-#include "ops/op.hpp"
+#include "ops/conv.hpp"
+#include "ops/matmul.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
@@ -12,19 +13,33 @@ struct Fusion {
   std::vector<Id> src;
 };
 
-// The step `s` merged into `before`, which made `from`; an empty op when it does not merge.
+// What an op has been fused with; nullptr if it is none of those that can.
+const Fused *fused_of(const Step &step) {
+  if (auto *product = as<MatMulOp>(step)) return &product->fused;
+  if (auto *conv = as<ConvOp>(step)) return &conv->fused;
+  return nullptr;
+}
+
+std::shared_ptr<const Op> fused_with(const Step &step, const Fused &fused) {
+  if (auto *product = as<MatMulOp>(step)) return std::make_shared<MatMulOp>(product->how, fused);
+  return std::make_shared<ConvOp>(as<ConvOp>(step)->how, fused);
+}
+
+// The step `s` merged into `before`, which made `from`; an empty op when it does not merge. Bit for bit the same except
+// where a library adds the bias in its own order.
 Fusion merge(const Program &p, const Step &before, const Step &s, Id from) {
-  kernels::Unary f;
-  std::array<float, 3> param{};
-  if (s.op->is_unary(&f, &param)) return {before.op->with_activation(f, param), before.src};
-  if (!s.op->is_add()) return {};
+  const Fused *fused = fused_of(before);
+  if (!fused || fused->activation) return {};
+  if (auto *unary = as<UnaryOp>(s)) return {fused_with(before, {fused->bias, unary->function}), before.src};
+  auto *sum = as<BinaryOp>(s);
+  if (!sum || sum->f != Binary::add || fused->bias) return {};
   Id bias = s.src[0] == from ? s.src[1] : s.src[0];
   bool row = bias != from && p[bias].shape.rank() == 1 && p[bias].shape[0] == p[from].shape.last() &&
              p[s.dst[0]].shape == p[from].shape;
   if (!row) return {};
-  Fusion fused{before.op->with_bias(), before.src};
-  fused.src.push_back(bias);
-  return fused;
+  Fusion fusion{fused_with(before, {.bias = true}), before.src};
+  fusion.src.push_back(bias);
+  return fusion;
 }
 
 }  // namespace
@@ -41,10 +56,10 @@ void fuse_epilogues(Program &p) {
       if (from == none || used[static_cast<size_t>(from)] != 1 || by[static_cast<size_t>(from)] < 0) continue;
       auto maker = static_cast<size_t>(by[static_cast<size_t>(from)]);
       if (p.steps[maker].dst.size() != 1) continue;
-      Fusion fused = merge(p, p.steps[maker], step, from);
-      if (!fused.op) continue;
+      Fusion fusion = merge(p, p.steps[maker], step, from);
+      if (!fusion.op) continue;
       // The fused step stands where the later one stood: only there are all its sources made.
-      step = {std::move(fused.op), std::move(fused.src), step.dst, p.steps[maker].scope};
+      step = {std::move(fusion.op), std::move(fusion.src), step.dst, p.steps[maker].scope};
       gone[maker] = true;
       break;
     }

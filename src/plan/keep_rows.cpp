@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "ops/ops.hpp"
+#include "ops/pack.hpp"
+#include "ops/scatter.hpp"
+#include "ops/update.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
@@ -9,10 +12,19 @@ namespace {
 
 using namespace ops;
 
+// The update with these parts left out of its gradient; nullptr: it is none, or wants all of it.
+std::shared_ptr<const Op> with_rows(const Step &step, std::vector<RowPart> parts) {
+  if (auto *adam = as<AdamOp>(step)) return std::make_shared<AdamOp>(adam->how, std::move(parts));
+  // Without momentum and decay a weight whose gradient is zero stays as it is.
+  auto *sgd = as<SgdOp>(step);
+  if (!sgd || sgd->how.momentum != 0 || sgd->how.weight_decay != 0) return nullptr;
+  return std::make_shared<SgdOp>(sgd->how, std::move(parts));
+}
+
 // A scatter_add that only the pack reads, into more rows than are added.
 bool keeps_rows(const Program &p, const Step &scatter) {
   const Shape &table = p[scatter.dst[0]].shape;
-  return scatter.op->is_scatter_add() && table.rank() == 2 && table[1] > 0 &&
+  return as<ScatterAddOp>(scatter) && table.rank() == 2 && table[1] > 0 &&
          p[scatter.src[1]].shape.elements() < table[0];
 }
 
@@ -26,11 +38,12 @@ void keep_rows(Program &p) {
     return v == none || used[i] != 1 || by[i] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[i])];
   };
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
-    if (!p.steps[s].op->with_rows({})) continue;
+    if (!with_rows(p.steps[s], {})) continue;
     const Step update = p.steps[s];  // by value: emitting moves the list
     const Step *packing = maker(update.src[1]);
-    if (!packing || packing->op->part_offset(0) < 0) continue;
+    if (!packing || !as<PackOp>(*packing) || packing->src.empty()) continue;
     const Step pack = *packing;
+    const std::vector<int64_t> &begins = as<PackOp>(pack)->offsets;
 
     Emit e(p);
     e.scope = update.scope;
@@ -39,25 +52,23 @@ void keep_rows(Program &p) {
     std::vector<int64_t> offsets;
     int64_t total = p[pack.dst[0]].shape[0], missing = 0;
     for (size_t i = 0; i < pack.src.size(); ++i) {
-      auto offset = [&](size_t k) {
-        return k < pack.src.size() ? pack.op->part_offset(static_cast<int>(k)) / size_of(DType::f32) : total;
-      };
+      const int64_t begin = begins[i], end_of_part = i + 1 < begins.size() ? begins[i + 1] : total;
       const Step *made = maker(pack.src[i]);
       if (!made || !keeps_rows(p, *made)) {
         parts.push_back(pack.src[i]);
-        offsets.push_back(offset(i) - missing);
+        offsets.push_back(begin - missing);
         continue;
       }
       const Step scatter = *made;
       const Shape &table = p[scatter.dst[0]].shape;
-      rows.push_back({offset(i), offset(i + 1), table[0], table[1]});
-      missing += offset(i + 1) - offset(i);
+      rows.push_back({begin, end_of_part, table[0], table[1]});
+      missing += end_of_part - begin;
       RowSums sums = row_sums(e, scatter.src[0], scatter.src[1], scatter.src[2]);
       src.insert(src.end(), {sums.ids, sums.rows});
     }
     if (rows.empty()) continue;
     src[1] = ops::pack(e, std::move(parts), std::move(offsets), total - missing);
-    p.steps[s] = {update.op->with_rows(std::move(rows)), std::move(src), update.dst, update.scope};
+    p.steps[s] = {with_rows(update, std::move(rows)), std::move(src), update.dst, update.scope};
     // What was emitted stands before the update.
     auto at = [&](size_t i) { return p.steps.begin() + static_cast<std::ptrdiff_t>(i); };
     std::rotate(at(s), at(end), p.steps.end());

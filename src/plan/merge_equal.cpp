@@ -1,46 +1,62 @@
 // Pass: of steps with equal op, attributes and sources only the first stays.
-#include <cstring>
 #include <map>
+#include <unordered_set>
 
 #include "ops/op.hpp"
 #include "plan/passes.hpp"
+#include "plan/renaming.hpp"
 
 namespace dl4::plan {
+namespace {
 
-void merge_equal(ops::Program &p) {
-  std::vector<ops::Id> same(p.values.size());
-  for (size_t v = 0; v < same.size(); ++v) same[v] = static_cast<ops::Id>(v);
-  auto find = [&](ops::Id v) { return v == ops::none ? v : same[static_cast<size_t>(v)]; };
+using namespace ops;
 
-  // Small constants with the same bytes are one value.
-  std::map<std::string, ops::Id> constants;
-  for (size_t v = 0; v < p.values.size(); ++v) {
-    const ops::Value &value = p.values[v];
-    if (value.role != ops::Role::constant || value.data.bytes() > 64) continue;
-    std::string key = text(to_string(value.dtype), to_string(value.shape), '|');
-    key.append(reinterpret_cast<const char *>(value.data.data.get()), static_cast<size_t>(value.data.bytes()));
-    same[v] = constants.emplace(std::move(key), static_cast<ops::Id>(v)).first->second;
+// Steps that compute the same, by number.
+struct Same {
+  const std::vector<Step> &steps;
+
+  size_t operator()(size_t s) const {
+    size_t h = hash(*steps[s].op);
+    for (Id v : steps[s].src) h = h * 31 + static_cast<size_t>(v);
+    return h;
   }
+  bool operator()(size_t a, size_t b) const {
+    return steps[a].src == steps[b].src && equal(*steps[a].op, *steps[b].op);
+  }
+};
 
-  std::map<std::string, size_t> seen;
-  std::vector<ops::Step> kept;
-  for (ops::Step &step : p.steps) {
-    for (ops::Id &v : step.src) v = find(v);
-    std::string key = text(step.op->name(), '{', step.op->attributes(), '}');
-    for (ops::Id v : step.src) key += text(' ', v);
-    if (!step.op->is_volatile()) {
-      auto [it, fresh] = seen.emplace(std::move(key), kept.size());
-      if (!fresh) {
-        const ops::Step &first = kept[it->second];
-        for (size_t i = 0; i < step.dst.size(); ++i) same[static_cast<size_t>(step.dst[i])] = first.dst[i];
-        continue;
-      }
-    }
+// Small constants with the same bytes are one value.
+void merge_constants(const Program &p, Renaming &renaming) {
+  std::map<std::string, Id> seen;
+  for (size_t i = 0; i < p.values.size(); ++i) {
+    const Value &value = p.values[i];
+    if (value.role != Role::constant || value.data.bytes() > 64) continue;
+    std::string key = text(value.dtype, value.shape, '|');
+    key.append(reinterpret_cast<const char *>(value.data.data.get()), static_cast<size_t>(value.data.bytes()));
+    auto v = static_cast<Id>(i);
+    renaming.replace(v, seen.emplace(std::move(key), v).first->second);
+  }
+}
+
+}  // namespace
+
+void merge_equal(Program &p) {
+  Renaming renaming(p);
+  merge_constants(p, renaming);
+  std::vector<Step> kept;
+  const Same same{kept};
+  std::unordered_set<size_t, Same, Same> seen(p.steps.size(), same, same);
+  for (Step &step : p.steps) {
+    renaming.rename(step);
     kept.push_back(std::move(step));
+    if (kept.back().op->is_volatile()) continue;
+    auto [first, fresh] = seen.insert(kept.size() - 1);
+    if (fresh) continue;
+    for (size_t i = 0; i < kept.back().dst.size(); ++i) renaming.replace(kept.back().dst[i], kept[*first].dst[i]);
+    kept.pop_back();
   }
   p.steps = std::move(kept);
-  for (ops::Id &v : p.outputs) v = find(v);
-  for (ops::Write &w : p.writes) w.value = find(w.value);
+  renaming.rename_results(p);
 }
 
 }  // namespace dl4::plan

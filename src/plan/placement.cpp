@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/ops.hpp"
+#include "ops/pack.hpp"
 #include "plan/memory.hpp"
 
 namespace dl4::plan {
@@ -121,7 +122,8 @@ void Placement::claim_writes() {
 
 void Placement::join_parts() {
   for (const Step &s : p_.steps) {
-    if (s.src.empty() || s.op->part_offset(0) < 0) continue;
+    auto *op = as<PackOp>(s);
+    if (!op) continue;
     Id pack = s.dst[0];
     if (home(pack).root != pack || claimed_[static_cast<size_t>(pack)].region == Region::state) continue;
     std::vector<Id> sorted = s.src;
@@ -131,7 +133,7 @@ void Placement::join_parts() {
       auto [from, to] = std::equal_range(sorted.begin(), sorted.end(), part);
       if (!is_whole_temp(part) || to - from != 1) continue;
       Id root = home(part).root;
-      move(root, pack, s.op->part_offset(static_cast<int>(i)));
+      move(root, pack, op->offset_bytes(i));
       joined_[static_cast<size_t>(root)] = true;
     }
     joined_[static_cast<size_t>(pack)] = true;

@@ -16,10 +16,8 @@ Program resolve(const Program &program, std::span<const Shape> inputs) {
     v.shape = inputs[i];
   }
   for (Step &step : p.steps) {
-    std::vector<Operand> src;
-    for (Id v : step.src) src.push_back(v == none ? absent : Operand{p[v].dtype, p[v].shape});
     try {
-      auto dst = step.op->infer(src);
+      auto dst = step.op->infer(operands(p, step.src));
       for (size_t i = 0; i < dst.size(); ++i) p[step.dst[i]].shape = dst[i].shape;
     } catch (Error &error) {
       ops::blame(error, step.scope);

@@ -40,34 +40,18 @@ std::vector<Known> known_values(const Program &p, std::span<const Tensor *const>
 
 Site site_of(const Program &p, const Step &step, const Placement &placement, const std::vector<Known> &known,
              const Options &options, Packs *packs) {
-  Site site;
-  for (Id v : step.src) {
-    site.constant.push_back(nullptr);
-    site.constant_key.emplace_back();
-    if (v == none) {
-      site.src.push_back(absent);
-      continue;
-    }
-    site.src.push_back({p[v].dtype, p[v].shape});
-    const Known &k = known[static_cast<size_t>(v)];
-    if (k.data.data) site.constant.back() = &k.data;
-    site.constant_key.back() = k.key;
+  Site site = ops::site(p, step);
+  for (size_t i = 0; i < step.src.size(); ++i) {
+    if (step.src[i] == none) continue;
+    const Known &k = known[static_cast<size_t>(step.src[i])];
+    if (k.data.data) site.constant[i] = &k.data;
+    site.constant_key[i] = k.key;
   }
-  for (Id v : step.dst) site.dst.push_back({p[v].dtype, p[v].shape, placement.is_wanted(v)});
+  for (size_t i = 0; i < step.dst.size(); ++i) site.dst[i].present = placement.is_wanted(step.dst[i]);
   site.cutting = options.cutting;
   site.off = options.kernels_off;
   site.packs = packs;
   return site;
-}
-
-std::string step_text(const Program &p, const Step &step) {
-  std::string line;
-  for (size_t i = 0; i < step.dst.size(); ++i)
-    line += text(i ? ", " : "", '%', step.dst[i], to_string(p[step.dst[i]].shape));
-  line += text(" = ", step.op->name());
-  if (auto a = step.op->attributes(); !a.empty()) line += text('{', a, '}');
-  for (Id v : step.src) line += v == none ? std::string(" -") : text(" %", v);
-  return line;
 }
 
 }  // namespace
@@ -93,7 +77,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     PlanStep s;
     s.number = static_cast<int32_t>(plan->steps.size());
     s.scope = step.scope;
-    s.text = step_text(p, step);
+    s.text = to_string(p, step);
     if (!step.op->is_view()) {
       try {
         s.kernel = step.op->kernel(site_of(p, step, placement, known, options, packs));
@@ -120,8 +104,8 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     s.scratch = placement.scratch_of[i];
   }
   std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
-  for (Id v : p.inputs) plan->inputs.push_back({p[v].dtype, p[v].shape});
-  for (Id v : p.outputs) plan->outputs.push_back({p[v].dtype, p[v].shape});
+  plan->inputs = operands(p, p.inputs);
+  plan->outputs = operands(p, p.outputs);
   return plan;
 }
 

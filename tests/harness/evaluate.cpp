@@ -7,6 +7,7 @@
 
 #include "base/rng.hpp"
 #include "kernels/single_threaded.hpp"
+#include "plan/passes.hpp"
 
 namespace dl4::test {
 namespace {
@@ -98,11 +99,8 @@ class Evaluation {
   }
 
   void step(const ops::Step &s) {
-    ops::Site site;
-    for (Id v : s.src) site.src.push_back(v == ops::none ? ops::absent : ops::Operand{value(v).dtype, value(v).shape});
+    ops::Site site = ops::site(p_, s);
     site.dst = s.op->infer(site.src);
-    site.constant.resize(s.src.size(), nullptr);
-    site.constant_key.resize(s.src.size());
     site.cutting = {how_.threads, how_.strict, how_.least};
     site.off = how_.off;
     site.packs = &packs_;
@@ -356,20 +354,24 @@ std::vector<Tensor> run_all_ways(const Case &c, const std::vector<Tensor> &expec
 
 void check_fused(const Case &c, std::initializer_list<ops::Unary> functions) {
   for (ops::Unary f : functions) {
-    Program p = program_of(c.build, c.inputs);
-    Emit e(p);
-    const ops::Step plain = p.steps[0];
-    auto op = plain.op->with_activation(f, {0.3f});
-    ASSERT_TRUE(op);
-    EXPECT_NE(op->attributes(), plain.op->attributes());
-    EXPECT_FALSE(op->with_activation(f, {}));
-    EXPECT_FALSE(op->with_bias());
-    p.outputs = {unary(e, f, plain.dst[0], {0.3f}), e.value(op, plain.src)};
+    auto followed = [f](Program p) {
+      Emit e(p);
+      p.outputs = {unary(e, f, p.outputs[0], {0.3f})};
+      return p;
+    };
+    const Program apart = followed(program_of(c.build, c.inputs));
+    Program fused = apart;
+    plan::fuse_epilogues(fused);
+    ASSERT_EQ(fused.steps.size(), apart.steps.size() - 1);
+    EXPECT_FALSE(equal(*fused.steps.back().op, *apart.steps[apart.steps.size() - 2].op));
+    Program again = followed(fused);
+    plan::fuse_epilogues(again);
+    EXPECT_EQ(again.steps.size(), fused.steps.size() + 1) << "two functions in one step";
     for (How how : ways(c)) {
       for (bool in_place : {false, true}) {
         how.reversed = how.in_place = in_place;
-        auto got = evaluate(p, c.inputs, {}, how).outputs;
-        expect_same_bits({got[0]}, {got[1]}, to_string(how));
+        expect_same_bits(evaluate(fused, c.inputs, {}, how).outputs, evaluate(apart, c.inputs, {}, how).outputs,
+                         to_string(how));
       }
     }
   }

@@ -139,7 +139,7 @@ inline void check(Build1 build, const std::vector<Tensor> &inputs, const Tensor 
   check(one(std::move(build)), inputs, std::vector<Tensor>{expected}, tolerance, spread);
 }
 
-// The step of c that also applies one of these functions (Op::with_activation) gives the bits of the two steps.
+// The last step of c takes over each of these functions, but not two, and gives the bits of the two steps.
 void check_fused(const Case &c, std::initializer_list<ops::Unary> functions);
 
 // Emitting must be refused with `code` and a message that holds `words`.

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
+#include "ops/matmul.hpp"
+#include "plan/passes.hpp"
 
 namespace dl4::test {
 namespace {
@@ -143,11 +145,12 @@ TEST(MatMul, FusedActivationHasTheSameBits) {
 TEST(MatMul, TakesOverABias) {
   Program p;
   Emit e(p);
-  matmul(e, e.input("a", DType::f32, {2, 3}), e.input("b", DType::f32, {3, 4}));
-  auto op = p.steps[0].op->with_bias();
-  ASSERT_TRUE(op);
-  EXPECT_FALSE(op->with_bias());
-  EXPECT_TRUE(op->with_activation(Unary::relu, {}));
+  Id x = e.input("a", DType::f32, {2, 3}), w = e.input("b", DType::f32, {3, 4}), b = e.input("c", DType::f32, {4});
+  e.output(add(e, add(e, matmul(e, x, w), b), b));
+  plan::fuse_epilogues(p);
+  ASSERT_EQ(p.steps.size(), 2u) << "one bias, not two";
+  auto *op = as<MatMulOp>(p.steps[0]);
+  ASSERT_TRUE(op && op->fused.bias);
   std::vector<Operand> src{{DType::f32, {2, 3}}, {DType::f32, {3, 4}}, {DType::f32, {4}}};
   EXPECT_EQ(op->infer(src)[0].shape, (Shape{2, 4}));
   src[2].shape = {5};

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
+#include "ops/pack.hpp"
 
 namespace dl4::test {
 namespace {
@@ -30,14 +31,14 @@ TEST(Pack, PartsAndZeros) {
     return p.steps[0].op->kernel(site);
   };
   // Everything in place: only the gaps are written.
-  const Op &op = *p.steps[0].op;
+  const PackOp &op = *as<PackOp>(p.steps[0]);
   Tensor y = make_tensor(DType::f32, {23});
   std::fill_n(y.as<float>(), 23, NAN);
   std::copy_n(a.as<float>(), 6, y.as<float>() + 1);
   std::copy_n(b.as<float>(), 1, y.as<float>() + 8);
   std::copy_n(d.as<float>(), 5, y.as<float>() + 16);
   std::vector<void *> args;
-  for (int i = 0; i < 4; ++i) args.push_back(y.data.get() + op.part_offset(i));
+  for (size_t i = 0; i < 4; ++i) args.push_back(y.data.get() + op.offset_bytes(i));
   args.push_back(y.data.get());
   auto kernel = kernel_of();
   for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args.data(), nullptr, nullptr, nullptr});

@@ -1,0 +1,31 @@
+// To the shape of another value and back, as passes match it.
+#pragma once
+
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+// Both read source 0 and take the shape of source 1; where that is source 0's, they change nothing.
+struct BroadcastOp final : OpOf<BroadcastOp> {
+  bool divided;  // each element among its copies
+
+  explicit BroadcastOp(bool divided) : divided(divided) {}
+  void fields(auto &f) const { f("divided", divided); }
+  std::string_view name() const override { return "broadcast_like"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  bool reads(int src) const override { return src == 0; }
+  int overwrites(int) const override { return 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+struct SumLikeOp final : OpOf<SumLikeOp> {
+  std::string_view name() const override { return "sum_like"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  bool reads(int src) const override { return src == 0; }
+  int overwrites(int) const override { return 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+}  // namespace dl4::ops

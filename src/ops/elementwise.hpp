@@ -1,0 +1,61 @@
+// Elementwise ops, as passes match them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/elementwise.hpp"
+#include "kernels/epilogue.hpp"
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+// A function of the table with its parameters.
+struct Function {
+  kernels::Unary f = {};
+  std::array<float, 3> param{};
+
+  // Those that the function has.
+  std::span<const float> params() const { return std::span(param).first(static_cast<size_t>(kernels::info(f).params)); }
+  void fields(auto &v) const { v("", f), v("", params()); }
+};
+std::string to_string(const Function &f);  // "elu(0.5)"
+
+// What a product or a convolution also does, to its result while that is in cache.
+struct Fused {
+  bool bias = false;  // adds a row, the last source, to the last axis
+  std::optional<Function> activation = {};
+
+  void fields(auto &f) const { f("bias", bias), f("", activation); }
+  kernels::Epilogue epilogue() const;  // the activation
+};
+
+struct UnaryOp final : OpOf<UnaryOp> {
+  Function function;
+
+  explicit UnaryOp(Function function) : function(function) {}
+  void fields(auto &f) const { f("", function); }
+  std::string_view name() const override { return "unary"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  int overwrites(int) const override { return 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+struct BinaryOp final : OpOf<BinaryOp> {
+  kernels::Binary f;
+  int into;  // the source that is not broadcast, as far as can be told
+
+  BinaryOp(kernels::Binary f, int into) : f(f), into(into) {}
+  void fields(auto &v) const { v("", f), v("into", into); }
+  std::string_view name() const override { return "binary"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  int overwrites(int) const override { return into; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+}  // namespace dl4::ops

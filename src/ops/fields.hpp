@@ -1,0 +1,83 @@
+// What follows from an op's list of attributes: `void fields(auto &f) const { f("axis", axis); f("log", log); }`.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace dl4::ops {
+
+// Enough digits to tell any two numbers of that type apart.
+template <std::floating_point T>
+std::string number(T v) {
+  char s[32];
+  return {s, std::to_chars(s, s + sizeof s, v).ptr};
+}
+
+template <class T>
+std::string numbers(const T &list) {
+  std::string s = "(";
+  for (const auto &v : list) {
+    if (s.size() > 1) s += ", ";
+    if constexpr (std::floating_point<std::ranges::range_value_t<T>>)
+      s += number(v);
+    else
+      s += text(v);
+  }
+  return s + ")";
+}
+
+// The attributes as listings show them: "axis=1, log". Left out are false flags, empty lists and absent values.
+class Listing {
+ public:
+  // name: "" where the value says what it is.
+  template <class T>
+  void operator()(std::string_view name, const T &v) {
+    if constexpr (std::same_as<T, bool>) {
+      if (v) add(std::string(name));
+    } else if constexpr (requires { v.has_value(); }) {
+      if (v) (*this)(name, *v);
+    } else if constexpr (std::floating_point<T>) {
+      add(name, number(v));
+    } else if constexpr (requires { to_string(v); } || !std::ranges::range<T>) {
+      add(name, text(v));
+    } else if (!std::ranges::empty(v)) {
+      add(name, numbers(v));
+    }
+  }
+
+  std::string list;
+
+ private:
+  void add(std::string_view name, const std::string &value) { add(name.empty() ? value : text(name, '=', value)); }
+  void add(const std::string &item) { list += list.empty() ? item : ", " + item; }
+};
+
+// The attributes to the last bit: 0 and -0 differ, a NaN equals itself.
+class Bits {
+ public:
+  template <class T>
+  void operator()(std::string_view, const T &v) {
+    if constexpr (requires { v.fields(*this); }) {
+      v.fields(*this);
+    } else if constexpr (requires { v.has_value(); }) {
+      (*this)("", v.has_value());
+      if (v) (*this)("", *v);
+    } else if constexpr (std::ranges::range<T>) {
+      (*this)("", static_cast<size_t>(std::ranges::distance(v)));
+      for (const auto &x : v) (*this)("", x);
+    } else {
+      static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+      bits.append(reinterpret_cast<const char *>(&v), sizeof v);
+    }
+  }
+
+  std::string bits;
+};
+
+}  // namespace dl4::ops

@@ -1,0 +1,25 @@
+// pack, as the placement and passes match it: they make its parts inside of it, or leave some out.
+#pragma once
+
+#include <vector>
+
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+struct PackOp final : OpOf<PackOp> {
+  std::vector<int64_t> offsets;  // of the parts, in elements
+  int64_t total, element_bytes;
+
+  PackOp(std::vector<int64_t> offsets, int64_t total, int64_t element_bytes)
+      : offsets(std::move(offsets)), total(total), element_bytes(element_bytes) {}
+  void fields(auto &f) const { f("offsets", offsets), f("total", total), f("element_bytes", element_bytes); }
+  std::string_view name() const override { return "pack"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+
+  int64_t offset_bytes(size_t part) const { return checked_mul(offsets[part], element_bytes); }
+};
+
+}  // namespace dl4::ops

@@ -1,0 +1,17 @@
+// scatter_add, as passes match it.
+#pragma once
+
+#include "ops/op.hpp"
+
+namespace dl4::ops {
+
+// Zeros in the shape of the table (source 2) with every row of source 0 added to the row that its id (source 1) says.
+struct ScatterAddOp final : OpOf<ScatterAddOp> {
+  std::string_view name() const override { return "scatter_add"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  bool reads(int src) const override { return src < 2; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+};
+
+}  // namespace dl4::ops

@@ -1,0 +1,57 @@
+// What follows from an op's list of attributes: equality, hash and listing.
+#include "ops/fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/conv.hpp"
+#include "ops/matmul.hpp"
+#include "ops/pack.hpp"
+#include "ops/softmax.hpp"
+#include "ops/update.hpp"
+
+namespace dl4::ops {
+namespace {
+
+TEST(Fields, AreListed) {
+  EXPECT_EQ(SoftmaxOp(false, 1).attributes(), "axis=1");
+  EXPECT_EQ(SoftmaxOp(true, 1).attributes(), "log, axis=1");
+  EXPECT_EQ(UnaryOp({Unary::tanh}).attributes(), "tanh");
+  EXPECT_EQ(UnaryOp({Unary::elu, {0.1f, 7}}).attributes(), "elu(0.1)");
+  EXPECT_EQ(MatMulOp({}, {}).attributes(), "");
+  EXPECT_EQ(MatMulOp({.transpose_b = true}, {true, Function{Unary::relu}}).attributes(), "transpose_b, bias, relu");
+  EXPECT_EQ(ConvOp({}, {}).attributes(), "strides=(1, 1), dilation=(1, 1), padding=valid, groups=1");
+  EXPECT_EQ(PackOp({0, 5}, 9, 4).attributes(), "offsets=(0, 5), total=9, element_bytes=4");
+  EXPECT_EQ(SgdOp({}, {{3, 9, 2, 3}}).attributes(), "momentum=0, weight_decay=0, rows=(3+2x3)");
+}
+
+TEST(Fields, TellOpsApart) {
+  const Op &relu = UnaryOp({Unary::relu}), &again = UnaryOp({Unary::relu});
+  EXPECT_TRUE(equal(relu, again));
+  EXPECT_EQ(hash(relu), hash(again));
+  EXPECT_FALSE(equal(relu, UnaryOp({Unary::tanh})));
+  EXPECT_FALSE(equal(SoftmaxOp(true, 1), SoftmaxOp(false, 1)));
+  EXPECT_FALSE(equal(MatMulOp({}, {}), ConvOp({}, {})));
+  EXPECT_FALSE(equal(MatMulOp({}, {}), MatMulOp({}, {false, Function{}})));
+  EXPECT_FALSE(equal(PackOp({0, 5}, 9, 4), PackOp({0}, 5, 4)));
+  EXPECT_FALSE(equal(SgdOp({}, {{3, 9, 2, 3}}), SgdOp({}, {{3, 9, 3, 2}})));
+}
+
+TEST(Fields, AreComparedToTheLastBit) {
+  auto clip = [](float low) { return UnaryOp({Unary::clip, {low, 1}}); };
+  EXPECT_FALSE(equal(clip(0.0f), clip(-0.0f)));
+  EXPECT_FALSE(equal(clip(0.1f), clip(std::nextafter(0.1f, 1.0f))));
+  EXPECT_TRUE(equal(clip(NAN), clip(NAN)));
+  EXPECT_TRUE(equal(UnaryOp({Unary::relu, {1}}), UnaryOp({Unary::relu, {2}}))) << "relu has no parameter";
+}
+
+TEST(Fields, AreMatchedByType) {
+  const SoftmaxOp softmax(true, 2);
+  const Op &op = softmax;
+  ASSERT_EQ(as<SoftmaxOp>(op), &softmax);
+  EXPECT_EQ(as<PackOp>(op), nullptr);
+}
+
+}  // namespace
+}  // namespace dl4::ops

@@ -1,4 +1,5 @@
 // Pass: of steps with equal op, attributes and sources only the first stays.
+#include <bit>
 #include <map>
 #include <unordered_set>
 
@@ -17,7 +18,7 @@ struct Same {
 
   size_t operator()(size_t s) const {
     size_t h = hash(*steps[s].op);
-    for (Id v : steps[s].src) h = h * 31 + static_cast<size_t>(v);
+    for (Id v : steps[s].src) h = std::rotl(h, 7) ^ static_cast<size_t>(v);
     return h;
   }
   bool operator()(size_t a, size_t b) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/foreign.hpp"
 #include "io/safetensors.hpp"
 
 namespace dl4::io {
@@ -81,6 +82,7 @@ std::string save_model(const graph::Model &m) { return to_bytes(archive_of(m)); 
 void save_model(const graph::Model &m, const std::string &path) { save_archive(archive_of(m), path); }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified) {
+  refuse_foreign(source);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");
   if (verified) verify(a, settings.memory_limit);

@@ -74,8 +74,6 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   EXPECT_EQ(foreign.code, DL4_CORRUPT_FILE);
   EXPECT_NE(foreign.message.find("pt"), std::string::npos) << foreign.message;
   EXPECT_EQ(load_code(with_header(bytes, [](json &h) { h.erase("__metadata__"); })).code, DL4_CORRUPT_FILE);
-  EXPECT_EQ(load_code("\x89HDF\r\n\x1a\n and more of it").code, DL4_CORRUPT_FILE);
-  EXPECT_EQ(load_code("PK\x03\x04 a .keras archive").code, DL4_CORRUPT_FILE);
   EXPECT_EQ(load_code(std::string(64, '\0')).code, DL4_CORRUPT_FILE);
   auto architecture = [&](const std::function<void(json &)> &change) {
     return load_code(with_header(bytes, [&](json &h) {
@@ -102,6 +100,28 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   EXPECT_EQ(architecture(wide).code, DL4_CORRUPT_FILE);
   EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = -1; }).code, DL4_CORRUPT_FILE);
   EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = "7"; }).code, DL4_CORRUPT_FILE);
+}
+
+TEST_F(Files, FilesOfOtherMakersAreCalledWhatTheyAre) {
+  using namespace std::string_literals;
+  const std::string rest(100, '\x01'), zip = "PK\x03\x04" + rest, hdf = "\x89HDF\r\n\x1a\n" + rest;
+  const std::pair<std::string, const char *> files[] = {
+      {zip + "config.json" + rest, "this is a Keras file (.keras)"},
+      {zip, "this is a zip archive"},
+      {hdf + "keras_version" + rest, "this is a Keras file (.h5, HDF5)"},
+      {hdf, "this is an HDF5 file"},
+      {"\x08\x08\x12\x07pytorch" + rest, "this is an ONNX file"},
+      {"\x08\x0a\x3a\x90\x01" + rest, "this is an ONNX file"}};
+  for (const auto &[bytes, words] : files) {
+    const Refusal r = load_code(bytes);
+    EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
+    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
+    EXPECT_NE(r.message.find("which this version does not read"), std::string::npos) << r.message;
+    EXPECT_EQ(json::parse(r.detail)["expected"], "a dl4 model");
+  }
+  // What only looks like one.
+  for (const std::string &bytes : {"PK"s, "\x08\x08\x12"s, "\x08\x08\x00\x00\x00\x00\x00\x00{}"s + rest})
+    EXPECT_EQ(load_code(bytes).code, DL4_CORRUPT_FILE);
 }
 
 TEST_F(Files, TheVersionOfProjectHeaderLibraryAndFilesIsOne) {

@@ -16,6 +16,8 @@
   X(Dropout)                \
   X(UnitNormalization)      \
   X(Masking)                \
+  X(GetMask)                \
+  X(SetMask)                \
   X(Embedding)              \
   X(Conv1D)                 \
   X(Conv2D)                 \
@@ -35,7 +37,9 @@
   X(Average)                \
   X(Maximum)                \
   X(Minimum)                \
-  X(Concatenate)
+  X(Concatenate)            \
+  X(LossLayer)              \
+  X(MetricLayer)
 
 #define DL4_INITIALIZERS(X) \
   X(Zeros)                  \

@@ -81,18 +81,29 @@ Id both(Emit &e, Id mask, Id other) {
   return other == none ? mask : binary(e, Binary::logical_and, mask, other);
 }
 
-Id Loss::scalar(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+Loss::Weighted Loss::weighted(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
   // A mask over steps of single numbers (B, T, 1) needs the losses of the steps, not their mean.
   if (mask != none && e.rank(mask) == e.rank(y_true) && e.rank(y_pred) == e.rank(y_true) + 1 &&
       e.shape(y_pred).last() == 1)
     y_true = reshape(e, y_true, e.rank(y_true), {1});
   Items it = items(e, y_true, y_pred);
-  Id v = it.value, zero = e.scalar(0);
+  Id v = it.value;
   Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), it.valid);
   Id weight = sample_weight == none ? none : leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
   // What is masked is left out, not multiplied by 0: a NaN there does no harm.
   if (weight != none) v = mul(e, v, weight);
-  if (valid != none) v = select(e, valid, v, zero);
+  if (valid != none) v = select(e, valid, v, e.scalar(0));
+  return {v, weight, valid};
+}
+
+Id Loss::value(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+  if (reduction == Reduction::none) return weighted(e, y_true, y_pred, sample_weight, mask).value;
+  return scalar(e, y_true, y_pred, sample_weight, mask);
+}
+
+Id Loss::scalar(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+  auto [v, weight, valid] = weighted(e, y_true, y_pred, sample_weight, mask);
+  Id zero = e.scalar(0);
   if (reduction == Reduction::sum || reduction == Reduction::none) return reduce(e, Reduce::sum, v, {});
   if (reduction != Reduction::mean_with_sample_weight || (weight == none && valid == none)) {
     if (valid == none) return reduce(e, Reduce::mean, v, {});

@@ -34,6 +34,14 @@ class Loss : public Kind {
   virtual Shape target_shape(const Shape &prediction, const Shape & /*target*/) const { return prediction; }
   // Keras's reduction with sample weights (leading axes of the items) and the prediction's mask; either may be none.
   ops::Id scalar(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+  // What a call of it gives: the same, or with reduction none a value for each item, weighted and 0 where it is masked.
+  ops::Id value(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+
+ private:
+  struct Weighted {
+    ops::Id value, weight, valid;  // the last two may be none
+  };
+  Weighted weighted(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };
 
 inline auto loss_fields() {

@@ -16,13 +16,6 @@ std::string key_of(const char *key) {
   return k;
 }
 
-// All but the plain value.
-void forget_objects(dl4_attrs &a, const std::string &key) {
-  a.tensors.erase(key);
-  a.nodes.erase(key);
-  a.models.erase(key);
-}
-
 // Puts a value under a key, in place of what was there.
 template <class F>
 dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) noexcept {
@@ -33,7 +26,7 @@ dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) 
     Gate::Alone alone(a.gate, "bag");
     Json copy = a.json;
     copy[k] = std::move(value);
-    forget_objects(a, k);
+    a.nodes.erase(k);
     a.json = std::move(copy);
   });
 }
@@ -55,13 +48,11 @@ Json plain(const dl4_attrs *attrs, const char *argument) {
   const dl4_attrs *a = object_or_null(attrs, argument);
   if (!a) return Json::object();
   Gate::Reading reading(a->gate, "bag");
-  auto refuse = [](const std::string &key, const char *what) {
-    throw Error(Code::invalid_argument, text('"', key, "\": got a ", what, ", which is not taken here"))
-        .with("attribute", key);
-  };
-  if (!a->tensors.empty()) refuse(a->tensors.begin()->first, "tensor");
-  if (!a->nodes.empty()) refuse(a->nodes.begin()->first, "symbolic value");
-  if (!a->models.empty()) refuse(a->models.begin()->first, "model");
+  if (!a->nodes.empty())
+    throw Error(Code::invalid_argument,
+                text('"', a->nodes.begin()->first, "\": got a symbolic value, which is not taken here"))
+        .with("attribute", a->nodes.begin()->first)
+        .with("got", "a symbolic value");
   return a->json;
 }
 
@@ -70,13 +61,6 @@ graph::Arguments call_arguments(const dl4_attrs *attrs) {
   const dl4_attrs *a = object_or_null(attrs, "call");
   if (!a) return arguments;
   Gate::Reading reading(a->gate, "bag");
-  for (const auto &[key, tensor] : a->tensors)
-    throw Error(Code::invalid_argument,
-                text('"', key, "\": a call argument is a symbolic value or plain, got a tensor"))
-        .with("attribute", key);
-  for (const auto &[key, model] : a->models)
-    throw Error(Code::invalid_argument, text('"', key, "\": a call argument is a symbolic value or plain, got a model"))
-        .with("attribute", key);
   arguments.plain = a->json;
   arguments.nodes = a->nodes;
   return arguments;
@@ -86,10 +70,7 @@ std::string describe(const dl4_attrs &a, int32_t format) {
   if (format != DL4_FORMAT_JSON && format != DL4_FORMAT_TEXT) refuse_format(Tag::attrs, format);
   Gate::Reading reading(a.gate, "bag");
   Json j = a.json;
-  for (const auto &[key, t] : a.tensors)
-    j[key] = {{"tensor", {{"dtype", to_string(t->dtype)}, {"shape", t->shape.dims()}}}};
   for (const auto &[key, n] : a.nodes) j[key] = {{"nodes", n}};
-  for (const auto &[key, m] : a.models) j[key] = {{"model", graph::to_json(m->core->architecture())}};
   return j.dump(format == DL4_FORMAT_JSON ? -1 : 1);
 }
 
@@ -144,20 +125,6 @@ dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *
   });
 }
 
-dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v) {
-  return guard(__func__, [&] {
-    dl4_attrs &bag = object(a, "a");
-    std::string k = key_of(key);
-    Ref<dl4_tensor> tensor(&object(v, "v"));
-    Gate::Alone alone(bag.gate, "bag");
-    auto tensors = bag.tensors;
-    tensors[k] = std::move(tensor);
-    forget_objects(bag, k);
-    bag.json.erase(k);
-    bag.tensors = std::move(tensors);
-  });
-}
-
 dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v) {
   return guard(__func__, [&] {
     dl4_attrs &bag = object(a, "a");
@@ -167,7 +134,7 @@ dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v
     Json copy = bag.json;
     copy[k] = std::move(inner);
     io::parse_object(dump(copy), Code::invalid_argument, "the bag");  // within the limit of nesting
-    forget_objects(bag, k);
+    bag.nodes.erase(k);
     bag.json = std::move(copy);
   });
 }
@@ -180,23 +147,8 @@ dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v,
     Gate::Alone alone(bag.gate, "bag");
     auto nodes = bag.nodes;
     nodes[k].assign(list.begin(), list.end());
-    forget_objects(bag, k);
     bag.json.erase(k);
     bag.nodes = std::move(nodes);
-  });
-}
-
-dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v) {
-  return guard(__func__, [&] {
-    dl4_attrs &bag = object(a, "a");
-    std::string k = key_of(key);
-    Ref<dl4_model> model(&object(v, "v"));
-    Gate::Alone alone(bag.gate, "bag");
-    auto models = bag.models;
-    models[k] = std::move(model);
-    forget_objects(bag, k);
-    bag.json.erase(k);
-    bag.models = std::move(models);
   });
 }
 
@@ -212,7 +164,7 @@ dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
     Gate::Alone alone(bag.gate, "bag");
     Json copy = bag.json;
     copy.update(given);
-    for (const std::string &key : keys) forget_objects(bag, key);
+    for (const std::string &key : keys) bag.nodes.erase(key);
     bag.json = std::move(copy);
   });
 }

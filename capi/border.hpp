@@ -98,6 +98,9 @@ Shape shape_of(int32_t rank, const int64_t *dims, const char *argument);
 // A type of data that tensors may have; UNSUPPORTED for the reserved ones.
 DType dtype_of(int32_t number);
 
+void need_direction(int32_t direction);     // DL4_INPUTS or DL4_OUTPUTS
+void need_index(int64_t i, int64_t count);  // 0 <= i < count
+
 dl4_context &context(dl4_context *handle);
 dl4_blob *make_blob(std::string bytes);
 

@@ -7,7 +7,7 @@
 
 #include "base/cpu.hpp"
 #include "kernels/single_threaded.hpp"
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 #include "ops/op.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -62,6 +62,8 @@ auto Context::Fields::fields() {
       field("arena_fill_nan", &F::arena_fill_nan).otherwise(false).doc("fill working memory with NaN before each run")};
 }
 
+Json describe_context_options() { return kinds::describe_options<Context::Fields>(); }
+
 Context::Context(const Json &options) {
   kinds::read_fields(fields_, options);
   need_known("passes_off", fields_.passes_off, plan::pass_names());
@@ -71,6 +73,7 @@ Context::Context(const Json &options) {
 }
 
 graph::Settings Context::settings() const {
+  std::lock_guard lock(mutex_);
   graph::Settings s;
   s.seed = static_cast<uint64_t>(fields_.seed);
   s.scheme = fields_.seed_scheme == "tensorflow" ? kinds::SeedScheme::tensorflow : kinds::SeedScheme::dl4;
@@ -100,7 +103,15 @@ runtime::Options Context::options() {
   return o;
 }
 
-Json Context::describe() const { return kinds::write_fields(fields_); }
+Json Context::describe() const {
+  std::lock_guard lock(mutex_);
+  return kinds::write_fields(fields_);
+}
+
+void Context::set_seed(int64_t seed) {
+  std::lock_guard lock(mutex_);
+  fields_.seed = seed;
+}
 
 dl4_context &context(dl4_context *handle) {
   if (handle) return object(handle, "c");
@@ -138,6 +149,10 @@ dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn 
       refuse_argument("min_level", text("expected 0 to 4, got ", min_level));
     context.core->log.set(min_level, fn, user);
   });
+}
+
+dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed) {
+  return guard(__func__, [&] { capi::context(c).core->set_seed(seed); });
 }
 
 dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release, void *user) {

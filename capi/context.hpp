@@ -22,6 +22,8 @@ class Context {
   // What sessions and trainers of this context run with; starts the crew if there is none yet.
   runtime::Options options();
   Json describe() const;
+  // Of graphs made from now on.
+  void set_seed(int64_t seed);
 
   // Lets go what sessions and trainers keep only for speed.
   void trim() { sessions_->trim(); }
@@ -40,7 +42,7 @@ class Context {
 
  private:
   Fields fields_;
-  Mutex mutex_;
+  mutable Mutex mutex_;  // of the seed and the crew
   std::shared_ptr<Crew> crew_;
   const std::shared_ptr<runtime::Sessions> sessions_ = std::make_shared<runtime::Sessions>();
 };

@@ -1,5 +1,5 @@
 // Datasets: of tensors, or of batches that a callback gives.
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -60,6 +60,8 @@ int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
 }
 
 }  // namespace
+
+Json describe_callback_options() { return kinds::describe_options<CallbackOptions>(); }
 
 std::string describe(dl4_dataset &d, int32_t format) {
   auto batches = d.core->batches();

@@ -127,6 +127,26 @@ dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_
   });
 }
 
+dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_graph &graph = object(g, "g");
+    int32_t &to = needed(out, "out");
+    Gate::Reading reading(graph.gate, "graph");
+    to = static_cast<int32_t>(graph.core.dtype(n));
+  });
+}
+
+dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
+  clear(out, -1);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g");
+    dl4_node &to = needed(out, "out");
+    Gate::Alone alone(graph.gate, "graph");
+    if (graph.core.masked(n)) to = graph.core.add("GetMask", "", {}, {}, {n}, 1)[0];
+  });
+}
+
 dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
                            dl4_model **model) {
   clear(model);

@@ -6,6 +6,7 @@
 #include "kernels/versions.hpp"
 #include "kinds/kind.hpp"
 #include "ops/op.hpp"
+#include "options.hpp"
 #include "plan/passes.hpp"
 
 extern const char dl4_api_json[];
@@ -108,7 +109,14 @@ dl4_error *dl4_api_description(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(std::string(dl4_api_json, static_cast<size_t>(dl4_api_json_size)));
+    Json j = Json::parse({dl4_api_json, static_cast<size_t>(dl4_api_json_size)}), functions = Json::array();
+    for (const Json &function : j["functions"]) {
+      Json f = function;
+      if (Json options = options_of(f["name"].get<std::string_view>()); !options.is_null()) f["options"] = options;
+      functions.push_back(std::move(f));
+    }
+    j["functions"] = std::move(functions);
+    to = make_blob(dump(j));
   });
 }
 

@@ -1,6 +1,6 @@
 // Models: weights, files.
 #include "io/model_file.hpp"
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -35,7 +35,15 @@ const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
   return direction == DL4_INPUTS ? &m->input_names : &m->output_names;
 }
 
+const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
+  if (i < 0 || i >= dl4_model_weight_count(m)) return nullptr;
+  return m->core->weights()[static_cast<size_t>(i)].get();
+}
+
 }  // namespace
+
+Json describe_load_options() { return kinds::describe_options<LoadOptions>(); }
+Json describe_save_options() { return kinds::describe_options<SaveOptions>(); }
 
 std::string describe(dl4_model &m, int32_t format) {
   if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));
@@ -124,13 +132,18 @@ dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, 
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     needed(rank, "rank");
-    if (direction != DL4_INPUTS && direction != DL4_OUTPUTS)
-      refuse_argument("direction", text("expected 0 or 1, got ", direction));
+    need_direction(direction);
     const auto &list = direction == DL4_INPUTS ? model.core->inputs() : model.core->outputs();
-    if (i < 0 || i >= static_cast<int64_t>(list.size()))
-      refuse_argument("i", text("expected less than ", list.size(), ", got ", i));
+    need_index(i, static_cast<int64_t>(list.size()));
     give_shape(model.core->graph().shape(list[static_cast<size_t>(i)]), dims, cap, rank);
   });
+}
+
+int32_t dl4_model_io_dtype(const dl4_model *m, int32_t direction, int64_t i) {
+  auto *list = names(m, direction);
+  if (!list || i < 0 || i >= static_cast<int64_t>(list->size())) return 0;
+  const auto &nodes = direction == DL4_INPUTS ? m->core->inputs() : m->core->outputs();
+  return static_cast<int32_t>(m->core->graph().dtype(nodes[static_cast<size_t>(i)]));
 }
 
 int64_t dl4_model_weight_count(const dl4_model *m) {
@@ -138,8 +151,27 @@ int64_t dl4_model_weight_count(const dl4_model *m) {
 }
 
 const char *dl4_model_weight_name(const dl4_model *m, int64_t i) {
-  if (i < 0 || i >= dl4_model_weight_count(m)) return nullptr;
-  return m->core->weights()[static_cast<size_t>(i)]->name.c_str();
+  const graph::Weight *w = weight_at(m, i);
+  return w ? w->name.c_str() : nullptr;
+}
+
+int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i) {
+  return weight_at(m, i) ? static_cast<int32_t>(DType::f32) : 0;
+}
+
+int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i) {
+  const graph::Weight *w = weight_at(m, i);
+  return w && w->trainable;
+}
+
+dl4_error *dl4_model_weight_shape(const dl4_model *m, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+  clear(rank);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "m");
+    needed(rank, "rank");
+    need_index(i, dl4_model_weight_count(&model));
+    give_shape(weight_at(&model, i)->spec.shape, dims, cap, rank);
+  });
 }
 
 dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out) {

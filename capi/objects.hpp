@@ -84,9 +84,7 @@ struct dl4_attrs final : dl4::capi::Object {
   dl4_attrs() : Object(type) {}
   mutable dl4::capi::Gate gate;
   dl4::Json json = dl4::Json::object();
-  std::map<std::string, dl4::capi::Ref<dl4_tensor>> tensors;
   std::map<std::string, std::vector<dl4::graph::Node>> nodes;
-  std::map<std::string, dl4::capi::Ref<dl4_model>> models;
 };
 
 struct dl4_graph final : dl4::capi::Object {
@@ -102,10 +100,17 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Session> core)
-      : Object(type), context(std::move(context)), core(std::move(core)) {}
+  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Session> core,
+              std::vector<std::string> output_names, std::vector<bool> masked)
+      : Object(type),
+        context(std::move(context)),
+        core(std::move(core)),
+        output_names(std::move(output_names)),
+        masked(std::move(masked)) {}
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Session> core;
+  const std::vector<std::string> output_names;
+  const std::vector<bool> masked;  // by output of the model
 };
 
 struct dl4_dataset final : dl4::capi::Object {

@@ -5,8 +5,16 @@
 
 namespace dl4::capi {
 
-// Options and attributes: an object; NULL is an empty one. Refuses tensors, nodes and models, which no option takes.
+// Options and attributes: an object; NULL is an empty one. Refuses symbolic values, which no option takes.
 Json plain(const dl4_attrs *a, const char *argument);
+// The options of a call by its name, as the registry lists attributes, from the list that parses them; null if it takes
+// none.
+Json options_of(std::string_view function);
+Json describe_context_options();
+Json describe_session_options();
+Json describe_load_options();
+Json describe_save_options();
+Json describe_callback_options();
 // Call arguments.
 graph::Arguments call_arguments(const dl4_attrs *a);
 

@@ -3,18 +3,46 @@
 
 #include "batches.hpp"
 #include "graph/lower.hpp"
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
 namespace {
 
 struct SessionOptions {
-  bool profile;
+  bool profile, training, cotangents;
+  std::vector<std::string> gradients;
   static auto fields() {
-    return std::tuple{kinds::field("profile", &SessionOptions::profile).otherwise(false).doc("keep times per step")};
+    using kinds::field;
+    using O = SessionOptions;
+    return std::tuple{
+        field("training", &O::training).otherwise(false).doc("run as a training step does: dropout draws"),
+        field("gradients", &O::gradients)
+            .otherwise(Json::array())
+            .doc("inputs and weights: their gradients are outputs behind those of the model"),
+        field("cotangents", &O::cotangents)
+            .otherwise(false)
+            .doc("gradients of the outputs times cotangents, which are inputs behind those of the model"),
+        field("profile", &O::profile).otherwise(false).doc("keep times per step")};
   }
 };
+
+SessionOptions session_options(const dl4_attrs *options) {
+  SessionOptions o;
+  kinds::read_fields(o, plain(options, "options"));
+  if (o.cotangents && o.gradients.empty())
+    throw Error(Code::invalid_argument, "\"cotangents\": true needs \"gradients\", got none")
+        .with("attribute", "cotangents");
+  return o;
+}
+
+// An input or output by number, null past the end.
+const ops::Value *value_at(const dl4_session *s, int32_t direction, int64_t i) {
+  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
+  const ops::Program &p = s->core->program();
+  const auto &ids = direction == DL4_INPUTS ? p.inputs : p.outputs;
+  return i >= 0 && i < static_cast<int64_t>(ids.size()) ? &p[ids[static_cast<size_t>(i)]] : nullptr;
+}
 
 // The tensors to write to: the caller's, and new ones where a slot is NULL.
 struct Outputs {
@@ -42,21 +70,25 @@ void take(Outputs &o, dl4_tensor *slot, size_t i) {
 
 }  // namespace
 
+Json describe_session_options() { return kinds::describe_options<SessionOptions>(); }
+
 std::string describe(dl4_session &s, int32_t format) {
   if (format == DL4_FORMAT_TEXT) return s.core->describe();
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::session, format);
-  auto side = [&](const std::vector<ops::Id> &ids) {
+  auto side = [&](int32_t direction) {
     Json list = Json::array();
-    for (ops::Id id : ids) {
-      const ops::Value &v = s.core->program()[id];
-      list.push_back({{"name", v.name}, {"dtype", to_string(v.dtype)}, {"shape", v.shape.dims()}});
+    for (int64_t i = 0; const ops::Value *v = value_at(&s, direction, i); ++i) {
+      Json one{
+          {"name", dl4_session_io_name(&s, direction, i)}, {"dtype", to_string(v->dtype)}, {"shape", v->shape.dims()}};
+      const auto at = static_cast<size_t>(i);
+      if (direction == DL4_OUTPUTS) one["masked"] = at < s.masked.size() && s.masked[at];
+      list.push_back(std::move(one));
     }
     return list;
   };
-  const auto &p = s.core->program();
-  return dump({{"inputs", side(p.inputs)},
-               {"outputs", side(p.outputs)},
-               {"steps", p.steps.size()},
+  return dump({{"inputs", side(DL4_INPUTS)},
+               {"outputs", side(DL4_OUTPUTS)},
+               {"steps", s.core->program().steps.size()},
                {"cached_bytes", s.core->cached_bytes()}});
 }
 
@@ -70,16 +102,67 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     dl4_session *&to = needed(out, "out");
-    SessionOptions given;
-    kinds::read_fields(given, plain(options, "options"));
+    const SessionOptions given = session_options(options);
     LogDelivery delivery(model.context->log);
     Gate::Reading reading(*model.weights, "model");
-    ops::Program program = graph::inference_program(*model.core);
+    graph::Inference in = graph::inference(*model.core, {given.training, given.gradients, given.cotangents});
+    std::vector<Tensor> states = model.core->pin();
     runtime::Options run = model.context->options();
     run.constant_states = true;
     run.profile = given.profile;
-    auto core = runtime::Session::make(std::move(program), model.core->pin(), std::make_shared<ops::Packs>(), run);
-    to = new dl4_session(model.context, std::move(core));
+    if (in.counts) {
+      run.run_counter = states.size();
+      states.push_back(make_zeros(DType::i64, {}));
+    }
+    for (size_t i = 0; i < in.cotangent_of.size(); ++i)
+      run.alike.push_back({model.core->inputs().size() + i, in.cotangent_of[i]});
+    auto core = runtime::Session::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
+    to = new dl4_session(model.context, std::move(core), std::move(in.output_names), std::move(in.masked));
+  });
+}
+
+int64_t dl4_session_io_count(const dl4_session *s, int32_t direction) {
+  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return 0;
+  const ops::Program &p = s->core->program();
+  return static_cast<int64_t>(direction == DL4_INPUTS ? p.inputs.size() : p.outputs.size());
+}
+
+const char *dl4_session_io_name(const dl4_session *s, int32_t direction, int64_t i) {
+  const ops::Value *v = value_at(s, direction, i);
+  if (!v) return nullptr;
+  return direction == DL4_INPUTS ? v->name.c_str() : s->output_names[static_cast<size_t>(i)].c_str();
+}
+
+int32_t dl4_session_io_dtype(const dl4_session *s, int32_t direction, int64_t i) {
+  const ops::Value *v = value_at(s, direction, i);
+  return v ? static_cast<int32_t>(v->dtype) : 0;
+}
+
+dl4_error *dl4_session_io_shape(const dl4_session *s, int32_t direction, int64_t i, int64_t *dims, int32_t cap,
+                                int32_t *rank) {
+  clear(rank);
+  return guard(__func__, [&] {
+    const dl4_session &session = object(s, "s");
+    needed(rank, "rank");
+    need_direction(direction);
+    need_index(i, dl4_session_io_count(&session, direction));
+    give_shape(value_at(&session, direction, i)->shape, dims, cap, rank);
+  });
+}
+
+dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, const int64_t *in_dims, int64_t n_in,
+                                    int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+  clear(rank);
+  return guard(__func__, [&] {
+    const dl4_session &session = object(s, "s");
+    needed(rank, "rank");
+    std::vector<Shape> in;
+    for (int32_t r : array(ranks, n_in, "ranks")) {
+      in.push_back(shape_of(r, in_dims, "in_dims"));
+      if (in_dims) in_dims += r;
+    }
+    need_index(i, dl4_session_io_count(&session, DL4_OUTPUTS));
+    give_shape(session.core->outputs(in)[static_cast<size_t>(i)].shape, dims, cap, rank);
   });
 }
 

@@ -3,6 +3,14 @@
 
 The header's comments are regular: a first paragraph (the doc), then "May be NULL:", "Keeps:", "Takes:", "Threads:",
 "Errors:" and "Since". A section's "Threads:" holds for its functions unless they have one of their own.
+
+What is data beside them, so that no binding reads prose:
+  reasons      of an error, what stands behind its code: "parameters" when those are names of parameters, else "when"
+  blocks       works for as long as the data asks for: takes a cancel flag, reads or writes a file, computes a step, or
+               says "Blocks:"
+  in_callback  "any": the call may be made in a callback, whatever is at work; "others": on objects that are not
+  content      of text and bytes: "text" (UTF-8 up to a NUL), "json" or "bytes"
+The options of each call are added by the library, from the lists that parse them: dl4_api_description().
 """
 import json
 import pathlib
@@ -10,7 +18,7 @@ import re
 
 root = pathlib.Path(__file__).resolve().parent.parent
 text = (root / "include/dl4/dl4.h").read_text()
-LABELS = "May be NULL|Keeps|Takes|Threads|Errors|Since"
+LABELS = "May be NULL|Keeps|Takes|Threads|Blocks|Errors|Since"
 
 
 def clean(comment):
@@ -40,7 +48,28 @@ def parameter(declared):
     return m[2], m[1].strip().replace(" *", " *")
 
 
-def describe(params, label):
+def reasons(label, parameters):
+    found = {}
+    for m in re.finditer(r"(DL4_\w+) \(([^)]*)\)", label):
+        words = re.split(r", ", m[2])
+        found[m[1]] = {"parameters": words} if set(words) <= parameters else {"when": m[2]}
+    return found
+
+
+def content(name, type_, comment):
+    """Of a parameter or a result that is text or bytes, which of them it is."""
+    if type_ == "const char *":
+        return "bytes" if "bytes of a blob" in comment else "json" if name == "json" else "text"
+    if type_ == "dl4_blob **":
+        if "to memory" in comment:
+            return "bytes"
+        assert "JSON" in comment, comment
+        return "text" if "DOT" in comment else "json"  # dl4_describe(): by its format
+    if re.fullmatch(r"(const )?void \*", type_) and name in ("data", "src", "dst"):
+        return "bytes"
+
+
+def describe(params, label, comment=""):
     declared = [parameter(p) for p in params.split(",")] if params.strip() != "void" else []
     nullable, keeps, takes = names(label.get("May be NULL", "")), names(label.get("Keeps", "")), names(label.get("Takes", ""))
     unknown = set(nullable) - {n for n, _ in declared}
@@ -67,6 +96,8 @@ def describe(params, label):
                     p["count"] = after[0]
                 elif name in ("dims", "strides") and ("rank", "int32_t") in declared:
                     p["count"] = "rank"
+        if kind := content(name, type_, comment):
+            p["content"] = kind
         result.append(p)
     return result
 
@@ -88,6 +119,7 @@ for m in re.finditer(r"(?:/\*((?:(?!\*/).)*)\*/\s*)?typedef (\w+ \*?)\(\*(\w+)\)
     description["callbacks"].append({"name": m[3], "returns": m[2].strip(), "doc": first_sentence(clean(m[1] or "")),
                                      "since": "1.0", "parameters": describe(m[4], {"May be NULL": "user"} if "user" in m[4] else {})})
 
+in_progress = set(re.findall(r"dl4_\w+", re.search(r"Inside, only.*?\*/", body, re.S)[0]))
 threads = ""
 for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/(\s*DL4_API ([^;]*?)(dl4_\w+)\(([^;]*)\);)?", body, re.S):
     comment = clean(m[1])
@@ -100,9 +132,18 @@ for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/(\s*DL4_API ([^;]*?)(dl4_\w+)\(([^;]
     function = {"name": m[4], "returns": returns, "doc": first_sentence(comment),
                 "threads": label.get("Threads", threads),
                 "errors": re.findall(r"DL4_\w+", re.sub(r"\([^)]*\)", "", label.get("Errors", ""))),
-                "since": "1.0", "deprecated_since": None, "replaced_by": None, "parameters": describe(m[5], label)}
+                "since": "1.0", "deprecated_since": None, "replaced_by": None, "parameters": describe(m[5], label, comment)}
+    named = {p["name"] for p in function["parameters"]}
+    if why := reasons(label.get("Errors", ""), named):
+        function["reasons"] = why
+    function["blocks"] = bool("Blocks" in label or "cancel" in named - {"c"} or
+                              set(function["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
+    reads = m[5].startswith("const dl4_") and not function["blocks"]
+    function["in_callback"] = "any" if function["threads"].startswith("any") or reads or m[4] in in_progress else "others"
     if returns.endswith("*"):
         function["returns_ownership"] = "owned" if returns == "dl4_error *" else "borrowed"
+        if kind := content("", returns, comment):
+            function["content"] = "json" if m[4] == "dl4_error_detail" else kind
     description["functions"].append(function)
 
 # One line for each entry, so that a difference is read at a glance.

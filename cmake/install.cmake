@@ -5,7 +5,6 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dl4)
 install(TARGETS dl4 EXPORT dl4-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 install(FILES include/dl4/dl4.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
-install(FILES capi/dl4-api.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 install(EXPORT dl4-targets NAMESPACE dl4:: DESTINATION ${config_dir} COMPONENT dev)
@@ -23,14 +22,14 @@ string(REGEX REPLACE "/$" "" DL4_PC_PREFIX "${DL4_PC_PREFIX}")
 configure_file(cmake/dl4.pc.in ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# The registry as a file: written by a program that asks the library itself.
+# The registry and the description of the interface as files: written by a program that asks the library itself.
 if(capi_sources AND NOT CMAKE_CROSSCOMPILING)
   add_executable(dl4_write_registry cmake/write_registry.c)
   target_link_libraries(dl4_write_registry PRIVATE dl4)
-  add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/registry.json
-                     COMMAND dl4_write_registry ${CMAKE_CURRENT_BINARY_DIR}/registry.json DEPENDS dl4 dl4_write_registry)
-  add_custom_target(dl4_registry ALL DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/registry.json)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/registry.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
+  set(described ${CMAKE_CURRENT_BINARY_DIR}/registry.json ${CMAKE_CURRENT_BINARY_DIR}/dl4-api.json)
+  add_custom_command(OUTPUT ${described} COMMAND dl4_write_registry ${described} DEPENDS dl4 dl4_write_registry)
+  add_custom_target(dl4_registry ALL DEPENDS ${described})
+  install(FILES ${described} DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

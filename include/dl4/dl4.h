@@ -168,7 +168,7 @@ enum {
 /* Formats of dl4_describe(). */
 enum { DL4_FORMAT_JSON = 0, DL4_FORMAT_TEXT = 1, DL4_FORMAT_DOT = 2 };
 
-/* Directions of dl4_model_io_*(). */
+/* Directions of dl4_model_io_*() and dl4_session_io_*(). */
 enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1 };
 
 /* ---- Types ---------------------------------------------------------------------------------------------------- */
@@ -227,14 +227,15 @@ DL4_API const char *dl4_version_string(void);
 /* How the library was built and what it found: JSON with compiler, OpenBLAS variant, oneDNN version, CPU features. */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
-/* This very interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks. */
+/* This very interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; of each
+ * call its options, what its errors are due to, whether it blocks and whether it may be made in a callback. */
 DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
 /* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights.
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.
  * May be NULL: category, name.
- * Errors: DL4_NOT_FOUND, DL4_UNKNOWN_KIND. */
+ * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
 /* The number of kinds in a category; of categories if it is NULL; 0 if there is no such category.
@@ -303,6 +304,11 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out);
 
+/* Sets the seed of a context: each graph made from now on draws from the start of that seed's numbers, as after Keras's
+ * set_random_seed(). Graphs that exist go on as before.
+ * May be NULL: c. */
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed);
+
 /* Sets the logger of a context: messages from `min_level` up go to `fn`; NULL, the default, means silence.
  * May be NULL: c, fn, user.
  * Keeps: fn, user (until another logger is set or the context is freed). */
@@ -354,20 +360,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key,
 /* Sets a list of n strings. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n);
 
-/* Sets a tensor. No kind and no call of 1.0 takes one.
- * Keeps: v (a reference). */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_tensor(dl4_attrs *a, const char *key, dl4_tensor *v);
-
 /* Sets a copy of another bag: a kind inside a kind.
- * Errors: DL4_BUSY. */
+ * Errors: DL4_BUSY (v). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v);
 
 /* Sets n symbolic values: a call argument such as mask or initial_state. -1 in a list stands for none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
-
-/* Sets a model. No kind and no call of 1.0 takes one.
- * Keeps: v (a reference). */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, dl4_model *v);
 
 /* Sets every key of a JSON object; a Keras layer's config is valid text here. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json);
@@ -378,7 +376,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *js
 
 /* Makes a tensor filled with zeros.
  * May be NULL: c, dims (when rank is 0).
- * Errors: DL4_UNSUPPORTED. */
+ * Errors: DL4_UNSUPPORTED (dtype). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
                                                  dl4_tensor **out);
 
@@ -387,7 +385,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, 
  * May be NULL: c, dims (when rank is 0), strides, data (when bytes is 0), release, user.
  * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure
  * it is not called).
- * Errors: DL4_SHAPE_MISMATCH (the shape does not fit into bytes), DL4_UNSUPPORTED. */
+ * Errors: DL4_SHAPE_MISMATCH (the shape does not fit into bytes), DL4_UNSUPPORTED (dtype). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
                                                const int64_t *strides, void *data, int64_t bytes,
                                                dl4_release_fn release, void *user, dl4_tensor **out);
@@ -410,12 +408,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor 
 
 /* Copies dense row-major data into a tensor; bytes must be dl4_tensor_bytes().
  * May be NULL: src (when bytes is 0).
- * Errors: DL4_SHAPE_MISMATCH. */
+ * Errors: DL4_SHAPE_MISMATCH (bytes). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes);
 
 /* Copies a tensor out as dense row-major data; bytes must be dl4_tensor_bytes().
  * May be NULL: dst (when bytes is 0).
- * Errors: DL4_SHAPE_MISMATCH. */
+ * Errors: DL4_SHAPE_MISMATCH (bytes). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
 
 /* The type of data, one of the constants above. */
@@ -440,6 +438,8 @@ DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
  * The functional style of Keras: inputs, then layers called on symbolic values. Shapes are checked at the call, and the
  * error names the layer. A name may be NULL: Keras's automatic one ("input_layer", "dense", "dense_1", ...).
  * Nodes and layers are ids that are valid in their own graph only.
+ * Losses and metrics are parts of a graph too: the layers Loss {"loss": "Huber"} and Metric {"metric": "accuracy"} are
+ * called on y_true, y_pred and, if wanted, sample weights. A loss of reduction "none" gives a value for each item.
  * Threads: one at a time per graph. */
 
 /* Makes an empty graph.
@@ -454,12 +454,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_input(dl4_graph *g, const char *name, i
 
 /* Adds a value that never changes.
  * May be NULL: name.
- * Errors: DL4_UNSUPPORTED. */
+ * Errors: DL4_UNSUPPORTED (v). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
 
 /* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
  * May be NULL: name, a.
- * Errors: DL4_UNKNOWN_KIND, DL4_UNSUPPORTED, DL4_VERSION. */
+ * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
@@ -468,26 +468,33 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, c
  * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
  * as use_causal_mask, training: true, false or null.
  * May be NULL: call.
- * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED. */
+ * Errors: DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (in, call). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
                                               const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out);
 
 /* Adds a layer and calls it once: dl4_graph_layer() and dl4_graph_call() in one.
  * May be NULL: name, a, call.
- * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION. */
+ * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (a, in, call), DL4_VERSION (a). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
 
 /* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives.
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
- * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION. */
+ * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);
 
 /* The shape of a node: its rank, and its first dimensions up to `cap` into dims; -1 is free.
  * May be NULL: dims (when cap is 0). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
                                                int32_t *rank);
+
+/* The type of data of a node, one of the constants above. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
+
+/* The mask that a node carries, as a node of bool with the first axes of n; -1 when it carries none. It stands in the
+ * graph as a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
 /* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
  * The graph may go on to be extended, built again or released; models built from one graph share the weights of the
@@ -506,19 +513,20 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
  * flipped bit is found wherever it is. A file that another program has written again has others.
  * May be NULL: c, options.
- * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_UNSUPPORTED. */
+ * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
+ * (path), DL4_UNSUPPORTED (a file of Keras or ONNX, which is named). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
                                               dl4_model **out);
 
 /* Loads a model from the bytes of such a file; options as for dl4_model_load().
  * May be NULL: c, options.
- * Errors: DL4_CORRUPT_FILE, DL4_VERSION, DL4_UNKNOWN_KIND, DL4_UNSUPPORTED. */
+ * Errors: DL4_CORRUPT_FILE (data), DL4_VERSION (data), DL4_UNKNOWN_KIND (data), DL4_UNSUPPORTED (data). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
                                                      const dl4_attrs *options, dl4_model **out);
 
 /* Saves a model to a file, atomically. There are no options yet.
  * May be NULL: options.
- * Errors: DL4_IO. */
+ * Errors: DL4_IO (path). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write.
@@ -539,20 +547,34 @@ DL4_API const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int
 DL4_API DL4_CHECKED dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims,
                                                   int32_t cap, int32_t *rank);
 
+/* The type of data of an input or output, one of the constants above; 0 past the end. */
+DL4_API int32_t dl4_model_io_dtype(const dl4_model *m, int32_t direction, int64_t i);
+
 /* The number of weight tensors. */
 DL4_API int64_t dl4_model_weight_count(const dl4_model *m);
 
 /* The name of a weight, in the order of Keras's model.weights; NULL past the end. */
 DL4_API const char *dl4_model_weight_name(const dl4_model *m, int64_t i);
 
+/* The type of data of a weight, one of the constants above; 0 past the end. */
+DL4_API int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i);
+
+/* 1 if training changes a weight, else 0; 0 past the end. */
+DL4_API int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i);
+
+/* The shape of a weight, as dl4_graph_shape() gives it.
+ * May be NULL: dims (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_weight_shape(const dl4_model *m, int64_t i, int64_t *dims, int32_t cap,
+                                                      int32_t *rank);
+
 /* Makes a copy of a weight; "*" gives one flat block [N] of all trainable weights, in their order, as
  * dl4_trainer_gradient() gives their gradients.
- * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
+ * Errors: DL4_NOT_FOUND (name), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
 
 /* Sets a weight to a copy of v; "*" sets all trainable weights, from one flat block [N]. Sessions that exist keep the
  * weights they were made with; a trainer goes on from the new ones and keeps its optimizer's slots.
- * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY (a trainer is at work on them). */
+ * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (v), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
@@ -564,26 +586,71 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.
- * Options: profile (bool, default false): keep times per step for dl4_describe().
+ * With gradients its outputs are those of the model, then the gradient of their sum (of the float32 ones) with respect
+ * to each input or weight named, in its shape; of zeros where no output depends on it. The sum has no penalties in it.
+ * With cotangents it is the sum of the outputs times these: its inputs are those of the model, then one cotangent for
+ * each float32 output, in the output's shape. One session gives saliency maps, another the gradients of a policy.
+ * Options:
+ *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
+ *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none
+ *   cotangents  bool     take cotangents of the outputs; default false
+ *   profile     bool     keep times per step for dl4_describe(); default false
  * May be NULL: options.
- * Errors: DL4_UNSUPPORTED. */
+ * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out);
 
-/* Runs a model: in [n_in] and out [n_out] in the order of the model's inputs and outputs, all of them.
+/* The number of inputs (direction 0) or outputs (1), those of gradients included. */
+DL4_API int64_t dl4_session_io_count(const dl4_session *s, int32_t direction);
+
+/* The name of an input or output: "cotangent of y", "gradient of x" for those that come with gradients; NULL past the
+ * end. */
+DL4_API const char *dl4_session_io_name(const dl4_session *s, int32_t direction, int64_t i);
+
+/* The type of data of an input or output, one of the constants above; 0 past the end. */
+DL4_API int32_t dl4_session_io_dtype(const dl4_session *s, int32_t direction, int64_t i);
+
+/* The shape of an input or output, as dl4_graph_shape() gives it.
+ * May be NULL: dims (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_session_io_shape(const dl4_session *s, int32_t direction, int64_t i, int64_t *dims,
+                                                    int32_t cap, int32_t *rank);
+
+/* The shape of output `i` for inputs of given shapes; nothing is run or planned.
+ * ranks [n_in] of all inputs, and in_dims [the sum of ranks], the dimensions of the first input, then of the next ones.
+ * May be NULL: ranks (when n_in is 0), in_dims (when all ranks are 0), dims (when cap is 0).
+ * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims). */
+DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks,
+                                                        const int64_t *in_dims, int64_t n_in, int64_t i, int64_t *dims,
+                                                        int32_t cap, int32_t *rank);
+
+/* Runs a model: in [n_in] and out [n_out] in the order of the session's inputs and outputs, all of them.
  * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place. It must
  * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure slots
  * that were NULL are NULL, and tensors of yours may be half written.
  * May be NULL: cancel (looked at between the steps, of the first run with such shapes while it is planned too).
- * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED. */
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                int64_t n_out, dl4_cancel *cancel);
 
 /* Runs a model over a whole dataset, in order, and joins the outputs [B, ...] along their first axis.
  * Labels and sample weights of the dataset are not looked at. out [n_out] as in dl4_session_run().
  * May be NULL: cancel.
- * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY (the dataset is in use). */
+ * Errors: DL4_SHAPE_MISMATCH (d, out), DL4_UNSUPPORTED (d), DL4_CANCELLED (cancel), DL4_CALLBACK_FAILED (d),
+ * DL4_BUSY (d). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel,
                                                    dl4_tensor **out, int64_t n_out);
+
+/* ---- Losses and metrics ------------------------------------------------------------------------------------------
+ * Threads: any, at once. */
+
+/* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
+ * category is "loss" or "metric", kind and a its name and attributes. y_true and y_pred are [B, ...]; w, sample weights,
+ * has their first axes. out is one float32, or a value for each item of a loss of reduction "none".
+ * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
+ * May be NULL: c, a, w.
+ * Blocks: for the computation.
+ * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
+DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const dl4_attrs *a,
+                                           dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out);
 
 /* ---- Datasets ---------------------------------------------------------------------------------------------------
  * Batches of inputs x, targets y and sample weights w, one tensor for each input or output of the model.
@@ -598,7 +665,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  *   drop_remainder  bool  leave a short last batch out; default false
  * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
  * Keeps: x, y, w (references to the tensors, not the arrays; of one that is not dense row-major a copy, made here).
- * Errors: DL4_SHAPE_MISMATCH. */
+ * Errors: DL4_SHAPE_MISMATCH (x, y, w). */
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx,
                                                         dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
                                                         int64_t nw, const dl4_attrs *options, dl4_dataset **out);

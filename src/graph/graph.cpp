@@ -148,6 +148,8 @@ const Shape &Graph::shape(Node n) const { return scratch_[symbols_[static_cast<s
 
 DType Graph::dtype(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].dtype; }
 
+bool Graph::masked(Node n) const { return symbols_[static_cast<size_t>(check(n))].mask != ops::none; }
+
 Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit) {
   Node n = nodes();
   layer.calls = 1;

@@ -95,6 +95,7 @@ class Graph {
 
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;
+  bool masked(Node n) const;  // does it carry a mask?
   const std::vector<Layer> &layers() const { return layers_; }
   const std::vector<Call> &calls() const { return calls_; }
   Origin origin(Node n) const { return origins_[static_cast<size_t>(check(n))]; }

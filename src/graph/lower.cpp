@@ -1,9 +1,12 @@
 // Replays a model's calls into a Program.
 #include "graph/lower.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/float_mode.hpp"
+#include "ops/ops.hpp"
+#include "plan/differentiate.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -77,13 +80,89 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
   return lowered;
 }
 
-ops::Program inference_program(const Model &model) {
-  ops::Program p;
-  ops::Emit e(p);
+namespace {
+
+// The values to differentiate with respect to.
+std::vector<ops::Id> find_all(const std::vector<std::string> &names, const ops::Program &p, const Model &model,
+                              const std::vector<ops::Id> &weights) {
+  std::vector<ops::Id> found;
+  std::vector<std::string> known;
+  for (ops::Id v : p.inputs) known.push_back(p[v].name);
+  for (const auto &w : model.weights()) known.push_back(w->name);
+  for (const std::string &name : names) {
+    auto at = static_cast<size_t>(std::find(known.begin(), known.end(), name) - known.begin());
+    if (at == known.size())
+      throw Error(Code::not_found, text("the model has no input or weight \"", name, '"'))
+          .with("got", name)
+          .suggest(name, known);
+    ops::Id v = at < p.inputs.size() ? p.inputs[at] : weights[at - p.inputs.size()];
+    if (p[v].dtype != DType::f32)
+      throw Error(Code::invalid_argument, text("input \"", name, "\": expected float32, got ", p[v].dtype))
+          .with("expected", "float32")
+          .with("got", to_string(p[v].dtype));
+    if (std::find(found.begin(), found.end(), v) != found.end())
+      throw Error(Code::invalid_argument, text('"', name, "\" stands twice")).with("got", name);
+    found.push_back(v);
+  }
+  return found;
+}
+
+// The sum of all outputs, times their cotangents if those are asked for.
+ops::Id objective(ops::Emit &e, const Model &model, const std::vector<Symbol> &outputs, bool cotangents,
+                  Inference &in) {
+  ops::Id sum = ops::none;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ops::Id y = outputs[i].value;
+    if (e.dtype(y) != DType::f32) continue;
+    if (cotangents) {
+      const std::string name = "cotangent of " + model.output_name(i);
+      ops::Id cotangent = e.input(name, DType::f32, e.shape(y));
+      e.scope = text("input \"", name, '"');
+      y = mul(e, y, cotangent);
+      in.cotangent_of.push_back(i);
+    }
+    y = reduce(e, ops::Reduce::sum, y, {});
+    sum = sum == ops::none ? y : add(e, sum, y);
+    e.scope.clear();
+  }
+  if (sum == ops::none) fail(Code::invalid_argument, "the model has no float32 output to differentiate");
+  return sum;
+}
+
+void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &options,
+                   const std::vector<ops::Id> &weights, const std::vector<Symbol> &outputs, Inference &in) {
+  try {
+    const std::vector<ops::Id> wrt = find_all(options.gradients, e.program, model, weights);
+    const std::vector<ops::Id> found =
+        plan::differentiate(e, objective(e, model, outputs, options.cotangents, in), wrt);
+    for (size_t i = 0; i < wrt.size(); ++i) {
+      const int rank = e.rank(wrt[i]);
+      e.output(found[i] == ops::none ? fill(e, DType::f32, 0, wrt[i], rank, {}) : found[i]);
+      in.output_names.push_back("gradient of " + options.gradients[i]);
+    }
+  } catch (Error &error) {
+    throw error.with("attribute", "gradients").in("\"gradients\"");
+  }
+}
+
+}  // namespace
+
+Inference inference(const Model &model, const InferenceOptions &options) {
+  Inference in;
+  ops::Emit e(in.program);
   std::vector<ops::Id> weights;
   for (const auto &w : model.weights()) weights.push_back(e.state(w->name, DType::f32, w->spec.shape));
-  for (const Symbol &s : lower(e, model, weights, ops::none, false).outputs) e.output(s.value);
-  return p;
+  const ops::Id draws = e.state("draws", DType::i64, {});
+  const std::vector<Symbol> outputs = lower(e, model, weights, draws, options.training).outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    e.output(outputs[i].value);
+    in.output_names.push_back(model.output_name(i));
+    in.masked.push_back(outputs[i].mask != ops::none);
+  }
+  if (!options.gradients.empty()) add_gradients(e, model, options, weights, outputs, in);
+  in.counts = uses(in.program)[static_cast<size_t>(draws)] > 0;
+  if (!in.counts) in.program.states.pop_back();
+  return in;
 }
 
 }  // namespace dl4::graph

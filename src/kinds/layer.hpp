@@ -38,7 +38,7 @@ class Host {
   virtual ops::Id weight(const WeightSpec &spec) = 0;
   // The key of this call's draws: from `own` if the layer has a seed, else from one drawn when it was built.
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
-  virtual ops::Id draws() = 0;                // int64 scalar: counts the training runs; none in inference
+  virtual ops::Id draws() = 0;                // int64 scalar: counts the runs
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
 };
 

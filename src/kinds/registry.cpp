@@ -4,6 +4,7 @@
 #include "kinds/activation.hpp"
 #include "kinds/field.hpp"
 #include "kinds/list.hpp"
+#include "kinds/options.hpp"
 
 namespace dl4::kinds {
 
@@ -70,22 +71,11 @@ const Category &category_of(const std::string &name) {
   return it->second;
 }
 
-Json describe_field(const FieldInfo &f) {
-  Json j{{"name", f.key}, {"type", f.type}, {"required", f.required}};
-  if (!f.required) j["default"] = f.fallback;
-  if (!f.minimum.is_null()) j["min"] = f.minimum;
-  if (!f.maximum.is_null()) j["max"] = f.maximum;
-  if (!f.choices.empty()) j["enum"] = f.choices;
-  if (!f.category.empty()) j["category"] = f.category;
-  j["doc"] = f.doc;
-  return j;
-}
-
 Json describe_entry(const Entry &e) {
   Json j{{"doc", e.doc}, {"version", e.version}};
   if (!e.aliases.empty()) j["aliases"] = e.aliases;
   j["attributes"] = Json::array();
-  for (const FieldInfo &f : e.fields) j["attributes"].push_back(describe_field(f));
+  for (const FieldInfo &f : e.fields) j["attributes"].push_back(describe(f));
   if (e.more.is_object()) j.update(e.more);
   return j;
 }
@@ -117,6 +107,17 @@ Json layer_wide() {
 }
 
 }  // namespace
+
+Json describe(const FieldInfo &f) {
+  Json j{{"name", f.key}, {"type", f.type}, {"required", f.required}};
+  if (!f.required) j["default"] = f.fallback;
+  if (!f.minimum.is_null()) j["min"] = f.minimum;
+  if (!f.maximum.is_null()) j["max"] = f.maximum;
+  if (!f.choices.empty()) j["enum"] = f.choices;
+  if (!f.category.empty()) j["category"] = f.category;
+  j["doc"] = f.doc;
+  return j;
+}
 
 const std::vector<std::string> &categories() { return registry().names; }
 

@@ -47,12 +47,29 @@ PlanCache::Use Session::use(std::span<const View> in, const std::atomic<int32_t>
   for (const View &v : in) shapes.push_back(v.shape);
   std::vector<const Tensor *> known;
   for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
+  if (options_.run_counter) known[*options_.run_counter] = nullptr;
   auto plan = plan::specialise(program_, shapes, known, options_.plan, packs_.get(), cancel);
+  need_alike(shapes, plan->outputs);
   return plans_.add(std::move(shapes), std::move(plan));
 }
 
 std::vector<ops::Operand> Session::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   return use(in, cancel)->plan->outputs;
+}
+
+std::vector<ops::Operand> Session::outputs(std::span<const Shape> in) const {
+  const ops::Program p = plan::resolve(program_, in);
+  std::vector<ops::Operand> out;
+  for (ops::Id v : p.outputs) out.push_back({p[v].dtype, p[v].shape});
+  need_alike(in, out);
+  return out;
+}
+
+void Session::need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const {
+  for (auto [i, j] : options_.alike)
+    if (in[i] != out[j].shape)
+      fail(Code::shape_mismatch, "input \"", program_[program_.inputs[i]].name, "\": expected shape ", out[j].shape,
+           " as output ", j, " has, got ", in[i]);
 }
 
 void Session::check(std::span<const View> in) const {
@@ -101,11 +118,12 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     if (!frame->staging[i]) frame->staging[i] = options_.memory->allocate(bytes);
     make_dense(in[i], frame->staging[i].get());
   }
+  int64_t number = options_.run_counter ? runs_.fetch_add(1, std::memory_order_relaxed) : 0;
   for (const CachedPlan::Outside &o : cached->outside) {
     auto i = static_cast<size_t>(o.index);
     std::byte *base = nullptr;
     if (o.region == plan::Place::Region::state)
-      base = states_[i].data.get();
+      base = options_.run_counter == i ? reinterpret_cast<std::byte *>(&number) : states_[i].data.get();
     else if (o.region == plan::Place::Region::output)
       base = static_cast<std::byte *>(out[i].data);
     else

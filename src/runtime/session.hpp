@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,13 @@ struct Options {
   bool constant_states = false;        // no run changes them: kernels may pack them once
   bool fill_nan = false;               // before every run, and guard words are checked between its steps
   bool profile = false;
+  // This state of the program, an int64, is the number of the run, counted from 0.
+  std::optional<size_t> run_counter;
+  // An input and an output that must have the same shape.
+  struct Pair {
+    size_t input, output;
+  };
+  std::vector<Pair> alike;
   int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };
 
@@ -51,6 +59,8 @@ class Session {
   // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet, and says
   // CANCELLED when *cancel becomes non-zero meanwhile.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
+  // The same without a plan: nothing is made or kept.
+  std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
   // Makes the plan alone, as outputs() does.
   void plan(std::span<const View> in, const std::atomic<int32_t> *cancel) { use(in, cancel); }
   // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape and an
@@ -74,6 +84,7 @@ class Session {
  private:
   // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
+  void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;
@@ -81,6 +92,7 @@ class Session {
   std::shared_ptr<ops::Packs> packs_;
   Options options_;
   PlanCache plans_;
+  std::atomic<int64_t> runs_{0};
   Mutex specialise_;  // held where plans_ is changed or listed
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/float_mode.hpp"
 #include "base/rng.hpp"
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 
 namespace dl4::train {
 namespace {
@@ -137,6 +137,8 @@ class Callback final : public Dataset {
 };
 
 }  // namespace
+
+Json TensorsOptions::describe() { return kinds::describe_options<Options>(); }
 
 TensorsOptions TensorsOptions::parse(const Json &options) {
   Options o;

@@ -30,6 +30,7 @@ struct TensorsOptions {
   int64_t seed;
   int64_t memory_limit = INT64_MAX;  // of a shuffled batch; no key of the options
   static TensorsOptions parse(const Json &options);
+  static Json describe();  // as dl4_api_description() lists them
 };
 
 // A tensor of the user's, kept alive by `owner`.

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "kinds/field.hpp"
+#include "kinds/options.hpp"
 
 namespace dl4::train {
 namespace {
@@ -45,6 +45,8 @@ FitOptions FitOptions::parse(const Json &options) {
   kinds::read_fields(f, options.is_null() ? Json::object() : options);
   return f;
 }
+
+Json FitOptions::describe() { return kinds::describe_options<Fields>(); }
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   Sums sums;

@@ -18,6 +18,7 @@ struct FitOptions {
   int64_t epochs, initial_epoch, validation_freq;
   double validation_split;
   static FitOptions parse(const Json &options);
+  static Json describe();  // as dl4_api_description() lists them
 };
 
 // The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit that was cancelled, or that a checkpoint

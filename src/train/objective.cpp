@@ -69,6 +69,25 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
   return o;
 }
 
+Json Objective::describe_options() {
+  return Json::array({{{"name", "loss"},
+                       {"type", "attrss"},
+                       {"required", true},
+                       {"category", "loss"},
+                       {"doc", "a loss for each output, or null; of one output the loss itself"}},
+                      {{"name", "loss_weights"},
+                       {"type", "f64s"},
+                       {"required", false},
+                       {"default", nullptr},
+                       {"doc", "factors of the outputs' losses; null is 1"}},
+                      {{"name", "metrics"},
+                       {"type", "attrss"},
+                       {"required", false},
+                       {"default", nullptr},
+                       {"category", "metric"},
+                       {"doc", "metrics, or a list of them for each output; \"accuracy\" chooses by the shapes"}}});
+}
+
 std::vector<std::string> Objective::names(const graph::Model &model) const {
   std::vector<std::string> names;
   std::set<std::string> taken{"epoch", "val_epoch"};  // of a history, where a name has a twin for validation

@@ -20,6 +20,7 @@ struct Objective {
 
   // From the trainer's options: loss, loss_weights, metrics. Refuses what does not fit the model.
   static Objective parse(const Json &options, const graph::Model &model);
+  static Json describe_options();  // those keys, as dl4_api_description() lists them
   // Names as in Keras's logs: "loss", "<output>_loss" where there are several, then each output's metrics. One that is
   // taken gets a number, as there: "mae", "mae_1".
   std::vector<std::string> names(const graph::Model &model) const;

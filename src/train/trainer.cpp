@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/float_mode.hpp"
+#include "kinds/options.hpp"
 
 namespace dl4::train {
 
@@ -32,11 +33,19 @@ const graph::Model &untrained(const graph::Model &model) {
 
 }  // namespace
 
+Json Trainer::describe_options() {
+  Json list = Objective::describe_options();
+  for (const Json &one : kinds::describe_options<Fields>()) list.push_back(one);
+  return list;
+}
+
 Trainer::Setup Trainer::Setup::parse(const Json &options) {
   FlushToZero flush;
   Json own = options.is_null() ? Json::object() : options;
-  kinds::refuse_unknown_keys(own, {"optimizer", "loss", "loss_weights", "metrics", "nan_guard", "profile"});
-  for (const char *key : {"loss", "loss_weights", "metrics"}) own.erase(key);
+  std::vector<std::string> keys;
+  for (const Json &one : describe_options()) keys.push_back(one["name"].get<std::string>());
+  kinds::refuse_unknown_keys(own, keys);
+  for (const Json &one : Objective::describe_options()) own.erase(one["name"].get<std::string_view>());
   Fields f;
   kinds::read_fields(f, own);
   if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");

@@ -43,6 +43,8 @@ class Trainer {
   const std::vector<std::string> &metric_names() const { return names_; }
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }
+  // Its keys, as dl4_api_description() lists them.
+  static Json describe_options();
 
   // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
   std::map<std::string, Tensor> state() const { return state_.tensors(); }

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -87,7 +89,7 @@ std::string labelled(const std::string &comment, const std::string &label) {
   const auto begin = at + label.size() + 4;
   std::smatch next;
   const std::string rest = comment.substr(begin);
-  const std::regex labels("\n (May be NULL|Keeps|Takes|Threads|Errors): ");
+  const std::regex labels("\n (May be NULL|Keeps|Takes|Threads|Blocks|Errors): ");
   return one_line(rest.substr(0, std::regex_search(rest, next, labels) ? size_t(next.position()) : rest.size()));
 }
 
@@ -177,12 +179,85 @@ TEST(ApiDescription, OnlyAllowedTypesCrossTheBorder) {
   }
 }
 
-TEST(ApiDescription, IsWhatTheLibraryServes) {
-  dl4_blob *blob = nullptr;
-  ASSERT_EQ(dl4_api_description(&blob), nullptr);
-  const std::string served(dl4_blob_data(blob), size_t(dl4_blob_size(blob)));
-  EXPECT_TRUE(served == read(DL4_SOURCE_DIR "/capi/dl4-api.json"));
-  dl4_release(blob);
+const Json &served() {
+  static const Json json = [] {
+    dl4_blob *blob = nullptr;
+    EXPECT_EQ(dl4_api_description(&blob), nullptr);
+    Json j = Json::parse(dl4_blob_data(blob));
+    dl4_release(blob);
+    return j;
+  }();
+  return json;
+}
+
+TEST(ApiDescription, IsWhatTheLibraryServesWithTheOptionsOfCalls) {
+  Json without = served();
+  for (Json &f : without["functions"]) f.erase("options");
+  EXPECT_EQ(without, description());
+}
+
+// The options that the header tells of are those that are parsed: the same names, types and defaults.
+TEST(ApiDescription, HasTheOptionsOfTheHeader) {
+  const auto declared = functions();
+  const std::map<std::string, std::string> types = {{"int", "i64"},    {"float", "f64"},    {"bool", "bool"},
+                                                    {"string", "str"}, {"strings", "strs"}, {"floats", "f64s"}};
+  size_t told = 0;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const Json &f = served()["functions"][i];
+    const auto &parameters = declared[i].parameters;
+    const bool takes =
+        std::any_of(parameters.begin(), parameters.end(), [](const auto &p) { return p.first == "options"; });
+    ASSERT_EQ(f.contains("options"), takes) << declared[i].name;
+    if (!takes) continue;
+    for (const Json &o : f["options"]) {
+      EXPECT_FALSE(o.at("doc").get<std::string>().empty()) << declared[i].name << o;
+      EXPECT_EQ(o.at("required").get<bool>(), !o.contains("default")) << declared[i].name << o;
+    }
+    const auto at = declared[i].comment.find("\n Options:\n");
+    if (at == std::string::npos) continue;
+    const std::string comment = declared[i].comment.substr(at);
+    std::map<std::string, std::string> listed, parsed;
+    const std::regex line("\n   ([a-z_]+) +(int|float|floats|bool|string|strings|kind|list|kind or list) ");
+    for (std::sregex_iterator m(comment.begin(), comment.end(), line), end; m != end; ++m)
+      listed[(*m)[1]] = types.count((*m)[2]) ? types.at((*m)[2]) : "attrs";
+    for (const Json &o : f["options"]) {
+      const std::string type = o["type"];
+      parsed[o["name"]] = type == "attrss" ? "attrs" : type;
+    }
+    EXPECT_EQ(parsed, listed) << declared[i].name;
+    told += listed.size();
+  }
+  EXPECT_GT(told, 25u);
+}
+
+TEST(ApiDescription, SaysWhatIsTextWhatBlocksAndWhatACallbackMay) {
+  std::map<std::string, Json> by_name;
+  for (const Json &f : description()["functions"]) {
+    by_name[f["name"]] = f;
+    for (const Json &p : f["parameters"])
+      if (p["type"] == "const char *" || p["type"] == "dl4_blob **") {
+        EXPECT_TRUE(p.contains("content")) << f["name"] << p;
+      }
+    if (f["returns"] == "const char *") {
+      EXPECT_TRUE(f.contains("content")) << f["name"];
+    }
+    auto takes = [&](const Json &name) {
+      return std::any_of(f["parameters"].begin(), f["parameters"].end(),
+                         [&](const Json &p) { return p["name"] == name; });
+    };
+    for (const Json &reason : f.value("reasons", Json::object()))
+      for (const Json &name : reason.value("parameters", Json::array())) EXPECT_TRUE(takes(name)) << f["name"] << name;
+  }
+  for (const char *name : {"dl4_session_run", "dl4_trainer_fit", "dl4_model_save", "dl4_measure"})
+    EXPECT_TRUE(by_name[name]["blocks"]) << name;
+  EXPECT_FALSE(by_name["dl4_model_io_count"]["blocks"]);
+  for (const char *name : {"dl4_trainer_set", "dl4_trainer_get", "dl4_cancel_trigger", "dl4_session_run"})
+    EXPECT_EQ(by_name[name]["in_callback"], "any") << name;
+  for (const char *name : {"dl4_trainer_step", "dl4_model_set_weight"})
+    EXPECT_EQ(by_name[name]["in_callback"], "others") << name;
+  EXPECT_EQ(by_name["dl4_model_save_memory"]["parameters"].back()["content"], "bytes");
+  EXPECT_EQ(by_name["dl4_registry_json"]["parameters"].back()["content"], "json");
+  EXPECT_EQ(by_name["dl4_model_set_weight"]["reasons"]["DL4_SHAPE_MISMATCH"]["parameters"], Json::array({"v"}));
 }
 
 TEST(ApiDescription, EveryFunctionIsInTheLibrary) {

@@ -35,6 +35,7 @@ const std::tuple all{
     F(dl4_blob_data),
     F(dl4_blob_size),
     F(dl4_context_create),
+    F(dl4_context_set_seed),
     F(dl4_context_set_logger),
     F(dl4_context_set_allocator),
     F(dl4_context_trim),
@@ -46,10 +47,8 @@ const std::tuple all{
     F(dl4_attrs_set_i64s),
     F(dl4_attrs_set_f64s),
     F(dl4_attrs_set_strs),
-    F(dl4_attrs_set_tensor),
     F(dl4_attrs_set_attrs),
     F(dl4_attrs_set_nodes),
-    F(dl4_attrs_set_model),
     F(dl4_attrs_merge_json),
     F(dl4_tensor_create),
     F(dl4_tensor_wrap),
@@ -72,6 +71,8 @@ const std::tuple all{
     F(dl4_graph_add),
     F(dl4_graph_merge_json),
     F(dl4_graph_shape),
+    F(dl4_graph_dtype),
+    F(dl4_graph_mask),
     F(dl4_graph_build),
     F(dl4_model_load),
     F(dl4_model_load_memory),
@@ -81,13 +82,23 @@ const std::tuple all{
     F(dl4_model_io_count),
     F(dl4_model_io_name),
     F(dl4_model_io_shape),
+    F(dl4_model_io_dtype),
     F(dl4_model_weight_count),
     F(dl4_model_weight_name),
+    F(dl4_model_weight_dtype),
+    F(dl4_model_weight_trainable),
+    F(dl4_model_weight_shape),
     F(dl4_model_get_weight),
     F(dl4_model_set_weight),
     F(dl4_session_create),
+    F(dl4_session_io_count),
+    F(dl4_session_io_name),
+    F(dl4_session_io_dtype),
+    F(dl4_session_io_shape),
+    F(dl4_session_output_shape),
     F(dl4_session_run),
     F(dl4_session_predict),
+    F(dl4_measure),
     F(dl4_dataset_from_tensors),
     F(dl4_dataset_from_callback),
     F(dl4_trainer_create),
@@ -114,7 +125,8 @@ void for_all(V visit) {
 }
 
 // NULL is all these need: the default context.
-const std::set<string> fine_with_null = {"dl4_context_set_logger", "dl4_context_set_allocator", "dl4_context_trim"};
+const std::set<string> fine_with_null = {"dl4_context_set_seed", "dl4_context_set_logger", "dl4_context_set_allocator",
+                                         "dl4_context_trim"};
 
 template <class T>
 constexpr bool is_out_pointer = false;  // T **, an object that comes out

@@ -126,4 +126,127 @@ TEST(Graphs, EachOfManyOutputsHasANameOfItsOwn) {
   EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 60), "dense_60");
 }
 
+TEST(Graphs, MasksAreNodesAndCanBeSet) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, -1, 2}), given = input(g, "given", {-1, -1}, DL4_INT32), mask = 0;
+  ok(dl4_graph_mask(g, x, &mask));
+  EXPECT_EQ(mask, -1);
+  EXPECT_EQ(described(g, DL4_FORMAT_JSON).find("GetMask"), std::string::npos);
+  dl4_node pair[2] = {x, given}, with = -1, y = -1;
+  ok(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, pair, 2, &with, 1));
+  ok(dl4_graph_mask(g, with, &mask));
+  int32_t dtype = 0, rank = 0;
+  int64_t dims[3];
+  ok(dl4_graph_dtype(g, mask, &dtype));
+  ok(dl4_graph_shape(g, mask, dims, 3, &rank));
+  EXPECT_EQ(dtype, DL4_BOOL);
+  EXPECT_EQ(rank, 2);
+  ok(dl4_graph_dtype(g, given, &dtype));
+  EXPECT_EQ(dtype, DL4_INT32);
+  // It is the one that a layer behind goes by.
+  y = add(g, "GlobalAveragePooling1D", nullptr, "{}", with);
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  dl4_node out[2] = {y, with};
+  ok(dl4_graph_build(g, pair, 2, out, 2, m.out()));
+  ok(dl4_session_create(m, nullptr, s.out()));
+  auto values = tensor({1, 3, 2}, {1, 2, 3, 4, 5, 6});
+  Own<dl4_tensor> steps, to;
+  const int64_t two[2] = {1, 3};
+  const int32_t flags[3] = {1, 0, 7};
+  ok(dl4_tensor_create(nullptr, DL4_INT32, 2, two, steps.out()));
+  ok(dl4_tensor_copy_in(steps, flags, sizeof flags));
+  dl4_tensor *from[2] = {values, steps}, *got[2] = {};
+  ok(dl4_session_run(s, from, 2, got, 2, nullptr));
+  EXPECT_EQ(floats(Own<dl4_tensor>(got[0])), (std::vector<float>{3, 4}));
+  dl4_release(got[1]);
+  const json session = json::parse(described(s, DL4_FORMAT_JSON));
+  EXPECT_FALSE(session["outputs"][0]["masked"]);
+  EXPECT_TRUE(session["outputs"][1]["masked"]);
+
+  dl4_node wrong[2] = {x, x}, none = 0;
+  wrong[1] = input(g, "long", {-1, -1, 3});
+  EXPECT_NE(refusal(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, wrong, 2, &none, 1))
+                .message.find("mask: expected the first axes of x"),
+            std::string::npos);
+  EXPECT_NE(refusal(dl4_graph_add(g, "GetMask", nullptr, nullptr, nullptr, &x, 1, &none, 1))
+                .message.find("expected an input with a mask, got one without"),
+            std::string::npos);
+  EXPECT_EQ(refusal(dl4_graph_mask(g, 99, &none)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(none, -1);
+  EXPECT_EQ(refusal(dl4_graph_dtype(g, 99, &dtype)).code, DL4_INVALID_ARGUMENT);
+}
+
+TEST(Graphs, ModelsAndSessionsTellTypesAndShapes) {
+  auto m = small_net();
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(R"({"gradients": ["answer/kernel", "x"], "cotangents": true})"), s.out()));
+  int64_t dims[2];
+  int32_t rank = 0;
+  EXPECT_EQ(dl4_model_io_dtype(m, DL4_INPUTS, 0), DL4_FLOAT32);
+  EXPECT_EQ(dl4_model_io_dtype(m, DL4_INPUTS, 1), 0);
+  EXPECT_EQ(dl4_model_io_dtype(m, 2, 0), 0);
+  EXPECT_EQ(dl4_model_weight_dtype(m, 0), DL4_FLOAT32);
+  EXPECT_EQ(dl4_model_weight_dtype(m, 4), 0);
+  EXPECT_EQ(dl4_model_weight_trainable(m, 0), 1);
+  EXPECT_EQ(dl4_model_weight_trainable(m, -1), 0);
+  ok(dl4_model_weight_shape(m, 2, dims, 2, &rank));
+  EXPECT_EQ(rank, 2);
+  EXPECT_EQ(dims[0], 8);
+  EXPECT_EQ(dims[1], 3);
+  Refusal r = refusal(dl4_model_weight_shape(m, 4, dims, 2, &rank));
+  EXPECT_NE(r.message.find("\"i\": expected less than 4, got 4"), std::string::npos) << r.message;
+  EXPECT_EQ(dl4_session_io_count(s, DL4_INPUTS), 2);
+  EXPECT_EQ(dl4_session_io_count(s, 7), 0);
+  EXPECT_EQ(dl4_session_io_dtype(s, DL4_OUTPUTS, 2), DL4_FLOAT32);
+  EXPECT_EQ(dl4_session_io_dtype(s, DL4_OUTPUTS, 3), 0);
+  EXPECT_EQ(dl4_session_io_name(s, DL4_OUTPUTS, 3), nullptr);
+  ok(dl4_session_io_shape(s, DL4_INPUTS, 1, dims, 2, &rank));
+  EXPECT_EQ(dims[0], -1);
+  EXPECT_EQ(dims[1], 3);
+  EXPECT_EQ(refusal(dl4_session_io_shape(s, 2, 0, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_session_io_shape(s, DL4_OUTPUTS, 3, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
+
+  const int32_t ranks[2] = {2, 2}, too_many[2] = {2, 9};
+  const int64_t in[4] = {5, 4, 5, 3}, other[4] = {5, 4, 1, 3}, wrong[4] = {5, 7, 5, 3};
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t rows[3] = {5, 8, 5}, columns[3] = {3, 3, 4};
+    ok(dl4_session_output_shape(s, ranks, in, 2, i, dims, 2, &rank));
+    EXPECT_EQ(dims[0], rows[i]);
+    EXPECT_EQ(dims[1], columns[i]);
+  }
+  auto refused = [&](const int32_t *of, const int64_t *shape, int64_t n, int64_t i) {
+    const Refusal refusal_ = refusal(dl4_session_output_shape(s, of, shape, n, i, dims, 2, &rank));
+    EXPECT_EQ(rank, 0);
+    return refusal_;
+  };
+  EXPECT_EQ(refused(ranks, in, 2, 3).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refused(ranks, in, 1, 0).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refused(too_many, in, 2, 0).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refused(ranks, nullptr, 2, 0).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refused(ranks, other, 2, 0).code, DL4_SHAPE_MISMATCH);
+  r = refused(ranks, wrong, 2, 0);
+  EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH);
+  EXPECT_NE(r.message.find("input \"x\": expected shape (?, 4), got (5, 7)"), std::string::npos) << r.message;
+}
+
+TEST(Graphs, ASeedThatIsSetBeginsItsNumbersAnew) {
+  Own<dl4_context> c, other;
+  ok(dl4_context_create(nullptr, c.out()));
+  ok(dl4_context_create(attrs(R"({"seed": 5})"), other.out()));
+  auto weights = [](dl4_context *context) {
+    Own<dl4_tensor> w;
+    ok(dl4_model_get_weight(small_net(context), "hidden/kernel", w.out()));
+    return floats(w);
+  };
+  const auto first = weights(c);
+  ok(dl4_context_set_seed(c, 5));
+  EXPECT_EQ(json::parse(described(c, DL4_FORMAT_JSON))["seed"], 5);
+  EXPECT_EQ(weights(c), weights(other));
+  EXPECT_NE(weights(c), first);
+  ok(dl4_context_set_seed(c, 0));
+  EXPECT_EQ(weights(c), first);
+}
+
 }  // namespace

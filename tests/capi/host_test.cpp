@@ -142,6 +142,7 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_context_create, options, context.out());
   WELL(
       dl4_context_set_logger, context, DL4_LOG_TRACE, [](void *, int32_t, const char *) {}, nullptr);
+  WELL(dl4_context_set_seed, context, 3);
   WELL(dl4_context_set_allocator, context, take, give, nullptr);
   WELL(dl4_attrs_create, bag.out());
   WELL(dl4_attrs_set_i64, bag, "a", 1);
@@ -151,7 +152,6 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_attrs_set_i64s, bag, "e", one, 1);
   WELL(dl4_attrs_set_f64s, bag, "f", number, 1);
   WELL(dl4_attrs_set_strs, bag, "g", words, 1);
-  WELL(dl4_attrs_set_tensor, bag, "h", x);
   WELL(dl4_attrs_set_attrs, bag, "i", options);
   WELL(dl4_attrs_set_nodes, bag, "j", &node, 1);
   WELL(dl4_tensor_create, context, DL4_FLOAT32, 2, dims, tensor_.out());
@@ -181,11 +181,12 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_graph_add, graph, "Dense", "answer", attrs(R"({"units": 3})"), nullptr, &answer, 1, &answer, 1);
   BADLY(dl4_graph_add, graph, "Dense", nullptr, attrs(R"({"unit": 3})"), nullptr, &node, 1, &rank, 1);
   WELL(dl4_graph_shape, graph, answer, shape, 2, &rank);
+  WELL(dl4_graph_dtype, graph, answer, &rank);
+  WELL(dl4_graph_mask, graph, answer, &layer);
   WELL(dl4_graph_build, graph, &node, 1, &answer, 1, model.out());
   WELL(dl4_describe, model, DL4_FORMAT_JSON, blob.out());
   WELL(dl4_graph_create, nullptr, second.out());
   WELL(dl4_graph_merge_json, second, dl4_blob_data(blob));
-  WELL(dl4_attrs_set_model, bag, "k", model);
   WELL(dl4_model_save, model, path.c_str(), nullptr);
   WELL(dl4_model_load, context, path.c_str(), nullptr, other.out());
   BADLY(dl4_model_load, context, "/no/such/file", nullptr, other.out());
@@ -195,10 +196,26 @@ void call_everything(const std::function<void(const char *)> &after) {
   READ(dl4_model_io_count, model, DL4_INPUTS);
   READ(dl4_model_io_name, model, DL4_INPUTS, 0);
   WELL(dl4_model_io_shape, model, DL4_INPUTS, 0, shape, 2, &rank);
+  READ(dl4_model_io_dtype, model, DL4_INPUTS, 0);
   READ(dl4_model_weight_count, model);
   READ(dl4_model_weight_name, model, 0);
+  READ(dl4_model_weight_dtype, model, 0);
+  READ(dl4_model_weight_trainable, model, 0);
+  WELL(dl4_model_weight_shape, model, 0, shape, 2, &rank);
   WELL(dl4_model_get_weight, model, "answer/bias", tensor_.out());
   WELL(dl4_model_set_weight, model, "answer/bias", tensor_);
+  WELL(dl4_session_create, model, attrs(R"({"training": true, "gradients": ["x", "answer/kernel"]})"), session.out());
+  dl4_tensor *outputs[3] = {};
+  WELL(dl4_session_run, session, &in, 1, outputs, 3, nullptr);
+  for (dl4_tensor *o : outputs) dl4_release(o);
+  READ(dl4_session_io_count, session, DL4_OUTPUTS);
+  READ(dl4_session_io_name, session, DL4_OUTPUTS, 1);
+  READ(dl4_session_io_dtype, session, DL4_OUTPUTS, 1);
+  WELL(dl4_session_io_shape, session, DL4_OUTPUTS, 1, shape, 2, &rank);
+  const int32_t ranks[1] = {2};
+  WELL(dl4_session_output_shape, session, ranks, dims, 1, 0, shape, 2, &rank);
+  WELL(dl4_measure, context, "loss", "Huber", nullptr, y, y, nullptr, out.out());
+  BADLY(dl4_measure, context, "loss", "Hubert", nullptr, y, y, nullptr, out.out());
   WELL(dl4_session_create, model, nullptr, session.out());
   WELL(dl4_session_run, session, &in, 1, out.out(), 1, nullptr);
   BADLY(dl4_session_run, session, &target, 1, out.out(), 1, nullptr);

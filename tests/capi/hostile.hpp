@@ -83,35 +83,14 @@ inline std::vector<Target> all_targets() {
       all.back().slots.insert(all.back().slots.end(), wide.slots.begin(), wide.slots.end());
     }
   }
-  const std::pair<const char *, std::vector<Slot>> functions[] = {
-      {"dl4_context_create",
-       {{"threads", "i64", ""},
-        {"seed", "i64", ""},
-        {"seed_scheme", "str", ""},
-        {"reproducible", "str", ""},
-        {"memory_limit", "i64", ""},
-        {"passes_off", "strs", ""},
-        {"kernels_off", "strs", ""},
-        {"arena_fill_nan", "bool", ""}}},
-      {"dl4_session_create", {{"profile", "bool", ""}}},
-      {"dl4_model_load_memory", {{"verify", "bool", ""}}},
-      {"dl4_model_save_memory", {{"none", "bool", ""}}},
-      {"dl4_dataset_from_tensors",
-       {{"batch_size", "i64", ""}, {"shuffle", "bool", ""}, {"seed", "i64", ""}, {"drop_remainder", "bool", ""}}},
-      {"dl4_dataset_from_callback", {{"steps", "i64", ""}}},
-      {"dl4_trainer_create",
-       {{"optimizer", "attrs", "optimizer"},
-        {"loss", "attrs", "loss"},
-        {"loss_weights", "f64s", ""},
-        {"metrics", "attrss", "metric"},
-        {"nan_guard", "str", ""},
-        {"profile", "bool", ""}}},
-      {"dl4_trainer_fit",
-       {{"epochs", "i64", ""},
-        {"initial_epoch", "i64", ""},
-        {"validation_split", "f64", ""},
-        {"validation_freq", "i64", ""}}}};
-  for (const auto &[name, slots] : functions) all.push_back({"function", name, json::object(), {}, slots});
+  ok(dl4_api_description(b.out()));
+  for (const json &f : json::parse(dl4_blob_data(b)).at("functions")) {
+    if (!f.contains("options") || f.at("name") == "dl4_model_load" || f.at("name") == "dl4_model_save") continue;
+    Target t{"function", f.at("name"), json::object(), {}, {}};
+    for (const json &o : f.at("options")) t.slots.push_back({o.at("name"), o.at("type"), o.value("category", "")});
+    if (t.slots.empty()) t.slots.push_back({"none", "bool", ""});
+    all.push_back(std::move(t));
+  }
   return all;
 }
 

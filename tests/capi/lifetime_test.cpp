@@ -15,15 +15,15 @@ TEST(Wrap, GivesTheMemoryBackOnceWithTheLastReference) {
   int released = 0;
   float data[4] = {1, 2, 3, 4};
   const int64_t dims[2] = {2, 2};
-  Own<dl4_attrs> bag = attrs("{}");
+  Own<dl4_dataset> kept;
   {
     Own<dl4_tensor> t;
     ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 2, dims, nullptr, data, sizeof data, count_release, &released, t.out()));
     EXPECT_EQ(dl4_tensor_data(t), data);
-    ok(dl4_attrs_set_tensor(bag, "value", t));
+    kept = dataset(t, t);
   }
   EXPECT_EQ(released, 0);
-  bag = Own<dl4_attrs>();
+  kept = Own<dl4_dataset>();
   EXPECT_EQ(released, 1);
 }
 
@@ -505,8 +505,8 @@ TEST(Context, TrimGivesBackPlansAndFramesOfSessionsAndTrainers) {
 
 TEST(Attrs, SettingAgainReplacesWhateverTheType) {
   auto a = attrs(R"({"k": 1, "other": 2})");
-  auto x = tensor({2, 4});
-  ok(dl4_attrs_set_tensor(a, "k", x));
+  const dl4_node node = 0;
+  ok(dl4_attrs_set_nodes(a, "k", &node, 1));
   ok(dl4_attrs_set_str(a, "k", "v"));
   ok(dl4_attrs_merge_json(a, R"({"other": [1, 2]})"));
   Own<dl4_blob> text;

@@ -244,7 +244,7 @@ void use(dl4_context *c, dl4_model *m) {
   r = refusal(dl4_session_create(m, nullptr, s.out()));
   ASSERT_NE(r.code, DL4_INTERNAL) << r.message;
   if (r.code) return;
-  const auto in = inputs_of(m, s, 2);
+  const auto in = inputs_of(s, 2);
   if (!in) return;
   std::vector<dl4_tensor *> from(in->begin(), in->end()),
       to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);

@@ -142,9 +142,9 @@ const Case cases[] = {
        return dl4_graph_add(b.graph, "Dropout", "fc", attrs(R"({"rate": 0.5})"), attrs(R"({"trainin": true})"), &b.node,
                             1, b.out_nodes, 1);
      }},
-    {"tensor as an attribute", DL4_INVALID_ARGUMENT, "tensor",
+    {"symbolic value as an attribute", DL4_INVALID_ARGUMENT, "symbolic value",
      [](Bench &b) {
-       ok(dl4_attrs_set_tensor(b.bag, "units", b.x));
+       ok(dl4_attrs_set_nodes(b.bag, "units", &b.node, 1));
        return dl4_graph_add(b.graph, "Dense", "fc", b.bag, nullptr, &b.node, 1, b.out_nodes, 1);
      }},
 
@@ -177,16 +177,6 @@ const Case cases[] = {
        auto labels = tensor({2}, {}, DL4_INT32);
        dl4_tensor *in = b.x, *target = labels;
        return dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr);
-     }},
-    {"session of dropout while training", DL4_UNSUPPORTED, "training=true",
-     [](Bench &b) {
-       Own<dl4_model> m;
-       Own<dl4_session> s;
-       dl4_node y = -1;
-       auto rate = attrs(R"({"rate": 0.5})"), training = attrs(R"({"training": true})");
-       ok(dl4_graph_add(b.graph, "Dropout", "drop", rate, training, &b.node, 1, &y, 1));
-       ok(dl4_graph_build(b.graph, &b.node, 1, &y, 1, m.out()));
-       return dl4_session_create(m, nullptr, s.out());
      }},
     {"out of range", DL4_INVALID_ARGUMENT, "\"units\"",
      [](Bench &b) { return b.add("Dense", R"({"units": 0})", b.node); }},

@@ -184,7 +184,7 @@ class Bench {
     Own<dl4_session> s;
     const auto options = bag(case_.options("dl4_session_create"));
     if (!options || !may(dl4_session_create(m, options, s.out()))) return std::nullopt;
-    const auto in = inputs_of(m, s, rows);
+    const auto in = inputs_of(s, rows);
     if (!in) return std::nullopt;
     const std::vector<dl4_tensor *> from(in->begin(), in->end());
     Own<dl4_tensor> out;
@@ -237,7 +237,7 @@ class Bench {
     if (elements > 100000) return;
     Own<dl4_session> s;
     ok(dl4_session_create(model_, nullptr, s.out()));
-    const auto x = inputs_of(model_, s, 2);
+    const auto x = inputs_of(s, 2);
     if (!x) return;
     std::vector<float> values = numbers(sparse() ? 0 : static_cast<size_t>(elements));
     for (float &v : values) v = v * v;

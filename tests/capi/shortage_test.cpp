@@ -145,6 +145,27 @@ TEST_F(Shortage, Graphs) {
   });
 }
 
+// A run of known shapes into given outputs allocates nothing, gradients, dropout and cotangents included.
+TEST_F(Shortage, RunsOfKnownShapesNeedNone) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
+                        s.out()));
+  auto x = tensor({4, 6, 4}, numbers(96)), cotangent = tensor({4, 3}, numbers(12));
+  dl4_tensor *const in[] = {x, cotangent};
+  dl4_tensor *out[3] = {};
+  ok(dl4_session_run(s, in, 2, out, 3, nullptr));
+  Own<dl4_tensor> made[] = {out[0], out[1], out[2]};
+  ok(dl4_session_run(s, in, 2, out, 3, nullptr));
+  news_stay_short = true;
+  news_granted = 0;
+  dl4_error *error = dl4_session_run(s, in, 2, out, 3, nullptr);
+  news_granted = -1;
+  news_stay_short = false;
+  ok(error);
+}
+
 TEST_F(Shortage, Training) {
   Own<dl4_context> c = context();
   Own<dl4_model> m = model(c);

@@ -33,15 +33,15 @@ inline std::string described(const void *object, int32_t format) {
   return b ? dl4_blob_data(b) : "";
 }
 
-// A tensor for each input of a model, `rows` where a dimension is free: small numbers, or integers from 0 to 2. Nothing
-// if they are too large for a test.
-inline std::optional<std::vector<Own<dl4_tensor>>> inputs_of(const dl4_model *m, const dl4_session *s, int64_t rows) {
+// A tensor for each input of a session, `rows` where a dimension is free: small numbers, or integers from 0 to 2.
+// Nothing if they are too large for a test.
+inline std::optional<std::vector<Own<dl4_tensor>>> inputs_of(const dl4_session *s, int64_t rows) {
   const nlohmann::json facts = nlohmann::json::parse(described(s, DL4_FORMAT_JSON));
   std::vector<Own<dl4_tensor>> in;
   for (const auto &i : facts.at("inputs")) {
     int64_t dims[8], elements = 1;
     int32_t rank = 0;
-    ok(dl4_model_io_shape(m, DL4_INPUTS, static_cast<int64_t>(in.size()), dims, 8, &rank));
+    ok(dl4_session_io_shape(s, DL4_INPUTS, static_cast<int64_t>(in.size()), dims, 8, &rank));
     for (int32_t d = 0; d < rank; ++d) {
       if (dims[d] < 0) dims[d] = rows;
       if (dims[d] > 1000 || (elements *= dims[d]) > 100000) return std::nullopt;

@@ -11,11 +11,7 @@ Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id 
   uint64_t key = c.host.random_seed(seed);
   if (!c.training()) return ops::none;
   if (rate == 1) return ops::fill(c.e, DType::f32, 0, like, keep, tail);
-  ops::Id draws = c.host.draws();
-  if (draws == ops::none)
-    fail(Code::unsupported,
-         "dropout with the call argument training=true works in training only: inference has no count of its draws");
-  return ops::random_keep(c.e, rate, key, draws, like, keep, tail);
+  return ops::random_keep(c.e, rate, key, c.host.draws(), like, keep, tail);
 }
 
 Id dropped(const Call &c, Id x, double rate, const std::optional<int64_t> &seed) {

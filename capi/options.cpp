@@ -1,0 +1,25 @@
+// Which call takes which options.
+#include "options.hpp"
+
+namespace dl4::capi {
+
+Json options_of(std::string_view function) {
+  constexpr struct {
+    const char *function;
+    Json (*describe)();
+  } all[] = {{"dl4_context_create", describe_context_options},
+             {"dl4_session_create", describe_session_options},
+             {"dl4_model_load", describe_load_options},
+             {"dl4_model_load_memory", describe_load_options},
+             {"dl4_model_save", describe_save_options},
+             {"dl4_model_save_memory", describe_save_options},
+             {"dl4_dataset_from_tensors", train::TensorsOptions::describe},
+             {"dl4_dataset_from_callback", describe_callback_options},
+             {"dl4_trainer_create", train::Trainer::describe_options},
+             {"dl4_trainer_fit", train::FitOptions::describe}};
+  for (const auto &one : all)
+    if (function == one.function) return one.describe();
+  return nullptr;
+}
+
+}  // namespace dl4::capi

@@ -22,12 +22,44 @@ dl4_error *out_of_memory() noexcept {
   return error;
 }
 
+void add(Json &detail, std::string_view key, std::string_view value) {
+  if (!value.empty() && !detail.contains(key)) detail[key] = valid_utf8(std::string(value));
+}
+
+// Messages have one form, `layer "fc": "units": expected X, got Y`: what they say so stands in the detail too.
+void add_facts(Json &detail, std::string_view message) {
+  size_t at = message.find(": ") + 2;  // behind the function
+  for (;;) {
+    const size_t open = message.find('"', at), close = open == message.npos ? open : message.find("\": ", open + 1);
+    if (close == message.npos) break;
+    std::string_view word = message.substr(at, open - at), name = message.substr(open + 1, close - open - 1);
+    if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz ") != word.npos) break;
+    if (!word.empty()) word.remove_suffix(1);
+    if (!word.empty() && word.find(' ') == word.npos) add(detail, word, name);
+    if (word.empty() && !detail.contains("argument")) add(detail, "attribute", name);
+    at = close + 3;
+  }
+  const size_t expected = message.find("expected ", at);
+  if (expected == message.npos) return;
+  const std::string_view rest = message.substr(expected + 9, message.find("; did you mean") - expected - 9);
+  for (const std::string_view word : {", got ", ", found "}) {
+    const size_t got = rest.find(word);
+    if (got == rest.npos) continue;
+    add(detail, "expected", rest.substr(0, got));
+    const std::string_view what = rest.substr(got + word.size());
+    add(detail, "got", what.substr(0, what.find(". Full shape")));
+    return;
+  }
+  add(detail, "expected", rest);
+}
+
 dl4_error *make_error(Code code, std::string message, const std::vector<std::pair<std::string, std::string>> &facts,
                       const char *function) {
   auto e = std::make_unique<dl4_error>();
   Json detail = {{"function", function}};
   for (const auto &[key, value] : facts)
     if (!value.empty()) detail[key] = valid_utf8(value);
+  add_facts(detail, message);
   message = valid_utf8(message);
   for (char &c : message)
     if (c == '\n') c = ' ';

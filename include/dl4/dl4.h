@@ -277,7 +277,8 @@ DL4_API int32_t dl4_error_code(const dl4_error *e);
  * May be NULL: e. */
 DL4_API const char *dl4_error_message(const dl4_error *e);
 
-/* The same for programs: a JSON object with such keys as layer, attribute, expected, got, did_you_mean. "{}" for NULL.
+/* The same for programs: a JSON object with function and, where the message has them, layer, attribute (a key) or
+ * argument, expected, got, did_you_mean; values are strings. "{}" for NULL.
  * May be NULL: e. */
 DL4_API const char *dl4_error_detail(const dl4_error *e);
 

@@ -462,6 +462,14 @@ TEST_P(Refusals, HaveCodeAndMessage) {
   EXPECT_EQ(r.message.find('\n'), std::string::npos);
   EXPECT_EQ(r.message.find("did you mean") != std::string::npos, r.detail.find("did_you_mean") != std::string::npos)
       << r.detail;
+  // What the message says in its usual form stands in the detail.
+  const nlohmann::json detail = nlohmann::json::parse(r.detail);
+  const auto expected = r.message.find("expected "), got = r.message.find(", got ");
+  EXPECT_TRUE(expected == std::string::npos || detail.contains("expected")) << r.message << r.detail;
+  EXPECT_TRUE(expected == std::string::npos || got == std::string::npos || expected > got || detail.contains("got"))
+      << r.message << r.detail;
+  EXPECT_TRUE(r.message.find(": layer \"") == std::string::npos || detail.contains("layer")) << r.message << r.detail;
+  for (const auto &[key, value] : detail.items()) EXPECT_TRUE(value.is_string()) << key;
   EXPECT_TRUE(is_declared(r)) << r.detail << " does not list " << r.code;
   EXPECT_TRUE(bench.out_nodes[0] == -1 || bench.out_nodes[0] == 7);
   EXPECT_EQ(bench.out_tensor, nullptr);
@@ -474,6 +482,21 @@ std::string test_name(const ::testing::TestParamInfo<Case> &info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Refusals, ::testing::ValuesIn(cases), test_name);
+
+TEST(Refused, TheDetailSaysWhatTheMessageSays) {
+  Bench b;
+  auto detail = [](dl4_error *e) {
+    auto j = nlohmann::json::parse(refusal(e).detail);
+    j.erase("function");
+    return j;
+  };
+  EXPECT_EQ(detail(b.add("Dense", R"({"units": "8"})", b.node)),
+            (nlohmann::json{{"layer", "fc"}, {"attribute", "units"}, {"expected", "an integer"}, {"got", "\"8\""}}));
+  EXPECT_EQ(detail(b.add("Conv2D", R"({"filters": 1, "kernel_size": 1})", b.node)),
+            (nlohmann::json{{"layer", "fc"}, {"expected", "ndim=4"}, {"got", "ndim=2"}}));
+  EXPECT_EQ(detail(dl4_attrs_create(nullptr)),
+            (nlohmann::json{{"argument", "out"}, {"expected", "a pointer"}, {"got", "NULL"}}));
+}
 
 TEST(Refused, LeavesTheGraphAsItWas) {
   Bench b;

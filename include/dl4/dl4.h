@@ -644,8 +644,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  * Threads: any, at once. */
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
- * category is "loss" or "metric", kind and a its name and attributes. y_true and y_pred are [B, ...]; w, sample weights,
- * has their first axes. out is one float32, or a value for each item of a loss of reduction "none".
+ * category is "loss" or "metric", kind and a its name and attributes. y_true and y_pred are [B, ...]; w, sample
+ * weights, has their first axes. out is one float32, or a value for each item of a loss of reduction "none".
  * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
  * May be NULL: c, a, w.
  * Blocks: for the computation.

@@ -166,6 +166,38 @@ TEST_F(Shortage, RunsOfKnownShapesNeedNone) {
   ok(error);
 }
 
+TEST_F(Shortage, GradientsAndMeasures) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  Own<dl4_attrs> how = attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
+                 none = attrs(R"({"reduction": "none"})");
+  auto x = tensor({4, 6, 4}, numbers(96)), y = tensor({4, 3}, numbers(12));
+  dl4_tensor *const in[] = {x, y};
+  walk("gradients", [&]() -> dl4_error * {
+    Own<dl4_session> s;
+    Own<dl4_blob> json;
+    const int32_t ranks[] = {3, 2};
+    const int64_t shapes[] = {4, 6, 4, 4, 3};
+    int64_t dims[3];
+    int32_t rank = 0;
+    dl4_tensor *out[3] = {};
+    DL4_TRY(dl4_session_create(m, how, s.out()));
+    DL4_TRY(dl4_session_output_shape(s, ranks, shapes, 2, 1, dims, 3, &rank));
+    DL4_TRY(dl4_describe(s, DL4_FORMAT_JSON, json.out()));
+    DL4_TRY(dl4_session_run(s, in, 2, out, 3, nullptr));
+    for (dl4_tensor *t : out) dl4_release(t);
+    return nullptr;
+  });
+  walk("measure", [&]() -> dl4_error * {
+    Own<dl4_tensor> out;
+    return dl4_measure(c, "loss", "Huber", none, y, y, nullptr, out.out());
+  });
+  walk("description", []() -> dl4_error * {
+    Own<dl4_blob> b;
+    return dl4_api_description(b.out());
+  });
+}
+
 TEST_F(Shortage, Training) {
   Own<dl4_context> c = context();
   Own<dl4_model> m = model(c);

@@ -1,7 +1,4 @@
 // Runs and trains the model of a case.
-#include <algorithm>
-#include <cmath>
-
 #include "trained.hpp"
 
 namespace golden {
@@ -73,41 +70,18 @@ void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
   found["loss/total"] = list(losses);
 }
 
-// The mask of an output, by what it does to a loss: with targets one away and the weight 2^i on place i, the sum of
-// absolute errors of a row has the bit i where the mask is true.
-void masks(const Case &c, dl4_context *context, const Arrays &outputs, Arrays &found) {
+// The masks of outputs, as further outputs.
+void masks(const Case &c, dl4_context *context, Arrays &found) {
+  const Json &model = c.fields["model"];
   for (const auto &[number, mask] : c.role("output_mask")) {
-    Rows net = as_rows(c);
-    auto model = build(context, net.architecture, net.weights);
-    const Array &y = outputs.at("output/" + number);
-    std::vector<float> away;
-    for (double v : y.values()) away.push_back(static_cast<float>(v) + 1);
-    Json losses = Json::array();
-    for (int64_t i = 0; i < dl4_model_io_count(model, DL4_OUTPUTS); ++i)
-      losses.push_back(std::to_string(i) != number
-                           ? Json()
-                           : Json{{"class_name", "MeanAbsoluteError"}, {"config", {{"reduction", "sum"}}}});
-    Array got{DL4_BOOL, mask.shape, std::vector<char>(mask.bytes.size())};
-    int64_t rows = mask.shape[0], steps = mask.elements() / rows;
-    std::vector<float> powers;
-    for (int64_t i = 0; i < steps; ++i) powers.push_back(static_cast<float>(1 << i));
-    std::vector<int64_t> one_row = mask.shape;
-    one_row[0] = 1;
-    for (int64_t row = 0; row < rows; ++row) {
-      Training how{{{"optimizer", "SGD"}, {"loss", losses}},
-                   {floats(y.shape, away).rows(row, row + 1)},
-                   {floats(one_row, powers)}};
-      std::vector<Array> x;
-      for (const Array &input : net.inputs) x.push_back(input.rows(row, row + 1));
-      Trained t(model, how, x);
-      float sum = t.evaluate(t.dataset({{"batch_size", 1}}))["loss"];
-      for (int64_t i = 0; i < steps; ++i) {
-        auto at = static_cast<size_t>(row * steps + i);
-        // A NaN that is not masked hides the rest of its row.
-        got.bytes[at] = std::isnan(sum) ? mask.bytes[at] : (std::lround(sum) >> i) & 1;
-      }
-    }
-    found["output_mask/" + number] = std::move(got);
+    Json with = model;
+    with["layers"].push_back({{"kind", "GetMask"},
+                              {"name", "mask of an output"},
+                              {"attributes", Json::object()},
+                              {"calls", {{{"inputs", {model["outputs"][std::stoul(number)]}}}}}});
+    with["outputs"].push_back({"mask of an output", 0, 0});
+    Arrays all = run(build(context, with, c.role("weight")), inputs(c));
+    found["output_mask/" + number] = std::move(all.at("output/" + std::to_string(model["outputs"].size())));
   }
 }
 
@@ -118,7 +92,7 @@ void net(const Case &c, dl4_context *context, Arrays &found) {
   if (!c.role("output").empty()) found.merge(run(m, inputs(c)));
   if (c.has("loss") && !fits) train(c, m, context, found);
   for (const auto &[name, value] : c.role("after")) found["after/" + name] = weight(m, name);
-  masks(c, context, found, found);
+  masks(c, context, found);
 }
 
 }  // namespace

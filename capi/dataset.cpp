@@ -13,10 +13,16 @@ struct CallbackOptions {
   }
 };
 
-// room: bytes for copies; what they take goes off.
-std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument, int64_t &room) {
+// room: bytes for copies; what they take goes off. optional: an element may be NULL.
+std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument, int64_t &room,
+                                   bool optional = false) {
   std::vector<train::Source> all;
-  for (dl4_tensor *t : tensors(list, n, argument)) {
+  for (dl4_tensor *t : array(list, n, argument)) {
+    if (optional && !t) {
+      all.emplace_back();
+      continue;
+    }
+    element(t, argument, all.size());
     auto owner = std::make_shared<Ref<dl4_tensor>>(t);
     if (!t->dense && t->bytes() > room)
       fail(Code::out_of_memory, '"', argument, "\": dense copies of the tensors would pass the memory limit, ",
@@ -45,9 +51,14 @@ int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
   auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name,
                   bool optional) {
     views.clear();
-    for (dl4_tensor *t : list)
-      if (t) views.push_back(t->view());
-    if (!valid || (views.size() != list.size() && !(optional && views.empty())))
+    bool all = valid, any = false;
+    for (dl4_tensor *t : list) {
+      views.push_back(valid && t ? t->view() : runtime::View{});
+      all &= t != nullptr;
+      any |= t != nullptr;
+    }
+    if (optional && !any) views.clear();
+    if (!valid || (!all && !optional))
       fail(Code::callback_failed, "the batch callback left ", name, " of batch ", index, " without a tensor");
   };
   take(x, b.x, "x", false);
@@ -84,7 +95,7 @@ dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_
     o.memory_limit = capi::context(c).core->settings().memory_limit;
     int64_t room = o.memory_limit;
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
-    auto in = sources(x, nx, "x", room), targets = sources(y, ny, "y", room), weights = sources(w, nw, "w", room);
+    auto in = sources(x, nx, "x", room), targets = sources(y, ny, "y", room), weights = sources(w, nw, "w", room, true);
     data->core = train::from_tensors(std::move(in), std::move(targets), std::move(weights), o);
     to = data.detach();
   });

@@ -194,3 +194,12 @@ dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor
     model.core->set_weight(which, value.as_dense());
   });
 }
+
+dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable) {
+  return guard(__func__, [&] {
+    dl4_model &model = object(m, "m");
+    std::string which = string(name, "name");
+    Gate::Alone alone(*model.weights, "model");
+    model.core->set_trainable(which, trainable != 0);
+  });
+}

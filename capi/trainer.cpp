@@ -28,13 +28,15 @@ class Working {
 // Into the trainer's own batch, so that a step allocates nothing.
 const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                           dl4_tensor *const *w, int64_t nw) {
-  auto take = [](std::vector<runtime::View> &views, dl4_tensor *const *list, int64_t n, const char *argument) {
+  auto take = [](std::vector<runtime::View> &views, dl4_tensor *const *list, int64_t n, const char *argument,
+                 bool optional) {
     views.clear();
-    for (dl4_tensor *t : array(list, n, argument)) views.push_back(element(t, argument, views.size()).view());
+    for (dl4_tensor *t : array(list, n, argument))
+      views.push_back(optional && !t ? runtime::View{} : element(t, argument, views.size()).view());
   };
-  take(trainer.batch.x, x, nx, "x");
-  take(trainer.batch.y, y, ny, "y");
-  take(trainer.batch.w, w, nw, "w");
+  take(trainer.batch.x, x, nx, "x", false);
+  take(trainer.batch.y, y, ny, "y", false);
+  take(trainer.batch.w, w, nw, "w", true);
   return trainer.batch;
 }
 
@@ -70,7 +72,8 @@ std::string describe(dl4_trainer &t, int32_t format) {
   Gate::Reading reading(t.gate, "trainer");
   if (format == DL4_FORMAT_TEXT) return t.core.describe();
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::trainer, format);
-  Json j = {{"metric_names", t.core.metric_names()}, {"options", t.core.options()}};
+  Json j = {
+      {"metric_names", t.core.metric_names()}, {"options", t.core.options()}, {"no_gradient", t.core.no_gradient()}};
   for (const char *key : {"learning_rate", "iterations", "epoch", "batch"}) j[key] = t.core.get(key);
   return dump(j);
 }
@@ -123,6 +126,24 @@ dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_te
   });
 }
 
+dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v, int32_t add) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    std::string name = string(weight, "weight");
+    const dl4_tensor &value = object(v, "v");
+    Working working(trainer);
+    trainer.core.set_gradient(name, value.as_dense(), add != 0);
+  });
+}
+
+dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    Gate::Alone alone(trainer.gate, "trainer");
+    trainer.core.zero_gradients();
+  });
+}
+
 dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options,
                            dl4_progress_fn fn, void *user, dl4_cancel *cancel, dl4_blob **history) {
   clear(history);
@@ -141,8 +162,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         trainer.model->context->log.deliver();
-        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(),
-                  static_cast<int64_t>(metrics.size())) != 0;
+        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
       };
     }
     Json told =
@@ -194,11 +214,31 @@ dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
   });
 }
 
+dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_trainer &trainer = object(t, "t");
+    dl4_blob *&to = needed(out, "out");
+    Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
+    to = make_blob(io::save_checkpoint(trainer.core));
+  });
+}
+
 dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
     std::string from = string(path, "path");
     Working working(trainer);
     io::load_checkpoint(trainer.core, io::File(from, trainer.model->context->settings().memory_limit));
+  });
+}
+
+dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
+    if (!data) refuse_argument("data", "expected memory, got NULL");
+    Working working(trainer);
+    io::load_checkpoint(trainer.core, io::Memory({static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}));
   });
 }

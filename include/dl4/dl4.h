@@ -130,14 +130,14 @@ enum {
   DL4_INVALID_ARGUMENT = 3, /* a handle, value, attribute or call that cannot be right */
   DL4_UNKNOWN_KIND = 4,     /* no layer, loss, ... of that name; the message says which is nearest */
   DL4_NOT_FOUND = 5,        /* no weight, file, key, ... of that name */
-  DL4_CANCELLED = 6,        /* by dl4_cancel_trigger() or a progress callback */
+  DL4_CANCELLED = 6,        /* by dl4_cancel_trigger() */
   DL4_SHAPE_MISMATCH = 7,   /* shapes or types of data that do not fit; the message has both */
   DL4_UNSUPPORTED = 8,      /* valid, but not in this version or build */
   DL4_IO = 9,               /* the system refused to read or write */
   DL4_CORRUPT_FILE = 10,    /* not a model, truncated or damaged */
   DL4_VERSION = 11,         /* made by, or for, a newer library */
   DL4_BUSY = 12,            /* in use by another thread, or by the caller of this callback */
-  DL4_CALLBACK_FAILED = 13, /* a callback of yours reported failure */
+  DL4_CALLBACK_FAILED = 13, /* a callback of yours reported failure; the detail has its "answer" */
   DL4_NUMERIC = 14          /* NaN or infinity met by the nan_guard */
 };
 
@@ -163,6 +163,13 @@ enum {
   DL4_BATCH_END = 2,   /* step: batches done in this epoch     total: batches of an epoch, -1 if unknown */
   DL4_EPOCH_END = 3,   /* step: epochs done                    total: epochs */
   DL4_TRAIN_END = 4    /* step: epochs done                    total: epochs */
+};
+
+/* Answers of dl4_progress_fn and dl4_batch_fn. Any other number is a failure of yours: the call ends with
+ * DL4_CALLBACK_FAILED, and dl4_error_detail() has the number as "answer". */
+enum {
+  DL4_CONTINUE = 0, /* go on; here is a batch */
+  DL4_STOP = 1      /* that is enough; there is no further batch */
 };
 
 /* Formats of dl4_describe(). */
@@ -195,14 +202,15 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
 
 /* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far,
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
- * non-zero to cancel. Inside, only reading calls, dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that
- * trainer are allowed. */
+ * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
+ * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
+ * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
 
 /* Asks for batch `index`, counted from 0 in each epoch. Put new references into x [nx], y [ny] and w [nw], which
- * arrive as NULL and pass to the library; leave w NULL where there are no sample weights. Return 0: here is a batch,
- * 1: the epoch is over, anything else: failed, the work ends with DL4_CALLBACK_FAILED. */
+ * arrive as NULL and pass to the library; leave w NULL where there are no sample weights, for all targets or some.
+ * Return DL4_CONTINUE: here is a batch, DL4_STOP: the epoch is over, anything else: failed. */
 typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny,
                                 dl4_tensor **w, int64_t nw);
 
@@ -260,7 +268,8 @@ DL4_API void dl4_release(void *object);
 
 /* Describes an object: format 0 JSON, 1 text for people, 2 a DOT drawing (graph and model).
  * Text of a graph or model is a summary in Keras's style; of a session or trainer the Program and the Plan, with times
- * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names".
+ * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
+ * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend.
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
@@ -578,6 +587,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const ch
  * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (v), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
 
+/* Says of a layer's weights, of one weight, or with "*" of all, whether training changes them: 0 freezes, anything else
+ * thaws. A trainer follows at its next step: its Programs are made anew; weights that stay trainable keep the
+ * optimizer's slots and accumulated gradients, a frozen one loses them and starts anew when it is thawed (Keras wants
+ * compile() to be called again). A file keeps it. A layer without weights may be named, and nothing happens.
+ * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
+
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
  * it, the others only compute. NaN and infinity go where the arithmetic takes them; Winograd's convolution takes them
@@ -654,11 +670,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category,
                                            dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out);
 
 /* ---- Datasets ---------------------------------------------------------------------------------------------------
- * Batches of inputs x, targets y and sample weights w, one tensor for each input or output of the model.
+ * Batches of inputs x, targets y and sample weights w, one tensor for each input of the model or output with a target.
  * Threads: one at a time. */
 
 /* Makes a dataset of whole tensors, each [B, ...] with the same B.
- * w has one tensor [B] or [B, T] for each output, or none at all (nw = 0).
+ * w has one tensor [B] or [B, T] for each target, NULL for those that have none, or none at all (nw = 0).
  * Options:
  *   batch_size      int   default 32; the last batch may be shorter, and the only one
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
@@ -688,7 +704,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 /* Makes a trainer of a model, which it changes.
  * Options:
  *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
- *   loss          kind or list     one for each output; null: no loss on that output
+ *   loss          kind or list     one for each output; null: no loss on that output; "output": the output is float32
+ *                                  and is minimised itself, as the mean of its values, and has no target: a loss that
+ *                                  is made of layers
  *   loss_weights  floats           one for each output; default 1, null too
  *   metrics       list             of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
  *                                  that is taken gets a number, as in Keras: "mae", "mae_1"
@@ -699,7 +717,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
 
-/* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none).
+/* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
  * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
@@ -724,18 +742,32 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
  * Errors: DL4_NOT_FOUND, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
 
+/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v, or adds v to it if `add` is
+ * not 0. What dl4_trainer_gradient() gives goes in again: take its mean over machines, set it, apply. Where nothing was
+ * accumulated, the rest is zero and counts as one batch, as does a whole block that replaces what was there.
+ * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v,
+                                                        int32_t add);
+
+/* Forgets the gradients accumulated since the last update.
+ * Errors: DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
+
 /* Trains for some epochs, and validates after each if there is something to validate on.
  * history is JSON, a list per name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}.
- * A fit that was cancelled, or that a loaded checkpoint was taken in, goes on where it stood, in mid-epoch too, and
- * does not look at initial_epoch. Any other failure leaves the place in the epochs as it was before the call, and the
+ * A fit starts at initial_epoch with a history of its own, unless it resumes one: then it goes on where that stood, in
+ * mid-epoch too, with its history, and must be given data of the same rows, batches, order and seed, as far as they are
+ * known. DL4_CANCELLED keeps its place for that; any other failure leaves the place as it was before the call, and the
  * weights as the last complete step left them.
  * Options:
  *   epochs            int    the last epoch, counted from 1, at most 2^53 - 1; default 1
  *   initial_epoch     int    epochs already done, at most 2^53 - 1; default 0
+ *   resume            bool   go on where the last fit stood when it was cancelled; default: true for the first after
+ *                            a checkpoint taken in mid-fit was loaded, or "epoch" or "batch" was set; else false
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  * May be NULL: valid, options, fn, user, cancel, history.
- * Errors: DL4_CANCELLED (all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
+ * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
  * DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
                                                const dl4_attrs *options, dl4_progress_fn fn, void *user,
@@ -751,18 +783,27 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset 
  * Errors: DL4_NOT_FOUND. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out);
 
-/* Sets a number of the trainer: "learning_rate". Allowed in a progress callback.
- * Errors: DL4_NOT_FOUND, DL4_BUSY. */
+/* Sets a number of the trainer: "learning_rate", in a progress callback too; "epoch" or "batch": the next fit goes on
+ * from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
+ * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
 
 /* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch.
  * Errors: DL4_IO, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
 
-/* Loads a checkpoint from a regular file into a trainer of the same model and options; what follows is bit for bit what
- * would have followed the save. Checksums are compared as by dl4_model_load().
+/* Saves a checkpoint to memory: the bytes that dl4_trainer_save() would write.
+ * Errors: DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out);
+
+/* Loads a checkpoint from a regular file into a trainer of the same model and options, with the same weights trainable;
+ * what follows is bit for bit what would have followed the save. Checksums are compared as by dl4_model_load().
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
+
+/* Loads a checkpoint from the bytes of such a file.
+ * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes);
 
 /* ---- Cancel -----------------------------------------------------------------------------------------------------
  * Threads: any, at once. */

@@ -118,7 +118,12 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.class_name = l.kind->entry().name;
     to.version = l.kind->entry().version;
     to.config = l.kind->config();
-    to.config["trainable"] = l.trainable;
+    // The weights may have been frozen since, some of them or all.
+    for (const auto &w : l.weights)
+      if (!w->trainable) to.frozen.push_back(w->spec.name);
+    const bool all = to.frozen.size() == l.weights.size();
+    to.config["trainable"] = l.weights.empty() ? l.trainable : !all;
+    if (all) to.frozen.clear();
     to.random_seed = l.random_seed;
     for (int32_t c : calls_of[i]) {
       const Call &call = calls_[static_cast<size_t>(c)];
@@ -130,6 +135,16 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
   a.inputs = refs(in);
   a.outputs = refs(out);
   return a;
+}
+
+void Graph::freeze(int32_t layer, const std::string &name) {
+  for (const auto &w : layers_[static_cast<size_t>(layer)].weights)
+    if (w->spec.name == name) {
+      w->trainable = false;
+      return;
+    }
+  fail(Code::corrupt_file, "layer \"", layers_[static_cast<size_t>(layer)].name,
+       "\": \"frozen\" names no weight of it: \"", name, '"');
 }
 
 void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
@@ -174,6 +189,8 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
     made[{a.layers[layer].name, static_cast<int64_t>(call)}] = static_cast<int32_t>(g.calls_.size()) - 1;
   }
+  for (size_t i = 0; i < a.layers.size(); ++i)
+    for (const std::string &name : a.layers[i].frozen) g.freeze(layers_made[i], name);
   if (in) *in = nodes(a.inputs);
   if (out) *out = nodes(a.outputs);
   *this = std::move(g);

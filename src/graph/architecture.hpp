@@ -42,6 +42,7 @@ struct Architecture {
     int64_t version = 0;     // of its config; 0: this library's
     Json config = Json::object();
     std::optional<uint64_t> random_seed;
+    std::vector<std::string> frozen;  // weights of a trainable layer that are not trained
     std::vector<Call> calls;
   };
   std::vector<Layer> layers;

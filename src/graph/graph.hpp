@@ -115,6 +115,7 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
+  void freeze(int32_t layer, const std::string &weight);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
 

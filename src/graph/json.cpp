@@ -80,6 +80,7 @@ Json layer_json(const Layer &l, Constants *constants) {
   }
   Json j{{"class_name", l.class_name}, {"name", l.name}, {"version", l.version}, {"config", l.config}};
   if (l.random_seed) j["random_seed"] = *l.random_seed;
+  if (!l.frozen.empty()) j["frozen"] = l.frozen;
   Json calls = Json::array();
   for (const Call &call : l.calls) calls.push_back(call_json(call));
   j["calls"] = std::move(calls);
@@ -130,6 +131,12 @@ bool is_ref(const Json &j) {
 bool is_ref_list(const Json &j) {
   return j.is_array() && std::any_of(j.begin(), j.end(), is_ref) &&
          std::all_of(j.begin(), j.end(), [](const Json &item) { return item.is_null() || is_ref(item); });
+}
+
+std::vector<std::string> read_names(const Json &j, const char *key) {
+  if (!j.is_array() || !std::all_of(j.begin(), j.end(), [](const Json &name) { return name.is_string(); }))
+    fail(Code::corrupt_file, '"', key, "\" must be a list of strings, got ", j.shown());
+  return j.get<std::vector<std::string>>();
 }
 
 Ref read_ref(const Json &j) {
@@ -188,6 +195,7 @@ void read_layer(const Json &j, const Constants &constants, Layer &l) {
       fail(Code::corrupt_file, "\"random_seed\" must be an integer of at least 0, got ", seed->shown());
     l.random_seed = seed->get<uint64_t>();
   }
+  if (const Json *frozen = j.find("frozen")) l.frozen = read_names(*frozen, "frozen");
   for (const Json &call : list_member(j, "calls")) l.calls.push_back(read_call(call));
 }
 

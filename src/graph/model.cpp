@@ -103,6 +103,21 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
   }
 }
 
+void Model::set_trainable(const std::string &name, bool yes) {
+  std::vector<Weight *> list;
+  for (const auto &w : weights_)
+    if (name == "*" || name == w->name || name + "/" + w->spec.name == w->name) list.push_back(w.get());
+  if (list.empty() && name != "*") {
+    const auto &layers = graph_->layers();
+    if (std::any_of(layers.begin(), layers.end(), [&](const Layer &l) { return l.name == name; })) return;
+    std::vector<std::string> names;
+    for (const Layer &l : layers) names.push_back(l.name);
+    for (const auto &w : weights_) names.push_back(w->name);
+    throw Error(Code::not_found, text("the model has no layer and no weight \"", name, '"')).suggest(name, names);
+  }
+  for (Weight *w : list) w->trainable = yes;
+}
+
 void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {
   const bool all = name == "*";
   const Shape expected = all ? Shape{parameters(true)} : weight(name)->spec.shape;

@@ -29,6 +29,8 @@ class Model {
   Tensor get_weight(const std::string &name) const;
   // Sets a weight, or with "*" the trainable ones: all of them or none. What is pinned stays as it was.
   void set_weight(const std::string &name, const Tensor &value);
+  // Of a layer, of a weight, or with "*" of all: are they changed by training? Trainers see it at their next step.
+  void set_trainable(const std::string &name, bool yes);
   // Refuses what is not as that weight is.
   void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
   // The values of today, by weight: they stay as they are as long as one of these tensors or a copy of it lives.

@@ -7,7 +7,10 @@
 
 namespace dl4::train {
 
-// w is empty or one per target.
+// A sample weight that is left out: no other view is without an axis and without memory.
+inline bool is_absent(const runtime::View &v) { return !v.data && v.shape.rank() == 0; }
+
+// w is empty or one per target, some of them absent.
 struct Batch {
   std::vector<runtime::View> x, y, w;
   int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }

@@ -52,7 +52,10 @@ class Tensors final : public Dataset {
     size_t at = 0;
     auto cut = [&](const std::vector<Source> &sources, std::vector<runtime::View> &views) {
       views.clear();
-      for (const Source &s : sources) views.push_back(rows(s.view, begin, n, at++));
+      for (const Source &s : sources) {
+        views.push_back(is_absent(s.view) ? s.view : rows(s.view, begin, n, at));
+        ++at;
+      }
     };
     cut(x_, b.x);
     cut(y_, b.y);
@@ -62,6 +65,14 @@ class Tensors final : public Dataset {
 
   std::optional<int64_t> batches() const override {
     return rows_ / options_.batch_size + (!options_.drop_remainder && rows_ % options_.batch_size ? 1 : 0);
+  }
+
+  Json facts() const override {
+    return {{"rows", rows_},
+            {"batches", *batches()},
+            {"batch_size", options_.batch_size},
+            {"shuffle", options_.shuffle},
+            {"seed", options_.shuffle ? Json(options_.seed) : Json()}};
   }
 
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const override {
@@ -84,7 +95,8 @@ class Tensors final : public Dataset {
   void need_room() const {
     int64_t bytes = checked_mul(rows_, sizeof(int64_t));
     for (const auto *sources : {&x_, &y_, &w_})
-      for (const Source &s : *sources) bytes = checked_add(bytes, batch_bytes(s.view));
+      for (const Source &s : *sources)
+        if (!is_absent(s.view)) bytes = checked_add(bytes, batch_bytes(s.view));
     if (bytes > options_.memory_limit)
       fail(Code::out_of_memory, "a shuffled batch of this data set and the order of its rows take ", bytes,
            " bytes, the memory limit is ", options_.memory_limit);
@@ -121,11 +133,14 @@ class Callback final : public Dataset {
     if (steps_ && next_ >= *steps_) return false;
     int32_t answer = fill_(next_, b);
     if (answer == 1) return false;
-    if (answer != 0) fail(Code::callback_failed, "the batch callback gave ", answer, " at batch ", next_);
+    if (answer != 0)
+      throw Error(Code::callback_failed, text("the batch callback gave ", answer, " at batch ", next_))
+          .with("answer", std::to_string(answer));
     ++next_;
     return true;
   }
   std::optional<int64_t> batches() const override { return steps_; }
+  Json facts() const override { return {{"batches", steps_ ? Json(*steps_) : Json()}}; }
   std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double) const override {
     fail(Code::unsupported, "\"validation_split\" needs a data set made from tensors");
   }
@@ -152,6 +167,7 @@ std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source>
   int64_t rows = -1;
   for (auto *list : {&x, &y, &w}) {
     for (Source &s : *list) {
+      if (list == &w && is_absent(s.view)) continue;
       if (s.view.shape.rank() == 0) fail(Code::shape_mismatch, "a scalar has no rows");
       if (rows < 0) rows = s.view.shape[0];
       if (s.view.shape[0] != rows)

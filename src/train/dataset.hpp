@@ -20,6 +20,8 @@ class Dataset {
   // False at the end. The batch stands until the next call.
   virtual bool next(Batch &b) = 0;
   virtual std::optional<int64_t> batches() const = 0;  // none when only the callback knows
+  // What a fit that is resumed must find again: numbers by name, null where it is not known.
+  virtual Json facts() const = 0;
   // The first and the last part: `fraction` of the rows, as Keras's validation_split cuts them before shuffling.
   virtual std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const = 0;
 };
@@ -39,7 +41,7 @@ struct Source {
   std::shared_ptr<const void> owner;
 };
 
-// Refuses tensors with different numbers of rows.
+// Refuses tensors with different numbers of rows. One of `w` may be absent, as in Batch.
 std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w,
                                       const TensorsOptions &options);
 

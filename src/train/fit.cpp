@@ -22,6 +22,9 @@ struct Fields : FitOptions {
                           .at_least(0)
                           .at_most(most_epochs)
                           .doc("number of the first epoch"),
+                      field("resume", &O::resume)
+                          .otherwise(nullptr)
+                          .doc("go on where the last fit stood; null: if a checkpoint was loaded in one"),
                       field("validation_split", &O::validation_split)
                           .otherwise(0.0)
                           .at_least(0)
@@ -61,60 +64,100 @@ Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
 
 namespace {
 
-Json go_on(Trainer &t, Dataset &data, Dataset *validation, const FitOptions &o, const Progress &progress,
-           const std::atomic<int32_t> *cancel) {
-  Dataset *train = &data;
-  std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> parts;
-  if (o.validation_split > 0) {
-    if (validation) fail(Code::invalid_argument, "\"validation_split\" and a validation set were both given");
-    parts = data.split(o.validation_split);
-    train = parts.first.get();
-    validation = parts.second.get();
+void need_same_data(const Json &saved, const Json &now) {
+  for (const auto &[key, value] : now.items()) {
+    const Json *was = saved.find(key);
+    if (!was || was->is_null() || value.is_null() || *was == value) continue;
+    throw Error(Code::invalid_argument, text("the fit to be resumed was on other data: expected \"", key, "\" ",
+                                             was->shown(), ", got ", value.shown()))
+        .with("expected", was->shown())
+        .with("got", value.shown());
   }
-  Position &at = t.position;
-  if (!at.in_fit) {
-    at.in_fit = true;
-    at.epoch = o.initial_epoch;
-    at.batch = 0;
-    at.sums = {};
-    at.history = Json::object();
-  }
-  auto report = [&](Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
-    if (progress && progress(event, step, total, metrics)) fail(Code::cancelled, "cancelled by the progress callback");
-  };
-  std::vector<std::string> names = t.metric_names();
-  report(Event::train_begin, at.epoch, o.epochs, {});
-  while (at.epoch < o.epochs) {
-    report(Event::epoch_begin, at.epoch, o.epochs, {});
-    train->start(true, at.epochs_seen);
-    train->skip_to(at.batch);
-    for (Batch b; train->next(b);) {
-      look(cancel);
-      at.sums.add(t.step(b, cancel));
-      ++at.batch;
-      report(Event::batch_end, at.batch, train->batches().value_or(-1), at.sums.means());
+}
+
+class Loop {
+ public:
+  Loop(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &o, const Progress &progress,
+       const std::atomic<int32_t> *cancel)
+      : t_(t), at_(t.position), train_(&train), validation_(validation), o_(o), progress_(progress), cancel_(cancel) {}
+
+  Json run() {
+    begin();
+    report(Event::train_begin, at_.epoch, {});
+    while (!stopped_ && at_.epoch < o_.epochs) {
+      report(Event::epoch_begin, at_.epoch, {});
+      if (!stopped_) epoch();
     }
-    if (at.sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
-    std::vector<double> metrics = at.sums.means();
-    bool validate = validation && (at.epoch + 1) % o.validation_freq == 0;
-    if (validate) {
-      const Sums validated = evaluate(t, *validation, cancel);
+    at_.in_fit = false;
+    report(Event::train_end, at_.epoch, {});
+    return at_.history;
+  }
+
+ private:
+  void begin() {
+    if (o_.validation_split > 0) {
+      if (validation_) fail(Code::invalid_argument, "\"validation_split\" and a validation set were both given");
+      parts_ = train_->split(o_.validation_split);
+      train_ = parts_.first.get();
+      validation_ = parts_.second.get();
+    }
+    Json facts = train_->facts();
+    if (o_.resume.value_or(at_.resumes)) {
+      if (!at_.in_fit)
+        fail(Code::invalid_argument, "\"resume\": expected a fit that was cancelled, or a checkpoint of one, got none");
+      need_same_data(at_.data, facts);
+    } else {
+      at_ = {.in_fit = true, .epoch = o_.initial_epoch, .epochs_seen = at_.epochs_seen};
+    }
+    at_.resumes = false;
+    at_.data = std::move(facts);
+  }
+
+  void epoch() {
+    train_->start(true, at_.epochs_seen);
+    train_->skip_to(at_.batch);
+    for (Batch b; !stopped_ && train_->next(b);) {
+      look(cancel_);
+      at_.sums.add(t_.step(b, cancel_));
+      ++at_.batch;
+      report(Event::batch_end, at_.batch, at_.sums.means());
+    }
+    if (at_.sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
+    std::vector<double> metrics = at_.sums.means();
+    if (validation_ && (at_.epoch + 1) % o_.validation_freq == 0) {
+      const Sums validated = evaluate(t_, *validation_, cancel_);
       for (double v : validated.means()) metrics.push_back(v);
     }
-
-    at.history["epoch"].push_back(at.epoch);
+    const std::vector<std::string> &names = t_.metric_names();
+    at_.history["epoch"].push_back(at_.epoch);
     for (size_t i = 0; i < metrics.size(); ++i)
-      at.history[(i < names.size() ? "" : "val_") + names[i % names.size()]].push_back(metrics[i]);
-    ++at.epoch;
-    ++at.epochs_seen;
-    at.batch = 0;
-    at.sums = {};
-    report(Event::epoch_end, at.epoch, o.epochs, metrics);
+      at_.history[(i < names.size() ? "" : "val_") + names[i % names.size()]].push_back(metrics[i]);
+    ++at_.epoch;
+    ++at_.epochs_seen;
+    at_.batch = 0;
+    at_.sums = {};
+    report(Event::epoch_end, at_.epoch, metrics);
   }
-  at.in_fit = false;
-  report(Event::train_end, at.epoch, o.epochs, {});
-  return at.history;
-}
+
+  void report(Event event, int64_t step, const std::vector<double> &metrics) {
+    if (!progress_) return;
+    const int64_t total = event == Event::batch_end ? train_->batches().value_or(-1) : o_.epochs;
+    const int32_t answer = progress_(event, step, total, metrics);
+    stopped_ |= answer == 1;
+    if (answer != 0 && answer != 1)
+      throw Error(Code::callback_failed, text("the progress callback gave ", answer, " in epoch ", at_.epoch))
+          .with("answer", std::to_string(answer));
+  }
+
+  Trainer &t_;
+  Position &at_;
+  Dataset *train_, *validation_;
+  std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> parts_;
+  const FitOptions &o_;
+  const Progress &progress_;
+  const std::atomic<int32_t> *cancel_;
+  bool stopped_ = false;
+};
 
 }  // namespace
 
@@ -122,8 +165,13 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
          const std::atomic<int32_t> *cancel) {
   t.need_weights();
   Position before = t.position;
+  t.fitting = true;
+  struct Ending {
+    Trainer &t;
+    ~Ending() { t.fitting = false; }
+  } ending{t};
   try {
-    return go_on(t, train, validation, options, progress, cancel);
+    return Loop(t, train, validation, options, progress, cancel).run();
   } catch (const std::exception &e) {
     auto *error = dynamic_cast<const Error *>(&e);
     if (!error || error->code != Code::cancelled) t.position = std::move(before);

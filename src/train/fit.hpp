@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "train/dataset.hpp"
@@ -11,19 +12,22 @@ namespace dl4::train {
 
 enum class Event : int32_t { train_begin = 0, epoch_begin = 1, batch_end = 2, epoch_end = 3, train_end = 4 };
 
-// step of total (-1 = not known): batches at batch_end, else epochs. True cancels.
-using Progress = std::function<bool(Event event, int64_t step, int64_t total, const std::vector<double> &metrics)>;
+// step of total (-1 = not known): batches at batch_end, else epochs. Gives 0 to go on, 1 to stop; anything else is a
+// failure.
+using Progress = std::function<int32_t(Event event, int64_t step, int64_t total, const std::vector<double> &metrics)>;
 
 struct FitOptions {
   int64_t epochs, initial_epoch, validation_freq;
   double validation_split;
+  std::optional<bool> resume;
   static FitOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them
 };
 
-// The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit that was cancelled, or that a checkpoint
-// was saved in, goes on where it stood. After a failure the model is as the last complete step left it; the position is
-// kept by CANCELLED, and else as it was before.
+// The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. It starts afresh, unless it resumes: by default
+// where a checkpoint in mid-fit was loaded or the place was set; on other data that is refused. A stop ends it after
+// the epoch under way was measured, as Keras's stop_training. After a failure the model is as the last complete step
+// left it; the position is kept by CANCELLED, and else as it was before.
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
          const std::atomic<int32_t> *cancel);
 

@@ -11,6 +11,24 @@ using kinds::Of;
 
 namespace {
 
+constexpr char itself[] = "output";  // in the place of a loss
+
+// The mean of the values of an output.
+class OutputItself final : public Loss {
+ public:
+  const kinds::Entry &entry() const override {
+    static const kinds::Entry entry = [] {
+      kinds::Entry e;
+      e.category = category;
+      e.name = itself;
+      return e;
+    }();
+    return entry;
+  }
+  Json config() const override { return Json::object(); }
+  kinds::Items items(ops::Emit &, ops::Id, ops::Id y_pred) const override { return {y_pred}; }
+};
+
 // One entry per output, from a list or, where there is one output, from the entry itself.
 std::vector<Json> per_output(const Json &j, const char *key, const graph::Model &model) {
   size_t n = model.outputs().size();
@@ -43,8 +61,21 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
   Objective o;
   o.outputs.resize(model.outputs().size());
   auto losses = per_output(options.value("loss", Json()), "loss", model);
-  for (size_t i = 0; i < losses.size(); ++i) o.outputs[i].loss = parse_kind<Loss>(losses[i], "loss");
-  if (o.targets().empty()) fail(Code::invalid_argument, "\"loss\": expected a loss for at least one output");
+  for (size_t i = 0; i < losses.size(); ++i) {
+    o.outputs[i].itself = losses[i].is_string() && losses[i].get<std::string_view>() == itself;
+    if (!o.outputs[i].itself) {
+      o.outputs[i].loss = parse_kind<Loss>(losses[i], "loss");
+      continue;
+    }
+    o.outputs[i].loss = std::make_shared<OutputItself>();
+    if (DType dtype = model.graph().dtype(model.outputs()[i]); dtype != DType::f32)
+      throw Error(Code::invalid_argument, text("\"loss\": output \"", model.output_name(i),
+                                               "\" cannot be minimised: expected float32, got ", dtype))
+          .with("attribute", "loss");
+  }
+  if (o.trained().empty())
+    fail(Code::invalid_argument,
+         "\"loss\": expected a loss for at least one output, or \"output\" for one to be minimised itself");
   if (auto weights = options.value("loss_weights", Json()); !weights.is_null()) {
     auto list = per_output(weights, "loss_weights", model);
     try {
@@ -64,6 +95,8 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
     for (const Json &m : list) {
       o.outputs[i].metrics.push_back(parse_kind<Metric>(m, "metrics"));
       if (!o.outputs[i].loss) fail(Code::invalid_argument, "\"metrics\": output ", i, " has no loss and so no target");
+      if (o.outputs[i].itself)
+        fail(Code::invalid_argument, "\"metrics\": output ", i, " is minimised itself and has no target");
     }
   }
   return o;
@@ -100,16 +133,23 @@ std::vector<std::string> Objective::names(const graph::Model &model) const {
   add("loss");
   bool several = outputs.size() > 1;
   if (several)
-    for (size_t i : targets()) add(model.output_name(i) + "_loss");
-  for (size_t i : targets())
+    for (size_t i : trained()) add(model.output_name(i) + "_loss");
+  for (size_t i : trained())
     for (const auto &m : outputs[i].metrics) add((several ? model.output_name(i) + "_" : "") + m->log_name());
   return names;
 }
 
-std::vector<size_t> Objective::targets() const {
+std::vector<size_t> Objective::trained() const {
   std::vector<size_t> list;
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].loss) list.push_back(i);
+  return list;
+}
+
+std::vector<size_t> Objective::targets() const {
+  std::vector<size_t> list;
+  for (size_t i : trained())
+    if (!outputs[i].itself) list.push_back(i);
   return list;
 }
 
@@ -119,18 +159,20 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
   Measures m;
   auto add_to_loss = [&](ops::Id v) { m.loss = m.loss == ops::none ? v : ops::add(e, m.loss, v); };
   std::vector<kinds::Mean> metrics;
-  auto targets = objective.targets();
-  for (size_t k = 0; k < targets.size(); ++k) {
-    const OutputObjective &o = objective.outputs[targets[k]];
-    auto [pred, mask] = outputs[targets[k]];
-    ops::Id weight = sample_weights.empty() ? ops::none : sample_weights[k];
+  size_t target = 0;
+  for (size_t i : objective.trained()) {
+    const OutputObjective &o = objective.outputs[i];
+    auto [pred, mask] = outputs[i];
+    ops::Id y_true = o.itself ? pred : y[target];
+    ops::Id weight = o.itself || sample_weights.empty() ? ops::none : sample_weights[target];
+    target += o.itself ? 0 : 1;
     e.scope = text("loss \"", o.loss->entry().name, '"');
-    ops::Id loss = o.loss->scalar(e, y[k], pred, weight, mask);
+    ops::Id loss = o.loss->scalar(e, y_true, pred, weight, mask);
     if (outputs.size() > 1) m.means.push_back({loss, ops::none});
     add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));
     for (const auto &metric : o.metrics) {
       e.scope = text("metric \"", metric->entry().name, '"');
-      metrics.push_back(metric->mean(e, y[k], pred, ops::none, mask));
+      metrics.push_back(metric->mean(e, y_true, pred, ops::none, mask));
     }
   }
   for (ops::Id penalty : penalties) add_to_loss(penalty);

@@ -11,6 +11,7 @@ namespace dl4::train {
 
 struct OutputObjective {
   kinds::Of<kinds::Loss> loss;  // null: this output is not trained
+  bool itself = false;          // the output is what is minimised, and has no target
   double weight = 1;
   std::vector<kinds::Of<kinds::Metric>> metrics;
 };
@@ -24,7 +25,8 @@ struct Objective {
   // Names as in Keras's logs: "loss", "<output>_loss" where there are several, then each output's metrics. One that is
   // taken gets a number, as there: "mae", "mae_1".
   std::vector<std::string> names(const graph::Model &model) const;
-  // Indices of the outputs that have a target, in order.
+  // Indices of the outputs that have a loss, and of those that have a target, in order.
+  std::vector<size_t> trained() const;
   std::vector<size_t> targets() const;
 };
 
@@ -35,7 +37,7 @@ struct Measures {
   std::vector<kinds::Mean> means;  // all but "loss"; a loss's count is ops::none
 };
 
-// y: one target per entry of targets(); sample_weights: the same, or empty.
+// y: one target per entry of targets(); sample_weights: the same, some of them none, or empty.
 Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
               const std::vector<ops::Id> &penalties);

@@ -144,6 +144,10 @@ class Writer {
     const auto targets = recipe_.objective.targets();
     std::vector<Id> ids;
     for (size_t i = 0; i < views.size(); ++i) {
+      if (is_absent(views[i])) {
+        ids.push_back(none);
+        continue;
+      }
       std::vector<int64_t> any(static_cast<size_t>(views[i].shape.rank()), free_dim);
       if (is_column(views[i].shape)) any.back() = 1;
       ids.push_back(e_.input(text(what, " of ", recipe_.model.output_name(targets[i])), views[i].dtype, Shape(any)));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/float_mode.hpp"
 #include "kinds/options.hpp"
@@ -90,6 +91,7 @@ void Trainer::check(const Batch &b) const {
   for (size_t i = 0; i < b.x.size(); ++i) rows("input", i, b.x[i]);
   if (size == 0) fail(Code::invalid_argument, "an empty batch");
   for (size_t i = 0; i < b.w.size(); ++i) {
+    if (is_absent(b.w[i])) continue;
     rows("sample weight", i, b.w[i]);
     if (b.w[i].dtype != DType::f32)
       fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
@@ -123,8 +125,18 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
           std::move(written.no_gradient)};
 }
 
-// Bound to what is kept now. After the first call with batches of these shapes nothing is allocated here.
-runtime::Session &Trainer::session(Entry entry, const Batch &b) {
+void Trainer::follow() {
+  if (state_.parameters.is_current()) return;
+  FlushToZero flush;
+  State next = state_.followed();
+  make_slots({*model_, objective_, *setup_.optimizer, setup_.nan_guard, next});
+  compiled_.clear();
+  last_ = SIZE_MAX;
+  state_ = std::move(next);
+}
+
+// After the first call with batches of these shapes nothing is allocated here.
+Trainer::Compiled &Trainer::compiled(Entry entry, const Batch &b) {
   auto fits = [](const std::vector<Column> &columns, const std::vector<runtime::View> &views) {
     return std::equal(columns.begin(), columns.end(), views.begin(), views.end(),
                       [](const Column &c, const runtime::View &v) { return c == Column(v); });
@@ -132,21 +144,26 @@ runtime::Session &Trainer::session(Entry entry, const Batch &b) {
   auto found = std::find_if(compiled_.begin(), compiled_.end(),
                             [&](const Compiled &c) { return c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w); });
   if (found == compiled_.end()) found = compiled_.insert(found, compile(entry, b));
-  if (found->version != state_.version()) {
+  if (found->version != state_.version()) {  // bound to what is kept now
     const ops::Program &p = found->session->program();
     for (size_t i = 0; i < p.states.size(); ++i) found->session->set_state(i, state_.bound(p[p.states[i]].name));
     found->version = state_.version();
   }
-  return *found->session;
+  return *found;
 }
 
 const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel) {
   check(b);
+  follow();
   in_.clear();
-  for (const auto *views : {&b.x, &b.y, &b.w}) in_.insert(in_.end(), views->begin(), views->end());
+  for (const auto *views : {&b.x, &b.y, &b.w})
+    std::copy_if(views->begin(), views->end(), std::back_inserter(in_),
+                 [](const runtime::View &v) { return !is_absent(v); });
   state_.parameters.collect();
   if (entry == Entry::step) state_.parameters.make_writable();
-  runtime::Session &s = session(entry, b);
+  const Compiled &c = compiled(entry, b);
+  if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
+  runtime::Session &s = *c.session;
   if (cancel) s.plan(in_, cancel);  // a step that has begun is ended
 
   // Scalars: the loss, then total and perhaps count of each mean.
@@ -169,7 +186,11 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
     sums_.count.push_back(count);
   };
   add(values_[0] * size, size);
-  size_t losses = objective_.outputs.size() > 1 ? targets_.size() : 0, at = 1;
+  const auto losses = objective_.outputs.size() > 1
+                          ? static_cast<size_t>(std::ranges::count_if(objective_.outputs,
+                                                                      [](const auto &o) { return o.loss != nullptr; }))
+                          : 0;
+  size_t at = 1;
   for (size_t i = 1; i < names_.size(); ++i) {
     bool is_loss = i <= losses;
     if (is_loss)
@@ -182,7 +203,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
 }
 
 void Trainer::need_weights() const {
-  if (state_.parameters.elements() == 0)
+  if (model_->parameters(true) == 0)
     fail(Code::invalid_argument, "the model has no trainable weight: it can be evaluated, not trained");
 }
 
@@ -201,11 +222,13 @@ const Sums &Trainer::accumulate(const Batch &b) {
 }
 
 void Trainer::apply() {
+  need_weights();
   const Tensor *count = state_.find(kept::accumulated);
   if (!count || *count->as<int64_t>() == 0) fail(Code::invalid_argument, "apply without accumulate before it");
+  follow();
   state_.parameters.collect();
   state_.parameters.make_writable();
-  session(Entry::apply, {}).run({}, {});
+  compiled(Entry::apply, {}).session->run({}, {});
 }
 
 Tensor Trainer::gradient(const std::string &weight) const {
@@ -228,6 +251,35 @@ Tensor Trainer::gradient(const std::string &weight) const {
   return mean;
 }
 
+void Trainer::set_gradient(const std::string &weight, const Tensor &v, bool add) {
+  need_weights();
+  follow();
+  const bool all = weight == "*";
+  const graph::Weight *one = all ? nullptr : model_->weight(weight).get();
+  if (one && !one->trainable) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
+  const Shape expected = all ? Shape{state_.parameters.elements()} : one->spec.shape;
+  if (v.dtype != DType::f32 || v.shape != expected)
+    throw Error(Code::shape_mismatch, text("gradient of ", all ? "all trainable weights" : "weight \"" + weight + '"',
+                                           ": expected float32 ", expected, ", got ", v.dtype, ' ', v.shape))
+        .with("weight", weight);
+  FlushToZero flush;
+  Tensor &sums = state_.per_weight(kept::gradients, 0);
+  int64_t &count = *state_.number(kept::accumulated, DType::i64, 0).as<int64_t>();
+  if (count == 0) std::fill_n(sums.as<float>(), sums.elements(), 0.0f);
+  if (count == 0 || (all && !add)) count = 1;
+  const auto n = static_cast<float>(count);
+  state_.parameters.each([&](const graph::Weight &w, int64_t offset, int64_t flat) {
+    if (!all && &w != one) return;
+    const float *from = v.as<float>() + (all ? flat : 0);
+    float *to = sums.as<float>() + offset;
+    for (int64_t i = 0, size = w.spec.shape.elements(); i < size; ++i) to[i] = (add ? to[i] : 0) + from[i] * n;
+  });
+}
+
+void Trainer::zero_gradients() {
+  if (state_.find(kept::accumulated)) state_.count(kept::accumulated) = 0;
+}
+
 double Trainer::get(const std::string &key) const {
   if (key == "learning_rate") return static_cast<double>(*state_.find(kept::learning_rate)->as<float>());
   if (key == "iterations") return static_cast<double>(*state_.find(kept::iterations)->as<int64_t>());
@@ -239,15 +291,44 @@ double Trainer::get(const std::string &key) const {
 
 void Trainer::set(const std::string &key, double v) {
   get(key);
-  if (key != "learning_rate") fail(Code::invalid_argument, '"', key, "\" can be read but not set");
+  if (key == "iterations") fail(Code::invalid_argument, '"', key, "\" can be read but not set");
+  if (key != "learning_rate") {
+    if (fitting) fail(Code::busy, '"', key, "\" is counted by the fit under way");
+    if (!(v >= 0 && v <= static_cast<double>(most_epochs)) || v != std::floor(v))
+      fail(Code::invalid_argument, '"', key, "\": expected an integer of at least 0 and at most 2^53 - 1, got ", v);
+    const auto n = static_cast<int64_t>(v);
+    position.move_to(key == "epoch" ? n : position.epoch, key == "epoch" ? 0 : n);
+    return;
+  }
   if (!std::isfinite(v) || v < 0)
     fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;
   *state_.number(kept::learning_rate, DType::f32, 0).as<float>() = static_cast<float>(v);
 }
 
+std::vector<std::string> Trainer::trainable() const {
+  std::vector<std::string> names;
+  state_.parameters.each([&](const graph::Weight &w, int64_t, int64_t) { names.push_back(w.name); });
+  return names;
+}
+
+std::vector<std::string> Trainer::no_gradient() const {
+  return last_ < compiled_.size() ? compiled_[last_].no_gradient : std::vector<std::string>();
+}
+
+Json Trainer::position_json() const {
+  Json j = position.to_json();
+  j["trainable"] = trainable();
+  return j;
+}
+
 void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j) {
+  follow();
   Position p = Position::from_json(j, names_.size());
+  const Json *names = j.find("trainable");
+  if (!names || !names->is_array()) fail(Code::corrupt_file, "the checkpoint does not say which weights are trainable");
+  if (*names != Json(trainable()))
+    fail(Code::shape_mismatch, "the checkpoint was saved while other weights were trainable");
   state_.restore(state);
   position = std::move(p);
 }

@@ -34,6 +34,11 @@ class Trainer {
   void need_weights() const;
   // The mean gradient of what was accumulated since the last apply; "*" joins all trainable weights.
   Tensor gradient(const std::string &weight) const;
+  // Puts another in its place, or adds to it; where nothing was accumulated it is zero. All of it, put in place with
+  // "*", counts as one batch. `v` is dense.
+  void set_gradient(const std::string &weight, const Tensor &v, bool add);
+  // Forgets what was accumulated.
+  void zero_gradients();
 
   double get(const std::string &key) const;
   void set(const std::string &key, double v);
@@ -43,14 +48,17 @@ class Trainer {
   const std::vector<std::string> &metric_names() const { return names_; }
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }
+  // Trainable weights on which the loss of the last step or accumulation does not depend.
+  std::vector<std::string> no_gradient() const;
   // Its keys, as dl4_api_description() lists them.
   static Json describe_options();
 
   // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
   std::map<std::string, Tensor> state() const { return state_.tensors(); }
-  Json position_json() const { return position.to_json(); }
+  Json position_json() const;
   void restore(const std::map<std::string, Tensor> &state, const Json &position);
   Position position;
+  bool fitting = false;  // inside fit()
 
  private:
   enum class Entry { step, accumulate, apply, evaluate };
@@ -79,8 +87,11 @@ class Trainer {
   };
 
   Recipe recipe() { return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, state_}; }
+  // The weights that are trainable now are trained: those that stay keep their slots.
+  void follow();
+  std::vector<std::string> trainable() const;
   Compiled compile(Entry entry, const Batch &b);
-  runtime::Session &session(Entry entry, const Batch &b);
+  Compiled &compiled(Entry entry, const Batch &b);
   const Sums &run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   void check(const Batch &b) const;
 
@@ -93,6 +104,7 @@ class Trainer {
   runtime::Options run_;
   State state_;
   std::vector<Compiled> compiled_;
+  size_t last_ = SIZE_MAX;  // of them, which trained last
   // Of the run under way, kept so that a step allocates nothing.
   std::vector<runtime::View> in_, out_;
   std::vector<float> values_;

@@ -216,6 +216,7 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_session_output_shape, session, ranks, dims, 1, 0, shape, 2, &rank);
   WELL(dl4_measure, context, "loss", "Huber", nullptr, y, y, nullptr, out.out());
   BADLY(dl4_measure, context, "loss", "Hubert", nullptr, y, y, nullptr, out.out());
+  WELL(dl4_model_set_trainable, model, "answer", 1);
   WELL(dl4_session_create, model, nullptr, session.out());
   WELL(dl4_session_run, session, &in, 1, out.out(), 1, nullptr);
   BADLY(dl4_session_run, session, &target, 1, out.out(), 1, nullptr);
@@ -227,6 +228,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_trainer_step, trainer_, &in, 1, &target, 1, nullptr, 0, &value, 1, &n);
   WELL(dl4_trainer_accumulate, trainer_, &in, 1, &target, 1, nullptr, 0, &value, 1, &n);
   WELL(dl4_trainer_gradient, trainer_, "*", tensor_.out());
+  WELL(dl4_trainer_zero_gradients, trainer_);
+  WELL(dl4_trainer_set_gradient, trainer_, "*", tensor_, 1);
   WELL(dl4_trainer_apply, trainer_);
   WELL(dl4_cancel_create, cancel.out());
   WELL(dl4_trainer_fit, trainer_, called, data, nullptr, go_on, nullptr, cancel, blob.out());
@@ -235,6 +238,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_trainer_set, trainer_, "learning_rate", 0.25);
   WELL(dl4_trainer_save, trainer_, path.c_str());
   WELL(dl4_trainer_load, trainer_, path.c_str());
+  WELL(dl4_trainer_save_memory, trainer_, blob.out());
+  WELL(dl4_trainer_load_memory, trainer_, dl4_blob_data(blob), dl4_blob_size(blob));
   WELL(dl4_context_trim, context);
   READ(dl4_cancel_trigger, cancel);
   READ(dl4_cancel_triggered, cancel);

@@ -398,7 +398,7 @@ const Case cases[] = {
      [](Bench &b) { return dl4_model_get_weight(b.model, "hidden/kernal", &b.out_tensor); }},
     {"weight of a wrong shape", DL4_SHAPE_MISMATCH, "(4, 8)",
      [](Bench &b) { return dl4_model_set_weight(b.model, "hidden/kernel", b.x); }},
-    {"all trainable weights of a wrong size", DL4_SHAPE_MISMATCH, "(67)",
+    {"all trainable weights of a wrong size", DL4_SHAPE_MISMATCH, "(67,)",
      [](Bench &b) { return dl4_model_set_weight(b.model, "*", b.x); }},
 };
 

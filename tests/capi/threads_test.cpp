@@ -185,16 +185,6 @@ TEST(Threads, AnotherThreadIsBusyMeanwhile) {
   EXPECT_EQ(f.run(R"({"epochs": 1})").message, "");
 }
 
-TEST(Cancel, ByTheAnswerOfTheProgressCallback) {
-  Fit f;
-  f.inside = [](int32_t event) { return event == DL4_BATCH_END ? 1 : 0; };
-  EXPECT_EQ(f.run().code, DL4_CANCELLED);
-  EXPECT_EQ(f.events[DL4_BATCH_END], 1);
-  double iterations = 0;
-  ok(dl4_trainer_get(f.trainer, "iterations", &iterations));
-  EXPECT_EQ(iterations, 1) << "complete steps are kept";
-}
-
 TEST(Cancel, ByTheFlag) {
   Fit f;
   f.inside = [&](int32_t event) {

@@ -11,7 +11,8 @@ struct Training {
   Own<dl4_model> m;
   Own<dl4_trainer> t;
   Own<dl4_dataset> d;
-  int64_t stop_at = -1, batches = 0;
+  Own<dl4_cancel> cancel;
+  int64_t stop_at = -1, batches = 0;  // cancelled at that batch
 
   explicit Training(int seed) {
     ok(dl4_context_create(attrs(R"({"threads": 2, "seed": )" + std::to_string(seed) + "}"), c.out()));
@@ -31,12 +32,14 @@ struct Training {
   }
   static int32_t progress(void *user, int32_t event, int64_t, int64_t, const double *, int64_t) {
     auto &self = *static_cast<Training *>(user);
-    return event == DL4_BATCH_END && ++self.batches == self.stop_at;
+    if (event == DL4_BATCH_END && ++self.batches == self.stop_at) dl4_cancel_trigger(self.cancel);
+    return DL4_CONTINUE;
   }
   Refusal fit(std::string *history = nullptr) {
     Own<dl4_blob> told;
+    ok(dl4_cancel_create(cancel.out()));
     Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 3, "validation_split": 0.2})"), progress,
-                                        this, nullptr, told.out()));
+                                        this, cancel, told.out()));
     if (history && told) *history = dl4_blob_data(told);
     return r;
   }

@@ -176,12 +176,15 @@ TEST(Trainer, ACheckpointInMidEpochGoesOnBitForBit) {
   {
     Trainer first(cut, options(), run_options());
     int64_t batches = 0;
+    std::atomic<int32_t> cancel = 0;
     auto stop = [&](Event event, int64_t, int64_t, const std::vector<double> &) {
-      if (event != Event::batch_end || ++batches != 10) return false;
-      checkpoint = io::save_checkpoint(first);
-      return true;
+      if (event == Event::batch_end && ++batches == 10) {
+        checkpoint = io::save_checkpoint(first);
+        cancel = 1;
+      }
+      return 0;
     };
-    EXPECT_THROW(fit(first, *d.dataset(), nullptr, fit_options, stop, nullptr), Error);
+    EXPECT_THROW(fit(first, *d.dataset(), nullptr, fit_options, stop, &cancel), Error);
   }
   auto resumed = model();
   Trainer second(resumed, options(), run_options());
@@ -290,15 +293,18 @@ TEST(Trainer, AFitThatFailsLeavesThePlaceAsItWas) {
   EXPECT_EQ(t.get("epoch"), 0);
   EXPECT_EQ(t.get("batch"), 0);
 
-  auto stop = [](Event event, int64_t step, int64_t, const std::vector<double> &) {
-    return event == Event::batch_end && step == 3;
+  std::atomic<int32_t> cancel = 0;
+  auto stop = [&](Event event, int64_t step, int64_t, const std::vector<double> &) {
+    cancel = event == Event::batch_end && step == 3;
+    return 0;
   };
-  EXPECT_EQ(refusal([&] { fit(t, *d.dataset(), nullptr, once, stop, nullptr); }), Code::cancelled);
+  EXPECT_EQ(refusal([&] { fit(t, *d.dataset(), nullptr, once, stop, &cancel); }), Code::cancelled);
   EXPECT_EQ(t.get("batch"), 3);
   FitOptions both = FitOptions::parse({{"validation_split", 0.5}});
   EXPECT_EQ(refusal([&] { fit(t, *d.dataset(), d.dataset().get(), both, nullptr, nullptr); }), Code::invalid_argument);
   EXPECT_EQ(t.get("batch"), 3);
-  EXPECT_EQ(fit(t, *d.dataset(), nullptr, once, nullptr, nullptr)["epoch"], Json::array({0}));
+  FitOptions on = FitOptions::parse({{"resume", true}});
+  EXPECT_EQ(fit(t, *d.dataset(), nullptr, on, nullptr, nullptr)["epoch"], Json::array({0}));
   EXPECT_EQ(t.get("iterations"), 2 + 7);
 }
 
@@ -308,7 +314,7 @@ TEST(Trainer, ValidationIsAfterEveryNthEpochCountedFromTheFirst) {
   std::vector<int64_t> validated;
   auto note = [&](Event event, int64_t step, int64_t, const std::vector<double> &metrics) {
     if (event == Event::epoch_end && metrics.size() == 4) validated.push_back(step);
-    return false;
+    return 0;
   };
   FitOptions o = FitOptions::parse({{"initial_epoch", 1}, {"epochs", 4}, {"validation_freq", 2}});
   fit(t, *d.dataset(), d.dataset().get(), o, note, nullptr);
@@ -350,6 +356,22 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
   EXPECT_GT(refused, 10);
 }
 
+TEST(Trainer, AStepAfterTheFirstAllocatesNothing) {
+  Data d;
+  Trainer t(model(), options(), run_options());
+  const Batch b = d.batch(0, 10);
+  auto all = [&] {
+    t.step(b);
+    t.accumulate(b);
+    t.apply();
+    t.evaluate(b);
+  };
+  all();
+  dl4_test::news_granted = 0;
+  EXPECT_EQ(refusal(all), Code::ok);
+  dl4_test::news_granted = -1;
+}
+
 TEST(Trainer, WhatATrainerKeepsIsWithinTheMemoryLimit) {
   Data d;
   runtime::Options o = run_options();
@@ -376,6 +398,9 @@ TEST(Trainer, BadOptionsAreRefused) {
            {"two losses for one output", {{"optimizer", "SGD"}, {"loss", {"mse", "mse"}}}, "expected 1 entries"},
            {"null for an optimizer", {{"optimizer", nullptr}, {"loss", "mse"}}, "expected an optimizer, got null"},
            {"null for a loss", {{"optimizer", "SGD"}, {"loss", {nullptr}}}, "expected a loss for at least one output"},
+           {"a metric of an output without target",
+            {{"optimizer", "SGD"}, {"loss", "output"}, {"metrics", {"mae"}}},
+            "\"metrics\": output 0 is minimised itself"},
            {"null for a metric",
             {{"optimizer", "SGD"}, {"loss", "mse"}, {"metrics", {"mae", nullptr}}},
             "\"metrics\": expected a metric, got null"},

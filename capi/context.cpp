@@ -7,7 +7,7 @@
 
 #include "base/cpu.hpp"
 #include "kernels/single_threaded.hpp"
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 #include "ops/op.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -35,49 +35,33 @@ void need_known(const char *key, const std::vector<std::string> &given, const st
 
 }  // namespace
 
-auto Context::Fields::fields() {
-  using kinds::field;
-  using F = Fields;
-  return std::tuple{
-      field("threads", &F::threads)
-          .otherwise(nullptr)
-          .at_least(1)
-          .at_most(most_threads)
-          .doc("threads that work on one run"),
-      field("seed", &F::seed).otherwise(0).doc("start of all random numbers"),
-      field("seed_scheme", &F::seed_scheme)
-          .otherwise("dl4")
-          .one_of({"dl4", "tensorflow"})
-          .doc("how initial weights are drawn"),
-      field("reproducible", &F::reproducible)
-          .otherwise("threads")
-          .one_of({"threads", "strict"})
-          .doc("how far bits are the same"),
-      field("memory_limit", &F::memory_limit)
-          .otherwise(nullptr)
-          .at_least(0)
-          .doc("bytes for one model, trainer or plan"),
-      field("passes_off", &F::passes_off).otherwise(Json::array()).doc("passes of the planner to leave out"),
-      field("kernels_off", &F::kernels_off).otherwise(Json::array()).doc("kernels never to choose"),
-      field("arena_fill_nan", &F::arena_fill_nan).otherwise(false).doc("fill working memory with NaN before each run")};
+void Context::Options::fields(kinds::Fields &f) {
+  f("threads", threads).at_least(1).at_most(most_threads).doc("threads that work on one run");
+  f("seed", seed).doc("start of all random numbers");
+  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"}).doc("how initial weights are drawn");
+  f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
+  f("memory_limit", memory_limit).at_least(0).doc("bytes for one model, trainer or plan");
+  f("passes_off", passes_off).doc("passes of the planner to leave out");
+  f("kernels_off", kernels_off).doc("kernels never to choose");
+  f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
 }
 
-Json describe_context_options() { return kinds::describe_options<Context::Fields>(); }
+Json describe_context_options() { return kinds::describe_fields<Context::Options>(); }
 
 Context::Context(const Json &options) {
-  kinds::read_fields(fields_, options);
-  need_known("passes_off", fields_.passes_off, plan::pass_names());
-  need_known("kernels_off", fields_.kernels_off, ops::kernel_names());
-  if (!fields_.threads) fields_.threads = cpu::cores_available();
-  if (!fields_.memory_limit) fields_.memory_limit = half_of_the_memory();
+  kinds::read_fields(options_, options);
+  need_known("passes_off", options_.passes_off, plan::pass_names());
+  need_known("kernels_off", options_.kernels_off, ops::kernel_names());
+  if (!options_.threads) options_.threads = cpu::cores_available();
+  if (!options_.memory_limit) options_.memory_limit = half_of_the_memory();
 }
 
 graph::Settings Context::settings() const {
   std::lock_guard lock(mutex_);
   graph::Settings s;
-  s.seed = static_cast<uint64_t>(fields_.seed);
-  s.scheme = fields_.seed_scheme == "tensorflow" ? kinds::SeedScheme::tensorflow : kinds::SeedScheme::dl4;
-  s.memory_limit = *fields_.memory_limit;
+  s.seed = static_cast<uint64_t>(options_.seed);
+  s.scheme = options_.seed_scheme;
+  s.memory_limit = *options_.memory_limit;
   return s;
 }
 
@@ -86,18 +70,18 @@ runtime::Options Context::options() {
   {
     std::lock_guard lock(mutex_);
     if (!crew_) {
-      crew_ = std::make_shared<Crew>(static_cast<int>(*fields_.threads), kernels::stay_single_threaded);
-      if (crew_->threads() < *fields_.threads)
-        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *fields_.threads, " threads"));
+      crew_ = std::make_shared<Crew>(static_cast<int>(*options_.threads), kernels::stay_single_threaded);
+      if (crew_->threads() < *options_.threads)
+        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *options_.threads, " threads"));
     }
     o.crew = crew_;
   }
-  o.plan.cutting.threads = static_cast<int>(*fields_.threads);
-  o.plan.cutting.strict = fields_.reproducible == "strict";
-  o.plan.passes_off = fields_.passes_off;
-  o.plan.kernels_off = fields_.kernels_off;
-  o.plan.memory_limit = *fields_.memory_limit;
-  o.fill_nan = fields_.arena_fill_nan;
+  o.plan.cutting.threads = static_cast<int>(*options_.threads);
+  o.plan.cutting.strict = options_.reproducible == Options::Reproducible::strict;
+  o.plan.passes_off = options_.passes_off;
+  o.plan.kernels_off = options_.kernels_off;
+  o.plan.memory_limit = *options_.memory_limit;
+  o.fill_nan = options_.arena_fill_nan;
   o.memory = memory;
   o.sessions = sessions_;
   return o;
@@ -105,12 +89,12 @@ runtime::Options Context::options() {
 
 Json Context::describe() const {
   std::lock_guard lock(mutex_);
-  return kinds::write_fields(fields_);
+  return kinds::write_fields(options_);
 }
 
 void Context::set_seed(int64_t seed) {
   std::lock_guard lock(mutex_);
-  fields_.seed = seed;
+  options_.seed = seed;
 }
 
 dl4_context &context(dl4_context *handle) {

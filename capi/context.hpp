@@ -9,6 +9,7 @@
 #include "base/fork.hpp"
 #include "base/log.hpp"
 #include "graph/graph.hpp"
+#include "kinds/field.hpp"
 #include "runtime/session.hpp"
 
 namespace dl4::capi {
@@ -31,17 +32,18 @@ class Context {
   const std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   Log log;
 
-  struct Fields {
+  struct Options {
     std::optional<int64_t> threads, memory_limit;
     int64_t seed = 0;
-    std::string seed_scheme, reproducible;
+    kinds::SeedScheme seed_scheme = kinds::SeedScheme::dl4;
+    enum class Reproducible { threads, strict } reproducible = Reproducible::threads;
     std::vector<std::string> passes_off, kernels_off;
     bool arena_fill_nan = false;
-    static auto fields();
+    void fields(kinds::Fields &f);
   };
 
  private:
-  Fields fields_;
+  Options options_;
   mutable Mutex mutex_;  // of the seed and the crew
   std::shared_ptr<Crew> crew_;
   const std::shared_ptr<runtime::Sessions> sessions_ = std::make_shared<runtime::Sessions>();

@@ -1,5 +1,5 @@
 // Datasets: of tensors, or of batches that a callback gives.
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -7,10 +7,7 @@ namespace {
 
 struct CallbackOptions {
   std::optional<int64_t> steps;
-  static auto fields() {
-    return std::tuple{
-        kinds::field("steps", &CallbackOptions::steps).otherwise(nullptr).at_least(0).doc("batches of an epoch")};
-  }
+  void fields(kinds::Fields &f) { f("steps", steps).at_least(0).doc("batches of an epoch"); }
 };
 
 // room: bytes for copies; what they take goes off. optional: an element may be NULL.
@@ -72,7 +69,7 @@ int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
 
 }  // namespace
 
-Json describe_callback_options() { return kinds::describe_options<CallbackOptions>(); }
+Json describe_callback_options() { return kinds::describe_fields<CallbackOptions>(); }
 
 std::string describe(dl4_dataset &d, int32_t format) {
   auto batches = d.core->batches();

@@ -1,21 +1,14 @@
 // Models: weights, files.
 #include "io/model_file.hpp"
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
 namespace {
 
 struct LoadOptions {
-  bool verify;
-  static auto fields() {
-    return std::tuple{
-        kinds::field("verify", &LoadOptions::verify).otherwise(true).doc("check sums and sizes of every tensor")};
-  }
-};
-
-struct SaveOptions {
-  static auto fields() { return std::tuple{}; }
+  bool verify = true;
+  void fields(kinds::Fields &f) { f("verify", verify).doc("check sums and sizes of every tensor"); }
 };
 
 dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
@@ -25,10 +18,7 @@ dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *optio
   return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
 }
 
-void read_save_options(const dl4_attrs *options) {
-  SaveOptions none;
-  kinds::read_fields(none, plain(options, "options"));
-}
+void read_save_options(const dl4_attrs *options) { kinds::Fields().read(plain(options, "options")); }
 
 const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
   if (!cast(m) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
@@ -42,8 +32,8 @@ const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
 
 }  // namespace
 
-Json describe_load_options() { return kinds::describe_options<LoadOptions>(); }
-Json describe_save_options() { return kinds::describe_options<SaveOptions>(); }
+Json describe_load_options() { return kinds::describe_fields<LoadOptions>(); }
+Json describe_save_options() { return Json::array(); }
 
 std::string describe(dl4_model &m, int32_t format) {
   if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));

@@ -3,27 +3,21 @@
 
 #include "batches.hpp"
 #include "graph/lower.hpp"
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
 namespace {
 
 struct SessionOptions {
-  bool profile, training, cotangents;
+  bool profile = false, training = false, cotangents = false;
   std::vector<std::string> gradients;
-  static auto fields() {
-    using kinds::field;
-    using O = SessionOptions;
-    return std::tuple{
-        field("training", &O::training).otherwise(false).doc("run as a training step does: dropout draws"),
-        field("gradients", &O::gradients)
-            .otherwise(Json::array())
-            .doc("inputs and weights: their gradients are outputs behind those of the model"),
-        field("cotangents", &O::cotangents)
-            .otherwise(false)
-            .doc("gradients of the outputs times cotangents, which are inputs behind those of the model"),
-        field("profile", &O::profile).otherwise(false).doc("keep times per step")};
+  void fields(kinds::Fields &f) {
+    f("training", training).doc("run as a training step does: dropout draws");
+    f("gradients", gradients).doc("inputs and weights: their gradients are outputs behind those of the model");
+    f("cotangents", cotangents)
+        .doc("gradients of the outputs times cotangents, which are inputs behind those of the model");
+    f("profile", profile).doc("keep times per step");
   }
 };
 
@@ -70,7 +64,7 @@ void take(Outputs &o, dl4_tensor *slot, size_t i) {
 
 }  // namespace
 
-Json describe_session_options() { return kinds::describe_options<SessionOptions>(); }
+Json describe_session_options() { return kinds::describe_fields<SessionOptions>(); }
 
 std::string describe(dl4_session &s, int32_t format) {
   if (format == DL4_FORMAT_TEXT) return s.core->describe();

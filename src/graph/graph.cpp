@@ -34,7 +34,7 @@ class Graph::Builder final : public kinds::Host {
     } else {
       auto w = std::make_shared<Weight>();
       w->spec = spec;
-      if (!spec.initializer) w->spec.initializer = kinds::Convert<kinds::Of<kinds::Initializer>>::from("GlorotUniform");
+      if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
       w->trainable = layer_.trainable;
       w->seed = {g_.settings_.scheme, g_.settings_.seed,
@@ -80,18 +80,18 @@ void make_room(std::vector<T> &v, size_t n) {
   if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
 }
 
-bool takes_values(const kinds::Layer &layer, const std::string &key) {
-  if (const Json *arguments = layer.entry().more.find("arguments"))
-    for (const Json &a : *arguments)
-      if (a["name"].get<std::string_view>() == key) return a["type"].get<std::string_view>() != "bool";
-  return false;
-}
-
 // Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
 // list of nulls becomes one of no values, which is how a file has it.
 void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
-  std::vector<std::string> allowed = layer.arguments();
+  const kinds::Facts facts = layer.facts();
+  std::vector<std::string> allowed;
+  for (const kinds::CallArgument &a : facts.arguments) allowed.emplace_back(a.name);
   allowed.emplace_back("training");
+  auto takes_values = [&](const std::string &key) {
+    return std::any_of(facts.arguments.begin(), facts.arguments.end(), [&](const kinds::CallArgument &a) {
+      return key == a.name && std::string_view(a.type) != "bool";
+    });
+  };
   auto refuse = [&](const std::string &key) {
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
     throw Error(Code::invalid_argument, text("unknown call argument \"", key, '"'))
@@ -103,14 +103,14 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
   };
   for (const auto &[key, list] : arguments.nodes) {
     refuse(key);
-    if (!takes_values(layer, key)) refuse_value(key, "true or false", "symbolic values");
+    if (!takes_values(key)) refuse_value(key, "true or false", "symbolic values");
   }
   const Json given = std::move(arguments.plain);
   arguments.plain = Json::object();
   for (const auto &[name, value] : given.items()) {
     const std::string key(name);
     refuse(key);
-    const bool values = takes_values(layer, key);
+    const bool values = takes_values(key);
     if (values && value.is_array() &&
         std::all_of(value.begin(), value.end(), [](const Json &v) { return v.is_null(); }))
       arguments.nodes[key].assign(value.size(), no_node);

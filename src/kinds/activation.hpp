@@ -1,17 +1,24 @@
-// Keras's activation functions by name: one table in activation.cpp.
+// Keras's activation functions: one table in activation.cpp.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "base/json.hpp"
 #include "kinds/kind.hpp"
-#include "ops/emit.hpp"
+#include "ops/program.hpp"
+
+namespace dl4::ops {
+class Emit;
+}
 
 namespace dl4::kinds {
 
-struct ActivationFunction;
+class ActivationFunction : public Kind {
+ public:
+  static constexpr const char *category = "activation";
+  virtual ops::Id apply(ops::Emit &e, ops::Id x) const = 0;
+};
 
+// One of them with its parameters, as a field of other kinds.
 class Activation {
  public:
   Activation() = default;  // linear
@@ -22,14 +29,10 @@ class Activation {
 
   const std::string &name() const;
   bool is_linear() const { return function_ == nullptr; }
-  ops::Id operator()(ops::Emit &e, ops::Id x) const;
+  ops::Id operator()(ops::Emit &e, ops::Id x) const { return function_ ? function_->apply(e, x) : x; }
 
  private:
-  const ActivationFunction *function_ = nullptr;
-  std::vector<double> parameters_;
+  Of<ActivationFunction> function_;  // null where it is linear
 };
-
-// The activations as the registry shows them; they are functions, so their entries make no Kind.
-const std::vector<const Entry *> &activation_entries();
 
 }  // namespace dl4::kinds

@@ -1,10 +1,149 @@
-// What reading a list of fields refuses, in the user's words.
+// How fields read and write JSON, and what they refuse, in the user's words.
 #include "kinds/field.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "base/error.hpp"
+#include "kinds/activation.hpp"
+#include "kinds/constraint.hpp"
+#include "kinds/initializer.hpp"
+#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
+#include "kinds/optimizer.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
+
+// Each has type, from (refuses with a phrase that says what was expected) and to; types is the name of a list of them.
+template <class M>
+struct Convert;
+
+template <>
+struct Convert<bool> {
+  static constexpr const char *type = "bool";
+  static bool from(const Json &j) {
+    if (!j.is_boolean()) expected("true or false", j);
+    return j.get<bool>();
+  }
+  static Json to(bool v) { return v; }
+};
+
+template <>
+struct Convert<int64_t> {
+  static constexpr const char *type = "i64", *types = "i64s";
+  static int64_t from(const Json &j) {
+    if (!j.is_int64()) expected("an integer", j);
+    return j.get<int64_t>();
+  }
+  static Json to(int64_t v) { return v; }
+};
+
+template <>
+struct Convert<int32_t> {
+  static constexpr const char *type = "i64";
+  static int32_t from(const Json &j) {
+    int64_t v = Convert<int64_t>::from(j);
+    if (v < INT32_MIN || v > INT32_MAX) expected(text("an integer of ", INT32_MIN, " to ", INT32_MAX), j);
+    return static_cast<int32_t>(v);
+  }
+  static Json to(int32_t v) { return v; }
+};
+
+template <>
+struct Convert<double> {
+  static constexpr const char *type = "f64";
+  static double from(const Json &j) {
+    if (!j.is_number()) expected("a number", j);
+    double v = j.get<double>();
+    if (!std::isfinite(v)) expected("a finite number", j);
+    return v;
+  }
+  static Json to(double v) { return v; }
+};
+
+template <>
+struct Convert<std::string> {
+  static constexpr const char *type = "str", *types = "strs";
+  static std::string from(const Json &j) {
+    if (!j.is_string()) expected("a string", j);
+    return j.get<std::string>();
+  }
+  static Json to(const std::string &v) { return v; }
+};
+
+template <>
+struct Convert<Activation> {
+  static constexpr const char *type = "str";
+  static constexpr const char *category = "activation";
+  static Activation from(const Json &j) { return Activation::parse(j); }
+  static Json to(const Activation &v) { return v.to_json(); }
+};
+
+template <class M>
+struct Convert<std::optional<M>> : Convert<M> {
+  static std::optional<M> from(const Json &j) {
+    if (j.is_null()) return std::nullopt;
+    return Convert<M>::from(j);
+  }
+  static Json to(const std::optional<M> &v) { return v ? Convert<M>::to(*v) : Json(nullptr); }
+};
+
+template <class M>
+struct Convert<std::vector<M>> {
+  static constexpr const char *type = Convert<M>::types;
+  static std::vector<M> from(const Json &j) {
+    if (!j.is_array()) return {Convert<M>::from(j)};
+    std::vector<M> v;
+    for (const Json &item : j) v.push_back(Convert<M>::from(item));
+    return v;
+  }
+  static Json to(const std::vector<M> &v) {
+    Json j = Json::array();
+    for (const M &item : v) j.push_back(Convert<M>::to(item));
+    return j;
+  }
+};
+
+// Keras's "an integer or N integers".
+template <size_t N>
+struct Convert<std::array<int64_t, N>> {
+  static constexpr const char *type = "i64s";
+  static std::array<int64_t, N> from(const Json &j) {
+    std::array<int64_t, N> v{};
+    if (j.is_int64()) {
+      v.fill(j.get<int64_t>());
+    } else {
+      if (!j.is_array() || j.size() != N) expected(text("an integer or ", N, " integers"), j);
+      for (size_t i = 0; i < N; ++i) v[i] = Convert<int64_t>::from(j[i]);
+    }
+    return v;
+  }
+  static Json to(const std::array<int64_t, N> &v) { return v; }
+};
+
+template <class C>
+struct Convert<Of<C>> {
+  static constexpr const char *type = "attrs";
+  static constexpr const char *category = C::category;
+  static Of<C> from(const Json &j) { return parse<C>(j); }
+  static Json to(const Of<C> &v) { return to_json(v.get()); }
+};
+
+// As a trainer takes it: "accuracy" chooses by the shapes.
+template <>
+struct Convert<Of<Metric>> {
+  static constexpr const char *type = "attrs";
+  static constexpr const char *category = Metric::category;
+  static Of<Metric> from(const Json &j) { return metric_for(j); }
+  static Json to(const Of<Metric> &v) { return to_json(v.get()); }
+};
+
+constexpr Conversion choice_conversion{"str", nullptr, nullptr, nullptr};
 
 // Keras writes a dtype as its name or as a policy of that name.
 bool is_float32(const Json &j) {
@@ -13,7 +152,67 @@ bool is_float32(const Json &j) {
   return name && *name == "float32";
 }
 
+[[noreturn]] void refuse_missing(const std::string &key) {
+  throw Error(Code::invalid_argument, text("attribute \"", key, "\" is missing")).with("attribute", key);
+}
+
+// f of every number in j.
+template <class F>
+void each_number(const Json &j, F f) {
+  if (j.is_number()) f(j.get<double>());
+  for (const Json &item : j) each_number(item, f);
+}
+
+// A default as short as one would write it: a kind by its name, a list of equal numbers as one of them.
+Json in_short(const char *category, const Json &v) {
+  if (category && v.is_object()) return parse(category, v)->brief();
+  bool equal = v.is_array() && !v.empty();
+  for (const Json &item : v) equal = equal && item == v[0];
+  return equal ? v[0] : v;
+}
+
 }  // namespace
+
+template <class M>
+const Conversion &conversion() {
+  constexpr auto category = [] {
+    if constexpr (requires { Convert<M>::category; })
+      return Convert<M>::category;
+    else
+      return nullptr;
+  };
+  static constexpr Conversion c{
+      Convert<M>::type,
+      category(),
+      [](const Json &j, void *to) { *static_cast<M *>(to) = Convert<M>::from(j); },
+      [](const void *from) { return Convert<M>::to(*static_cast<const M *>(from)); },
+  };
+  return c;
+}
+
+template const Conversion &conversion<bool>();
+template const Conversion &conversion<int32_t>();
+template const Conversion &conversion<int64_t>();
+template const Conversion &conversion<double>();
+template const Conversion &conversion<std::string>();
+template const Conversion &conversion<std::optional<int64_t>>();
+template const Conversion &conversion<std::optional<double>>();
+template const Conversion &conversion<std::optional<std::string>>();
+template const Conversion &conversion<std::vector<int64_t>>();
+template const Conversion &conversion<std::vector<std::string>>();
+template const Conversion &conversion<std::optional<std::vector<int64_t>>>();
+template const Conversion &conversion<std::optional<std::vector<std::optional<int64_t>>>>();
+template const Conversion &conversion<std::array<int64_t, 1>>();
+template const Conversion &conversion<std::array<int64_t, 2>>();
+template const Conversion &conversion<std::optional<std::array<int64_t, 2>>>();
+template const Conversion &conversion<Activation>();
+template const Conversion &conversion<Of<Initializer>>();
+template const Conversion &conversion<Of<Regularizer>>();
+template const Conversion &conversion<Of<Constraint>>();
+template const Conversion &conversion<Of<Optimizer>>();
+template const Conversion &conversion<Of<Loss>>();
+template const Conversion &conversion<Of<Metric>>();
+template const Conversion &conversion<std::optional<bool>>();
 
 void expected(const std::string &what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());
@@ -25,6 +224,111 @@ void expected_one_of(const std::vector<std::string> &words, const Json &got) {
   Error error(Code::invalid_argument, text("expected one of ", list, ", got ", got.shown()));
   if (got.is_string()) error.suggest(got.get<std::string>(), words);
   throw error;
+}
+
+// In the field's own numbers, as it is shown.
+Json Field::limit(double v) const {
+  if (as_->type[0] == 'i') return static_cast<int64_t>(v);
+  return v;
+}
+
+void Field::read(const Json &j) const {
+  const Json supported = default_only_ ? write() : Json();
+  convert(j);
+  if (default_only_ && !(write() == supported))
+    fail(Code::unsupported, "only ", supported.dump(), " is supported, got ", j.shown());
+}
+
+void Field::convert(const Json &j) const {
+  if (as_ == &choice_conversion) return convert_choice(j);
+  as_->read(j, place_);
+  if (least_ > -HUGE_VAL || most_ < HUGE_VAL) check_range(j);
+}
+
+void Field::convert_choice(const Json &j) const {
+  auto it = choices_.begin();
+  while (it != choices_.end() && !(j == *it)) ++it;
+  int v = static_cast<int>(it - choices_.begin());
+  if (j.is_null() && null_ >= 0)
+    v = null_;
+  else if (it == choices_.end() && among_others_ && j.is_string())
+    throw Error(Code::unsupported, text(j.shown(), " is not supported"));
+  else if (it == choices_.end())
+    expected_one_of(choices_, j);
+  std::memcpy(place_, &v, sizeof v);
+}
+
+void Field::check_range(const Json &j) const {
+  each_number(as_->write(place_), [&](double v) {
+    if (v < least_) expected("at least " + limit(least_).dump(), j);
+    if (v > most_) expected("at most " + limit(most_).dump(), j);
+  });
+}
+
+Json Field::write() const {
+  if (as_ != &choice_conversion) return as_->write(place_);
+  int v = 0;
+  std::memcpy(&v, place_, sizeof v);
+  if (static_cast<size_t>(v) >= choices_.size()) return nullptr;
+  return choices_[static_cast<size_t>(v)];
+}
+
+Json Field::describe() const {
+  Json j{{"name", key_}, {"type", as_->type}, {"required", required_}};
+  if (!required_) j["default"] = in_short(as_->category, write());
+  if (least_ > -HUGE_VAL) j["min"] = limit(least_);
+  if (most_ < HUGE_VAL) j["max"] = limit(most_);
+  if (!choices_.empty()) j["enum"] = choices_;
+  if (as_->category) j["category"] = as_->category;
+  j["doc"] = doc_;
+  return j;
+}
+
+Field &Fields::choice(const char *key, void *place, std::initializer_list<const char *> words) {
+  Field &f = list_.emplace_back(key, place, choice_conversion);
+  f.choices_.assign(words.begin(), words.end());
+  return f;
+}
+
+void Fields::drop(const std::string &key) {
+  std::erase_if(list_, [&](const Field &f) { return f.key_ == key; });
+}
+
+std::vector<std::string> Fields::keys() const {
+  std::vector<std::string> all;
+  for (const Field &f : list_) all.emplace_back(f.key_);
+  return all;
+}
+
+void Fields::read(const Json &config, bool of_keras) const {
+  refuse_unknown_keys(config, keys(), of_keras);
+  for (const Field &f : list_) {
+    const Json *given = config.find(f.key_);
+    if (!given && f.required_) refuse_missing(f.key_);
+    if (!given) continue;
+    try {
+      f.read(*given);
+    } catch (Error &error) {
+      error.with("attribute", f.key_).in(text('"', f.key_, '"'));
+      throw;
+    }
+  }
+}
+
+Json Fields::write() const {
+  Json config = Json::object();
+  for (const Field &f : list_) config[f.key_] = f.write();
+  return config;
+}
+
+Json Fields::describe() const {
+  Json list = Json::array();
+  for (const Field &f : list_) list.push_back(f.describe());
+  return list;
+}
+
+bool Fields::any_required() const {
+  return std::any_of(list_.begin(), list_.end(), [](const Field &f) { return f.required_; });
 }
 
 void need_name(const Json &name) {
@@ -54,10 +358,6 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
         .with("attribute", std::string(key))
         .suggest(std::string(key), keys);
   }
-}
-
-void refuse_missing(const std::string &key) {
-  throw Error(Code::invalid_argument, text("attribute \"", key, "\" is missing")).with("attribute", key);
 }
 
 }  // namespace dl4::kinds

@@ -1,8 +1,8 @@
-// Initializers, regularizers and constraints: what a layer says of its weights.
+// Initializers: what a weight holds at the start.
 #pragma once
 
-#include "kinds/field.hpp"
-#include "ops/ops.hpp"
+#include "base/tensor.hpp"
+#include "kinds/kind.hpp"
 
 namespace dl4::kinds {
 
@@ -22,18 +22,6 @@ class Initializer : public Kind {
   virtual bool is_random() const { return false; }
   // Fills a float32 tensor.
   virtual void fill(Tensor &t, const Seed &seed) const = 0;
-};
-
-class Regularizer : public Kind {
- public:
-  static constexpr const char *category = "regularizer";
-  virtual ops::Id penalty(ops::Emit &e, ops::Id w) const = 0;  // scalar
-};
-
-class Constraint : public Kind {
- public:
-  static constexpr const char *category = "constraint";
-  virtual ops::Id apply(ops::Emit &e, ops::Id w) const = 0;  // the weight as it is to be after an update
 };
 
 }  // namespace dl4::kinds

@@ -1,7 +1,6 @@
-// What is registered: a kind of layer, loss, metric, optimizer, ... with the one list of its fields.
+// What is registered: a kind of layer, loss, metric, optimizer, ... by name.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,37 +9,45 @@
 
 namespace dl4::kinds {
 
+class Fields;
 class Kind;
 
-// One field as the registry serves it.
-struct FieldInfo {
-  std::string key, type, doc;
-  bool required = false;
-  Json fallback;          // the default
-  Json minimum, maximum;  // null = none
-  std::vector<std::string> choices;
-  std::string category;  // of a nested kind
-};
+template <class C>
+using Of = std::shared_ptr<const C>;
 
-// One registered kind.
+// One registered kind. The rows of a table of kinds derive from it, with columns of their own.
 struct Entry {
   std::string category, name, doc;
+  std::unique_ptr<Kind> (*fresh)(const Entry &self);  // one with its defaults
+  std::vector<std::string> aliases{};
   int version = 1;
-  std::vector<std::string> aliases;
-  std::vector<FieldInfo> fields;
-  Json more;  // what the category adds for readers: inputs, outputs, weights, call arguments
-  // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key. Empty for activations.
-  std::function<std::shared_ptr<const Kind>(const Json &config)> make;
-  // A config of an older version, brought up to this one.
-  std::function<Json(Json config, int from)> upgrade;
+  // A config of an older version, brought up to this one; nullptr: as it is.
+  Json (*upgrade)(Json config, int from) = nullptr;
+
+  // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key.
+  std::shared_ptr<const Kind> make(const Json &config) const;
+  // {"doc", "version", "attributes", ...}, as the registry serves it.
+  Json describe() const;
 };
 
 class Kind {
  public:
   virtual ~Kind() = default;
-  virtual const Entry &entry() const = 0;
-  // Every field, defaults included.
-  virtual Json config() const = 0;
+  // Tells every field: key, place, range and doc. What the places of a fresh one hold are the defaults.
+  virtual void fields(Fields &) {}
+  // Comes after the fields are read: refuses what no field alone can tell.
+  virtual void check() {}
+  // What the category adds for readers of the registry.
+  virtual Json more() const { return Json::object(); }
+
+  const Entry &entry() const { return *entry_; }  // of one that make() made
+  Json config() const;                            // every field, defaults included
+  // The name where every field has its default; else {"class_name", "config"}.
+  Json brief() const;
+
+ private:
+  friend Entry;
+  const Entry *entry_ = nullptr;
 };
 
 // Built-in kinds of a category in the order of the list; refuses an unknown category.
@@ -54,12 +61,48 @@ Json describe(const std::string &category, const std::string &name);
 
 // A nested kind as Keras writes it: null, a name, or {"class_name", "config"}.
 std::shared_ptr<const Kind> parse(const std::string &category, const Json &j);
+template <class C>
+Of<C> parse(const Json &j) {
+  return std::static_pointer_cast<const C>(parse(C::category, j));
+}
 // {"class_name", "config"}, or null.
 Json to_json(const Kind *k);
 // A config that was written at `version`, as this library has it. Refuses one that is newer (VERSION).
 Json upgraded(const Entry &e, Json config, int64_t version);
 
-template <class C>
-using Of = std::shared_ptr<const C>;
+// ---- for the files of kinds ----------------------------------------------------------------------------------------
+
+// Entry::fresh of T; where T is of a table, from the row.
+template <class T>
+std::unique_ptr<Kind> fresh([[maybe_unused]] const Entry &self) {
+  if constexpr (requires { typename T::Row; })
+    return std::make_unique<T>(static_cast<const typename T::Row &>(self));
+  else
+    return std::make_unique<T>();
+}
+
+// The entry of T, which has category (from its base), name, doc, and may have aliases, version and upgrade.
+template <class T>
+Entry entry_for() {
+  Entry e{T::category, T::name, T::doc, fresh<T>};
+  if constexpr (requires { T::aliases; }) e.aliases.assign(std::begin(T::aliases), std::end(T::aliases));
+  if constexpr (requires { T::version; }) e.version = T::version;
+  if constexpr (requires { T::upgrade(Json(), 1); }) e.upgrade = T::upgrade;
+  return e;
+}
+
+using Entries = std::vector<const Entry *>;
+
+// Ends the file of a kind; its line in list.hpp names the same function.
+#define DL4_KIND(T)                                                        \
+  void list_##T(::dl4::kinds::Entries &all) {                              \
+    static const ::dl4::kinds::Entry entry = ::dl4::kinds::entry_for<T>(); \
+    all.push_back(&entry);                                                 \
+  }
+// The same for a table: rows() gives what lives as long as the library.
+#define DL4_KINDS(table, rows)                        \
+  void list_##table(::dl4::kinds::Entries &all) {     \
+    for (const auto &row : rows) all.push_back(&row); \
+  }
 
 }  // namespace dl4::kinds

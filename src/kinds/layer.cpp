@@ -1,7 +1,8 @@
 // What a call of a layer refuses, in Keras's words, and what its arguments say.
 #include "kinds/layer.hpp"
 
-#include "kinds/initializer.hpp"
+#include "base/error.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -30,7 +31,7 @@ bool Call::flag(const std::string &key, bool fallback) const {
   const Json *given = arguments_.plain.find(key);
   if (!given || given->is_null()) return fallback;
   try {
-    return Convert<bool>::from(*given);
+    return from_json<bool>(*given);
   } catch (Error &error) {
     throw error.with("argument", key).in("\"" + key + "\"");
   }
@@ -74,13 +75,6 @@ void Call::need_float(int i) const {
   if (e.dtype(x(i)) != DType::f32)
     fail(Code::invalid_argument, "input ", i,
          " is incompatible with the layer: expected dtype=float32, found dtype=", e.dtype(x(i)));
-}
-
-std::vector<std::string> Layer::arguments() const {
-  std::vector<std::string> names;
-  if (const Json *more = entry().more.find("arguments"))
-    for (const Json &a : *more) names.push_back(a["name"].get<std::string>());
-  return names;
 }
 
 }  // namespace dl4::kinds

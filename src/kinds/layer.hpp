@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "kinds/activation.hpp"
 #include "kinds/field.hpp"
+#include "kinds/layers/facts.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
@@ -94,8 +96,8 @@ class Layer : public Kind {
  public:
   static constexpr const char *category = "layer";
   virtual Arity arity() const { return {}; }
-  // Names of the call arguments it takes beside `training`, which every layer takes: those its entry tells of.
-  std::vector<std::string> arguments() const;
+  virtual Facts facts() const = 0;
+  Json more() const override { return facts().json(); }
   virtual std::vector<Symbol> call(Call &c) const = 0;
 };
 

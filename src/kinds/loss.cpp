@@ -8,17 +8,10 @@ namespace dl4::kinds {
 
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
 
-const std::vector<std::string> &Convert<Reduction>::words() {
-  static const std::vector<std::string> all{"sum_over_batch_size", "sum", "none", "mean", "mean_with_sample_weight"};
-  return all;
-}
-
-Reduction Convert<Reduction>::from(const Json &j) {
-  if (j.is_null()) return Reduction::none;
-  const auto &all = words();
-  for (size_t i = 0; i < all.size(); ++i)
-    if (j == all[i]) return static_cast<Reduction>(i);
-  expected_one_of(all, j);
+void Loss::fields(Fields &f) {
+  f("reduction", reduction, {"sum_over_batch_size", "sum", "none", "mean", "mean_with_sample_weight"})
+      .null_means(Reduction::none)
+      .doc("how the values of a batch become one number; null is another word for none");
 }
 
 Pair aligned(Emit &e, Id y_true, Id y_pred) {

@@ -1,4 +1,4 @@
-// Losses and metrics: from targets and predictions to numbers, in ops.
+// Losses: from targets and predictions to numbers, in ops.
 #pragma once
 
 #include "kinds/field.hpp"
@@ -8,14 +8,6 @@ namespace dl4::kinds {
 
 // Keras's words for how loss values become one number; mean is sum_over_batch_size, none trains like sum.
 enum class Reduction { sum_over_batch_size, sum, none, mean, mean_with_sample_weight };
-
-template <>
-struct Convert<Reduction> {
-  static constexpr const char *type = "str";
-  static const std::vector<std::string> &words();
-  static Reduction from(const Json &j);  // null is none
-  static Json to(Reduction r) { return words()[static_cast<size_t>(r)]; }
-};
 
 // Per-item losses or metric values: any leading axes; `valid` (bool, same shape) leaves items out, or none.
 struct Items {
@@ -27,6 +19,8 @@ class Loss : public Kind {
  public:
   static constexpr const char *category = "loss";
   Reduction reduction = Reduction::sum_over_batch_size;
+  // Behind those of a loss's own.
+  void fields(Fields &f) override;
   // Loss values, already averaged over the last axis where Keras does.
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
   // The shape that targets must have for predictions of this shape; free dims where any will do. Any dtype will do, and
@@ -43,37 +37,6 @@ class Loss : public Kind {
   };
   Weighted weighted(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };
-
-inline auto loss_fields() {
-  return std::tuple{field("reduction", &Loss::reduction)
-                        .otherwise("sum_over_batch_size")
-                        .one_of(Convert<Reduction>::words())
-                        .doc("how the values of a batch become one number; null is another word for none")};
-}
-
-// total / count over all batches of an epoch is the metric.
-struct Mean {
-  ops::Id total = ops::none, count = ops::none;  // float32 scalars
-};
-
-class Metric : public Kind {
- public:
-  static constexpr const char *category = "metric";
-  std::optional<std::string> given_name;
-  // Keras's name of it in logs: "accuracy", "mean_squared_error".
-  std::string log_name() const { return given_name ? *given_name : usual_name(); }
-  virtual std::string usual_name() const = 0;
-  virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
-  Mean mean(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
-};
-
-inline auto metric_fields() {
-  return std::tuple{field("name", &Metric::given_name).otherwise(nullptr).doc("name in logs and history")};
-}
-
-// A metric as it is given to a trainer: a string is its name in logs too ("mse"), and "accuracy" and "acc" choose by
-// the shapes; else it is parsed.
-Of<Metric> metric_for(const Json &identifier);
 
 // ---- for the kinds -------------------------------------------------------------------------------------------------
 
@@ -92,17 +55,5 @@ ops::Id logits_behind(ops::Emit &e, ops::Id y_pred);
 
 ops::Id all_ones(ops::Emit &e, ops::Id like);
 ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other);  // logical and; either may be none
-
-// The metric that is the mean of a loss's items.
-Entry mean_of_loss(const Entry &loss, const char *name, const char *usual_name, const Entry &(*self)());
-
-// Ends the file of a loss: its entry and that of the metric of the same name.
-#define DL4_LOSS(T, usual_name)                                                                \
-  DL4_KIND(T)                                                                                  \
-  const ::dl4::kinds::Entry &entry_of_##T##Metric() {                                          \
-    static const ::dl4::kinds::Entry entry =                                                   \
-        ::dl4::kinds::mean_of_loss(entry_of_##T(), T::name, usual_name, entry_of_##T##Metric); \
-    return entry;                                                                              \
-  }
 
 }  // namespace dl4::kinds

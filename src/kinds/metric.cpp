@@ -1,5 +1,7 @@
 // What all metrics share: means of samples with weights and masks, and metrics made from losses.
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
+
+#include "base/error.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -20,28 +22,28 @@ Id sum_of_means(Emit &e, Id v) {
   return reduce(e, Reduce::sum, inner.empty() ? v : reduce(e, Reduce::mean, v, inner), {});
 }
 
-class MeanOfLoss final : public Metric {
+class MeanOfLossMetric final : public Metric {
  public:
-  MeanOfLoss(Of<Loss> loss, const char *usual_name, const Entry &(*self)())
-      : loss_(std::move(loss)), usual_name_(usual_name), self_(self) {}
-  const Entry &entry() const override { return self_(); }
-  Json config() const override {
-    Json config{{"name", given_name ? Json(*given_name) : Json(nullptr)}};
-    const Json of_loss = loss_->config();
-    for (const auto &[key, value] : of_loss.items())
-      if (key != "reduction") config[key] = value;
-    return config;
+  using Row = MeanOfLoss;
+  explicit MeanOfLossMetric(const Row &row) : row_(row), loss_(row.loss.fresh(row.loss)) {}
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    loss_->fields(f);
+    f.drop("reduction");
   }
-  std::string usual_name() const override { return usual_name_; }
-  Items items(Emit &e, Id y_true, Id y_pred) const override { return loss_->items(e, y_true, y_pred); }
+  std::string usual_name() const override { return row_.log_name; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return static_cast<const Loss &>(*loss_).items(e, y_true, y_pred);
+  }
 
  private:
-  Of<Loss> loss_;
-  const char *usual_name_;
-  const Entry &(*self_)();
+  const Row &row_;
+  std::unique_ptr<Kind> loss_;
 };
 
 }  // namespace
+
+void Metric::fields(Fields &f) { f("name", given_name).doc("name in logs and history"); }
 
 Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
   Items it = items(e, y_true, y_pred);
@@ -66,34 +68,18 @@ Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) cons
 
 Of<Metric> metric_for(const Json &identifier) {
   if (identifier.is_null()) expected("a metric", identifier);
-  if (!identifier.is_string()) return Convert<Of<Metric>>::from(identifier);
+  if (!identifier.is_string()) return parse<Metric>(identifier);
   Json config{{"name", identifier}}, class_name = identifier;
   if (is_accuracy(identifier)) {
     class_name = "Accuracy";
     config["by_shape"] = true;
   }
-  return Convert<Of<Metric>>::from({{"class_name", class_name}, {"config", config}});
+  return parse<Metric>({{"class_name", class_name}, {"config", config}});
 }
 
-Entry mean_of_loss(const Entry &loss, const char *name, const char *usual_name, const Entry &(*self)()) {
-  Entry e;
-  e.category = Metric::category;
-  e.name = name;
-  e.doc = "mean of " + loss.doc;
-  e.aliases = loss.aliases;
-  std::apply([&](const auto &...f) { (e.fields.push_back(f.info), ...); }, metric_fields());
-  for (const FieldInfo &f : loss.fields)
-    if (f.key != "reduction") e.fields.push_back(f);
-  e.make = [&loss, usual_name, self](const Json &config) -> std::shared_ptr<const Kind> {
-    std::vector<std::string> keys;
-    for (const FieldInfo &f : self().fields) keys.push_back(f.key);
-    refuse_unknown_keys(config, keys, true);
-    auto metric =
-        std::make_shared<MeanOfLoss>(std::static_pointer_cast<const Loss>(loss.make(config)), usual_name, self);
-    if (const Json *given = config.find("name")) std::get<0>(metric_fields()).read(*metric, *given);
-    return metric;
-  };
-  return e;
-}
+MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name)
+    : Entry{Metric::category, loss.name, "mean of " + loss.doc, kinds::fresh<MeanOfLossMetric>, loss.aliases},
+      loss(loss),
+      log_name(log_name) {}
 
 }  // namespace dl4::kinds

@@ -1,14 +1,12 @@
 // What all optimizers share: checks and clipping.
 #include "kinds/optimizer.hpp"
 
+#include "base/error.hpp"
+
 namespace dl4::kinds {
 namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;
-
-[[noreturn]] void refuse_key(const char *key) {
-  throw Error(Code::unsupported, text('"', key, "\": only the default is supported")).with("attribute", key);
-}
 
 // limit / max(norm, limit): 1 where nothing is to be clipped, NaN when the norm is.
 Id factor(Emit &e, Id norm, double limit) {
@@ -18,14 +16,26 @@ Id factor(Emit &e, Id norm, double limit) {
 
 }  // namespace
 
-void Optimizer::check() const {
+void Optimizer::fields(Fields &f) {
+  f("learning_rate", learning_rate).at_least(0).doc("factor of a step");
+  f("weight_decay", weight_decay).at_least(0).doc("decoupled: w -= w * weight_decay * learning_rate before each step");
+  f("clipnorm", clipnorm).at_least(0).doc("greatest norm of each weight's gradient");
+  f("clipvalue", clipvalue).at_least(0).doc("greatest |element| of a gradient");
+  f("global_clipnorm", global_clipnorm)
+      .at_least(0)
+      .doc("greatest norm of all gradients together; a NaN in one of them reaches every weight");
+  f("use_ema", use_ema).default_only().doc("not supported yet: false");
+  f("ema_momentum", ema_momentum).default_only().doc("not supported yet: 0.99");
+  f("ema_overwrite_frequency", ema_overwrite_frequency).default_only().doc("not supported yet: null");
+  f("loss_scale_factor", loss_scale_factor).default_only().doc("not supported yet: null");
+  f("gradient_accumulation_steps", gradient_accumulation_steps)
+      .default_only()
+      .doc("not supported yet: null; the trainer can accumulate by itself");
+}
+
+void Optimizer::check() {
   if (clipnorm.has_value() + clipvalue.has_value() + global_clipnorm.has_value() > 1)
     fail(Code::invalid_argument, "only one of \"clipnorm\", \"clipvalue\" and \"global_clipnorm\" may be given");
-  if (use_ema) refuse_key("use_ema");
-  if (ema_momentum != 0.99) refuse_key("ema_momentum");
-  if (ema_overwrite_frequency) refuse_key("ema_overwrite_frequency");
-  if (loss_scale_factor) refuse_key("loss_scale_factor");
-  if (gradient_accumulation_steps) refuse_key("gradient_accumulation_steps");
 }
 
 // A limit of 0 clips nothing, as in Keras.

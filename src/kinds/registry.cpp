@@ -1,15 +1,14 @@
 // The registry: the entries of every category, found by name, described as JSON.
 #include <map>
 
-#include "kinds/activation.hpp"
+#include "base/error.hpp"
 #include "kinds/field.hpp"
 #include "kinds/list.hpp"
-#include "kinds/options.hpp"
 
 namespace dl4::kinds {
 
-#define DL4_DECLARE(T) const Entry &entry_of_##T();
-DL4_KINDS(DL4_DECLARE)
+#define DL4_DECLARE(T) void list_##T(Entries &all);
+DL4_LIST(DL4_DECLARE)
 #undef DL4_DECLARE
 
 namespace {
@@ -23,7 +22,7 @@ std::string letters(const std::string &name) {
 }
 
 struct Category {
-  std::vector<const Entry *> entries;
+  Entries entries;
   std::map<std::string, const Entry *> by_letters;
 };
 
@@ -34,10 +33,11 @@ struct Registry {
 
   Registry() {
     for (const std::string &name : names) categories[name];
-    for (const Entry *e : activation_entries()) add(*e);
-#define DL4_ADD(T) add(entry_of_##T());
-    DL4_KINDS(DL4_ADD)
+    Entries all;
+#define DL4_ADD(T) list_##T(all);
+    DL4_LIST(DL4_ADD)
 #undef DL4_ADD
+    for (const Entry *e : all) add(*e);
     // A name of its own goes before another kind's alias.
     for (auto &[name, category] : categories)
       for (const Entry *e : category.entries)
@@ -71,15 +71,6 @@ const Category &category_of(const std::string &name) {
   return it->second;
 }
 
-Json describe_entry(const Entry &e) {
-  Json j{{"doc", e.doc}, {"version", e.version}};
-  if (!e.aliases.empty()) j["aliases"] = e.aliases;
-  j["attributes"] = Json::array();
-  for (const FieldInfo &f : e.fields) j["attributes"].push_back(describe(f));
-  if (e.more.is_object()) j.update(e.more);
-  return j;
-}
-
 // What every layer takes beside its own fields; the graph reads these.
 Json layer_wide() {
   return {{"attributes",
@@ -108,17 +99,6 @@ Json layer_wide() {
 
 }  // namespace
 
-Json describe(const FieldInfo &f) {
-  Json j{{"name", f.key}, {"type", f.type}, {"required", f.required}};
-  if (!f.required) j["default"] = f.fallback;
-  if (!f.minimum.is_null()) j["min"] = f.minimum;
-  if (!f.maximum.is_null()) j["max"] = f.maximum;
-  if (!f.choices.empty()) j["enum"] = f.choices;
-  if (!f.category.empty()) j["category"] = f.category;
-  j["doc"] = f.doc;
-  return j;
-}
-
 const std::vector<std::string> &categories() { return registry().names; }
 
 const std::vector<const Entry *> &entries(const std::string &category) { return category_of(category).entries; }
@@ -135,7 +115,7 @@ const Entry &find(const std::string &category, const std::string &name) {
 
 Json describe(const std::string &category, const std::string &name) {
   Json j = Json::object();
-  auto add = [&](const Entry &e) { j[e.category][e.name] = describe_entry(e); };
+  auto add = [&](const Entry &e) { j[e.category][e.name] = e.describe(); };
   if (!name.empty() && category.empty()) expected("a category with the name", Json(name));
   if (!name.empty()) {
     add(find(category, name));
@@ -158,14 +138,13 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
   const Json *name = j.find("class_name");
   if (!name || !name->is_string()) expected("\"class_name\" with the name of the " + category, j);
   const Entry &e = find(category, name->get<std::string>());
-  if (!e.make) fail(Code::internal, category, ' ', e.name, " is a function, not an object");
   Json config = Json::object();
   int64_t version = e.version;
   for (const auto &[key, value] : j.items()) {
     if (key == "config")
       config = value;
     else if (key == "version")
-      version = Convert<int64_t>::from(value);
+      version = from_json<int64_t>(value);
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
@@ -188,6 +167,33 @@ Json to_json(const Kind *k) {
   Json j{{"class_name", k->entry().name}, {"config", k->config()}};
   if (k->entry().version > 1) j["version"] = k->entry().version;
   return j;
+}
+
+std::shared_ptr<const Kind> Entry::make(const Json &config) const {
+  std::shared_ptr<Kind> kind = fresh(*this);
+  kind->entry_ = this;
+  fields_of(*kind).read(config, true);
+  kind->check();
+  return kind;
+}
+
+Json Entry::describe() const {
+  Json j{{"doc", doc}, {"version", version}};
+  if (!aliases.empty()) j["aliases"] = aliases;
+  const std::unique_ptr<Kind> kind = fresh(*this);
+  j["attributes"] = fields_of(*kind).describe();
+  j.update(kind->more());
+  return j;
+}
+
+Json Kind::config() const { return write_fields(*this); }
+
+Json Kind::brief() const {
+  const std::unique_ptr<Kind> other = entry_->fresh(*entry_);
+  const Fields defaults = fields_of(*other);
+  Json own = config();
+  if (!defaults.any_required() && defaults.write() == own) return entry_->name;
+  return {{"class_name", entry_->name}, {"config", std::move(own)}};
 }
 
 }  // namespace dl4::kinds

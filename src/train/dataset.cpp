@@ -7,23 +7,17 @@
 
 #include "base/float_mode.hpp"
 #include "base/rng.hpp"
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::train {
 namespace {
 
 struct Options : TensorsOptions {
-  static auto fields() {
-    using kinds::field;
-    using O = TensorsOptions;
-    return std::tuple{
-        field("batch_size", &O::batch_size)
-            .otherwise(32)
-            .at_least(1)
-            .doc("rows of a batch; the last one may have fewer"),
-        field("shuffle", &O::shuffle).otherwise(true).doc("new order for every epoch of fit"),
-        field("drop_remainder", &O::drop_remainder).otherwise(false).doc("leave out a last batch that is short"),
-        field("seed", &O::seed).otherwise(0).doc("of the orders")};
+  void fields(kinds::Fields &f) {
+    f("batch_size", batch_size).at_least(1).doc("rows of a batch; the last one may have fewer");
+    f("shuffle", shuffle).doc("new order for every epoch of fit");
+    f("drop_remainder", drop_remainder).doc("leave out a last batch that is short");
+    f("seed", seed).doc("of the orders");
   }
 };
 
@@ -153,7 +147,7 @@ class Callback final : public Dataset {
 
 }  // namespace
 
-Json TensorsOptions::describe() { return kinds::describe_options<Options>(); }
+Json TensorsOptions::describe() { return kinds::describe_fields<Options>(); }
 
 TensorsOptions TensorsOptions::parse(const Json &options) {
   Options o;

@@ -27,9 +27,9 @@ class Dataset {
 };
 
 struct TensorsOptions {
-  int64_t batch_size;
-  bool shuffle, drop_remainder;
-  int64_t seed;
+  int64_t batch_size = 32;
+  bool shuffle = true, drop_remainder = false;
+  int64_t seed = 0;
   int64_t memory_limit = INT64_MAX;  // of a shuffled batch; no key of the options
   static TensorsOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them

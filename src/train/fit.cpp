@@ -3,37 +3,18 @@
 
 #include <cstring>
 
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::train {
 namespace {
 
 struct Fields : FitOptions {
-  static auto fields() {
-    using kinds::field;
-    using O = FitOptions;
-    return std::tuple{field("epochs", &O::epochs)
-                          .otherwise(1)
-                          .at_least(0)
-                          .at_most(most_epochs)
-                          .doc("number of the epoch to stop at, as in Keras"),
-                      field("initial_epoch", &O::initial_epoch)
-                          .otherwise(0)
-                          .at_least(0)
-                          .at_most(most_epochs)
-                          .doc("number of the first epoch"),
-                      field("resume", &O::resume)
-                          .otherwise(nullptr)
-                          .doc("go on where the last fit stood; null: if a checkpoint was loaded in one"),
-                      field("validation_split", &O::validation_split)
-                          .otherwise(0.0)
-                          .at_least(0)
-                          .at_most(1)
-                          .doc("last part of the rows, kept for validation"),
-                      field("validation_freq", &O::validation_freq)
-                          .otherwise(1)
-                          .at_least(1)
-                          .doc("epochs from one validation to the next")};
+  void fields(kinds::Fields &f) {
+    f("epochs", epochs).at_least(0).at_most(most_epochs).doc("number of the epoch to stop at, as in Keras");
+    f("initial_epoch", initial_epoch).at_least(0).at_most(most_epochs).doc("number of the first epoch");
+    f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
+    f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
+    f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
   }
 };
 
@@ -49,7 +30,7 @@ FitOptions FitOptions::parse(const Json &options) {
   return f;
 }
 
-Json FitOptions::describe() { return kinds::describe_options<Fields>(); }
+Json FitOptions::describe() { return kinds::describe_fields<Fields>(); }
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   Sums sums;

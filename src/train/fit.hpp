@@ -17,8 +17,8 @@ enum class Event : int32_t { train_begin = 0, epoch_begin = 1, batch_end = 2, ep
 using Progress = std::function<int32_t(Event event, int64_t step, int64_t total, const std::vector<double> &metrics)>;
 
 struct FitOptions {
-  int64_t epochs, initial_epoch, validation_freq;
-  double validation_split;
+  int64_t epochs = 1, initial_epoch = 0, validation_freq = 1;
+  double validation_split = 0;
   std::optional<bool> resume;
   static FitOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them

@@ -16,16 +16,6 @@ constexpr char itself[] = "output";  // in the place of a loss
 // The mean of the values of an output.
 class OutputItself final : public Loss {
  public:
-  const kinds::Entry &entry() const override {
-    static const kinds::Entry entry = [] {
-      kinds::Entry e;
-      e.category = category;
-      e.name = itself;
-      return e;
-    }();
-    return entry;
-  }
-  Json config() const override { return Json::object(); }
   kinds::Items items(ops::Emit &, ops::Id, ops::Id y_pred) const override { return {y_pred}; }
 };
 
@@ -48,7 +38,7 @@ Of<C> parse_kind(const Json &j, const char *key) {
     if constexpr (std::is_same_v<C, Metric>)
       return kinds::metric_for(j);
     else
-      return std::static_pointer_cast<const C>(kinds::parse(C::category, j));
+      return kinds::parse<C>(j);
   } catch (Error &error) {
     error.with("attribute", key).in(text('"', key, '"'));
     throw;
@@ -80,7 +70,7 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
     auto list = per_output(weights, "loss_weights", model);
     try {
       for (size_t i = 0; i < list.size(); ++i)
-        if (!list[i].is_null()) o.outputs[i].weight = kinds::Convert<double>::from(list[i]);
+        if (!list[i].is_null()) o.outputs[i].weight = kinds::from_json<double>(list[i]);
     } catch (Error &error) {
       throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
     }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::train {
 

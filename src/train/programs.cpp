@@ -2,7 +2,8 @@
 #include "train/programs.hpp"
 
 #include "graph/lower.hpp"
-#include "kinds/initializer.hpp"
+#include "kinds/constraint.hpp"
+#include "kinds/regularizer.hpp"
 #include "plan/differentiate.hpp"
 
 namespace dl4::train {

@@ -6,24 +6,20 @@
 #include <iterator>
 
 #include "base/float_mode.hpp"
-#include "kinds/options.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::train {
 
 namespace {
 
 struct Fields {
-  std::string nan_guard;
+  NanGuard nan_guard = NanGuard::loss;
   kinds::Of<kinds::Optimizer> optimizer;
-  bool profile;
-  static auto fields() {
-    using kinds::field;
-    return std::tuple{field("optimizer", &Fields::optimizer).required().doc("a name or {\"class_name\", \"config\"}"),
-                      field("nan_guard", &Fields::nan_guard)
-                          .otherwise("loss")
-                          .one_of({"loss", "gradients", "off"})
-                          .doc("what must be finite for an update to be made"),
-                      field("profile", &Fields::profile).otherwise(false).doc("keep the time of every step")};
+  bool profile = false;
+  void fields(kinds::Fields &f) {
+    f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
+    f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
+    f("profile", profile).doc("keep the time of every step");
   }
 };
 
@@ -36,7 +32,7 @@ const graph::Model &untrained(const graph::Model &model) {
 
 Json Trainer::describe_options() {
   Json list = Objective::describe_options();
-  for (const Json &one : kinds::describe_options<Fields>()) list.push_back(one);
+  for (const Json &one : kinds::describe_fields<Fields>()) list.push_back(one);
   return list;
 }
 
@@ -50,10 +46,7 @@ Trainer::Setup Trainer::Setup::parse(const Json &options) {
   Fields f;
   kinds::read_fields(f, own);
   if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  const NanGuard guard = f.nan_guard == "off"    ? NanGuard::off
-                         : f.nan_guard == "loss" ? NanGuard::loss
-                                                 : NanGuard::gradients;
-  return {f.optimizer, guard, f.profile};
+  return {f.optimizer, f.nan_guard, f.profile};
 }
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)

@@ -13,7 +13,7 @@ namespace {
 
 using test::values;
 
-Of<Initializer> make(const Json &j) { return Convert<Of<Initializer>>::from(j); }
+Of<Initializer> make(const Json &j) { return parse<Initializer>(j); }
 Of<Initializer> make(const char *name, const Json &config) {
   return make(Json{{"class_name", name}, {"config", config}});
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -15,7 +15,7 @@ using namespace test;
 using ops::none;
 
 Of<Loss> loss(const char *name, const Json &config = Json::object()) {
-  return Convert<Of<Loss>>::from({{"class_name", name}, {"config", config}});
+  return parse<Loss>({{"class_name", name}, {"config", config}});
 }
 
 Build1 items_of(const Of<Loss> &l) {

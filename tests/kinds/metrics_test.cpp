@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/evaluate.hpp"
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -13,7 +13,7 @@ using namespace test;
 using ops::none;
 
 Of<Metric> metric(const char *name, const Json &config = Json::object()) {
-  return Convert<Of<Metric>>::from({{"class_name", name}, {"config", config}});
+  return parse<Metric>({{"class_name", name}, {"config", config}});
 }
 
 struct Numbers {

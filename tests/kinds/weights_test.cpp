@@ -5,8 +5,10 @@
 #include <map>
 
 #include "harness/gradient_check.hpp"
+#include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/optimizer.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -16,7 +18,7 @@ using ops::none;
 
 template <class C>
 Of<C> make(const char *name, const Json &config = Json::object()) {
-  return Convert<Of<C>>::from({{"class_name", name}, {"config", config}});
+  return parse<C>({{"class_name", name}, {"config", config}});
 }
 
 const std::vector<double> start{0.5, -1, 2, 0};

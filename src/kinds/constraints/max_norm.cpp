@@ -1,5 +1,6 @@
 // MaxNorm.
-#include "kinds/initializer.hpp"
+#include "kinds/constraint.hpp"
+#include "kinds/field.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
@@ -8,11 +9,11 @@ namespace {
 struct MaxNorm : Constraint {
   static constexpr const char *name = "MaxNorm";
   static constexpr const char *doc = "weights along the axis are scaled down to a norm of at most max_value";
-  double max_value = 0;
-  std::vector<int64_t> axis;
-  static auto fields() {
-    return std::tuple{field("max_value", &MaxNorm::max_value).otherwise(2).at_least(0).doc("greatest norm"),
-                      field("axis", &MaxNorm::axis).otherwise(0).doc("axis or axes of one norm")};
+  double max_value = 2;
+  std::vector<int64_t> axis{0};
+  void fields(Fields &f) override {
+    f("max_value", max_value).at_least(0).doc("greatest norm");
+    f("axis", axis).doc("axis or axes of one norm");
   }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     ops::Id norm = norms(e, w, axis);

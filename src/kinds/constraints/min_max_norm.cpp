@@ -1,5 +1,6 @@
 // MinMaxNorm.
-#include "kinds/initializer.hpp"
+#include "kinds/constraint.hpp"
+#include "kinds/field.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
@@ -8,19 +9,13 @@ namespace {
 struct MinMaxNorm : Constraint {
   static constexpr const char *name = "MinMaxNorm";
   static constexpr const char *doc = "weights along the axis are scaled towards a norm within [min_value, max_value]";
-  double min_value = 0, max_value = 0, rate = 0;
-  std::vector<int64_t> axis;
-  static auto fields() {
-    return std::tuple{
-        field("min_value", &MinMaxNorm::min_value).otherwise(0.0).at_least(0).doc("least norm"),
-        field("max_value", &MinMaxNorm::max_value).otherwise(1.0).at_least(0).doc("greatest norm"),
-        field("rate", &MinMaxNorm::rate)
-            .otherwise(1.0)
-            .at_least(0)
-            .at_most(1)
-            .doc("how far to go in one update: 1 is all the way"),
-        field("axis", &MinMaxNorm::axis).otherwise(0).doc("axis or axes of one norm"),
-    };
+  double min_value = 0, max_value = 1, rate = 1;
+  std::vector<int64_t> axis{0};
+  void fields(Fields &f) override {
+    f("min_value", min_value).at_least(0).doc("least norm");
+    f("max_value", max_value).at_least(0).doc("greatest norm");
+    f("rate", rate).at_least(0).at_most(1).doc("how far to go in one update: 1 is all the way");
+    f("axis", axis).doc("axis or axes of one norm");
   }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     ops::Id norm = norms(e, w, axis);

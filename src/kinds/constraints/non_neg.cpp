@@ -1,5 +1,6 @@
 // NonNeg.
-#include "kinds/initializer.hpp"
+#include "kinds/constraint.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -7,7 +8,6 @@ namespace {
 struct NonNeg : Constraint {
   static constexpr const char *name = "NonNeg";
   static constexpr const char *doc = "negative weights become 0";
-  static auto fields() { return std::tuple{}; }
   ops::Id apply(ops::Emit &e, ops::Id w) const override { return binary(e, ops::Binary::max, w, e.scalar(0)); }
 };
 

@@ -1,5 +1,6 @@
 // UnitNorm.
-#include "kinds/initializer.hpp"
+#include "kinds/constraint.hpp"
+#include "kinds/field.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
@@ -8,10 +9,8 @@ namespace {
 struct UnitNorm : Constraint {
   static constexpr const char *name = "UnitNorm";
   static constexpr const char *doc = "weights along the axis are scaled to a norm of 1";
-  std::vector<int64_t> axis;
-  static auto fields() {
-    return std::tuple{field("axis", &UnitNorm::axis).otherwise(0).doc("axis or axes of one norm")};
-  }
+  std::vector<int64_t> axis{0};
+  void fields(Fields &f) override { f("axis", axis).doc("axis or axes of one norm"); }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     return div(e, w, add(e, norms(e, w, axis), e.scalar(1e-7f)));
   }

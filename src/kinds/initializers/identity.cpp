@@ -1,6 +1,8 @@
 // Identity.
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "kinds/field.hpp"
 #include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
@@ -11,9 +13,7 @@ struct Identity : Initializer {
   static constexpr const char *doc = "gain on the diagonal of a matrix, 0 elsewhere";
   static constexpr const char *aliases[] = {"IdentityInitializer"};
   double gain = 1;
-  static auto fields() {
-    return std::tuple{field("gain", &Identity::gain).otherwise(1.0).doc("value on the diagonal")};
-  }
+  void fields(Fields &f) override { f("gain", gain).doc("value on the diagonal"); }
   void fill(Tensor &t, const Seed &) const override {
     if (t.shape.rank() != 2)
       fail(Code::shape_mismatch, "initializer Identity: expected a weight of rank 2, got shape ", t.shape);

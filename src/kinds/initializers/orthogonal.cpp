@@ -16,8 +16,9 @@ struct Orthogonal : RandomInitializer {
   static constexpr const char *aliases[] = {"OrthogonalInitializer"};
   double gain = 1;
 
-  static auto fields() {
-    return std::tuple{field("gain", &Orthogonal::gain).otherwise(1.0).doc("factor on the result"), seed_field()};
+  void fields(Fields &f) override {
+    f("gain", gain).doc("factor on the result");
+    RandomInitializer::fields(f);
   }
   void fill(Tensor &t, const Seed &graph) const override {
     if (t.shape.rank() < 2)

@@ -1,7 +1,10 @@
 // What the initializers that draw random numbers share.
 #pragma once
 
+#include <optional>
+
 #include "base/rng.hpp"
+#include "kinds/field.hpp"
 #include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
@@ -10,6 +13,7 @@ class RandomInitializer : public Initializer {
  public:
   std::optional<int64_t> seed;
 
+  void fields(Fields &f) override;
   // One with a seed of its own takes no op seed from the graph.
   bool is_random() const override { return !seed.has_value(); }
 
@@ -18,11 +22,5 @@ class RandomInitializer : public Initializer {
   // one.
   Stream stream(const Seed &graph) const;
 };
-
-inline auto seed_field() {
-  return field("seed", &RandomInitializer::seed)
-      .otherwise(nullptr)
-      .doc("fixes the draw: the same numbers at every call, whatever the context's seed");
-}
 
 }  // namespace dl4::kinds

@@ -3,6 +3,8 @@
 #include <numbers>
 #include <vector>
 
+#include "base/error.hpp"
+#include "kinds/field.hpp"
 #include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
@@ -15,33 +17,22 @@ struct STFT : Initializer {
   static constexpr const char *doc =
       "kernel (frame, 1, fft / 2 + 1) of a convolution that is one side of a short-time Fourier transform";
   static constexpr const char *aliases[] = {"STFTInitializer"};
-  std::string side;
-  std::optional<std::string> window, scaling;
+  enum class Side { real, imag } side = Side::real;
+  enum class Window { hann, hamming, blackman, boxcar, none } window = Window::hann;
+  enum class Scaling { density, spectrum, none } scaling = Scaling::density;
   bool periodic = false;
 
-  static auto fields() {
-    return std::tuple{
-        field("side", &STFT::side).otherwise("real").one_of({"real", "imag"}).doc("cosines or minus sines"),
-        field("window", &STFT::window)
-            .otherwise("hann")
-            .one_of({"hann", "hamming", "blackman", "boxcar"})
-            .doc("weights of a frame; null for none"),
-        field("scaling", &STFT::scaling)
-            .otherwise("density")
-            .one_of({"density", "spectrum"})
-            .doc("divide by the window's L2 or L1 norm; null for neither"),
-        field("periodic", &STFT::periodic).otherwise(false).doc("the window's first element follows its last one"),
-    };
-  }
-  void check() const {
-    auto known = [](const char *key, const std::optional<std::string> &v, std::initializer_list<const char *> words) {
-      bool found = !v;
-      for (const char *word : words) found |= v == word;
-      if (!found)
-        throw Error(Code::unsupported, text('"', key, "\": \"", *v, "\" is not supported")).with("attribute", key);
-    };
-    known("window", window, {"hann", "hamming", "blackman", "boxcar"});
-    known("scaling", scaling, {"density", "spectrum"});
+  void fields(Fields &f) override {
+    f("side", side, {"real", "imag"}).doc("cosines or minus sines");
+    f("window", window, {"hann", "hamming", "blackman", "boxcar"})
+        .null_means(Window::none)
+        .among_others()
+        .doc("weights of a frame; null for none");
+    f("scaling", scaling, {"density", "spectrum"})
+        .null_means(Scaling::none)
+        .among_others()
+        .doc("divide by the window's L2 or L1 norm; null for neither");
+    f("periodic", periodic).doc("the window's first element follows its last one");
   }
   void fill(Tensor &t, const Seed &) const override {
     const Shape &s = t.shape;
@@ -51,7 +42,7 @@ struct STFT : Initializer {
     for (int64_t i = 0; i < s[0]; ++i)
       for (int64_t k = 0; k < s[2]; ++k) {
         double angle = -2 * pi * static_cast<double>(i * k) / static_cast<double>(2 * (s[2] - 1));
-        double v = side == "real" ? std::cos(angle) : std::sin(angle);
+        double v = side == Side::real ? std::cos(angle) : std::sin(angle);
         t.as<float>()[i * s[2] + k] = static_cast<float>(v * weights[static_cast<size_t>(i)] / divisor);
       }
   }
@@ -60,18 +51,18 @@ struct STFT : Initializer {
   // The window of n elements and what it is divided by.
   std::pair<std::vector<double>, double> frame(int64_t n) const {
     std::vector<double> w(static_cast<size_t>(n), 1.0);
-    if (!window) return {w, 1};
+    if (window == Window::none) return {w, 1};
     double l1 = 0, l2 = 0, last = static_cast<double>(periodic ? n : n - 1);
     for (size_t i = 0; i < w.size(); ++i) {
       double x = n > 1 ? 2 * pi * static_cast<double>(i) / last : pi;
-      if (*window == "hann") w[i] = 0.5 - 0.5 * std::cos(x);
-      if (*window == "hamming") w[i] = 0.54 - 0.46 * std::cos(x);
-      if (*window == "blackman") w[i] = 0.42 - 0.5 * std::cos(x) + 0.08 * std::cos(2 * x);
+      if (window == Window::hann) w[i] = 0.5 - 0.5 * std::cos(x);
+      if (window == Window::hamming) w[i] = 0.54 - 0.46 * std::cos(x);
+      if (window == Window::blackman) w[i] = 0.42 - 0.5 * std::cos(x) + 0.08 * std::cos(2 * x);
       l1 += std::abs(w[i]);
       l2 += w[i] * w[i];
     }
-    if (!scaling) return {w, 1};
-    return {w, *scaling == "density" ? std::sqrt(l2) : l1};
+    if (scaling == Scaling::none) return {w, 1};
+    return {w, scaling == Scaling::density ? std::sqrt(l2) : l1};
   }
 };
 

@@ -1,6 +1,5 @@
 // Activation: a function of keras.activations as a layer.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -10,11 +9,9 @@ struct ActivationLayer : Layer {
   static constexpr const char *doc = "Applies an activation function.";
   Activation activation;
 
-  static auto fields() {
-    return std::tuple{field("activation", &ActivationLayer::activation).required().doc("the function")};
-  }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  void fields(Fields &f) override { f("activation", activation).required().doc("the function"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -11,20 +11,18 @@ struct AdditiveAttention : ScoredAttention {
       "Additive attention: the scores are the sum of scale * tanh(query + key). Inputs are query, value and, if it "
       "is not the value, key.";
 
-  static auto fields() {
-    return scored_attention_fields<AdditiveAttention>(true, "multiplies each feature by a learned number");
-  }
-  static Json more() {
-    Facts f = facts();
+  AdditiveAttention() { use_scale = true; }
+  void fields(Fields &f) override { scored_fields(f, "multiplies each feature by a learned number"); }
+  Facts facts() const override {
+    Facts f = ScoredAttention::facts();
     f.weights = {{"scale", "(D)", "use_scale"}};
-    return f.json();
+    return f;
   }
 
   ops::Id scores(Call &c, ops::Id query, ops::Id key) const override {
     ops::Id sum = ops::unary(c.e, ops::Unary::tanh, all_pairs(c, query, key));
     if (use_scale) {
-      auto start = std::static_pointer_cast<const Initializer>(parse("initializer", "GlorotUniform"));
-      sum = ops::mul(c.e, c.weight("scale", {c.last_dim(0)}, start), sum);
+      sum = ops::mul(c.e, c.weight("scale", {c.last_dim(0)}, parse<Initializer>("GlorotUniform")), sum);
     }
     return ops::reduce(c.e, ops::Reduce::sum, sum, {-1});
   }

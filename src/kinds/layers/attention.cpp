@@ -10,24 +10,23 @@ struct Attention : ScoredAttention {
   static constexpr const char *doc =
       "Dot-product attention: softmax(query key^T) value, without 1 / sqrt(D). Inputs are query, value and, if it "
       "is not the value, key.";
-  std::string score_mode;
+  enum class ScoreMode { dot, concat } score_mode = ScoreMode::dot;
 
-  static auto fields() {
-    return std::tuple_cat(scored_attention_fields<Attention>(false, "multiplies the scores by a learned number"),
-                          std::tuple{field("score_mode", &Attention::score_mode)
-                                         .otherwise("dot")
-                                         .one_of({"dot", "concat"})
-                                         .doc("\"dot\": query key^T; \"concat\": a learned number times the sum of "
-                                              "tanh(scale * (query + key))")});
+  void fields(Fields &f) override {
+    scored_fields(f, "multiplies the scores by a learned number");
+    f("score_mode", score_mode, {"dot", "concat"})
+        .doc(
+            "\"dot\": query key^T; \"concat\": a learned number times the sum of "
+            "tanh(scale * (query + key))");
   }
-  static Json more() {
-    Facts f = facts();
+  Facts facts() const override {
+    Facts f = ScoredAttention::facts();
     f.weights = {{"scale", "()", "use_scale"}, {"concat_score_weight", "()", "score_mode=concat"}};
-    return f.json();
+    return f;
   }
 
   ops::Id dot_query(Call &c, ops::Id query) const override {
-    if (score_mode != "dot") return ops::none;
+    if (score_mode != ScoreMode::dot) return ops::none;
     return use_scale ? ops::mul(c.e, query, c.weight("scale", {}, ones())) : query;
   }
 
@@ -40,7 +39,7 @@ struct Attention : ScoredAttention {
   }
 
  private:
-  static Of<Initializer> ones() { return std::static_pointer_cast<const Initializer>(parse("initializer", "Ones")); }
+  static Of<Initializer> ones() { return parse<Initializer>("Ones"); }
 };
 
 }  // namespace

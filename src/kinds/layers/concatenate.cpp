@@ -1,7 +1,7 @@
 // Concatenate: inputs one after the other along an axis.
 #include <algorithm>
 
-#include "kinds/layers/merge.hpp"
+#include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -11,16 +11,13 @@ struct Concatenate : Layer {
   static constexpr const char *doc = "The inputs one after the other along an axis.";
   int64_t axis = -1;
 
-  static auto fields() {
-    return std::tuple{field("axis", &Concatenate::axis).otherwise(-1).doc("the axis along which they are joined")};
-  }
-  static Json more() {
-    return Facts{.inputs = {{"x...", "(B, ...), equal but for the axis"}},
-                 .outputs = {{"y", "(B, ...)"}},
-                 .mask =
-                     "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
-                     "without a mask counts as valid, and there is none if no input has one"}
-        .json();
+  void fields(Fields &f) override { f("axis", axis).doc("the axis along which they are joined"); }
+  Facts facts() const override {
+    return {.inputs = {{"x...", "(B, ...), equal but for the axis"}},
+            .outputs = {{"y", "(B, ...)"}},
+            .mask =
+                "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
+                "without a mask counts as valid, and there is none if no input has one"};
   }
   Arity arity() const override { return {1, any_number}; }
 

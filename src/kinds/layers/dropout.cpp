@@ -1,6 +1,5 @@
 // Dropout: random zeros in training.
 #include "kinds/layers/dropping.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -13,18 +12,16 @@ struct Dropout : Layer {
   std::optional<std::vector<std::optional<int64_t>>> noise_shape;
   std::optional<int64_t> seed;
 
-  static auto fields() {
-    return std::tuple{
-        field("rate", &Dropout::rate).required().at_least(0).at_most(1).doc("the fraction to drop"),
-        field("noise_shape", &Dropout::noise_shape)
-            .otherwise(nullptr)
-            .at_least(1)
-            .at_most(max_dim)
-            .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis"),
-        field("seed", &Dropout::seed).otherwise(nullptr).doc("seed of its own; null = from the context's")};
+  void fields(Fields &f) override {
+    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction to drop");
+    f("noise_shape", noise_shape)
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
+    f("seed", seed).doc("seed of its own; null = from the context's");
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,6 +1,5 @@
 // ELU: exponential below zero.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -10,11 +9,9 @@ struct ELU : Layer {
   static constexpr const char *doc = "x where x > 0, else alpha * (exp(x) - 1).";
   double alpha = 1;
 
-  static auto fields() {
-    return std::tuple{field("alpha", &ELU::alpha).otherwise(1.0).doc("the limit below 0, negated")};
-  }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  void fields(Fields &f) override { f("alpha", alpha).doc("the limit below 0, negated"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,7 +1,8 @@
 // Embedding: rows of a table by number.
+#include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
-#include "kinds/layers/facts.hpp"
 #include "kinds/layers/masks.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -11,39 +12,26 @@ struct Embedding : Layer {
   static constexpr const char *doc =
       "Rows of a learned table by their number. An id outside [0, input_dim) is an error of the run.";
   int64_t input_dim = 0, output_dim = 0;
-  Of<Initializer> embeddings_initializer;
+  Of<Initializer> embeddings_initializer = parse<Initializer>("RandomUniform");
   Of<Regularizer> embeddings_regularizer, activity_regularizer;
   Of<Constraint> embeddings_constraint;
   bool mask_zero = false;
 
-  static auto fields() {
-    return std::tuple{
-        field("input_dim", &Embedding::input_dim)
-            .required()
-            .at_least(1)
-            .at_most(max_dim)
-            .doc("rows of the table: the largest id plus 1"),
-        field("output_dim", &Embedding::output_dim).required().at_least(1).at_most(max_dim).doc("size of a row"),
-        field("embeddings_initializer", &Embedding::embeddings_initializer)
-            .otherwise("RandomUniform")
-            .doc("fills the table at the start"),
-        field("embeddings_regularizer", &Embedding::embeddings_regularizer)
-            .otherwise(nullptr)
-            .doc("penalty on the table, added to the loss"),
-        field("activity_regularizer", &Embedding::activity_regularizer)
-            .otherwise(nullptr)
-            .doc("penalty on the output divided by the batch size, added to the loss"),
-        field("embeddings_constraint", &Embedding::embeddings_constraint)
-            .otherwise(nullptr)
-            .doc("applied to the table after every update"),
-        field("mask_zero", &Embedding::mask_zero).otherwise(false).doc("id 0 is padding: its places are masked")};
+  void fields(Fields &f) override {
+    f("input_dim", input_dim).required().at_least(1).at_most(max_dim).doc("rows of the table: the largest id plus 1");
+    f("output_dim", output_dim).required().at_least(1).at_most(max_dim).doc("size of a row");
+    f("embeddings_initializer", embeddings_initializer).doc("fills the table at the start");
+    f("embeddings_regularizer", embeddings_regularizer).doc("penalty on the table, added to the loss");
+    f("activity_regularizer", activity_regularizer)
+        .doc("penalty on the output divided by the batch size, added to the loss");
+    f("embeddings_constraint", embeddings_constraint).doc("applied to the table after every update");
+    f("mask_zero", mask_zero).doc("id 0 is padding: its places are masked");
   }
-  static Json more() {
-    return Facts{.inputs = {{"ids", "(B, ...), integers"}},
-                 .outputs = {{"y", "(B, ..., output_dim)"}},
-                 .weights = {{"embeddings", "(input_dim, output_dim)"}},
-                 .mask = "made with mask_zero, else dropped"}
-        .json();
+  Facts facts() const override {
+    return {.inputs = {{"ids", "(B, ...), integers"}},
+            .outputs = {{"y", "(B, ..., output_dim)"}},
+            .weights = {{"embeddings", "(input_dim, output_dim)"}},
+            .mask = "made with mask_zero, else dropped"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -9,11 +9,10 @@ namespace {
 struct Flatten : Layer {
   static constexpr const char *name = "Flatten";
   static constexpr const char *doc = "Joins all axes but the batch into one, in row-major order.";
-  std::string data_format;
+  DataFormat data_format;
 
-  static auto fields() { return std::tuple{data_format_field<Flatten>()}; }
-  static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, N)"}}}.json(); }
-  void check() const { need_channels_last(data_format); }
+  void fields(Fields &f) override { data_format.fields(f); }
+  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, N)"}}}; }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);

@@ -1,6 +1,5 @@
 // GetMask: the mask that a value carries, as a value.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -9,9 +8,8 @@ struct GetMask : Layer {
   static constexpr const char *name = "GetMask";
   static constexpr const char *doc = "The mask that the input carries, as a value; an input without one is refused.";
 
-  static auto fields() { return std::tuple{}; }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}}.json();
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,8 +1,8 @@
 // Loss: a loss as a part of a graph.
 #include "kinds/loss.hpp"
 
+#include "base/error.hpp"
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -14,14 +14,13 @@ struct LossLayer : Layer {
       "reduction decides whether a number comes out or, with \"none\", a value for each item.";
   Of<Loss> loss;
 
-  static auto fields() { return std::tuple{field("loss", &LossLayer::loss).required().doc("the loss")}; }
-  static Json more() {
-    return Facts{.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-                 .outputs = {{"loss", "(), with reduction none the shape of the items"}}}
-        .json();
+  void fields(Fields &f) override { f("loss", loss).required().doc("the loss"); }
+  Facts facts() const override {
+    return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+                 .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
   }
   Arity arity() const override { return {2, 3}; }
-  void check() const {
+  void check() override {
     if (!loss) throw Error(Code::invalid_argument, "\"loss\": expected a loss, got null").with("attribute", "loss");
   }
 

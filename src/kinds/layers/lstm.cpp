@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "kinds/layers/dropping.hpp"
-#include "kinds/layers/facts.hpp"
 #include "kinds/layers/masks.hpp"
 #include "kinds/layers/weights.hpp"
 
@@ -14,8 +13,6 @@ namespace {
 class UnitForgetBias final : public Initializer {
  public:
   explicit UnitForgetBias(Of<Initializer> others) : others_(std::move(others)) {}
-  const Entry &entry() const override { return others_->entry(); }
-  Json config() const override { return others_->config(); }
   bool is_random() const override { return others_->is_random(); }
   void fill(Tensor &t, const Seed &seed) const override {
     int64_t units = t.elements() / 4;
@@ -35,100 +32,70 @@ class UnitForgetBias final : public Initializer {
   Of<Initializer> others_;
 };
 
-struct LSTM : Layer, KernelAndBias {
+struct LSTM : Layer {
   static constexpr const char *name = "LSTM";
   static constexpr const char *doc =
       "Long short-term memory over (batch, time, features). Gates in the order i, f, c, o; "
       "c = f * c' + i * tanh(z_c), h = o * tanh(c). At a masked step the states stay and the output repeats.";
   int64_t units = 0, implementation = 2;
-  Activation activation, recurrent_activation;
-  Of<Initializer> recurrent_initializer;
+  Activation activation = Activation::parse("tanh"), recurrent_activation = Activation::parse("sigmoid");
+  Of<Initializer> recurrent_initializer = parse<Initializer>("Orthogonal");
   Of<Regularizer> recurrent_regularizer;
   Of<Constraint> recurrent_constraint;
   bool unit_forget_bias = true, return_sequences = false, return_state = false, go_backwards = false;
   bool stateful = false, unroll = false, zero_output_for_mask = false;
   double dropout = 0, recurrent_dropout = 0;
   std::optional<int64_t> seed;
+  KernelAndBias weights;
 
-  static auto fields() {
-    return std::tuple_cat(
-        std::tuple{
-            field("units", &LSTM::units)
-                .required()
-                .at_least(1)
-                .at_most(max_dim / 4)
-                .doc("size of the output and of each state"),
-            field("activation", &LSTM::activation).otherwise("tanh").doc("only \"tanh\" is supported"),
-            field("recurrent_activation", &LSTM::recurrent_activation)
-                .otherwise("sigmoid")
-                .doc("of the gates; only \"sigmoid\" is supported"),
-            field("recurrent_initializer", &LSTM::recurrent_initializer)
-                .otherwise("Orthogonal")
-                .doc("fills the recurrent kernel at the start"),
-            field("unit_forget_bias", &LSTM::unit_forget_bias)
-                .otherwise(true)
-                .doc("whether the forget gate's bias starts at 1"),
-            field("recurrent_regularizer", &LSTM::recurrent_regularizer)
-                .otherwise(nullptr)
-                .doc("penalty on the recurrent kernel, added to the loss"),
-            field("recurrent_constraint", &LSTM::recurrent_constraint)
-                .otherwise(nullptr)
-                .doc("applied to the recurrent kernel after every update"),
-            field("dropout", &LSTM::dropout)
-                .otherwise(0.0)
-                .at_least(0)
-                .at_most(1)
-                .doc("fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
-                     "Keras"),
-            field("recurrent_dropout", &LSTM::recurrent_dropout)
-                .otherwise(0.0)
-                .at_least(0)
-                .at_most(1)
-                .doc("only 0 is supported"),
-            field("seed", &LSTM::seed).otherwise(nullptr).doc("seed of the dropout; null = from the context's"),
-            field("return_sequences", &LSTM::return_sequences)
-                .otherwise(false)
-                .doc("whether the output has every step or only the last"),
-            field("return_state", &LSTM::return_state).otherwise(false).doc("whether h and c are outputs too"),
-            field("go_backwards", &LSTM::go_backwards)
-                .otherwise(false)
-                .doc("takes the steps from the last to the first; the output stays in that order"),
-            field("stateful", &LSTM::stateful).otherwise(false).doc("only false is supported"),
-            field("unroll", &LSTM::unroll).otherwise(false).doc("has no effect on the result"),
-            field("zero_output_for_mask", &LSTM::zero_output_for_mask)
-                .otherwise(false)
-                .doc("whether the output of a masked step is 0"),
-            field("implementation", &LSTM::implementation)
-                .otherwise(2)
-                .at_least(1)
-                .at_most(2)
-                .doc("has no effect on the result; 1 is not supported with dropout")},
-        kernel_and_bias_fields<LSTM>());
+  void fields(Fields &f) override {
+    f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+    f("activation", activation).default_only().doc("only \"tanh\" is supported");
+    f("recurrent_activation", recurrent_activation).default_only().doc("of the gates; only \"sigmoid\" is supported");
+    f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
+    f("unit_forget_bias", unit_forget_bias).doc("whether the forget gate's bias starts at 1");
+    f("recurrent_regularizer", recurrent_regularizer).doc("penalty on the recurrent kernel, added to the loss");
+    f("recurrent_constraint", recurrent_constraint).doc("applied to the recurrent kernel after every update");
+    f("dropout", dropout)
+        .at_least(0)
+        .at_most(1)
+        .doc(
+            "fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
+            "Keras");
+    f("recurrent_dropout", recurrent_dropout).default_only().at_least(0).at_most(1).doc("only 0 is supported");
+    f("seed", seed).doc("seed of the dropout; null = from the context's");
+    f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
+    f("return_state", return_state).doc("whether h and c are outputs too");
+    f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
+    f("stateful", stateful).default_only().doc("only false is supported");
+    f("unroll", unroll).doc("has no effect on the result");
+    f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
+    f("implementation", implementation)
+        .at_least(1)
+        .at_most(2)
+        .doc("has no effect on the result; 1 is not supported with dropout");
+    weights.fields(f);
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, T, I)"}},
-                 .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
-                             {"h", "(B, units)", "return_state"},
-                             {"c", "(B, units)", "return_state"}},
-                 .weights = {{"kernel", "(I, 4 units)"},
-                             {"recurrent_kernel", "(units, 4 units)"},
-                             {"bias", "(4 units)", "use_bias"}},
-                 .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
-                               {"initial_state", "tensors", "h and c, (B, units) each; zeros by default"}},
-                 .mask =
-                     "used, but with initial_state, as in Keras, only one that is given; passed on with "
-                     "return_sequences"}
-        .json();
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, T, I)"}},
+            .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
+                        {"h", "(B, units)", "return_state"},
+                        {"c", "(B, units)", "return_state"}},
+            .weights = {{"kernel", "(I, 4 units)"},
+                        {"recurrent_kernel", "(units, 4 units)"},
+                        {"bias", "(4 units)", "use_bias"}},
+            .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
+                          {"initial_state", "tensors", "h and c, (B, units) each; zeros by default"}},
+            .mask =
+                "used, but with initial_state, as in Keras, only one that is given; passed on with "
+                "return_sequences"};
   }
 
-  void check() {
-    need("activation", activation.name() == "tanh", "\"tanh\"", activation.to_json());
-    need("recurrent_activation", recurrent_activation.name() == "sigmoid", "\"sigmoid\"",
-         recurrent_activation.to_json());
-    need("recurrent_dropout", recurrent_dropout == 0, "0", recurrent_dropout);
-    need("stateful", !stateful, "false", stateful);
-    need("implementation", implementation == 2 || dropout == 0, "2 with dropout", implementation);
-    if (use_bias && unit_forget_bias && !bias_initializer)
+  void check() override {
+    if (implementation != 2 && dropout != 0)
+      throw Error(Code::unsupported, text("\"implementation\": only 2 is supported with dropout, got ", implementation))
+          .with("attribute", "implementation");
+    if (weights.use_bias && unit_forget_bias && !weights.bias_initializer)
       throw Error(Code::invalid_argument,
                   "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
           .with("attribute", "bias_initializer");
@@ -137,14 +104,14 @@ struct LSTM : Layer, KernelAndBias {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.need_float(0);
-    ops::Id w = kernel(c, {c.last_dim(), checked_mul(4, units)});
+    ops::Id w = weights.kernel(c, {c.last_dim(), checked_mul(4, units)});
     ops::Id r = c.weight("recurrent_kernel", {units, 4 * units}, recurrent_initializer, recurrent_regularizer,
                          recurrent_constraint);
     ops::Id b = ops::none;
-    if (use_bias) {
-      Of<Initializer> start = bias_initializer;
+    if (weights.use_bias) {
+      Of<Initializer> start = weights.bias_initializer;
       if (unit_forget_bias) start = std::make_shared<UnitForgetBias>(start);
-      b = c.weight("bias", {4 * units}, start, bias_regularizer, bias_constraint);
+      b = c.weight("bias", {4 * units}, start, weights.bias_regularizer, weights.bias_constraint);
     }
     ops::Id h0 = ops::none, c0 = ops::none;
     if (auto given = c.symbols("initial_state"); !given.empty()) {
@@ -159,11 +126,11 @@ struct LSTM : Layer, KernelAndBias {
     auto [y, h, cell] = ops::lstm(c.e, dropped_input(c), w, r, b, h0, c0, used, go_backwards);
     ops::Id out = return_sequences ? y : h;
     if (zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
-    c.penalize(activity_regularizer, out);
+    c.penalize(weights.activity_regularizer, out);
     std::vector<Symbol> outputs{{out, return_sequences ? mask : ops::none}};
     if (return_state) {
       for (ops::Id s : {h, cell}) {
-        c.penalize(activity_regularizer, s);
+        c.penalize(weights.activity_regularizer, s);
         outputs.push_back({s});
       }
     }
@@ -171,12 +138,6 @@ struct LSTM : Layer, KernelAndBias {
   }
 
  private:
-  static void need(const char *key, bool holds, const char *supported, const Json &got) {
-    if (!holds)
-      throw Error(Code::unsupported, text('"', key, "\": only ", supported, " is supported for LSTM, got ", got.shown()))
-          .with("attribute", key);
-  }
-
   ops::Id state(Call &c, std::span<const Symbol> given, size_t i) const {
     if (given.size() != 2)
       fail(Code::invalid_argument, "\"initial_state\": expected 2 tensors, h and c, got ", given.size());

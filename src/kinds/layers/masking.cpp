@@ -1,5 +1,4 @@
 // Masking: a step whose features all equal a value is masked.
-#include "kinds/layers/facts.hpp"
 #include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
@@ -10,12 +9,9 @@ struct Masking : Layer {
   static constexpr const char *doc = "Masks the steps whose features all equal mask_value, and sets them to 0.";
   double mask_value = 0;
 
-  static auto fields() {
-    return std::tuple{
-        field("mask_value", &Masking::mask_value).otherwise(0.0).doc("what every feature of a masked step equals")};
-  }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"}.json();
+  void fields(Fields &f) override { f("mask_value", mask_value).doc("what every feature of a masked step equals"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -41,4 +41,13 @@ Id where_valid(Emit &e, Id mask, Id x, double v) {
 
 Id any(Emit &e, Id mask, int axis, bool keepdims) { return ops::reduce(e, ops::Reduce::max, mask, {axis}, keepdims); }
 
+Id any_of(Emit &e, const std::vector<Id> &masks) {
+  Id all = masks[0];
+  for (size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] == ops::none || e.rank(masks[i]) != e.rank(masks[0])) return ops::none;
+    if (i > 0) all = ops::binary(e, ops::Binary::logical_or, all, masks[i]);
+  }
+  return all;
+}
+
 }  // namespace dl4::kinds

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -12,15 +11,14 @@ struct Permute : Layer {
   static constexpr const char *doc = "The axes behind the batch in another order.";
   std::vector<int64_t> dims;
 
-  static auto fields() {
-    return std::tuple{
-        field("dims", &Permute::dims)
-            .required()
-            .at_least(1)
-            .doc("the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two")};
+  void fields(Fields &f) override {
+    f("dims", dims)
+        .required()
+        .at_least(1)
+        .doc("the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two");
   }
-  static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}}.json(); }
-  void check() const {
+  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}}; }
+  void check() override {
     std::vector<int64_t> sorted = dims;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < sorted.size(); ++i)

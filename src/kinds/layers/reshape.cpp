@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -12,15 +11,15 @@ struct Reshape : Layer {
   static constexpr const char *doc = "The same elements with other axes behind the batch.";
   std::vector<int64_t> target_shape;
 
-  static auto fields() {
-    return std::tuple{field("target_shape", &Reshape::target_shape)
-                          .required()
-                          .at_least(-1)
-                          .at_most(max_dim)
-                          .doc("the axes behind the batch; one may be -1: what is left")};
+  void fields(Fields &f) override {
+    f("target_shape", target_shape)
+        .required()
+        .at_least(-1)
+        .at_most(max_dim)
+        .doc("the axes behind the batch; one may be -1: what is left");
   }
-  static Json more() { return Facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}.json(); }
-  void check() const {
+  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}; }
+  void check() override {
     if (std::count(target_shape.begin(), target_shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"target_shape\": there must be at most one unknown dimension (-1)")
           .with("attribute", "target_shape");

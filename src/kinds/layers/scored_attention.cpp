@@ -10,7 +10,13 @@ namespace dl4::kinds {
 using ops::Id;
 using ops::none;
 
-Facts ScoredAttention::facts() {
+void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
+  f("use_scale", use_scale).doc(scale_doc);
+  f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
+  f("seed", seed).doc("seed of the dropout; null = from the context's");
+}
+
+Facts ScoredAttention::facts() const {
   return {.inputs = {{"query", "(B, Tq, D)"}, {"value", "(B, Tv, V)"}, {"key", "(B, Tv, D), value by default"}},
           .outputs = {{"y", "(B, Tq, V)"}, {"scores", "(B, Tq, Tv)", "return_attention_scores"}},
           .arguments = {{"mask", "tensors",

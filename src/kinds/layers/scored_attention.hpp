@@ -1,7 +1,6 @@
 // What Attention and AdditiveAttention share: all but the scores.
 #pragma once
 
-#include "kinds/layers/facts.hpp"
 #include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
@@ -21,20 +20,10 @@ struct ScoredAttention : Layer {
   // (B, Tq, 1, D) + (B, 1, Tv, D), for scores that are sums over D.
   static ops::Id all_pairs(Call &c, ops::Id query, ops::Id key);
 
-  static Facts facts();
-};
+  Facts facts() const override;
 
-template <class T>
-auto scored_attention_fields(bool use_scale, const char *scale_doc) {
-  return std::tuple{field<T, bool>("use_scale", &T::use_scale).otherwise(use_scale).doc(scale_doc),
-                    field<T, double>("dropout", &T::dropout)
-                        .otherwise(0.0)
-                        .at_least(0)
-                        .at_most(1)
-                        .doc("fraction of the attention weights to drop in training"),
-                    field<T, std::optional<int64_t>>("seed", &T::seed)
-                        .otherwise(nullptr)
-                        .doc("seed of the dropout; null = from the context's")};
-}
+ protected:
+  void scored_fields(Fields &f, const char *scale_doc);
+};
 
 }  // namespace dl4::kinds

@@ -1,6 +1,5 @@
 // SetMask: a value with another mask.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -9,12 +8,10 @@ struct SetMask : Layer {
   static constexpr const char *name = "SetMask";
   static constexpr const char *doc = "The first input with the second as its mask, in place of the one it carries.";
 
-  static auto fields() { return std::tuple{}; }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, T, ...)"}, {"mask", "(B, T), or other first axes of x; 0 or false: masked"}},
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, T, ...)"}, {"mask", "(B, T), or other first axes of x; 0 or false: masked"}},
                  .outputs = {{"x", "(B, T, ...)"}},
-                 .mask = "the second input"}
-        .json();
+                 .mask = "the second input"};
   }
   Arity arity() const override { return {2, 2}; }
 

@@ -1,7 +1,6 @@
 // Softmax over one axis or several, with a mask.
 #include <limits>
 
-#include "kinds/layers/facts.hpp"
 #include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
@@ -10,20 +9,17 @@ namespace {
 struct Softmax : Layer {
   static constexpr const char *name = "Softmax";
   static constexpr const char *doc = "exp(x) over its sum along an axis, or along several axes together.";
-  std::vector<int64_t> axis;
+  std::vector<int64_t> axis{-1};
 
-  static auto fields() {
-    return std::tuple{field("axis", &Softmax::axis).otherwise(-1).doc("the axis, or a list of axes")};
-  }
-  static Json more() {
-    return Facts{
+  void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
+  Facts facts() const override {
+    return {
         .inputs = {{"x", "(...)"}},
         .outputs = {{"y", "(...)"}},
         .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
-        .mask = "used and passed on"}
-        .json();
+        .mask = "used and passed on"};
   }
-  void check() const {
+  void check() override {
     if (axis.empty())
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
   }

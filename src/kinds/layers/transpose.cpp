@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -12,12 +11,10 @@ struct Transpose : Layer {
   static constexpr const char *doc = "The axes in another order, the batch included: keras.ops.transpose.";
   std::optional<std::vector<int64_t>> perm;
 
-  static auto fields() {
-    return std::tuple{field("perm", &Transpose::perm)
-                          .otherwise(nullptr)
-                          .doc("the input's axes, counted from 0, in the order of the output; null reverses them")};
+  void fields(Fields &f) override {
+    f("perm", perm).doc("the input's axes, counted from 0, in the order of the output; null reverses them");
   }
-  static Json more() { return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}.json(); }
+  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
 
   std::vector<Symbol> call(Call &c) const override {
     int rank = c.shape().rank();

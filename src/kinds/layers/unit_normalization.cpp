@@ -1,6 +1,5 @@
 // UnitNormalization: vectors along an axis, or several, scaled to a norm of 1.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
@@ -10,15 +9,13 @@ struct UnitNormalization : Layer {
   static constexpr const char *name = "UnitNormalization";
   static constexpr const char *doc =
       "x over its norm along an axis, or along several axes together: x / max(norm, 1e-12).";
-  std::vector<int64_t> axis;
+  std::vector<int64_t> axis{-1};
 
-  static auto fields() {
-    return std::tuple{field("axis", &UnitNormalization::axis).otherwise(-1).doc("the axis, or a list of axes")};
+  void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
-  }
-  void check() const {
+  void check() override {
     if (axis.empty())
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
   }

@@ -14,10 +14,11 @@ struct BinaryCrossentropy : Loss {
   double label_smoothing = 0;
   int64_t axis = -1;
 
-  static auto fields() {
-    using T = BinaryCrossentropy;
-    return std::tuple_cat(crossentropy_fields<T>(), smoothing_field<T>(),
-                          std::tuple{field("axis", &T::axis).otherwise(-1).doc("axis of the mean")}, loss_fields());
+  void fields(Fields &f) override {
+    from_logits_field(f, from_logits);
+    smoothing_field(f, label_smoothing);
+    f("axis", axis).doc("axis of the mean");
+    Loss::fields(f);
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id x = logits_of(e, y_pred, from_logits);

@@ -1,5 +1,5 @@
-// CosineSimilarity, the loss; the metric has the other sign and a file of its own.
-#include "kinds/loss.hpp"
+// CosineSimilarity: the loss, and the metric, which has the other sign.
+#include "kinds/metric.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
@@ -12,9 +12,9 @@ struct CosineSimilarity : Loss {
   static constexpr const char *doc = "minus the cosine of the angle between y_true and y_pred along the axis";
   int64_t axis = -1;
 
-  static auto fields() {
-    return std::tuple_cat(std::tuple{field("axis", &CosineSimilarity::axis).otherwise(-1).doc("axis of the vectors")},
-                          loss_fields());
+  void fields(Fields &f) override {
+    f("axis", axis).doc("axis of the vectors");
+    Loss::fields(f);
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -24,8 +24,26 @@ struct CosineSimilarity : Loss {
   }
 };
 
+struct CosineSimilarityMetric : Metric {
+  static constexpr const char *name = "CosineSimilarity";
+  static constexpr const char *doc = "mean cosine of the angle between y_true and y_pred along the axis";
+  int64_t axis = -1;
+
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    f("axis", axis).doc("axis of the vectors");
+  }
+  std::string usual_name() const override { return "cosine_similarity"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    auto [t, p] = matched(e, y_true, y_pred);
+    int at = e.shape(p).axis(axis);
+    return {reduce(e, ops::Reduce::sum, mul(e, normalised(e, t, {at}), normalised(e, p, {at})), {at}), ops::none};
+  }
+};
+
 }  // namespace
 
 DL4_KIND(CosineSimilarity)
+DL4_KIND(CosineSimilarityMetric)
 
 }  // namespace dl4::kinds

@@ -1,6 +1,6 @@
 // Crossentropy: what Keras's words "crossentropy" and "ce" mean.
-#include "kinds/choice.hpp"
 #include "kinds/loss.hpp"
+#include "kinds/targets.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -15,7 +15,7 @@ struct Crossentropy : Loss {
       "CategoricalCrossentropy";
   static constexpr const char *aliases[] = {"ce"};
 
-  static auto fields() { return loss_fields(); }
+  void fields(Fields &f) override { Loss::fields(f); }
   Shape target_shape(const Shape &prediction, const Shape &target) const override {
     return chosen(target, prediction)->target_shape(prediction, target);
   }
@@ -27,7 +27,7 @@ struct Crossentropy : Loss {
   static Of<Loss> chosen(const Shape &y_true, const Shape &y_pred) {
     static constexpr const char *names[] = {"BinaryCrossentropy", "CategoricalCrossentropy",
                                             "SparseCategoricalCrossentropy"};
-    return Convert<Of<Loss>>::from(names[static_cast<size_t>(choice(y_true, y_pred))]);
+    return parse<Loss>(names[static_cast<size_t>(targets_for(y_true, y_pred))]);
   }
 };
 

@@ -1,29 +1,19 @@
 // What the crossentropies share: the logits behind probabilities, and the clipping of probabilities without any.
 #pragma once
 
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 
-// The fields that all crossentropies have.
-template <class T>
-auto crossentropy_fields() {
-  return std::tuple{
-      field("from_logits", &T::from_logits)
-          .otherwise(false)
-          .doc("predictions are logits; otherwise probabilities, and the logits are used where the model's last step "
-               "made "
-               "those from logits"),
-  };
+// Fields that several of them have.
+inline void from_logits_field(Fields &f, bool &place) {
+  f("from_logits", place)
+      .doc(
+          "predictions are logits; otherwise probabilities, and the logits are used where the model's last step made "
+          "those from logits");
 }
-
-template <class T>
-auto smoothing_field() {
-  return std::tuple{field("label_smoothing", &T::label_smoothing)
-                        .otherwise(0.0)
-                        .at_least(0)
-                        .at_most(1)
-                        .doc("share of each target that is spread evenly over the classes")};
+inline void smoothing_field(Fields &f, double &place) {
+  f("label_smoothing", place).at_least(0).at_most(1).doc("share of each target that is spread evenly over the classes");
 }
 
 // Logits, when y_pred are some or were made from some; else none. Keras on TensorFlow takes those behind a softmax or a

@@ -1,5 +1,5 @@
 // Huber.
-#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -10,13 +10,11 @@ struct Huber : Loss {
   static constexpr const char *name = "Huber";
   static constexpr const char *doc =
       "0.5 * e^2 where |e| = |y_pred - y_true| <= delta, else delta * |e| - 0.5 * delta^2, averaged over the last axis";
-  double delta = 0;
+  double delta = 1;
 
-  static auto fields() {
-    return std::tuple_cat(
-        std::tuple{
-            field("delta", &Huber::delta).otherwise(1.0).at_least(0).doc("where the square ends; the slope beyond")},
-        loss_fields());
+  void fields(Fields &f) override {
+    f("delta", delta).at_least(0).doc("where the square ends; the slope beyond");
+    Loss::fields(f);
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);

@@ -27,16 +27,14 @@ struct SparseCategoricalCrossentropy : Loss {
   std::optional<int64_t> ignore_class;
   int64_t axis = -1;
 
-  static auto fields() {
-    using T = SparseCategoricalCrossentropy;
-    return std::tuple_cat(crossentropy_fields<T>(),
-                          std::tuple{field("ignore_class", &T::ignore_class)
-                                         .otherwise(nullptr)
-                                         .at_least(INT32_MIN)
-                                         .at_most(INT32_MAX)
-                                         .doc("a label whose items count neither in the sum nor in the divisor"),
-                                     field("axis", &T::axis).otherwise(-1).doc("axis of the classes: the last one")},
-                          loss_fields());
+  void fields(Fields &f) override {
+    from_logits_field(f, from_logits);
+    f("ignore_class", ignore_class)
+        .at_least(INT32_MIN)
+        .at_most(INT32_MAX)
+        .doc("a label whose items count neither in the sum nor in the divisor");
+    f("axis", axis).doc("axis of the classes: the last one");
+    Loss::fields(f);
   }
   Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override {
     return prediction.first(prediction.rank() - 1);

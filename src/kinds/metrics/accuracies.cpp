@@ -1,17 +1,17 @@
-// The comparisons behind the accuracies.
-#include "kinds/metrics/accuracies.hpp"
-
+// The accuracies: where predictions are right, as 1 and 0.
 #include <limits>
+
+#include "base/error.hpp"
+#include "kinds/metric.hpp"
+#include "kinds/targets.hpp"
 
 namespace dl4::kinds {
 
-using ops::Binary, ops::Emit, ops::Id;
-
 namespace {
 
-Id as_float(Emit &e, Id flags) { return cast(e, flags, DType::f32); }
+using ops::Binary, ops::Emit, ops::Id;
 
-}  // namespace
+Id as_float(Emit &e, Id flags) { return cast(e, flags, DType::f32); }
 
 Id binary_matches(Emit &e, Id y_true, Id y_pred, float threshold) {
   auto [t, p] = matched(e, y_true, y_pred);
@@ -23,6 +23,7 @@ Id categorical_matches(Emit &e, Id y_true, Id y_pred) {
   return as_float(e, binary(e, Binary::equal, argmax(e, t, -1), argmax(e, p, -1)));
 }
 
+// Class numbers (..., 1) or (...) for predictions (..., classes), as (...).
 Id class_numbers(Emit &e, Id y_true, Id y_pred) {
   const Shape t = e.shape(y_true), p = e.shape(y_pred);
   if (p.rank() < 2) fail(Code::shape_mismatch, "predictions have shape ", p, ", expected a last axis of classes");
@@ -39,6 +40,7 @@ Id sparse_matches(Emit &e, Id y_true, Id y_pred) {
   return as_float(e, binary(e, Binary::equal, labels, cast(e, argmax(e, y_pred, -1), t)));
 }
 
+// labels: class numbers. Is the class among the k with the largest predictions? Equals count as larger than none.
 Id top_k_matches(Emit &e, Id labels, Id y_pred, int64_t k) {
   Id rows = reshape(e, y_pred, 0, {free_dim, e.shape(y_pred).last()});
   Id own = pick(e, rows, reshape(e, labels, 0, {free_dim}));
@@ -48,4 +50,104 @@ Id top_k_matches(Emit &e, Id labels, Id y_pred, int64_t k) {
   return reshape_like(e, as_float(e, binary(e, Binary::logical_and, among, finite)), labels);
 }
 
+struct Accuracy : Metric {
+  static constexpr const char *name = "Accuracy";
+  static constexpr const char *doc =
+      "share of predictions that equal their targets; the words \"accuracy\" and \"acc\" in a trainer's metrics mean "
+      "by_shape";
+  bool by_shape = false;
+
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    f("by_shape", by_shape)
+        .doc(
+            "be BinaryAccuracy for one output a sample, SparseCategoricalAccuracy for "
+            "class numbers, else CategoricalAccuracy");
+  }
+  std::string usual_name() const override { return "accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    if (!by_shape) {
+      auto [t, p] = matched(e, y_true, y_pred);
+      return {cast(e, binary(e, ops::Binary::equal, t, p), DType::f32), ops::none};
+    }
+    switch (targets_for(e.shape(y_true), e.shape(y_pred))) {
+      case Targets::binary:
+        return {binary_matches(e, y_true, y_pred, 0.5f), ops::none};
+      case Targets::sparse:
+        return {sparse_matches(e, y_true, y_pred), ops::none};
+      case Targets::categorical:
+        break;
+    }
+    return {categorical_matches(e, y_true, y_pred), ops::none};
+  }
+};
+
+struct BinaryAccuracy : Metric {
+  static constexpr const char *name = "BinaryAccuracy";
+  static constexpr const char *doc = "share of predictions that lie above the threshold exactly where the target is 1";
+  double threshold = 0.5;
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    f("threshold", threshold).doc("predictions above it say 1");
+  }
+  std::string usual_name() const override { return "binary_accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return {binary_matches(e, y_true, y_pred, static_cast<float>(threshold)), ops::none};
+  }
+};
+
+struct CategoricalAccuracy : Metric {
+  static constexpr const char *name = "CategoricalAccuracy";
+  static constexpr const char *doc = "share of samples whose largest prediction is at the largest target";
+  void fields(Fields &f) override { Metric::fields(f); }
+  std::string usual_name() const override { return "categorical_accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return {categorical_matches(e, y_true, y_pred), ops::none};
+  }
+};
+
+struct SparseCategoricalAccuracy : Metric {
+  static constexpr const char *name = "SparseCategoricalAccuracy";
+  static constexpr const char *doc = "share of samples whose largest prediction is at the class number";
+  void fields(Fields &f) override { Metric::fields(f); }
+  std::string usual_name() const override { return "sparse_categorical_accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override { return {sparse_matches(e, y_true, y_pred), ops::none}; }
+};
+
+struct TopKCategoricalAccuracy : Metric {
+  static constexpr const char *name = "TopKCategoricalAccuracy";
+  static constexpr const char *doc = "share of samples whose largest target is among the k largest predictions";
+  int64_t k = 5;
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    f("k", k).at_least(1).doc("how many count");
+  }
+  std::string usual_name() const override { return "top_k_categorical_accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    auto [t, p] = matched(e, y_true, y_pred);
+    return {top_k_matches(e, argmax(e, t, -1), p, k), ops::none};
+  }
+};
+
+struct SparseTopKCategoricalAccuracy : Metric {
+  static constexpr const char *name = "SparseTopKCategoricalAccuracy";
+  static constexpr const char *doc = "share of samples whose class number is among the k largest predictions";
+  int64_t k = 5;
+  void fields(Fields &f) override {
+    Metric::fields(f);
+    f("k", k).at_least(1).doc("how many count");
+  }
+  std::string usual_name() const override { return "sparse_top_k_categorical_accuracy"; }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return {top_k_matches(e, class_numbers(e, y_true, y_pred), y_pred, k), ops::none};
+  }
+};
+
+}  // namespace
+DL4_KIND(Accuracy)
+DL4_KIND(BinaryAccuracy)
+DL4_KIND(CategoricalAccuracy)
+DL4_KIND(SparseCategoricalAccuracy)
+DL4_KIND(TopKCategoricalAccuracy)
+DL4_KIND(SparseTopKCategoricalAccuracy)
 }  // namespace dl4::kinds

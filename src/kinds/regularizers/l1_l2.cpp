@@ -1,5 +1,7 @@
 // L1L2.
-#include "kinds/initializer.hpp"
+#include "kinds/field.hpp"
+#include "kinds/regularizer.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -8,9 +10,9 @@ struct L1L2 : Regularizer {
   static constexpr const char *name = "L1L2";
   static constexpr const char *doc = "l1 * sum(|w|) + l2 * sum(w^2)";
   double l1 = 0, l2 = 0;
-  static auto fields() {
-    return std::tuple{field("l1", &L1L2::l1).otherwise(0.0).at_least(0).doc("factor of the absolute values"),
-                      field("l2", &L1L2::l2).otherwise(0.0).at_least(0).doc("factor of the squares")};
+  void fields(Fields &f) override {
+    f("l1", l1).at_least(0).doc("factor of the absolute values");
+    f("l2", l2).at_least(0).doc("factor of the squares");
   }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     ops::Id total = ops::none;

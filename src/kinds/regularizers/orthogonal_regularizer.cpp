@@ -1,6 +1,7 @@
 // OrthogonalRegularizer.
-#include "kinds/initializer.hpp"
+#include "kinds/field.hpp"
 #include "kinds/norm.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -9,20 +10,17 @@ struct OrthogonalRegularizer : Regularizer {
   static constexpr const char *name = "OrthogonalRegularizer";
   static constexpr const char *doc =
       "factor * the mean of |cosine| over all pairs of different rows (or columns) of a matrix";
-  double factor = 0;
-  std::string mode;
+  double factor = 0.01;
+  enum class Mode { rows, columns } mode = Mode::rows;
 
-  static auto fields() {
-    return std::tuple{field("factor", &OrthogonalRegularizer::factor).otherwise(0.01).at_least(0).doc("factor"),
-                      field("mode", &OrthogonalRegularizer::mode)
-                          .otherwise("rows")
-                          .one_of({"rows", "columns"})
-                          .doc("what is to be orthogonal")};
+  void fields(Fields &f) override {
+    f("factor", factor).at_least(0).doc("factor");
+    f("mode", mode, {"rows", "columns"}).doc("what is to be orthogonal");
   }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     const Shape s = e.shape(w);
     if (s.rank() != 2) fail(Code::shape_mismatch, "OrthogonalRegularizer: expected a weight of rank 2, got shape ", s);
-    bool rows = mode == "rows";
+    bool rows = mode == Mode::rows;
     int64_t n = s[rows ? 0 : 1];
     if (n < 2) return e.scalar(0);  // no pairs
     ops::Id unit = normalised(e, w, {rows ? 1 : 0});

@@ -1,6 +1,5 @@
 // MatMul: the product of two inputs.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -11,13 +10,12 @@ struct MatMul : Layer {
       "The matrix product of the last two axes of two inputs: keras.ops.matmul. Leading axes broadcast.";
   bool transpose_a = false, transpose_b = false;
 
-  static auto fields() {
-    return std::tuple{
-        field("transpose_a", &MatMul::transpose_a).otherwise(false).doc("swaps the last two axes of a first"),
-        field("transpose_b", &MatMul::transpose_b).otherwise(false).doc("swaps the last two axes of b first")};
+  void fields(Fields &f) override {
+    f("transpose_a", transpose_a).doc("swaps the last two axes of a first");
+    f("transpose_b", transpose_b).doc("swaps the last two axes of b first");
   }
-  static Json more() {
-    return Facts{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}}, .outputs = {{"y", "(..., M, L)"}}}.json();
+  Facts facts() const override {
+    return {.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}}, .outputs = {{"y", "(..., M, L)"}}};
   }
   Arity arity() const override { return {2, 2}; }
 

@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -14,14 +13,13 @@ struct ReLU : Layer {
   std::optional<double> max_value;
   double negative_slope = 0, threshold = 0;
 
-  static auto fields() {
-    return std::tuple{
-        field("max_value", &ReLU::max_value).otherwise(nullptr).at_least(0).doc("the largest output; null = none"),
-        field("negative_slope", &ReLU::negative_slope).otherwise(0.0).at_least(0).doc("slope below the threshold"),
-        field("threshold", &ReLU::threshold).otherwise(0.0).at_least(0).doc("where the rise begins")};
+  void fields(Fields &f) override {
+    f("max_value", max_value).at_least(0).doc("the largest output; null = none");
+    f("negative_slope", negative_slope).at_least(0).doc("slope below the threshold");
+    f("threshold", threshold).at_least(0).doc("where the rise begins");
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,6 +1,5 @@
 // LeakyReLU: a slope below zero.
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -8,14 +7,11 @@ namespace {
 struct LeakyReLU : Layer {
   static constexpr const char *name = "LeakyReLU";
   static constexpr const char *doc = "x where x > 0, else negative_slope * x.";
-  double negative_slope = 0;
+  double negative_slope = 0.3;
 
-  static auto fields() {
-    return std::tuple{
-        field("negative_slope", &LeakyReLU::negative_slope).otherwise(0.3).at_least(0).doc("slope below 0")};
-  }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}.json();
+  void fields(Fields &f) override { f("negative_slope", negative_slope).at_least(0).doc("slope below 0"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

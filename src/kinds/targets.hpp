@@ -5,12 +5,12 @@
 
 namespace dl4::kinds {
 
-enum class Choice { binary, categorical, sparse };
+enum class Targets { binary, categorical, sparse };
 
-inline Choice choice(const Shape &y_true, const Shape &y_pred) {
-  if (y_pred.last() == 1) return Choice::binary;
+inline Targets targets_for(const Shape &y_true, const Shape &y_pred) {
+  if (y_pred.last() == 1) return Targets::binary;
   bool sparse = y_true.rank() < y_pred.rank() || (y_true.last() == 1 && y_pred.last() > 1);
-  return sparse ? Choice::sparse : Choice::categorical;
+  return sparse ? Targets::sparse : Targets::categorical;
 }
 
 }  // namespace dl4::kinds

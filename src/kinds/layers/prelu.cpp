@@ -1,7 +1,8 @@
 // PReLU: a slope below zero that is learned.
+#include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
-#include "kinds/layers/facts.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -9,31 +10,22 @@ namespace {
 struct PReLU : Layer {
   static constexpr const char *name = "PReLU";
   static constexpr const char *doc = "x where x > 0, else alpha * x, with a learned alpha for every feature.";
-  Of<Initializer> alpha_initializer;
+  Of<Initializer> alpha_initializer = parse<Initializer>("Zeros");
   Of<Regularizer> alpha_regularizer;
   Of<Constraint> alpha_constraint;
   std::optional<std::vector<int64_t>> shared_axes;
 
-  static auto fields() {
-    return std::tuple{
-        field("alpha_initializer", &PReLU::alpha_initializer).otherwise("Zeros").doc("fills alpha at the start"),
-        field("alpha_regularizer", &PReLU::alpha_regularizer)
-            .otherwise(nullptr)
-            .doc("penalty on alpha, added to the loss"),
-        field("alpha_constraint", &PReLU::alpha_constraint)
-            .otherwise(nullptr)
-            .doc("applied to alpha after every update"),
-        field("shared_axes", &PReLU::shared_axes)
-            .otherwise(nullptr)
-            .at_least(1)
-            .doc("axes, counted from 1, along which one alpha serves all")};
+  void fields(Fields &f) override {
+    f("alpha_initializer", alpha_initializer).doc("fills alpha at the start");
+    f("alpha_regularizer", alpha_regularizer).doc("penalty on alpha, added to the loss");
+    f("alpha_constraint", alpha_constraint).doc("applied to alpha after every update");
+    f("shared_axes", shared_axes).at_least(1).doc("axes, counted from 1, along which one alpha serves all");
   }
-  static Json more() {
-    return Facts{.inputs = {{"x", "(B, ...)"}},
-                 .outputs = {{"y", "(B, ...)"}},
-                 .weights = {{"alpha", "(...), 1 on shared axes"}},
-                 .mask = "passed on"}
-        .json();
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, ...)"}},
+            .outputs = {{"y", "(B, ...)"}},
+            .weights = {{"alpha", "(...), 1 on shared axes"}},
+            .mask = "passed on"};
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,8 +1,10 @@
 // The registry: the entries of every category, found by name, described as JSON.
 #include <map>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "kinds/field.hpp"
+#include "kinds/keras_names.hpp"
 #include "kinds/list.hpp"
 
 namespace dl4::kinds {
@@ -65,6 +67,18 @@ const Registry &registry() {
       .suggest(name, known);
 }
 
+void refuse_absent(const std::string &category, const std::string &name) {
+  for (const KerasNames &of : keras_names) {
+    if (of.category != category) continue;
+    std::istringstream words(of.names);
+    for (std::string word; words >> word;)
+      if (letters(word) == letters(name))
+        throw Error(Code::unsupported, text(category, ' ', word, " is not in this version"))
+            .with("category", category)
+            .with("kind", name);
+  }
+}
+
 const Category &category_of(const std::string &name) {
   auto it = registry().categories.find(name);
   if (it == registry().categories.end()) refuse_unknown("category", name, registry().names);
@@ -107,6 +121,7 @@ const Entry &find(const std::string &category, const std::string &name) {
   const Category &c = category_of(category);
   auto it = c.by_letters.find(letters(name));
   if (it != c.by_letters.end()) return *it->second;
+  refuse_absent(category, name);
   std::vector<std::string> known;
   for (const Entry *e : c.entries) known.push_back(e->name);
   for (const Entry *e : c.entries) known.insert(known.end(), e->aliases.begin(), e->aliases.end());

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "kinds/layer_call.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::test {
 namespace {
@@ -32,6 +33,7 @@ TEST(Registry, FindsByClassNameAliasAndLetters) {
   EXPECT_EQ(kinds::find("layer", "max_pooling_2d").name, "MaxPooling2D");
   EXPECT_EQ(kinds::find("layer", "GlobalAvgPool1D").name, "GlobalAveragePooling1D");
   EXPECT_EQ(kinds::find("activation", "swish").name, "silu");
+  EXPECT_EQ(kinds::find("metric", "LogCoshError").name, "LogCosh");
   EXPECT_EQ(kinds::find("initializer", "glorot_uniform").name, "GlorotUniform");
 }
 
@@ -49,6 +51,20 @@ TEST(Registry, RefusesUnknownNames) {
                  [] {
                    LayerCall("Dense", {{"units", 1}, {"kernel_initializer", "glorot_unifrom"}});
                  });
+}
+
+TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
+  for (const char *name : {"GRU", "Bidirectional", "BatchNormalization", "batch_normalization", "LayerNormalization"})
+    expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
+  expect_refusal(Code::unsupported, "optimizer RMSprop is not in this version",
+                 [] { kinds::find("optimizer", "rmsprop"); });
+  expect_refusal(Code::unsupported, "metric AUC is not in this version", [] { kinds::metric_for("AUC"); });
+  try {
+    kinds::find("layer", "gru");
+  } catch (const Error &error) {
+    EXPECT_EQ(error.detail, (std::vector<std::pair<std::string, std::string>>{{"category", "layer"}, {"kind", "gru"}}));
+  }
+  expect_refusal(Code::unknown_kind, "unknown layer \"GRUU\"", [] { kinds::find("layer", "GRUU"); });
 }
 
 TEST(Registry, RefusesWrongAttributes) {

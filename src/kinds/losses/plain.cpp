@@ -109,7 +109,7 @@ void list_PlainLosses(Entries &all) {
        {"msle"},
        "(log(y_true + 1) - log(y_pred + 1))^2, both at least 1e-7, averaged over the last axis",
        logarithmic_error},
-      {"LogCosh", "logcosh", {}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh},
+      {"LogCosh", "logcosh", {"LogCoshError"}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh},
       {"KLDivergence",
        "kl_divergence",
        {"kld", "kullback_leibler_divergence"},

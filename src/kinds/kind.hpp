@@ -53,8 +53,8 @@ class Kind {
 // Built-in kinds of a category in the order of the list; refuses an unknown category.
 const std::vector<const Entry *> &entries(const std::string &category);
 const std::vector<std::string> &categories();
-// By class name or alias, without regard to case and underscores; refuses with UNSUPPORTED what Keras alone has, else with
-// UNKNOWN_KIND and the nearest name.
+// By class name or alias, without regard to case and underscores; refuses with UNSUPPORTED what only Keras has, else
+// with UNKNOWN_KIND and the nearest name.
 const Entry &find(const std::string &category, const std::string &name);
 // {category: {name: {"doc", "version", "attributes", ...}}}; empty strings mean all. Beside the layers stands
 // "every_layer": what each of them takes beside its own.

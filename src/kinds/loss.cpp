@@ -58,7 +58,7 @@ Id leading(Emit &e, Id x, Id items, const char *what) {
 }
 
 Id logits_behind(Emit &e, Id y_pred) {
-  int32_t at = producers(e.program)[static_cast<size_t>(y_pred)];
+  int32_t at = producers(e.program)[y_pred];
   if (at < 0) return none;
   const ops::Step &step = e.program.steps[static_cast<size_t>(at)];
   auto *softmax = ops::as<ops::SoftmaxOp>(step);

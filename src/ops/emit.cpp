@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace dl4::ops {
 namespace {
@@ -13,6 +14,24 @@ Id add_value(Program &p, Value v) {
 }
 
 }  // namespace
+
+void store(double v, DType dtype, void *to) {
+  auto put = [&](auto number) { std::memcpy(to, &number, sizeof number); };
+  switch (dtype) {
+    case DType::f32:
+      return put(static_cast<float>(v));
+    case DType::f64:
+      return put(v);
+    case DType::i32:
+      return put(static_cast<int32_t>(v));
+    case DType::i64:
+      return put(static_cast<int64_t>(v));
+    case DType::u8:
+      return put(static_cast<uint8_t>(v));
+    case DType::boolean:
+      return put(static_cast<uint8_t>(v != 0));
+  }
+}
 
 Id Emit::input(std::string name, DType dtype, const Shape &shape) {
   Id v = add_value(program, {dtype, shape, Role::input, std::move(name), {}});
@@ -32,9 +51,9 @@ Id Emit::constant(Tensor data) {
   return add_value(program, {dtype, shape, Role::constant, {}, std::move(data)});
 }
 
-Id Emit::scalar(float v) {
-  Tensor t = make_tensor(DType::f32, {});
-  *t.as<float>() = v;
+Id Emit::scalar(double v, DType dtype) {
+  Tensor t = make_tensor(dtype, {});
+  store(v, dtype, t.data.get());
   return constant(std::move(t));
 }
 

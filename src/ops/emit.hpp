@@ -11,6 +11,9 @@
 
 namespace dl4::ops {
 
+// Writes v as a number of that dtype; a flag is v != 0.
+void store(double v, DType dtype, void *to);
+
 class Emit {
  public:
   explicit Emit(Program &program) : program(program) {}
@@ -18,7 +21,7 @@ class Emit {
   Id input(std::string name, DType dtype, const Shape &shape);
   Id state(std::string name, DType dtype, const Shape &shape);
   Id constant(Tensor data);
-  Id scalar(float v);
+  Id scalar(double v, DType dtype = DType::f32);  // a constant
   void output(Id v) { program.outputs.push_back(v); }
   // The state's value after the run.
   void write(Id state, Id value);

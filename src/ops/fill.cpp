@@ -1,6 +1,4 @@
 // fill: one number everywhere, in a shape taken from another value.
-#include <cstring>
-
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
@@ -24,40 +22,15 @@ struct FillOp final : StopsGradients<FillOp> {
   bool reads(int) const override { return false; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape.elements(), size = size_of(dtype);
+    std::array<std::byte, 8> value{};
+    store(v, dtype, value.data());
     double us = us_per_byte * static_cast<double>(checked_mul(n, size));
     return sliced(
         "fill", site, n, us,
-        [size, value = bytes()](int64_t begin, int64_t end, const Run &r) {
+        [size, value](int64_t begin, int64_t end, const Run &r) {
           kernels::fill(size, value.data(), r.dst<std::byte>(1) + begin * size, end - begin);
         },
         line_block);
-  }
-
- private:
-  std::array<std::byte, 8> bytes() const {
-    std::array<std::byte, 8> b{};
-    auto put = [&](auto v) { std::memcpy(b.data(), &v, sizeof v); };
-    switch (dtype) {
-      case DType::f32:
-        put(static_cast<float>(v));
-        break;
-      case DType::f64:
-        put(v);
-        break;
-      case DType::i32:
-        put(static_cast<int32_t>(v));
-        break;
-      case DType::i64:
-        put(static_cast<int64_t>(v));
-        break;
-      case DType::u8:
-        put(static_cast<uint8_t>(v));
-        break;
-      case DType::boolean:
-        put(static_cast<uint8_t>(v != 0));
-        break;
-    }
-    return b;
   }
 };
 

@@ -5,20 +5,20 @@
 
 namespace dl4::ops {
 
-std::vector<int32_t> producers(const Program &p) {
-  std::vector<int32_t> by(p.values.size(), -1);
+PerValue<int32_t> producers(const Program &p) {
+  PerValue<int32_t> by(p, -1);
   for (size_t s = 0; s < p.steps.size(); ++s)
-    for (Id v : p.steps[s].dst) by[static_cast<size_t>(v)] = static_cast<int32_t>(s);
+    for (Id v : p.steps[s].dst) by[v] = static_cast<int32_t>(s);
   return by;
 }
 
-std::vector<int32_t> uses(const Program &p) {
-  std::vector<int32_t> n(p.values.size(), 0);
+PerValue<int32_t> uses(const Program &p) {
+  PerValue<int32_t> n(p);
   for (const Step &s : p.steps)
     for (Id v : s.src)
-      if (v != none) ++n[static_cast<size_t>(v)];
-  for (Id v : p.outputs) ++n[static_cast<size_t>(v)];
-  for (const Write &w : p.writes) ++n[static_cast<size_t>(w.value)];
+      if (v != none) ++n[v];
+  for (Id v : p.outputs) ++n[v];
+  for (const Write &w : p.writes) ++n[w.value];
   return n;
 }
 
@@ -63,10 +63,10 @@ std::string to_string(const Program &p) {
 }
 
 void verify(const Program &p) {
-  std::vector<bool> made(p.values.size(), false);
-  for (size_t v = 0; v < p.values.size(); ++v) made[v] = p.values[v].role != Role::temp;
+  PerValue<bool> made(p);
+  for (Id v = 0; v < p.size(); ++v) made[v] = p[v].role != Role::temp;
   auto need = [&](Id v, const char *where) {
-    if (v < 0 || static_cast<size_t>(v) >= made.size() || !made[static_cast<size_t>(v)])
+    if (v < 0 || v >= p.size() || !made[v])
       fail(Code::internal, "program: ", where, " reads %", v, ", which is not made yet\n", to_string(p));
   };
   for (const Step &s : p.steps) {
@@ -76,10 +76,10 @@ void verify(const Program &p) {
     if (dst.size() != s.dst.size()) fail(Code::internal, "program: ", s.op->name(), " makes ", dst.size(), " values");
     for (size_t i = 0; i < dst.size(); ++i) {
       const Value &v = p[s.dst[i]];
-      if (made[static_cast<size_t>(s.dst[i])]) fail(Code::internal, "program: %", s.dst[i], " is made twice");
+      if (made[s.dst[i]]) fail(Code::internal, "program: %", s.dst[i], " is made twice");
       if (v.dtype != dst[i].dtype || !compatible(v.shape, dst[i].shape))
         fail(Code::internal, "program: ", s.op->name(), " makes ", dst[i].shape, " where ", v.shape, " is written");
-      made[static_cast<size_t>(s.dst[i])] = true;
+      made[s.dst[i]] = true;
     }
   }
   for (Id v : p.outputs) need(v, "output");

@@ -55,12 +55,30 @@ struct Program {
 
   const Value &operator[](Id v) const { return values[static_cast<size_t>(v)]; }
   Value &operator[](Id v) { return values[static_cast<size_t>(v)]; }
+  Id size() const { return static_cast<Id>(values.size()); }
+};
+
+// Something for each value of a Program.
+template <class T>
+class PerValue {
+ public:
+  PerValue() = default;
+  explicit PerValue(const Program &p, T v = T()) : list_(p.values.size(), v) {}
+
+  // For the values that the Program has got since.
+  void grow(const Program &p, T v = T()) { list_.resize(p.values.size(), v); }
+  Id size() const { return static_cast<Id>(list_.size()); }
+  decltype(auto) operator[](Id v) { return list_[static_cast<size_t>(v)]; }
+  decltype(auto) operator[](Id v) const { return list_[static_cast<size_t>(v)]; }
+
+ private:
+  std::vector<T> list_;
 };
 
 // The step that makes each value, or -1.
-std::vector<int32_t> producers(const Program &p);
+PerValue<int32_t> producers(const Program &p);
 // How often each value is read by steps, outputs and writes.
-std::vector<int32_t> uses(const Program &p);
+PerValue<int32_t> uses(const Program &p);
 // A step on one line, and a listing of all.
 std::string to_string(const Program &p, const Step &step);
 std::string to_string(const Program &p);

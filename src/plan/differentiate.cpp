@@ -26,22 +26,21 @@ std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
   size_t n_steps = p.steps.size();
 
   // Forward: what depends on wrt.
-  std::vector<bool> depends(p.values.size(), false);
-  for (Id v : wrt) depends[static_cast<size_t>(v)] = true;
+  PerValue<bool> depends(p);
+  for (Id v : wrt) depends[v] = true;
   for (size_t s = 0; s < n_steps; ++s) {
     bool any = false;
     for (size_t i = 0; i < p.steps[s].src.size(); ++i) {
       Id v = p.steps[s].src[i];
-      any |= v != none && p.steps[s].op->reads(static_cast<int>(i)) && depends[static_cast<size_t>(v)];
+      any |= v != none && p.steps[s].op->reads(static_cast<int>(i)) && depends[v];
     }
     if (!any) continue;
     for (Id v : p.steps[s].dst)
-      if (p[v].dtype == DType::f32) depends[static_cast<size_t>(v)] = true;
+      if (p[v].dtype == DType::f32) depends[v] = true;
   }
 
-  std::vector<Id> diff(p.values.size(), none);
-  if (static_cast<size_t>(loss) < depends.size() && depends[static_cast<size_t>(loss)])
-    diff[static_cast<size_t>(loss)] = e.scalar(1.0f);
+  PerValue<Id> diff(p, none);
+  if (loss < depends.size() && depends[loss]) diff[loss] = e.scalar(1.0f);
 
   std::string scope = e.scope;
   for (size_t s = n_steps; s-- > 0;) {
@@ -49,7 +48,7 @@ std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
     std::vector<Id> diff_dst;
     bool arrives = false;
     for (Id v : step.dst) {
-      diff_dst.push_back(diff[static_cast<size_t>(v)]);
+      diff_dst.push_back(diff[v]);
       arrives |= diff_dst.back() != none;
     }
     if (!arrives) continue;
@@ -57,8 +56,7 @@ std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
     bool any = false;
     for (size_t i = 0; i < step.src.size(); ++i) {
       Id v = step.src[i];
-      wanted.push_back(v != none && depends[static_cast<size_t>(v)] && p[v].dtype == DType::f32 &&
-                       step.op->reads(static_cast<int>(i)));
+      wanted.push_back(v != none && depends[v] && p[v].dtype == DType::f32 && step.op->reads(static_cast<int>(i)));
       any |= wanted.back();
     }
     if (!any) continue;
@@ -68,14 +66,14 @@ std::vector<Id> differentiate(Emit &e, Id loss, std::span<const Id> wrt) {
     check_complete(g, step);
     for (size_t i = 0; i < step.src.size(); ++i) {
       if (g.diff_src[i] == none || !g.wants(static_cast<int>(i))) continue;
-      Id &sum = diff[static_cast<size_t>(step.src[i])];
+      Id &sum = diff[step.src[i]];
       sum = sum == none ? g.diff_src[i] : add(e, sum, g.diff_src[i]);
     }
   }
   e.scope = scope;
 
   std::vector<Id> result;
-  for (Id v : wrt) result.push_back(diff[static_cast<size_t>(v)]);
+  for (Id v : wrt) result.push_back(diff[v]);
   return result;
 }
 

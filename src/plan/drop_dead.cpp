@@ -5,16 +5,16 @@
 namespace dl4::plan {
 
 void drop_dead(ops::Program &p) {
-  std::vector<bool> live(p.values.size(), false);
+  ops::PerValue<bool> live(p);
   auto mark = [&](ops::Id v) {
-    if (v != ops::none) live[static_cast<size_t>(v)] = true;
+    if (v != ops::none) live[v] = true;
   };
   for (ops::Id v : p.outputs) mark(v);
   for (const ops::Write &w : p.writes) mark(w.value);
   std::vector<ops::Step> kept;
   for (size_t s = p.steps.size(); s-- > 0;) {
     bool needed = p.steps[s].op->is_volatile();
-    for (ops::Id v : p.steps[s].dst) needed |= live[static_cast<size_t>(v)];
+    for (ops::Id v : p.steps[s].dst) needed |= live[v];
     if (!needed) continue;
     for (size_t i = 0; i < p.steps[s].src.size(); ++i)
       if (p.steps[s].op->reads(static_cast<int>(i))) mark(p.steps[s].src[i]);

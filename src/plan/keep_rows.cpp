@@ -34,8 +34,7 @@ void keep_rows(Program &p) {
   auto by = producers(p);
   auto used = uses(p);
   auto maker = [&](Id v) -> const Step * {
-    auto i = static_cast<size_t>(v);
-    return v == none || used[i] != 1 || by[i] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[i])];
+    return v == none || used[v] != 1 || by[v] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[v])];
   };
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
     if (!with_rows(p.steps[s], {})) continue;

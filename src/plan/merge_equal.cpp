@@ -29,12 +29,11 @@ struct Same {
 // Small constants with the same bytes are one value.
 void merge_constants(const Program &p, Renaming &renaming) {
   std::map<std::string, Id> seen;
-  for (size_t i = 0; i < p.values.size(); ++i) {
-    const Value &value = p.values[i];
+  for (Id v = 0; v < p.size(); ++v) {
+    const Value &value = p[v];
     if (value.role != Role::constant || value.data.bytes() > 64) continue;
     std::string key = text(value.dtype, value.shape, '|');
     key.append(reinterpret_cast<const char *>(value.data.data.get()), static_cast<size_t>(value.data.bytes()));
-    auto v = static_cast<Id>(i);
     renaming.replace(v, seen.emplace(std::move(key), v).first->second);
   }
 }

@@ -14,9 +14,9 @@ using Region = Place::Region;
 
 Placement::Placement(Program &program, std::span<const std::string> off) : p_(program) {
   auto on = [&](const char *pass) { return std::find(off.begin(), off.end(), pass) == off.end(); };
-  number_.assign(p_.values.size(), 0);
+  number_ = PerValue<int32_t>(p_);
   for (const auto *list : {&p_.inputs, &p_.states})
-    for (size_t i = 0; i < list->size(); ++i) number_[static_cast<size_t>((*list)[i])] = static_cast<int32_t>(i);
+    for (size_t i = 0; i < list->size(); ++i) number_[(*list)[i]] = static_cast<int32_t>(i);
   follow();
   claim_outputs();
   claim_writes();
@@ -24,53 +24,54 @@ Placement::Placement(Program &program, std::span<const std::string> off) : p_(pr
   if (on("in_place")) overwrite();
 
   auto used = uses(p_);
-  wanted_.assign(p_.values.size(), true);
+  wanted_ = PerValue<bool>(p_, true);
   for (const Step &s : p_.steps)
     for (Id v : s.dst)
-      if (s.dst.size() > 1 && used[static_cast<size_t>(v)] == 0) wanted_[static_cast<size_t>(v)] = false;
+      if (s.dst.size() > 1 && used[v] == 0) wanted_[v] = false;
 }
 
 int64_t Placement::bytes(Id v) const { return checked_mul(p_[v].shape.elements(), size_of(p_[v].dtype)); }
 
 const Placement::Home &Placement::home(Id v) {
-  Home &h = home_[static_cast<size_t>(v)];
+  Home &h = home_[v];
   for (;;) {
-    const Home &next = home_[static_cast<size_t>(h.root)];
+    const Home &next = home_[h.root];
     if (next.root == h.root) return h;
     h = {next.root, checked_add(next.offset, h.offset)};
   }
 }
 
 void Placement::follow() {
-  for (size_t v = home_.size(); v < p_.values.size(); ++v) home_.push_back({static_cast<Id>(v), 0});
-  claimed_.resize(p_.values.size());
-  joined_.resize(p_.values.size());
-  maker_.resize(p_.values.size(), -1);
-  last_read_.resize(p_.values.size(), -1);
+  Id known = home_.size();
+  home_.grow(p_);
+  for (Id v = known; v < home_.size(); ++v) home_[v] = {v, 0};
+  claimed_.grow(p_);
+  joined_.grow(p_);
+  maker_.grow(p_, -1);
+  last_read_.grow(p_, -1);
   for (; followed_ < p_.steps.size(); ++followed_) {
     const Step &s = p_.steps[followed_];
-    for (Id v : s.dst) maker_[static_cast<size_t>(v)] = static_cast<int32_t>(followed_);
+    for (Id v : s.dst) maker_[v] = static_cast<int32_t>(followed_);
     if (s.op->is_view()) {
-      home_[static_cast<size_t>(s.dst[0])] = {home(s.src[0]).root,
-                                              checked_add(home(s.src[0]).offset, s.op->view_offset())};
+      home_[s.dst[0]] = {home(s.src[0]).root, checked_add(home(s.src[0]).offset, s.op->view_offset())};
       continue;
     }
     for (size_t i = 0; i < s.src.size(); ++i)
       if (s.src[i] != none && s.op->reads(static_cast<int>(i)))
-        last_read_[static_cast<size_t>(home(s.src[i]).root)] = static_cast<int32_t>(followed_);
+        last_read_[home(s.src[i]).root] = static_cast<int32_t>(followed_);
   }
 }
 
 bool Placement::is_whole_temp(Id v) {
   Id root = home(v).root;
   return p_[root].role == Role::temp && home(v).offset == 0 && bytes(root) == bytes(v) &&
-         claimed_[static_cast<size_t>(root)].region == Region::nowhere && !joined_[static_cast<size_t>(root)];
+         claimed_[root].region == Region::nowhere && !joined_[root];
 }
 
 void Placement::move(Id root, Id to, int64_t offset) {
-  home_[static_cast<size_t>(root)] = {to, offset};
-  auto &last = last_read_[static_cast<size_t>(to)];
-  last = std::max(last, last_read_[static_cast<size_t>(root)]);
+  home_[root] = {to, offset};
+  auto &last = last_read_[to];
+  last = std::max(last, last_read_[root]);
 }
 
 void Placement::claim_outputs() {
@@ -80,7 +81,7 @@ void Placement::claim_outputs() {
       p_.outputs[j] = copy(e, p_.outputs[j]);
       follow();
     }
-    claimed_[static_cast<size_t>(home(p_.outputs[j]).root)] = {Region::output, static_cast<int32_t>(j), 0};
+    claimed_[home(p_.outputs[j]).root] = {Region::output, static_cast<int32_t>(j), 0};
   }
 }
 
@@ -89,8 +90,8 @@ void Placement::claim_outputs() {
 bool Placement::claim_write(Write w) {
   if (!is_whole_temp(w.value)) return false;
   Id root = home(w.value).root;
-  auto made = maker_[static_cast<size_t>(root)];
-  int32_t last = last_read_[static_cast<size_t>(w.state)];
+  auto made = maker_[root];
+  int32_t last = last_read_[w.state];
   if (last > made) return false;
   if (last == made) {
     const Step &s = p_.steps[static_cast<size_t>(made)];
@@ -101,7 +102,7 @@ bool Placement::claim_write(Write w) {
           (static_cast<int>(i) != over || home(s.src[i]).offset != 0))
         return false;
   }
-  claimed_[static_cast<size_t>(root)] = {Region::state, number_[static_cast<size_t>(w.state)], 0};
+  claimed_[root] = {Region::state, number_[w.state], 0};
   return true;
 }
 
@@ -125,7 +126,7 @@ void Placement::join_parts() {
     auto *op = as<PackOp>(s);
     if (!op) continue;
     Id pack = s.dst[0];
-    if (home(pack).root != pack || claimed_[static_cast<size_t>(pack)].region == Region::state) continue;
+    if (home(pack).root != pack || claimed_[pack].region == Region::state) continue;
     std::vector<Id> sorted = s.src;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < s.src.size(); ++i) {
@@ -134,9 +135,9 @@ void Placement::join_parts() {
       if (!is_whole_temp(part) || to - from != 1) continue;
       Id root = home(part).root;
       move(root, pack, op->offset_bytes(i));
-      joined_[static_cast<size_t>(root)] = true;
+      joined_[root] = true;
     }
-    joined_[static_cast<size_t>(pack)] = true;
+    joined_[pack] = true;
   }
 }
 
@@ -149,9 +150,7 @@ void Placement::overwrite() {
       if (over < 0 || s.src[static_cast<size_t>(over)] == none || home(dst).root != dst || !is_whole_temp(dst))
         continue;
       Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
-      if (!is_whole_temp(src) || bytes(root) != bytes(dst) ||
-          last_read_[static_cast<size_t>(root)] != static_cast<int32_t>(at))
-        continue;
+      if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read_[root] != static_cast<int32_t>(at)) continue;
       bool alone = true;
       for (Id other : s.src) alone &= other == none || other == src || home(other).root != root;
       if (alone) move(dst, root, 0);
@@ -161,14 +160,14 @@ void Placement::overwrite() {
 
 void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants) {
   std::vector<Life> lives(p_.values.size() + p_.steps.size());
-  std::vector<bool> in_arena(p_.values.size(), false);
+  PerValue<bool> in_arena(p_);
   auto touch = [&](Id v, size_t step) {
     Id root = home(v).root;
-    if (p_[root].role != Role::temp || claimed_[static_cast<size_t>(root)].region != Region::nowhere) return;
+    if (p_[root].role != Role::temp || claimed_[root].region != Region::nowhere) return;
     Life &life = lives[static_cast<size_t>(root)];
     auto s = static_cast<int32_t>(step);
-    if (!in_arena[static_cast<size_t>(root)]) {
-      in_arena[static_cast<size_t>(root)] = true;
+    if (!in_arena[root]) {
+      in_arena[root] = true;
       life.bytes = bytes(root);
       life.first = life.last = s;
     }
@@ -199,20 +198,20 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
     if (guard_bytes) guards.push_back({life.offset + life.bytes - guard_bytes, guard_bytes, life.first, life.last});
   }
 
-  number_.resize(p_.values.size(), 0);
-  for (size_t v = 0; v < p_.values.size(); ++v) {
-    if (p_.values[v].role != Role::constant) continue;
+  number_.grow(p_);
+  for (Id v = 0; v < p_.size(); ++v) {
+    if (p_[v].role != Role::constant) continue;
     number_[v] = static_cast<int32_t>(constants.size());
-    constants.push_back(p_.values[v].data);
+    constants.push_back(p_[v].data);
   }
-  of.assign(p_.values.size(), {});
-  for (size_t v = 0; v < p_.values.size(); ++v) {
-    auto [root, offset] = home(static_cast<Id>(v));
-    const int32_t number = number_[static_cast<size_t>(root)];
-    Place place = claimed_[static_cast<size_t>(root)];
+  of = PerValue<Place>(p_);
+  for (Id v = 0; v < p_.size(); ++v) {
+    auto [root, offset] = home(v);
+    const int32_t number = number_[root];
+    Place place = claimed_[root];
     switch (p_[root].role) {
       case Role::temp:
-        if (place.region == Region::nowhere && in_arena[static_cast<size_t>(root)])
+        if (place.region == Region::nowhere && in_arena[root])
           place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
         break;
       case Role::input:

@@ -17,11 +17,11 @@ class Placement {
   Placement(ops::Program &program, std::span<const std::string> off);
 
   // False for a destination that no one reads and that its step can leave out.
-  bool is_wanted(ops::Id v) const { return wanted_[static_cast<size_t>(v)]; }
+  bool is_wanted(ops::Id v) const { return wanted_[v]; }
 
   // Lays out the arena; scratch: bytes by step. Afterwards the members below hold.
   void lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants);
-  std::vector<Place> of;          // by value
+  ops::PerValue<Place> of;
   std::vector<Place> scratch_of;  // by step
   std::vector<Guard> guards;
   int64_t arena_bytes = 0;
@@ -44,12 +44,12 @@ class Placement {
   void overwrite();
 
   ops::Program &p_;
-  size_t followed_ = 0;                     // steps
-  std::vector<Home> home_;                  // by value; a root may have moved on since
-  std::vector<int32_t> maker_, last_read_;  // steps; by value and by root, -1 = none
-  std::vector<int32_t> number_;             // of an input, a state or a constant among its like, by value
-  std::vector<Place> claimed_;              // by root
-  std::vector<bool> joined_, wanted_;
+  size_t followed_ = 0;                       // steps
+  ops::PerValue<Home> home_;                  // a root may have moved on since
+  ops::PerValue<int32_t> maker_, last_read_;  // steps; by value and by root, -1 = none
+  ops::PerValue<int32_t> number_;             // of an input, a state or a constant among its like
+  ops::PerValue<Place> claimed_;              // by root
+  ops::PerValue<bool> joined_, wanted_;
 };
 
 }  // namespace dl4::plan

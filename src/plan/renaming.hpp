@@ -1,9 +1,6 @@
 // Values that a pass replaces by others.
 #pragma once
 
-#include <numeric>
-#include <vector>
-
 #include "ops/program.hpp"
 
 namespace dl4::plan {
@@ -11,9 +8,11 @@ namespace dl4::plan {
 // Steps are renamed in their order, so that a replacement is never replaced itself.
 class Renaming {
  public:
-  explicit Renaming(const ops::Program &p) : now_(p.values.size()) { std::iota(now_.begin(), now_.end(), ops::Id{0}); }
+  explicit Renaming(const ops::Program &p) : now_(p) {
+    for (ops::Id v = 0; v < now_.size(); ++v) now_[v] = v;
+  }
 
-  void replace(ops::Id v, ops::Id by) { now_[static_cast<size_t>(v)] = by; }
+  void replace(ops::Id v, ops::Id by) { now_[v] = by; }
   void rename(ops::Step &step) const {
     for (ops::Id &v : step.src) v = now(v);
   }
@@ -24,9 +23,9 @@ class Renaming {
   }
 
  private:
-  ops::Id now(ops::Id v) const { return v == ops::none ? v : now_[static_cast<size_t>(v)]; }
+  ops::Id now(ops::Id v) const { return v == ops::none ? v : now_[v]; }
 
-  std::vector<ops::Id> now_;  // by value
+  ops::PerValue<ops::Id> now_;
 };
 
 }  // namespace dl4::plan

@@ -20,30 +20,30 @@ struct Known {
 };
 
 // Constants, states that never change, and views of them.
-std::vector<Known> known_values(const Program &p, std::span<const Tensor *const> states) {
-  std::vector<Known> known(p.values.size());
-  for (size_t v = 0; v < p.values.size(); ++v)
-    if (p.values[v].role == Role::constant) known[v].data = p.values[v].data;
+PerValue<Known> known_values(const Program &p, std::span<const Tensor *const> states) {
+  PerValue<Known> known(p);
+  for (Id v = 0; v < p.size(); ++v)
+    if (p[v].role == Role::constant) known[v].data = p[v].data;
   for (size_t i = 0; i < states.size(); ++i)
-    if (states[i]) known[static_cast<size_t>(p.states[i])] = {*states[i], text("state ", i)};
+    if (states[i]) known[p.states[i]] = {*states[i], text("state ", i)};
   for (const Step &step : p.steps) {
     if (!step.op->is_view()) continue;
-    const Known &from = known[static_cast<size_t>(step.src[0])];
+    const Known &from = known[step.src[0]];
     if (!from.data.data) continue;
     const Value &to = p[step.dst[0]];
     Bytes data(from.data.data, from.data.data.get() + step.op->view_offset());
     std::string key = from.key.empty() ? "" : text(from.key, '+', step.op->view_offset(), to.shape);
-    known[static_cast<size_t>(step.dst[0])] = {{to.dtype, to.shape, std::move(data)}, std::move(key)};
+    known[step.dst[0]] = {{to.dtype, to.shape, std::move(data)}, std::move(key)};
   }
   return known;
 }
 
-Site site_of(const Program &p, const Step &step, const Placement &placement, const std::vector<Known> &known,
+Site site_of(const Program &p, const Step &step, const Placement &placement, const PerValue<Known> &known,
              const Options &options, Packs *packs) {
   Site site = ops::site(p, step);
   for (size_t i = 0; i < step.src.size(); ++i) {
     if (step.src[i] == none) continue;
-    const Known &k = known[static_cast<size_t>(step.src[i])];
+    const Known &k = known[step.src[i]];
     if (k.data.data) site.constant[i] = &k.data;
     site.constant_key[i] = k.key;
   }
@@ -68,7 +68,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   run_passes(p, options.passes_off, options.check);
 
   Placement placement(p, options.passes_off);
-  std::vector<Known> known = known_values(p, states);
+  const PerValue<Known> known = known_values(p, states);
   std::vector<int64_t> scratch;
   for (const Step &step : p.steps) {
     if (cancel && cancel->load(std::memory_order_relaxed))
@@ -98,7 +98,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
 
   for (size_t i = 0; i < p.steps.size(); ++i) {
     PlanStep &s = plan->steps[i];
-    auto place = [&](Id v) { return v == none ? Place{} : placement.of[static_cast<size_t>(v)]; };
+    auto place = [&](Id v) { return v == none ? Place{} : placement.of[v]; };
     for (Id v : p.steps[i].src) s.args.push_back(place(v));
     for (Id v : p.steps[i].dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
     s.scratch = placement.scratch_of[i];

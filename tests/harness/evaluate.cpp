@@ -80,14 +80,14 @@ class Evaluation {
     return t;
   }
 
-  bool is_read(Id v) const { return left_[static_cast<size_t>(v)] > 0; }
+  bool is_read(Id v) const { return left_[v] > 0; }
 
   void drop_unread() {
     for (size_t n = p_.steps.size(); n-- > 0;) {
       const ops::Step &s = p_.steps[n];
       if (s.op->is_volatile() || std::any_of(s.dst.begin(), s.dst.end(), [&](Id v) { return is_read(v); })) continue;
       for (Id v : s.src)
-        if (v != ops::none) --left_[static_cast<size_t>(v)];
+        if (v != ops::none) --left_[v];
       p_.steps.erase(p_.steps.begin() + static_cast<std::ptrdiff_t>(n));
     }
   }
@@ -95,7 +95,7 @@ class Evaluation {
   // May a destination of `n` bytes take the memory of v, whose last reader this step is?
   bool free_to_take(Id v, int64_t n) {
     return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[static_cast<size_t>(v)] &&
-           left_[static_cast<size_t>(v)] == 1 && bytes(v) == n;
+           left_[v] == 1 && bytes(v) == n;
   }
 
   void step(const ops::Step &s) {
@@ -133,7 +133,7 @@ class Evaluation {
     }
     run(s, site, args);
     for (Id v : s.src)
-      if (v != ops::none) --left_[static_cast<size_t>(v)];
+      if (v != ops::none) --left_[v];
   }
 
   void run(const ops::Step &s, const ops::Site &site, const std::vector<void *> &args) {
@@ -154,7 +154,7 @@ class Evaluation {
   How how_;
   std::vector<std::byte *> at_;
   std::vector<bool> tied_;  // shares its memory with another value
-  std::vector<int32_t> left_;
+  ops::PerValue<int32_t> left_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<Id, Tensor>> brought_;
   kernels::Report report_;

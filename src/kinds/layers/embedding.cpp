@@ -40,7 +40,7 @@ struct Embedding : Layer {
     ops::Id y = ops::gather(c.e, table, c.x());
     c.penalize(activity_regularizer, y);
     if (!mask_zero) return {{y}};
-    return {{y, ops::binary(c.e, ops::Binary::not_equal, c.x(), number(c.e, c.e.dtype(c.x()), 0))}};
+    return {{y, ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
   }
 };
 

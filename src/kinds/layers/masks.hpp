@@ -5,8 +5,6 @@
 
 namespace dl4::kinds {
 
-// v as a constant of a dtype.
-ops::Id number(ops::Emit &e, DType dtype, double v);
 // The mask with axes of size 1 added up to `rank`, so that it broadcasts against its value.
 ops::Id spread(ops::Emit &e, ops::Id mask, int rank);
 // x where its mask holds, else v; x itself without a mask.

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/cpu.hpp"
+#include "dispatch/choose.hpp"
 #include "kernels/single_threaded.hpp"
 #include "kinds/field.hpp"
-#include "ops/op.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
 
@@ -51,7 +51,7 @@ Json describe_context_options() { return kinds::describe_fields<Context::Options
 Context::Context(const Json &options) {
   kinds::read_fields(options_, options);
   need_known("passes_off", options_.passes_off, plan::pass_names());
-  need_known("kernels_off", options_.kernels_off, ops::kernel_names());
+  need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
   if (!options_.threads) options_.threads = cpu::cores_available();
   if (!options_.memory_limit) options_.memory_limit = half_of_the_memory();
 }

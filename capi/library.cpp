@@ -2,10 +2,10 @@
 #include "base/cpu.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
+#include "dispatch/choose.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/versions.hpp"
 #include "kinds/kind.hpp"
-#include "ops/op.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
 
@@ -99,7 +99,7 @@ dl4_error *dl4_build_info(dl4_blob **out) {
          {"onednn", kernels::onednn_version()},
          {"openblas", kernels::blas::description()},
          {"passes", plan::pass_names()},
-         {"kernels", ops::kernel_names()},
+         {"kernels", dispatch::kernel_names()},
          {"cpu",
           {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
   });

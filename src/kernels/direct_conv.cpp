@@ -203,7 +203,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
       }
     }
   };
-  return make_kernel("own conv" + cut.name(), cut.slices, run, checked_mul(cut.slices, floats, 4));
+  return make_kernel("direct_conv" + cut.name(), cut.slices, run, checked_mul(cut.slices, floats, 4));
 }
 
 }  // namespace dl4::kernels

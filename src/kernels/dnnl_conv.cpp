@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
       int64_t row = c.ow * c.oc;
       c.epilogue(r.dst<float>(dst) + (p.n0 * c.oh + p.dst0) * row, 1, p.images() * p.dst_rows() * row, 0);
     };
-  std::string name = "oneDNN conv " + impl + (weights ? ", packed" : "");
+  std::string name = "dnnl_conv " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), Step{}, after);
 } catch (const dnnl::error &) {
   return nullptr;
@@ -115,7 +115,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
       std::memset(r.dst<char>(2) + src_offset(c, p), 0, bytes);
     };
   if (impl.empty()) return nullptr;
-  std::string name = "oneDNN conv data " + impl + (weights ? ", packed" : "");
+  std::string name = "dnnl_conv_data " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), before);
 } catch (const dnnl::error &) {
   return nullptr;

@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
     if (is_reference(pd)) return nullptr;
     if (s == 0) {
       sums = pd.diff_weights_desc();
-      name = std::string("oneDNN conv weights ") + pd.impl_info_str();
+      name = std::string("dnnl_conv_weights ") + pd.impl_info_str();
     } else if (!(pd.diff_weights_desc() == sums)) {
       return nullptr;
     }

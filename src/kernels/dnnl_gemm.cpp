@@ -90,7 +90,7 @@ struct Making {
     if (may_pack && !packs) made = shared(p, false);
     const auto &pd = made->pd;
     if (is_reference(pd)) return {};
-    name = std::string("oneDNN matmul ") + pd.impl_info_str() + (packs ? ", packed" : "");
+    name = std::string("dnnl_gemm ") + pd.impl_info_str() + (packs ? ", packed" : "");
     Call call{made->primitive, {}, made};
     call.operands.push_back(
         {DNNL_ARG_SRC, pd.src_desc(), 0, bytes(p.item0, g.stride_a, p.row0, g.trans_a ? 1 : g.lda)});

@@ -105,7 +105,7 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     if (!run.args[bias_arg] || !run.args[h0_arg] || !run.args[c0_arg])
       std::memset(in_scratch(run, at), 0, static_cast<size_t>(size));
   };
-  std::string name = "oneDNN lstm " + impl + (packs ? ", packed" : "") + (slices > 1 ? ", by sequences" : "");
+  std::string name = "dnnl_lstm " + impl + (packs ? ", packed" : "") + (slices > 1 ? ", by sequences" : "");
   return std::make_unique<DnnlKernel>(name, std::move(all), scratch.bytes(), before);
 } catch (const dnnl::error &) {
   return nullptr;

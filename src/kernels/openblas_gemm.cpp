@@ -9,7 +9,7 @@ namespace dl4::kernels {
 namespace {
 
 struct OpenblasGemm final : Kernel {
-  OpenblasGemm(const Gemm &g, const GemmCut &c) : Kernel("openblas gemm", c.slices), g(g), how(c) {}
+  OpenblasGemm(const Gemm &g, const GemmCut &c) : Kernel("openblas_gemm", c.slices), g(g), how(c) {}
 
   void run(int64_t slice, const Run &r) const noexcept override {
     GemmPart p = how.part_of(g, slice);

@@ -29,7 +29,7 @@ void taps(const Conv &c, int64_t n, int64_t row0, int64_t row1, F f) noexcept {
 
 std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
   ConvCut cut(c, slices, c.ow > 0 && c.oc > 0 ? c.oh : 0);
-  return make_kernel("reference conv", cut.slices, [c, cut](int64_t slice, const Run &r) noexcept {
+  return make_kernel("reference_conv", cut.slices, [c, cut](int64_t slice, const Run &r) noexcept {
     ConvPart p = cut.by_destination(c, slice);
     const float *src = r.src<float>(0), *weights = r.src<float>(1), *bias = c.bias ? r.src<float>(2) : nullptr;
     float *dst = r.dst<float>(c.bias ? 3 : 2);
@@ -60,7 +60,7 @@ std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
 // By images alone: rows of the source that two slices would share are not worth the trouble here.
 std::unique_ptr<Kernel> reference_conv_data(const Conv &c, int64_t slices) {
   int64_t count = c.h > 0 && c.w > 0 && c.c > 0 ? std::min(c.n, std::max<int64_t>(1, slices)) : 0;
-  return make_kernel("reference conv data", count, [c, count](int64_t slice, const Run &r) noexcept {
+  return make_kernel("reference_conv_data", count, [c, count](int64_t slice, const Run &r) noexcept {
     auto [n0, n1] = part(c.n, count, slice);
     const float *diff_dst = r.src<float>(0), *weights = r.src<float>(1);
     float *diff_src = r.dst<float>(2);
@@ -80,7 +80,7 @@ std::unique_ptr<Kernel> reference_conv_data(const Conv &c, int64_t slices) {
 }
 
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &c, int64_t) {
-  return make_kernel("reference conv weights", 1, [c](int64_t, const Run &r) noexcept {
+  return make_kernel("reference_conv_weights", 1, [c](int64_t, const Run &r) noexcept {
     const float *src = r.src<float>(0), *diff_dst = r.src<float>(1);
     float *diff_weights = r.dst<float>(2), *diff_bias = c.bias ? r.dst<float>(3) : nullptr;
     int64_t in = c.c / c.groups, out = c.oc / c.groups;

@@ -218,7 +218,7 @@ bool is_for_winograd(const Conv &c) {
 
 std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {
   if (!is_for_winograd(c)) return nullptr;
-  return winograd("own conv, winograd", c, slices, {nullptr, checked_mul(c.c, c.oc), c.c, c.oc, c.oc, 1}, weights);
+  return winograd("winograd_conv", c, slices, {nullptr, checked_mul(c.c, c.oc), c.c, c.oc, c.oc, 1}, weights);
 }
 
 std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const Constant *weights) {
@@ -227,7 +227,7 @@ std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const 
   std::swap(back.c, back.oc), std::swap(back.h, back.oh), std::swap(back.w, back.ow);
   back.pad_top = 2 - c.pad_top, back.pad_left = 2 - c.pad_left;
   back.bias = false, back.epilogue = {};
-  return winograd("own conv data, winograd", back, slices, {nullptr, -checked_mul(c.c, c.oc), c.oc, c.c, 1, c.oc},
+  return winograd("winograd_conv_data", back, slices, {nullptr, -checked_mul(c.c, c.oc), c.oc, c.c, 1, c.oc},
                   weights);
 }
 

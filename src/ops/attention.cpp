@@ -6,7 +6,6 @@
 
 #include "base/checked.hpp"
 #include "ops/ops.hpp"
-#include "ops/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

@@ -27,10 +27,6 @@ void check(const char *op, const Conv &how);
 Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &weights);
 // The kernels' description of a convolution at known shapes.
 kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &weights);
-// Into how many slices the site cuts it.
-int64_t conv_slices(const Site &site, const kernels::Conv &c);
-// Is Winograd's way faster for this 3x3 convolution, or for its gradient by the source?
-bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights);
 
 // The gradients by x and by the weights (and bias, or none).
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);

@@ -1,8 +1,8 @@
 // The gradients of a convolution by its input and by its weights.
 #include <cstring>
 
+#include "dispatch/conv.hpp"
 #include "ops/conv.hpp"
-#include "ops/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
@@ -51,18 +51,8 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
     if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return zeros(site);
-    int64_t slices = conv_slices(site, c);
-    auto weights = constant_source(site, 1);
-    auto winograd = [&] {
-      return winograd_pays(c, true, weights.has_value())
-                 ? kernels::winograd_conv_data(c, slices, weights ? &*weights : nullptr)
-                 : nullptr;
-    };
-    auto dnnl = [&] { return kernels::dnnl_conv_data(c, slices, weights ? &*weights : nullptr); };
-    auto reference = [&] { return kernels::reference_conv_data(c, slices); };
-    return with_args(
-        choose(site, {{"winograd_conv_data", winograd}, {"dnnl_conv_data", dnnl}, {"reference_conv_data", reference}}),
-        {0, 1, 3});
+    auto weights = site.constant_source(1);
+    return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1, 3});
   }
 };
 
@@ -88,11 +78,7 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
     kernels::Conv c = conv_at(how, site.src[0].shape, site.src[2].shape);
     c.bias = bias && site.dst[1].present;
     if (site.src[1].shape.elements() == 0) return zeros(site);
-    int64_t slices = conv_slices(site, c);
-    bool empty = site.src[0].shape.elements() == 0;
-    auto dnnl = [&] { return empty ? nullptr : kernels::dnnl_conv_weights(c, slices); };
-    auto reference = [&] { return kernels::reference_conv_weights(c, slices); };
-    auto best = choose(site, {{"dnnl_conv_weights", dnnl}, {"reference_conv_weights", reference}});
+    auto best = dispatch::conv_weights(site, c);
     return c.bias ? with_args(std::move(best), {0, 1, 3, 4}) : with_args(std::move(best), {0, 1, 3});
   }
 };

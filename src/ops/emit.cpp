@@ -1,8 +1,6 @@
-// Adding values and steps, and choosing kernels.
+// Adding values and steps.
 #include "ops/emit.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace dl4::ops {
@@ -73,29 +71,6 @@ std::vector<Id> Emit::step(std::shared_ptr<const Op> op, std::vector<Id> src) {
     dst.push_back(add_value(program, {o.dtype, o.shape, Role::temp, {}, {}}));
   program.steps.push_back({std::move(op), std::move(src), dst, scope});
   return dst;
-}
-
-kernels::PackedForms &Packs::of(const std::string &key) {
-  std::lock_guard lock(mutex_);
-  return forms_[key];
-}
-
-int64_t Cutting::slices(int64_t parts, double microseconds) const {
-  int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
-  int64_t most = strict ? 8 : threads;
-  return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
-}
-
-bool Site::allows(std::string_view kernel) const { return std::find(off.begin(), off.end(), kernel) == off.end(); }
-
-std::unique_ptr<kernels::Kernel> choose(const Site &site, std::initializer_list<Candidate> best_first) {
-  size_t left = best_first.size();
-  for (const Candidate &c : best_first) {
-    bool last = --left == 0;
-    if (!last && !site.allows(c.name)) continue;
-    if (auto k = c.make()) return k;
-  }
-  fail(Code::unsupported, "no kernel for these shapes");
 }
 
 }  // namespace dl4::ops

@@ -3,7 +3,6 @@
 
 #include "kernels/small_gemm.hpp"
 #include "ops/lstm.hpp"
-#include "ops/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
@@ -30,8 +29,8 @@ struct LstmGradOp final : NotDifferentiable<LstmGradOp> {
     const Shape &cells = site.src[lstm_grad_src::cells].shape;
     int64_t batch = cells[0], time = cells[1], units = cells[2];
     kernels::LstmLoop loop{time, units, go_backwards};
-    if (batch == 0 || units == 0) return nothing();
-    LstmCut cut(site.cutting, batch, time, 0, units);
+    if (batch == 0 || units == 0) return dispatch::nothing();
+    dispatch::LstmCut cut(site.cutting, batch, time, 0, units);
     bool by_units = cut.by_units > 1;
     int64_t slices = by_units ? cut.by_units : cut.by_sequences;
     int64_t packed = round_up(kernels::packed_floats(checked_mul(4, units), units), 16);

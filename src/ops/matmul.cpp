@@ -3,24 +3,18 @@
 
 #include <algorithm>
 
-#include "kernels/blas.hpp"
-#include "ops/products.hpp"
+#include "dispatch/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
 namespace {
 
+using dispatch::BatchAxis;
 using kernels::Gemm;
 using kernels::Kernel;
-using kernels::Run;
 
 // The axes before the last two.
 Shape batch_of(const Shape &s) { return s.first(s.rank() - 2); }
-
-// An axis of the batch: its length, and how far each side moves along it (0 = broadcast).
-struct BatchAxis {
-  int64_t size, step_a, step_b;
-};
 
 // The batch axes of a product, neighbours joined where both sides move evenly.
 std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &out) {
@@ -40,51 +34,6 @@ std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &o
     step_b = checked_mul(step_b, db);
   }
   return axes;
-}
-
-// A batch whose two sides move in different ways: one item at a time.
-std::unique_ptr<Kernel> by_item(const Site &site, const Gemm &g, const std::vector<BatchAxis> &axes, int64_t slices) {
-  auto make = [&](const char *name, auto multiply) {
-    int64_t items = 1;
-    for (const BatchAxis &axis : axes) items = checked_mul(items, axis.size);
-    return kernels::make_kernel(name, std::min(slices, items), [=](int64_t slice, const Run &r) noexcept {
-      auto [begin, end] = kernels::part(items, std::min(slices, items), slice);
-      for (int64_t item = begin; item < end; ++item) {
-        const float *a = r.src<float>(0), *b = r.src<float>(1), *bias = g.bias ? r.src<float>(2) : nullptr;
-        float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.m * g.n;
-        int64_t left = item;
-        for (const BatchAxis &axis : axes) {
-          a += left % axis.size * axis.step_a;
-          b += left % axis.size * axis.step_b;
-          left /= axis.size;
-        }
-        multiply(a, b, c);
-        for (int64_t i = 0; bias && i < g.m; ++i)
-          for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
-        if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
-      }
-    });
-  };
-  auto openblas = [&]() -> std::unique_ptr<Kernel> {
-    if (!kernels::blas::usable()) return nullptr;
-    return make("openblas_by_item", [g](const float *a, const float *b, float *c) noexcept {
-      kernels::blas::sgemm(g.trans_a, g.trans_b, g.m, g.n, g.k, 1, a, g.lda, b, g.ldb, 0, c, g.n);
-    });
-  };
-  auto reference = [&] {
-    return make("reference_by_item", [g](const float *a, const float *b, float *c) noexcept {
-      for (int64_t i = 0; i < g.m; ++i) {
-        for (int64_t j = 0; j < g.n; ++j) {
-          double s = 0;
-          for (int64_t l = 0; l < g.k; ++l)
-            s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
-                 b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
-          c[i * g.n + j] = static_cast<float>(s);
-        }
-      }
-    });
-  };
-  return choose(site, {{"openblas_by_item", openblas}, {"reference_by_item", reference}});
 }
 
 // Is dB one product over all rows of all items?
@@ -161,20 +110,20 @@ std::unique_ptr<Kernel> MatMulOp::kernel(const Site &site) const {
   g.ldc = g.n;
   g.bias = fused.bias;
   g.epilogue = fused.epilogue();
-  auto b_constant = constant_source(site, 1);
-  if (out.elements() == 0) return nothing();
+  auto b_constant = site.constant_source(1);
+  if (out.elements() == 0) return dispatch::nothing();
   auto axes = batch_axes(a, b, out);
   g.stride_c = checked_mul(g.m, g.n);
   if (axes.size() > 1) {
     g.batch = out.elements() / g.stride_c;
-    return by_item(site, g, axes, product_slices(site, g));
+    return dispatch::product_by_item(site, g, axes, dispatch::product_slices(site, g));
   }
   if (!axes.empty()) {
     g.batch = axes[0].size;
     g.stride_a = axes[0].step_a;
     g.stride_b = axes[0].step_b;
   }
-  return product(site, g, product_slices(site, g), b_constant ? &*b_constant : nullptr);
+  return dispatch::product(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
 }
 
 Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {

@@ -1,17 +1,13 @@
 // What every op says of itself: shape rule, gradient rule, kernels.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/fork.hpp"
-#include "kernels/kernel.hpp"
-#include "kernels/packed.hpp"
+#include "dispatch/site.hpp"
 #include "ops/fields.hpp"
 #include "ops/program.hpp"
 
@@ -20,47 +16,8 @@ namespace dl4::ops {
 class Emit;
 class Gradient;
 
-// What a rule knows of a value.
-struct Operand {
-  DType dtype = DType::f32;
-  Shape shape;
-  bool present = true;  // false: an optional source that was left out, or a destination that no one reads
-};
-using Operands = std::span<const Operand>;
-inline const Operand absent{DType::f32, {}, false};
+using dispatch::absent, dispatch::Cutting, dispatch::Operand, dispatch::Operands, dispatch::Packs, dispatch::Site;
 
-// Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
-class Packs {
- public:
-  kernels::PackedForms &of(const std::string &key);
-
- private:
-  Mutex mutex_;
-  std::map<std::string, kernels::PackedForms> forms_;
-};
-
-// How work is cut into slices.
-struct Cutting {
-  int threads = 1;
-  bool strict = false;  // by the shapes alone
-  double least = 10;    // microseconds of work: below this a slice costs more to hand over than to run
-
-  // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
-  int64_t slices(int64_t parts, double microseconds) const;
-};
-
-// The place a kernel is made for: one step at known shapes.
-struct Site {
-  std::vector<Operand> src, dst;
-  std::vector<const Tensor *> constant;  // by source: its contents when they never change under this plan, else null
-  std::vector<std::string>
-      constant_key;  // by source: names those contents among all plans that share `packs`; may be ""
-  Cutting cutting;
-  std::span<const std::string> off;  // kernels switched off by name
-  Packs *packs = nullptr;
-
-  bool allows(std::string_view kernel) const;
-};
 // What the Program says of these values, and of one step; nothing is constant, and nothing off.
 std::vector<Operand> operands(const Program &p, std::span<const Id> values);
 Site site(const Program &p, const Step &step);
@@ -136,15 +93,5 @@ template <class T>
 struct NotDifferentiable : OpOf<T> {
   void gradient(Gradient &) const final {}
 };
-
-// One candidate of an op's kernel list: its name and a maker that gives nullptr where it does not apply.
-struct Candidate {
-  const char *name;
-  std::function<std::unique_ptr<kernels::Kernel>()> make;
-};
-// The first candidate that is not switched off and applies; the last one always applies.
-std::unique_ptr<kernels::Kernel> choose(const Site &site, std::initializer_list<Candidate> best_first);
-// Names of all candidates that can be switched off: those that are not last.
-const std::vector<std::string> &kernel_names();
 
 }  // namespace dl4::ops

@@ -156,7 +156,7 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
     ops::Id y_true = o.itself ? pred : y[target];
     ops::Id weight = o.itself || sample_weights.empty() ? ops::none : sample_weights[target];
     target += o.itself ? 0 : 1;
-    e.scope = text("loss \"", o.loss->entry().name, '"');
+    e.scope = text("loss \"", o.itself ? itself : o.loss->entry().name, '"');
     ops::Id loss = o.loss->scalar(e, y_true, pred, weight, mask);
     if (outputs.size() > 1) m.means.push_back({loss, ops::none});
     add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));

@@ -1,8 +1,8 @@
-// dl4_products: every kernel of a matrix product side by side, for the table of choices in src/ops/products.cpp.
+// dl4_products: every kernel of a matrix product side by side, for the table of choices in src/dispatch/products.cpp.
 // Products are given as MxNxK, or BxMxNxK for a batch, then NN, NT or TN, then "constant" where B is:
 // dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table. With --avx2 first, as a processor
 // without AVX-512 would do them (say so to the libraries too: ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell).
-#include "ops/products.hpp"
+#include "dispatch/products.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -83,9 +83,9 @@ void row(const Product &p) {
     Bytes scratch;
   };
   auto make = [&](std::vector<std::string> off) {
-    ops::Site site;
+    dispatch::Site site;
     site.off = off;
-    return ops::product(site, g, 1, p.constant ? &constant : nullptr);
+    return dispatch::product(site, g, 1, p.constant ? &constant : nullptr);
   };
   std::vector<Side> sides;
   std::vector<std::function<void()>> calls;
@@ -94,7 +94,7 @@ void row(const Product &p) {
     std::vector<std::string> off = names;
     off.erase(off.begin() + static_cast<std::ptrdiff_t>(i));
     auto kernel = make(off);
-    if (kernel->name == "reference gemm") continue;  // it does not apply
+    if (kernel->name == "reference_gemm") continue;  // it does not apply
     column.push_back(i);
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);

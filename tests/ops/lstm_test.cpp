@@ -99,7 +99,7 @@ TEST(Lstm, Sizes) {
 
 // Few sequences of many units: each step is a phase.
 TEST(Lstm, CutByUnits) {
-  auto in_phases = [](const LstmCut &cut) { return cut.by_units > 1; };
+  auto in_phases = [](const dispatch::LstmCut &cut) { return cut.by_units > 1; };
   const Cutting two{.threads = 2};
   EXPECT_TRUE(in_phases({two, 1, 100, 128, 128}));
   EXPECT_FALSE(in_phases({two, 1, 100, 128, 32}));   // too little in a step

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "dispatch/site.hpp"
 #include "kernels/gemm.hpp"
-#include "ops/op.hpp"
 
-namespace dl4::ops {
-
-// Source i as kernels want it when it is constant.
-std::optional<kernels::Constant> constant_source(const Site &site, int i);
-
-// For outputs without elements.
-std::unique_ptr<kernels::Kernel> nothing();
+namespace dl4::dispatch {
 
 // What the product takes on one thread, roughly.
 double product_microseconds(const kernels::Gemm &g);
@@ -24,4 +20,15 @@ int64_t product_slices(const Site &site, const kernels::Gemm &g);
 std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
                                          const kernels::Constant *b = nullptr);
 
-}  // namespace dl4::ops
+// An axis of a batch: its length, and how far each side moves along it (0 = broadcast).
+struct BatchAxis {
+  int64_t size, step_a, step_b;
+};
+// The same for a batch along several axes, one item at a time; C is dense.
+std::unique_ptr<kernels::Kernel> product_by_item(const Site &site, const kernels::Gemm &g,
+                                                 std::span<const BatchAxis> axes, int64_t slices);
+
+// The candidates that can be switched off.
+std::vector<std::string> product_switches();
+
+}  // namespace dl4::dispatch

@@ -1,16 +1,18 @@
 // Which kernel computes which matrix product, by measured thresholds.
-#include "ops/products.hpp"
+#include "dispatch/products.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/cpu.hpp"
 #include "base/tensor.hpp"
+#include "dispatch/choose.hpp"
+#include "kernels/blas.hpp"
 #include "kernels/gemm_cut.hpp"
 #include "kernels/movement.hpp"
 #include "kernels/small_gemm.hpp"
 
-namespace dl4::ops {
+namespace dl4::dispatch {
 namespace {
 
 using kernels::Constant;
@@ -64,7 +66,7 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
 std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
   if (g.trans_a && g.trans_b) return nullptr;
   auto cut = cut_own(g, slices);
-  return kernels::make_kernel("own gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
+  return kernels::make_kernel("small_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
     auto multiply = g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
@@ -104,33 +106,55 @@ std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b)
     };
     each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
   };
-  return kernels::make_kernel("own gemm, packed", cut.slices, run);
+  return kernels::make_kernel("packed_gemm", cut.slices, run);
+}
+
+void multiply_plainly(const Gemm &g, const float *a, const float *b, const float *bias, float *c, int64_t rows,
+                      int64_t cols, int64_t ldc) noexcept {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < cols; ++j) {
+      double s = bias ? bias[j] : 0;
+      for (int64_t l = 0; l < g.k; ++l)
+        s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
+             b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
+      c[i * ldc + j] = static_cast<float>(s);
+    }
+  }
 }
 
 std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   auto cut = cut_own(g, slices);
-  return kernels::make_kernel("reference gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
+  return kernels::make_kernel("reference_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
-      for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < cols; ++j) {
-          double s = bias ? bias[j] : 0;
-          for (int64_t l = 0; l < g.k; ++l)
-            s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
-                 b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
-          c[i * g.ldc + j] = static_cast<float>(s);
-        }
-      }
+      multiply_plainly(g, a, b, bias, c, rows, cols, g.ldc);
     };
     each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   });
 }
 
-enum class Best { small, packed, openblas, dnnl };
+// What there is to choose from.
+struct Product {
+  const Gemm &g;
+  int64_t slices;
+  const Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
+};
+
+constexpr const char *by_small = "small_gemm", *by_panels = "packed_gemm", *by_openblas = "openblas_gemm",
+                     *by_dnnl = "dnnl_gemm";
+
+constexpr Candidate<Product> products[] = {
+    {by_panels, [](const Product &p) { return p.b != nullptr; },
+     [](const Product &p) { return packed(p.g, p.slices, p.b); }},
+    {by_dnnl, always, [](const Product &p) { return kernels::dnnl_gemm(p.g, p.slices, p.b); }},
+    {by_openblas, always, [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
+    {by_small, always, [](const Product &p) { return small(p.g, p.slices); }},
+    {"reference_gemm", always, [](const Product &p) { return reference(p.g, p.slices); }},
+};
 
 // Where the choice depends on the type of processor: for a B of at least 2^18 numbers.
 struct Thresholds {
   // B no constant, as stored: `large` from so many rows and so many multiplications on.
-  Best large;
+  const char *large;
   int64_t rows;
   double work;
   // B constant: oneDNN from so many rows on, and for 3 or 4 of them, as a tile of ours has 1, 2 or 4.
@@ -144,7 +168,7 @@ struct Thresholds {
 const Thresholds &thresholds() {
   constexpr int64_t never = INT64_MAX;
   // EPYC of Zen 4, 1 MiB L2.
-  static constexpr Thresholds avx512{Best::dnnl, 129, 0, never, true, 1 << 26};
+  static constexpr Thresholds avx512{by_dnnl, 129, 0, never, true, 1 << 26};
   // Xeon of Sapphire Rapids, 2 MiB L2; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some
   // 48 rows on. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:
   //   not, NN   8x1024x1024       561      -    760    596     16x1024x1024     1080      -    848    750
@@ -154,15 +178,15 @@ const Thresholds &thresholds() {
   //             256x512x512      1190   1060   1240   1100     1024x256x256     1500   1090   1330   1250
   //             1024x1024x1024  83500  24900  21100  21100     3x1024x1024       275    201    887    209
   //   not, TN   784x256x128       431      -    444    409     784x128x32       62.3      -   98.9   75.1
-  static constexpr Thresholds intel_avx512{Best::dnnl, 1, 1 << 24, 48, true, 1 << 24};
+  static constexpr Thresholds intel_avx512{by_dnnl, 1, 1 << 24, 48, true, 1 << 24};
   // The same Xeon, all three kept from AVX-512:
   //   not, NN   16x1024x1024     1690      -    780   1020     64x512x512        468      -    524    459
   //             128x1024x1024   12000      -   4050   4700     512x1024x256     3880      -   3820   4120
   //   constant  512x1024x1024   55900  18300  15900  16800     3x1024x1024       514    282    672    395
   //   not, TN   784x256x128       773      -    742    728
-  static constexpr Thresholds avx2{Best::openblas, 1, 1 << 24, 257, false, 1 << 24};
+  static constexpr Thresholds avx2{by_openblas, 1, 1 << 24, 257, false, 1 << 24};
   // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
-  static constexpr Thresholds neon{Best::openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()};
+  static constexpr Thresholds neon{by_openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()};
   static const Thresholds &here = [type = cpu::type()]() -> const Thresholds & {
     switch (type) {
       case cpu::Type::intel_avx512:
@@ -212,43 +236,77 @@ const Thresholds &thresholds() {
 //                  784x128x32        57.1      -   69.2   60.7
 //                  784x256x128        447      -    507    465
 //                  512x2048x800    103780      -  67853  64509
-Best best(const Gemm &g, bool constant) {
+const char *best(const Gemm &g, bool constant) {
   const Thresholds &t = thresholds();
   double work = static_cast<double>(checked_mul(g.batch, g.m)) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
   if (g.trans_a) {
-    if (g.n > 8 && g.n < 13 && g.k >= 64) return Best::openblas;
-    return g.trans_b ? Best::openblas : work >= t.transposed_work ? Best::dnnl : Best::small;
+    if (g.n > 8 && g.n < 13 && g.k >= 64) return by_openblas;
+    return g.trans_b ? by_openblas : work >= t.transposed_work ? by_dnnl : by_small;
   }
-  if (constant && few_columns(g)) return Best::packed;
-  if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? Best::small : Best::openblas;
+  if (constant && few_columns(g)) return by_panels;
+  if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? by_small : by_openblas;
   if (constant) {
-    if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return Best::small;
-    if (t.three_rows && (g.m == 3 || g.m == 4) && b >= 1 << 19) return Best::dnnl;
-    return g.m >= t.constant_rows && b >= 1 << 18 ? Best::dnnl : Best::packed;
+    if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return by_small;
+    if (t.three_rows && (g.m == 3 || g.m == 4) && b >= 1 << 19) return by_dnnl;
+    return g.m >= t.constant_rows && b >= 1 << 18 ? by_dnnl : by_panels;
   }
   if (g.trans_b) {
-    if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Best::small;
-    if (g.m == 1 || work <= 1 << 18) return Best::openblas;
-    return g.m <= 8 && b > 1 << 16 ? Best::small : Best::dnnl;
+    if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return by_small;
+    if (g.m == 1 || work <= 1 << 18) return by_openblas;
+    return g.m <= 8 && b > 1 << 16 ? by_small : by_dnnl;
   }
-  return g.m >= t.rows && b >= 1 << 18 && work >= t.work ? t.large : Best::small;
+  return g.m >= t.rows && b >= 1 << 18 && work >= t.work ? t.large : by_small;
 }
+
+// A batch whose two sides move in different ways: one item at a time.
+struct ByItem {
+  const Gemm &g;
+  std::span<const BatchAxis> axes;
+  int64_t slices;
+};
+
+template <class F>
+std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, F multiply) {
+  int64_t items = 1;
+  for (const BatchAxis &axis : at.axes) items = checked_mul(items, axis.size);
+  const int64_t slices = std::min(at.slices, items);
+  std::vector<BatchAxis> axes(at.axes.begin(), at.axes.end());
+  return kernels::make_kernel(name, slices, [=, g = at.g](int64_t slice, const Run &r) noexcept {
+    auto [begin, end] = kernels::part(items, slices, slice);
+    for (int64_t item = begin; item < end; ++item) {
+      const float *a = r.src<float>(0), *b = r.src<float>(1), *bias = g.bias ? r.src<float>(2) : nullptr;
+      float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.m * g.n;
+      int64_t left = item;
+      for (const BatchAxis &axis : axes) {
+        a += left % axis.size * axis.step_a;
+        b += left % axis.size * axis.step_b;
+        left /= axis.size;
+      }
+      multiply(g, a, b, c);
+      for (int64_t i = 0; bias && i < g.m; ++i)
+        for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
+      if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
+    }
+  });
+}
+
+constexpr Candidate<ByItem> products_by_item[] = {
+    {"openblas_by_item", [](const ByItem &) { return kernels::blas::usable(); },
+     [](const ByItem &at) {
+       return by_item("openblas_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
+         kernels::blas::sgemm(g.trans_a, g.trans_b, g.m, g.n, g.k, 1, a, g.lda, b, g.ldb, 0, c, g.n);
+       });
+     }},
+    {"reference_by_item", always,
+     [](const ByItem &at) {
+       return by_item("reference_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
+         multiply_plainly(g, a, b, nullptr, c, g.m, g.n, g.n);
+       });
+     }},
+};
 
 }  // namespace
-
-std::unique_ptr<Kernel> nothing() {
-  return kernels::make_kernel("nothing", 0, [](int64_t, const Run &) noexcept {});
-}
-
-std::optional<Constant> constant_source(const Site &site, int i) {
-  auto at = static_cast<size_t>(i);
-  if (at >= site.constant.size() || !site.constant[at]) return {};
-  Constant c{site.constant[at]->as<float>()};
-  if (site.packs && at < site.constant_key.size() && !site.constant_key[at].empty())
-    c.forms = &site.packs->of(site.constant_key[at]);
-  return c;
-}
 
 double product_microseconds(const Gemm &g) {
   double m = static_cast<double>(g.m), n = static_cast<double>(g.n), k = static_cast<double>(g.k);
@@ -267,23 +325,19 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
   bool constant = b && g.stride_b == 0;
-  Best first = best(g, constant && !g.trans_a);
-  auto if_first = [&](Best who, auto make) {
-    return [=]() -> std::unique_ptr<Kernel> { return first == who ? make() : nullptr; };
-  };
-  auto by_small = [&] { return small(g, slices); };
-  auto by_panels = [&] { return packed(g, slices, constant ? b : nullptr); };
-  auto by_openblas = [&] { return kernels::openblas_gemm(g, slices); };
-  auto by_dnnl = [&] { return kernels::dnnl_gemm(g, slices, constant ? b : nullptr); };
-  return choose(site, {{"small_gemm", if_first(Best::small, by_small)},
-                       {"packed_gemm", if_first(Best::packed, by_panels)},
-                       {"openblas_gemm", if_first(Best::openblas, by_openblas)},
-                       {"dnnl_gemm", if_first(Best::dnnl, by_dnnl)},
-                       {"packed_gemm", by_panels},
-                       {"dnnl_gemm", by_dnnl},
-                       {"openblas_gemm", by_openblas},
-                       {"small_gemm", by_small},
-                       {"reference_gemm", [&] { return reference(g, slices); }}});
+  const Product p{g, slices, constant ? b : nullptr};
+  return choose<Product>(site, products, p, best(g, constant && !g.trans_a));
 }
 
-}  // namespace dl4::ops
+std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &g, std::span<const BatchAxis> axes,
+                                        int64_t slices) {
+  return choose<ByItem>(site, products_by_item, {g, axes, slices});
+}
+
+std::vector<std::string> product_switches() {
+  auto names = switches<Product>(products), more = switches<ByItem>(products_by_item);
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+}  // namespace dl4::dispatch

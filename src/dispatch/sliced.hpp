@@ -1,0 +1,56 @@
+// Kernels cut into even parts, or with other arguments.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "dispatch/site.hpp"
+
+namespace dl4::dispatch {
+
+using kernels::Run;
+
+// Microseconds that one thread takes to move a byte (from a shared cache, in or out), and to compute a transcendental.
+inline constexpr double us_per_byte = 5e-5;
+inline constexpr double us_per_function = 1e-3;
+
+// A kernel that does f(begin, end, run) for parts of [0, n); the parts begin at multiples of `block`.
+template <class F>
+std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int64_t n, double microseconds, F f,
+                                        int64_t block = 1) {
+  int64_t slices = site.cutting.slices((n + block - 1) / block, microseconds);
+  return kernels::make_kernel(std::move(name), slices, [=](int64_t i, const kernels::Run &r) {
+    auto [begin, end] = kernels::part(n, slices, i, block);
+    if (begin < end) f(begin, end, r);
+  });
+}
+
+// The kernel with these of the step's arguments, in this order.
+inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kernel> inner,
+                                                  std::initializer_list<int> which) {
+  struct Picked final : kernels::Kernel {
+    Picked(std::unique_ptr<kernels::Kernel> k, std::initializer_list<int> list)
+        : Kernel(k->name, k->slices, k->scratch, k->phases), inner(std::move(k)), count(list.size()) {
+      std::copy(list.begin(), list.end(), which.begin());
+    }
+    std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
+    void run(int64_t slice, const Run &r) const noexcept override {
+      std::array<void *, 12> args;
+      for (size_t i = 0; i < count; ++i) args[i] = r.args[which[i]];
+      inner->run(slice, {args.data(), r.scratch, r.bound, r.report});
+    }
+    std::unique_ptr<kernels::Kernel> inner;
+    size_t count;
+    std::array<int, 12> which{};
+  };
+  return std::make_unique<Picked>(std::move(inner), which);
+}
+
+// A block of elements that is a whole number of cache lines, so that no two slices write to one line.
+inline constexpr int64_t line_block = 64;
+
+}  // namespace dl4::dispatch

@@ -1,0 +1,71 @@
+// Lists of candidates: which one is taken, and by which names they are switched off.
+#include "dispatch/choose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace dl4::dispatch {
+namespace {
+
+using kernels::Kernel;
+
+struct At {
+  bool fits;
+};
+
+std::unique_ptr<Kernel> named(const char *name) {
+  return kernels::make_kernel(name, 1, [](int64_t, const kernels::Run &) {});
+}
+
+constexpr Candidate<At> candidates[] = {
+    {"picky", [](const At &at) { return at.fits; }, [](const At &) { return named("picky, in parts"); }},
+    {"failing", always, [](const At &) { return std::unique_ptr<Kernel>(); }},
+    {"plain", always, [](const At &) { return named("plain"); }},
+    {"last", always, [](const At &) { return named("last"); }},
+};
+
+std::string chosen(bool fits, const std::vector<std::string> &off = {}, std::string_view first = {}) {
+  Site site;
+  site.off = off;
+  return choose<At>(site, candidates, {fits}, first)->name;
+}
+
+TEST(Choose, TakesTheFirstThatApplies) {
+  EXPECT_EQ(chosen(true), "picky, in parts");
+  EXPECT_EQ(chosen(false), "plain");
+}
+
+TEST(Choose, LeavesOutWhatIsOffButTheLast) {
+  EXPECT_EQ(chosen(true, {"picky"}), "plain");
+  EXPECT_EQ(chosen(true, {"picky", "plain", "last"}), "last");
+  EXPECT_EQ(switches<At>(candidates), (std::vector<std::string>{"picky", "failing", "plain"}));
+}
+
+TEST(Choose, PutsOneFirstWhereItIsOnAndApplies) {
+  EXPECT_EQ(chosen(true, {}, "plain"), "plain");
+  EXPECT_EQ(chosen(true, {}, "failing"), "picky, in parts");
+  EXPECT_EQ(chosen(true, {"plain"}, "plain"), "picky, in parts");
+}
+
+TEST(Choose, RefusesAKernelOfAnotherName) {
+  static constexpr Candidate<At> wrong[] = {{"small", always, [](const At &) { return named("own gemm"); }}};
+  try {
+    choose<At>(Site(), wrong, {true});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::internal);
+    EXPECT_EQ(error.message, "the kernel \"own gemm\" is listed as small");
+  }
+}
+
+TEST(KernelNames, AreSortedAndListedOnce) {
+  const auto &names = kernel_names();
+  EXPECT_EQ(names, (std::vector<std::string>{"direct_conv", "dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights",
+                                             "dnnl_gemm", "dnnl_lstm", "openblas_by_item", "openblas_gemm", "own_lstm",
+                                             "packed_gemm", "small_gemm", "winograd_conv", "winograd_conv_data"}));
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+}  // namespace
+}  // namespace dl4::dispatch

@@ -75,9 +75,9 @@ void masks(const Case &c, dl4_context *context, Arrays &found) {
   const Json &model = c.fields["model"];
   for (const auto &[number, mask] : c.role("output_mask")) {
     Json with = model;
-    with["layers"].push_back({{"kind", "GetMask"},
+    with["layers"].push_back({{"class_name", "GetMask"},
                               {"name", "mask of an output"},
-                              {"attributes", Json::object()},
+                              {"config", Json::object()},
                               {"calls", {{{"inputs", {model["outputs"][std::stoul(number)]}}}}}});
     with["outputs"].push_back({"mask of an output", 0, 0});
     Arrays all = run(build(context, with, c.role("weight")), inputs(c));

@@ -239,11 +239,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
  * call its options, what its errors are due to, whether it blocks and whether it may be made in a callback. */
 DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
-/* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights.
+/* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights; "positional" (of layers also
+ * "call_positional"): the names of the arguments by position in Keras, with those that are not in this version;
+ * "default_only": other values than the default are refused; of a metric "log_name", its name in logs.
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.
  * May be NULL: category, name.
- * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name). */
+ * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
 /* The number of kinds in a category; of categories if it is NULL; 0 if there is no such category.

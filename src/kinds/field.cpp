@@ -280,6 +280,7 @@ Json Field::describe() const {
   if (most_ < HUGE_VAL) j["max"] = limit(most_);
   if (!choices_.empty()) j["enum"] = choices_;
   if (as_->category) j["category"] = as_->category;
+  if (default_only_) j["default_only"] = true;
   j["doc"] = doc_;
   return j;
 }

@@ -22,6 +22,7 @@ class Metric : public Kind {
   // Keras's name of it in logs: "accuracy", "mean_squared_error".
   std::string log_name() const { return given_name ? *given_name : usual_name(); }
   virtual std::string usual_name() const = 0;
+  Json more() const override { return {{"log_name", usual_name()}}; }
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
   Mean mean(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 };

@@ -1,6 +1,6 @@
 // The registry: the entries of every category, found by name, described as JSON.
+#include <algorithm>
 #include <map>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "kinds/field.hpp"
@@ -67,16 +67,27 @@ const Registry &registry() {
       .suggest(name, known);
 }
 
+const KerasKind *keras_kind(const std::string &category, const std::string &name) {
+  for (const KerasKind &kind : keras_kinds)
+    if (kind.category == category && letters(kind.name) == letters(name)) return &kind;
+  return nullptr;
+}
+
 void refuse_absent(const std::string &category, const std::string &name) {
-  for (const KerasNames &of : keras_names) {
-    if (of.category != category) continue;
-    std::istringstream words(of.names);
-    for (std::string word; words >> word;)
-      if (letters(word) == letters(name))
-        throw Error(Code::unsupported, text(category, ' ', word, " is not in this version"))
-            .with("category", category)
-            .with("kind", name);
+  if (const KerasKind *kind = keras_kind(category, name))
+    throw Error(Code::unsupported, text(category, ' ', kind->name, " is not in this version"))
+        .with("category", category)
+        .with("kind", name);
+}
+
+Json words(std::string_view text) {
+  Json list = Json::array();
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    list.push_back(std::string(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return list;
 }
 
 const Category &category_of(const std::string &name) {
@@ -198,6 +209,14 @@ Json Entry::describe() const {
   const std::unique_ptr<Kind> kind = fresh(*this);
   j["attributes"] = fields_of(*kind).describe();
   j.update(kind->more());
+  // As Keras has them, those that it takes and we do not included; a kind of our own takes its attributes in order.
+  if (const KerasKind *keras = keras_kind(category, name)) {
+    j["positional"] = words(keras->positional);
+    if (*keras->call) j["call_positional"] = words(keras->call);
+  } else {
+    j["positional"] = Json::array();
+    for (const Json &attribute : j["attributes"]) j["positional"].push_back(attribute["name"]);
+  }
   return j;
 }
 

@@ -53,6 +53,37 @@ TEST(Registry, RefusesUnknownNames) {
                  });
 }
 
+// keras_names.hpp is compared with the real Keras by golden/remake.sh.
+TEST(Registry, TellsArgumentsByPositionAsKeras) {
+  const auto first = [](const char *category, const char *name, const char *key, size_t n) {
+    const Json list = kinds::find(category, name).describe()[key];
+    std::string words;
+    for (size_t i = 0; i < std::min(n, list.size()); ++i) words += list[i].get<std::string>() + ' ';
+    return words;
+  };
+  EXPECT_EQ(first("optimizer", "SGD", "positional", 4), "learning_rate momentum nesterov weight_decay ");
+  EXPECT_EQ(first("layer", "Dense", "positional", 3), "units activation use_bias ");
+  EXPECT_EQ(first("layer", "LSTM", "call_positional", 9), "sequences initial_state mask training ");
+  EXPECT_EQ(first("loss", "Huber", "positional", 9), "delta reduction name dtype ");
+  EXPECT_EQ(first("layer", "MatMul", "positional", 9), "transpose_a transpose_b ");  // no layer of Keras's
+  EXPECT_EQ(kinds::find("metric", "mse").describe()["log_name"], "mean_squared_error");
+
+  std::string elsewhere;  // attributes that Keras takes by name alone, or not at all
+  for (const auto &category : kinds::categories()) {
+    if (category == "activation") continue;
+    for (const auto *e : kinds::entries(category)) {
+      const Json described = e->describe();
+      std::set<std::string> known;
+      for (const Json &word : described["positional"]) known.insert(word.get<std::string>());
+      for (const Json &f : described["attributes"])
+        if (!known.count(f["name"].get<std::string>())) elsewhere += e->name + '.' + f["name"].get<std::string>() + ' ';
+    }
+  }
+  EXPECT_EQ(elsewhere,
+            "Embedding.activity_regularizer LSTM.zero_output_for_mask LSTM.implementation AdditiveAttention.seed "
+            "Accuracy.by_shape BinaryCrossentropy.axis ");
+}
+
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
   for (const char *name : {"GRU", "Bidirectional", "BatchNormalization", "batch_normalization", "LayerNormalization"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });

@@ -80,6 +80,17 @@ void make_room(std::vector<T> &v, size_t n) {
   if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
 }
 
+void check_count(const kinds::Arity &arity, size_t inputs) {
+  const auto [least, most] = arity;
+  const auto n = static_cast<int>(inputs);
+  if (n < least || n > most)
+    fail(Code::invalid_argument, "expected ", least,
+         least == most       ? ""
+         : most == INT32_MAX ? " or more"
+                             : text(" to ", most),
+         least == 1 && most == 1 ? " input" : " inputs", ", got ", n);
+}
+
 // Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
 // list of nulls becomes one of no values, which is how a file has it.
 void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
@@ -246,6 +257,38 @@ std::vector<Node> Graph::add(const std::string &kind, const std::string &name, J
   }
 }
 
+std::vector<Symbol> Graph::emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in) {
+  const auto symbol = [&](Node n) { return n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]; };
+  kinds::Arguments given{arguments.plain, {}};
+  for (const auto &[key, list] : arguments.nodes)
+    for (Node n : list) given.symbols[key].push_back(symbol(n));
+  std::vector<Symbol> symbols;
+  for (Node n : in) symbols.push_back(symbol(n));
+  ops::Emit e(scratch_);
+  e.scope = l.name;
+  Builder host(*this, e, l);
+  kinds::Call c(e, host, symbols, given, true);
+  return l.kind->call(c);
+}
+
+std::vector<Node> Graph::record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
+                                const std::vector<Symbol> &out) {
+  Layer &l = layers_[static_cast<size_t>(layer)];
+  Call call{layer, l.calls, in, std::move(arguments), std::vector<Node>(out.size())};
+  std::iota(call.out.begin(), call.out.end(), nodes());
+  std::vector<Node> outputs = call.out;
+  make_room(calls_, 1);
+  make_room(origins_, out.size());
+  make_room(symbols_, out.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    origins_.push_back({static_cast<int32_t>(calls_.size()), static_cast<int32_t>(i)});
+    symbols_.push_back(out[i]);
+  }
+  calls_.push_back(std::move(call));
+  ++l.calls;
+  return outputs;
+}
+
 std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked) {
   if (layer < 0 || layer >= static_cast<int32_t>(layers_.size()))
     fail(Code::invalid_argument, "layer ", layer, " is not in this graph, which has ", layers_.size());
@@ -268,43 +311,13 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     l.random_seed = random_seed;
   };
   try {
-    auto [least, most] = l.kind->arity();
-    if (static_cast<int>(in.size()) < least || static_cast<int>(in.size()) > most)
-      fail(Code::invalid_argument, "expected ", least,
-           least == most       ? ""
-           : most == INT32_MAX ? " or more"
-                               : text(" to ", most),
-           least == 1 && most == 1 ? " input" : " inputs", ", got ", in.size());
+    check_count(l.kind->arity(), in.size());
     check_arguments(*l.kind, arguments);
-    kinds::Arguments given{arguments.plain, {}};
-    for (const auto &[key, list] : arguments.nodes)
-      for (Node n : list)
-        given.symbols[key].push_back(n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]);
-    std::vector<Symbol> symbols;
-    for (Node n : in) symbols.push_back(symbols_[static_cast<size_t>(n)]);
-
-    ops::Emit e(scratch_);
-    e.scope = l.name;
-    Builder host(*this, e, l);
-    kinds::Call c(e, host, symbols, given, true);
-    std::vector<Symbol> out = l.kind->call(c);
+    const std::vector<Symbol> out = emit(l, arguments, in);
     if (out.size() < asked)
       fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked,
            " were asked for");
-
-    Call record{layer, l.calls, in, std::move(arguments), std::vector<Node>(out.size())};
-    std::iota(record.out.begin(), record.out.end(), nodes());
-    std::vector<Node> outputs = record.out;
-    make_room(calls_, 1);
-    make_room(origins_, out.size());
-    make_room(symbols_, out.size());
-    for (size_t i = 0; i < out.size(); ++i) {
-      origins_.push_back({static_cast<int32_t>(calls_.size()), static_cast<int32_t>(i)});
-      symbols_.push_back(out[i]);
-    }
-    calls_.push_back(std::move(record));
-    ++l.calls;
-    return outputs;
+    return record(layer, std::move(arguments), in, out);
   } catch (Error &error) {
     undo();
     error.in("layer \"" + l.name + "\"").with("layer", l.name);

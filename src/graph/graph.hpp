@@ -115,6 +115,9 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
+  std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
+  std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
+                           const std::vector<kinds::Symbol> &out);
   void freeze(int32_t layer, const std::string &weight);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;

@@ -145,7 +145,8 @@ Architecture Model::architecture() const {
 }
 
 std::shared_ptr<Model> Model::clone() const {
-  return model_of(architecture(), graph_->settings(), [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
+  return model_of(architecture(), graph_->settings(),
+                  [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
 }
 
 std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,

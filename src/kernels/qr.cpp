@@ -9,7 +9,7 @@
 namespace dl4::kernels {
 namespace {
 
-constexpr int64_t lanes = 8;  // partial sums: one chain of additions would wait for itself
+constexpr int64_t lanes = 8;   // partial sums: one chain of additions would wait for itself
 constexpr int64_t panel = 16;  // columns that stay in the cache while the reflections pass over them
 
 double dot(const double *a, const double *b, int64_t n) {

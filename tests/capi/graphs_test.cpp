@@ -71,7 +71,8 @@ TEST(Graphs, AutomaticNamesAreThoseOfKeras) {
 // A chain of n layers of one unit, the first one last in the list when it is reversed.
 std::string chain(int n, bool reversed) {
   json layers = json::array(), last = {"x", 0, 0};
-  layers.push_back({{"class_name", "Input"}, {"name", "x"}, {"config", {{"shape", {nullptr, 1}}, {"dtype", "float32"}}}});
+  layers.push_back(
+      {{"class_name", "Input"}, {"name", "x"}, {"config", {{"shape", {nullptr, 1}}, {"dtype", "float32"}}}});
   for (int i = 0; i < n; ++i) {
     std::string name = "layer" + std::to_string(i);
     layers.push_back({{"class_name", "Dense"},

@@ -17,7 +17,7 @@ struct LossLayer : Layer {
   void fields(Fields &f) override { f("loss", loss).required().doc("the loss"); }
   Facts facts() const override {
     return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-                 .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
+            .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
   }
   Arity arity() const override { return {2, 3}; }
   void check() override {

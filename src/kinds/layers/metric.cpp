@@ -1,9 +1,8 @@
 // Metric: a metric as a part of a graph.
-#include "kinds/layer.hpp"
 #include "kinds/metric.hpp"
+#include "kinds/layer.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 struct MetricLayer : Layer {
@@ -17,9 +16,9 @@ struct MetricLayer : Layer {
   }
   Facts facts() const override {
     return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-                 .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
-                             {"total", "(): to be summed over batches"},
-                             {"count", "(): to be summed over batches"}}};
+            .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
+                        {"total", "(): to be summed over batches"},
+                        {"count", "(): to be summed over batches"}}};
   }
   Arity arity() const override { return {2, 3}; }
 

@@ -10,8 +10,8 @@ struct SetMask : Layer {
 
   Facts facts() const override {
     return {.inputs = {{"x", "(B, T, ...)"}, {"mask", "(B, T), or other first axes of x; 0 or false: masked"}},
-                 .outputs = {{"x", "(B, T, ...)"}},
-                 .mask = "the second input"};
+            .outputs = {{"x", "(B, T, ...)"}},
+            .mask = "the second input"};
   }
   Arity arity() const override { return {2, 2}; }
 

@@ -217,7 +217,9 @@ TEST(Gradients, Refusals) {
   auto ids = tensor({2, 3}, {}, DL4_INT32);
   auto run_refused = [&](std::vector<dl4_tensor *> in, int64_t n_out = 3) {
     std::vector<dl4_tensor *> out(static_cast<size_t>(n_out));
-    return refusal(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), n_out, nullptr));
+    Refusal r = refusal(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), n_out, nullptr));
+    for (dl4_tensor *t : out) dl4_release(t);
+    return r;
   };
   EXPECT_NE(run_refused({x}).message.find("expected 3 inputs, got 1"), std::string::npos);
   EXPECT_NE(run_refused({x, c, c}, 2).message.find("expected 3 outputs, got 2"), std::string::npos);

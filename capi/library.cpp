@@ -3,7 +3,7 @@
 #include "base/utf8.hpp"
 #include "border.hpp"
 #include "dispatch/choose.hpp"
-#include "kernels/blas.hpp"
+#include "kernels/gemm/blas.hpp"
 #include "kernels/versions.hpp"
 #include "kinds/kind.hpp"
 #include "options.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dispatch/site.hpp"
-#include "kernels/conv.hpp"
+#include "kernels/conv/conv.hpp"
 
 namespace dl4::dispatch {
 

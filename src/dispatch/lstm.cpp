@@ -6,8 +6,8 @@
 #include "dispatch/choose.hpp"
 #include "dispatch/products.hpp"
 #include "dispatch/sliced.hpp"
-#include "kernels/dnnl_lstm.hpp"
-#include "kernels/small_gemm.hpp"
+#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/onednn/dnnl_lstm.hpp"
 
 namespace dl4::dispatch {
 namespace {

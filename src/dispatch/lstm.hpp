@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dispatch/site.hpp"
-#include "kernels/lstm.hpp"
+#include "kernels/recurrent/lstm.hpp"
 
 namespace dl4::dispatch {
 

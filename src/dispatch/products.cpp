@@ -7,10 +7,10 @@
 #include "base/cpu.hpp"
 #include "base/tensor.hpp"
 #include "dispatch/choose.hpp"
-#include "kernels/blas.hpp"
-#include "kernels/gemm_cut.hpp"
-#include "kernels/movement.hpp"
-#include "kernels/small_gemm.hpp"
+#include "kernels/gemm/blas.hpp"
+#include "kernels/gemm/gemm_cut.hpp"
+#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/movement/movement.hpp"
 
 namespace dl4::dispatch {
 namespace {

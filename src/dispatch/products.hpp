@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dispatch/site.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 
 namespace dl4::dispatch {
 

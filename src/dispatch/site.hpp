@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/fork.hpp"
+#include "kernels/gemm/packed.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/packed.hpp"
 
 namespace dl4::dispatch {
 

@@ -1,4 +1,5 @@
 // adam: one pass over a flat block of weights and its moments.
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/update.hpp"
 

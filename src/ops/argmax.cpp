@@ -1,5 +1,6 @@
 // argmax: where the largest element of an axis is.
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,10 +1,11 @@
 // attention: softmax(q k^T) v without a matrix of all scores; its gradient computes them again.
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

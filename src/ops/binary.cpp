@@ -1,5 +1,6 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
 #include "ops/elementwise.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 #include "ops/strided.hpp"

@@ -1,5 +1,6 @@
 // Copies of rectangles of bytes.
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,6 @@
 // broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
 #include "ops/broadcast.hpp"
+#include "ops/op.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // causal_mask: which keys a query may see, from the top left also where the two lengths differ.
 #include <cstring>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

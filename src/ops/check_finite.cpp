@@ -1,6 +1,7 @@
 // check_finite: stops the run where a value holds a NaN or an infinity.
 #include <cmath>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,6 @@
 // concat: values one after the other along an axis.
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,6 @@
 // Convolutions over NHWC with a bias and an activation.
 #include "ops/conv.hpp"
+#include "ops/op.hpp"
 
 #include <algorithm>
 

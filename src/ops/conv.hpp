@@ -3,8 +3,9 @@
 
 #include <string>
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/conv.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {

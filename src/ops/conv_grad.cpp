@@ -3,6 +3,7 @@
 
 #include "dispatch/conv.hpp"
 #include "ops/conv.hpp"
+#include "ops/op.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

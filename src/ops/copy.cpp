@@ -1,5 +1,6 @@
 // copy: the same values in other memory.
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {

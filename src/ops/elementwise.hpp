@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise.hpp"
-#include "kernels/epilogue.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/gemm/epilogue.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {

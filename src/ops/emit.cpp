@@ -1,5 +1,6 @@
 // Adding values and steps.
 #include "ops/emit.hpp"
+#include "ops/op.hpp"
 
 #include <cstring>
 

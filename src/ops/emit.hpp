@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ops/op.hpp"
 #include "ops/program.hpp"
 
 namespace dl4::ops {

@@ -1,5 +1,6 @@
 // gather: rows of a table by number.
-#include "kernels/movement.hpp"
+#include "kernels/movement/movement.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

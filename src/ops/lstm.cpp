@@ -1,5 +1,6 @@
 // LSTM over whole sequences.
 #include "ops/lstm.hpp"
+#include "ops/op.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,9 @@
 // Backward through the steps of an LSTM: the gradients of the gates, from which products give those of the weights.
 #include <algorithm>
 
-#include "kernels/small_gemm.hpp"
+#include "kernels/gemm/small_gemm.hpp"
 #include "ops/lstm.hpp"
+#include "ops/op.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

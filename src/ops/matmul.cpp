@@ -1,5 +1,6 @@
 // Matrix products with NumPy's broadcasting of leading axes, a bias row and an activation.
 #include "ops/matmul.hpp"
+#include "ops/op.hpp"
 
 #include <algorithm>
 

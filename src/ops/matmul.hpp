@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/elementwise.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise.hpp"
-#include "kernels/optimizer.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/elementwise/optimizer.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "ops/emit.hpp"
 
 namespace dl4::ops {

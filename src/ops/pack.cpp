@@ -1,5 +1,6 @@
 // pack: many values in one flat block, each at a place of its own, zeros between.
 #include "ops/pack.hpp"
+#include "ops/op.hpp"
 
 #include "ops/blocks.hpp"
 #include "ops/ops.hpp"

@@ -1,7 +1,8 @@
 // pick: of each row the element that its label says.
 #include <cstring>
 
-#include "kernels/movement.hpp"
+#include "kernels/movement/movement.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

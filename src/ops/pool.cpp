@@ -1,8 +1,9 @@
 // Max and average pooling over NHWC, and their gradient.
-#include "kernels/pool.hpp"
+#include "kernels/reduce/pool.hpp"
 
 #include <array>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 #include "ops/windows.hpp"

@@ -1,5 +1,6 @@
 // random_keep: which elements dropout keeps, scaled up by what it drops.
-#include "kernels/random.hpp"
+#include "kernels/elementwise/random.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,6 +1,7 @@
 // reduce: sums, means, extremes and products over axes; over flags "any" and "all".
 #include <algorithm>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/reduce_axes.hpp"
 #include "ops/sliced.hpp"

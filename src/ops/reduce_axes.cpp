@@ -1,5 +1,6 @@
 // Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
 #include "ops/reduce_axes.hpp"
+#include "ops/op.hpp"
 
 #include "ops/blocks.hpp"
 #include "ops/sliced.hpp"

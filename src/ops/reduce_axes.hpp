@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {

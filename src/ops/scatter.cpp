@@ -1,9 +1,10 @@
 // scatter_add and row_sums: rows added up by number, as a table or as the rows that came.
 #include "ops/scatter.hpp"
+#include "ops/op.hpp"
 
 #include <cstring>
 
-#include "kernels/movement.hpp"
+#include "kernels/movement/movement.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

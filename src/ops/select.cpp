@@ -1,4 +1,5 @@
 // select: a where the mask is true, else b; the side not taken never leaks.
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 #include "ops/strided.hpp"

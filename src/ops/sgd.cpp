@@ -1,4 +1,5 @@
 // sgd: one pass over a flat block of weights.
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/update.hpp"
 

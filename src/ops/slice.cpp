@@ -1,5 +1,6 @@
 // slice: part of an axis.
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,7 +1,8 @@
 // softmax and log_softmax along one axis.
 #include "ops/softmax.hpp"
+#include "ops/op.hpp"
 
-#include "kernels/softmax.hpp"
+#include "kernels/reduce/softmax.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,6 @@
 // sparsemax along one axis: the nearest point of the simplex, with zeros.
-#include "kernels/softmax.hpp"
+#include "kernels/reduce/softmax.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,8 +1,9 @@
 // transpose: axes in another order.
 #include <algorithm>
 
-#include "kernels/movement.hpp"
+#include "kernels/movement/movement.hpp"
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,6 @@
 // unary: y = f(x), element by element.
 #include "ops/elementwise.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

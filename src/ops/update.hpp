@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/optimizer.hpp"
+#include "kernels/elementwise/optimizer.hpp"
+#include "ops/op.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

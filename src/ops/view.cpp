@@ -1,5 +1,6 @@
 // view: part of a flat block under a shape of its own. No copy.
 #include "ops/blocks.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,6 +1,7 @@
 // Which values lie between `wrt` and the loss, then the steps backwards, each by its own rule.
 #include "plan/differentiate.hpp"
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::plan {

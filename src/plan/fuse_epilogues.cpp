@@ -1,6 +1,7 @@
 // Pass: a bias row or an activation that alone reads a product or convolution is done by it, slice by slice in cache.
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
+#include "ops/op.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {

@@ -1,6 +1,7 @@
 // Pass: the gradient of a table of which a run uses few rows goes to the update as these rows, never as a table.
 #include <algorithm>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/pack.hpp"
 #include "ops/scatter.hpp"

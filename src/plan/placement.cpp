@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/pack.hpp"
 #include "plan/memory.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/float_mode.hpp"
-#include "kernels/primitives.hpp"
+#include "kernels/onednn/primitives.hpp"
 #include "kernels/single_threaded.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "direct.hpp"
-#include "kernels/dnnl_compat.hpp"
+#include "kernels/onednn/dnnl_compat.hpp"
 
 namespace bench {
 

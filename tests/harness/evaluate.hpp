@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::test {

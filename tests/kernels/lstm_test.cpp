@@ -1,9 +1,9 @@
 // The LSTM's time loops against a plain one in double precision: masks, direction, states, gradients by differences.
-#include "kernels/lstm.hpp"
+#include "kernels/recurrent/lstm.hpp"
 
 #include <algorithm>
 
-#include "kernels/small_gemm.hpp"
+#include "kernels/gemm/small_gemm.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

@@ -1,5 +1,5 @@
 // Permutes, strided copies, rows by index and sums over equal indices.
-#include "kernels/movement.hpp"
+#include "kernels/movement/movement.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Optimizer steps against Keras's formulas in double precision.
-#include "kernels/optimizer.hpp"
+#include "kernels/elementwise/optimizer.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,10 @@
 // Random fills: TensorFlow's layouts, the same bits however they are cut, and the right distributions.
-#include "kernels/random.hpp"
+#include "kernels/elementwise/random.hpp"
 
 #include <cmath>
 #include <numeric>
 
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

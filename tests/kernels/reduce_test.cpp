@@ -1,9 +1,9 @@
 // Reductions and softmaxes against double precision, over sizes, axes and instruction sets.
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
 
 #include <algorithm>
 
-#include "kernels/softmax.hpp"
+#include "kernels/reduce/softmax.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/blas.hpp"
+#include "kernels/gemm/blas.hpp"
 
 namespace dl4::kernels {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/lstm.hpp"
-#include "kernels/small_gemm.hpp"
+#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/recurrent/lstm.hpp"
 #include "special_values.hpp"
 
 namespace dl4::kernels {

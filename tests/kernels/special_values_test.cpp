@@ -1,11 +1,11 @@
 // NaN, infinities and denormals at every place of odd lengths, on every instruction set: against plain double.
 #include "special_values.hpp"
 
-#include "kernels/elementwise.hpp"
-#include "kernels/movement.hpp"
-#include "kernels/pool.hpp"
-#include "kernels/reduce.hpp"
-#include "kernels/small_gemm.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/movement/movement.hpp"
+#include "kernels/reduce/pool.hpp"
+#include "kernels/reduce/reduce.hpp"
 
 namespace dl4::kernels {
 namespace {

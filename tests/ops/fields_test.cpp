@@ -1,5 +1,6 @@
 // What follows from an op's list of attributes: equality, hash and listing.
 #include "ops/fields.hpp"
+#include "ops/op.hpp"
 
 #include <gtest/gtest.h>
 

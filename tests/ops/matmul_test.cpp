@@ -3,6 +3,7 @@
 
 #include "harness/gradient_check.hpp"
 #include "ops/matmul.hpp"
+#include "ops/op.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::test {

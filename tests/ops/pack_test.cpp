@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
+#include "ops/op.hpp"
 #include "ops/pack.hpp"
 
 namespace dl4::test {

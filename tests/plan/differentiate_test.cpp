@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::plan {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/qr.hpp"
-#include "kernels/random.hpp"
+#include "kernels/elementwise/random.hpp"
+#include "kernels/gemm/qr.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "kernels/random.hpp"
+#include "kernels/elementwise/random.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {

@@ -1,0 +1,126 @@
+// How oneDNN is told about a part of a convolution: what its forward and gradient kernels share.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "kernels/conv/conv_cut.hpp"
+#include "kernels/onednn/dnnl_kernel.hpp"
+
+namespace dl4::kernels::onednn {
+
+// The convolution without the outer taps that meet padding alone, as dilation puts them: oneDNN makes code by the width
+// of the padding.
+struct LiveConv : Conv {
+  int64_t weights_w, first_weight = 0;  // the whole weights' width, and where the live ones begin
+  bool is_whole = true;
+
+  explicit LiveConv(const Conv &whole) : Conv(whole), weights_w(whole.kw) {
+    auto [top, bottom] = live(kh, dil_h, stride_h, pad_top, h, oh);
+    auto [left, right] = live(kw, dil_w, stride_w, pad_left, w, ow);
+    is_whole = bottom - top == kh && right - left == kw;
+    first_weight = checked_mul(checked_mul(top, kw) + left, c / groups, oc);
+    keep(top, bottom, kh, dil_h, pad_top);
+    keep(left, right, kw, dil_w, pad_left);
+  }
+
+  // False where no tap is left, or where the code for the padding (some 300 bytes a column) would grow without end.
+  bool suits() const {
+    constexpr int64_t most = 4096;
+    int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
+    return !is_empty() && pad_left <= most && pad_right <= most;
+  }
+  int64_t whole_weights_bytes(const Conv &whole) const {
+    return checked_mul(whole.kh, whole.kw, c / groups, oc, sizeof(float));
+  }
+
+ private:
+  // The taps [first, last) of an axis that meet the n cells of its source.
+  static std::pair<int64_t, int64_t> live(int64_t taps, int64_t dilation, int64_t stride, int64_t pad, int64_t n,
+                                          int64_t out) {
+    int64_t first = 0, last = taps, most = checked_mul(out - 1, stride) - pad;  // where tap 0 of the last window lies
+    while (first < last && most + checked_mul(first, dilation) < 0 && checked_mul(first + 1, dilation) <= pad)
+      first++;  // no negative pad
+    while (first < last && checked_mul(last - 1, dilation) - pad >= n) last--;
+    return {first, last};
+  }
+  static void keep(int64_t first, int64_t last, int64_t &taps, int64_t &dilation, int64_t &pad) {
+    taps = last - first;
+    pad -= checked_mul(first, dilation);
+    if (taps <= 1) dilation = 1;
+  }
+};
+
+struct ConvDescs {
+  Desc src, dst, bias, raw_weights, any_weights;
+  Dims strides, dilations, pad_before, pad_after;
+
+  ConvDescs(const LiveConv &c, const ConvPart &p) {
+    auto nhwc = [](int64_t n, int64_t rows, int64_t cols, int64_t channels) {
+      return strided({n, channels, rows, cols},
+                     {checked_mul(rows, cols, channels), 1, checked_mul(cols, channels), channels});
+    };
+    src = nhwc(p.images(), p.src_rows(), c.w, c.c);
+    dst = nhwc(p.images(), p.dst_rows(), c.ow, c.oc);
+    bias = plain({c.oc});
+    int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = checked_mul(in, c.oc);
+    Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, checked_mul(c.weights_w, tap), tap};
+    if (c.groups > 1) {
+      dims.insert(dims.begin(), c.groups);
+      lies.insert(lies.begin(), out);
+    }
+    raw_weights = onednn::strided(dims, lies);
+    any_weights = any(dims);
+    this->strides = {c.stride_h, c.stride_w};
+    dilations = {c.dil_h - 1, c.dil_w - 1};
+    pad_before = {p.pad_top, c.pad_left};
+    pad_after = {p.pad_bottom, checked_add(checked_mul(c.ow - 1, c.stride_w), reach(c.kw, c.dil_w)) - c.w - c.pad_left};
+  }
+};
+
+// All that the primitives for a part depend on.
+inline std::string key_of(const LiveConv &c, const ConvPart &p) {
+  std::string key = c.bias ? "bias" : "";
+  for (int64_t v : {p.images(), p.src_rows(), p.dst_rows(), p.pad_top, c.w, c.c, c.ow, c.oc, c.kh, c.kw, c.stride_h,
+                    c.stride_w, c.dil_h, c.dil_w, c.pad_left, c.groups, c.weights_w})
+    key += ' ' + std::to_string(v);
+  return key;
+}
+
+// Byte offsets of a part's first image row.
+inline int64_t src_offset(const Conv &c, const ConvPart &p) {
+  return checked_mul(checked_add(checked_mul(p.n0, c.h), p.src0), c.w, c.c, sizeof(float));
+}
+inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
+  return checked_mul(checked_add(checked_mul(p.n0, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
+}
+
+// The forward descriptor that the gradients want as a hint.
+inline auto forward_hint(const ConvDescs &d, bool bias) {
+  constexpr auto training = dnnl::prop_kind::forward_training;
+  constexpr auto direct = dnnl::algorithm::convolution_direct;
+  if (bias)
+    return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.bias,
+                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.dst,
+                                         d.strides, d.dilations, d.pad_before, d.pad_after);
+}
+
+// The weights operand of a call that wants them as `wanted`: packed when constant, else put in order by each run, into
+// the slice's own scratch. That costs a slice under 1 % at batch sizes of training; waiting for another slice is not
+// allowed.
+inline Operand weights_operand(const LiveConv &c, const ConvPart &p, const Desc &wanted, const Constant *constant,
+                               PackedForms &own, Calls &calls, Scratch &scratch) {
+  const Desc raw = ConvDescs(c, p).raw_weights;
+  const int64_t first = checked_mul(c.first_weight, sizeof(float));
+  if (raw == wanted) return {DNNL_ARG_WEIGHTS, raw, 1, first};
+  if (constant) {
+    auto packed = pack({constant->data, constant->forms ? constant->forms : &own}, c.first_weight, raw, wanted, "conv");
+    return {DNNL_ARG_WEIGHTS, wanted, Operand::fixed, 0, -1, packed->memory, packed};
+  }
+  int64_t at = scratch.take(static_cast<int64_t>(wanted.get_size()));
+  calls.push_back(reorder({DNNL_ARG_FROM, raw, 1, first}, {DNNL_ARG_TO, wanted, Operand::in_scratch, at}, scratch));
+  return {DNNL_ARG_WEIGHTS, wanted, Operand::in_scratch, at};
+}
+
+}  // namespace dl4::kernels::onednn

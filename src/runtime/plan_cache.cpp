@@ -8,29 +8,7 @@ namespace {
 
 using Region = plan::Place::Region;
 
-constexpr int64_t changing = INT64_MIN / 2;  // added to an entry's users while its plan is replaced
-
-// Ends what seize() began, at the first `seats`.
-void release(CachedPlan &c, size_t seats = CachedPlan::seat_count) {
-  for (size_t i = 0; i < seats; ++i) (*c.seats.load())[i].users.fetch_sub(changing, std::memory_order_release);
-}
-
-// Marks an entry as being changed, unless it is in use.
-bool seize(CachedPlan &c) {
-  if (!c.seats.load()) return true;  // no run has seen it
-  for (size_t i = 0; i < CachedPlan::seat_count; ++i) {
-    int64_t none = 0;
-    if ((*c.seats.load())[i].users.compare_exchange_strong(none, changing, std::memory_order_acq_rel)) continue;
-    release(c, i);
-    return false;
-  }
-  return true;
-}
-
-bool in_use(const CachedPlan &c) {
-  return std::any_of(c.seats.load()->begin(), c.seats.load()->end(),
-                     [](const CachedPlan::Seat &s) { return s.users.load() != 0; });
-}
+constexpr int64_t mark = INT64_MIN / 2;  // added to the users of an entry while it is changing
 
 void *address(const Frame &frame, const plan::Plan &plan, const plan::Place &place) {
   if (place.region == Region::arena) return frame.arena.get() + place.offset;
@@ -40,6 +18,29 @@ void *address(const Frame &frame, const plan::Plan &plan, const plan::Place &pla
 }
 
 }  // namespace
+
+CachedPlan::State CachedPlan::state() const {
+  if (const Seats *all = seats.load())
+    for (const Seat &seat : *all)
+      if (const int64_t users = seat.users.load(); users != 0) return users < 0 ? State::changing : State::in_use;
+  return plan ? State::idle : State::empty;
+}
+
+bool CachedPlan::seize() {
+  Seats *all = seats.load();
+  if (!all) return true;  // no run has seen it
+  for (size_t i = 0; i < seat_count; ++i) {
+    int64_t none = 0;
+    if ((*all)[i].users.compare_exchange_strong(none, mark, std::memory_order_acq_rel)) continue;
+    release(i);
+    return false;
+  }
+  return true;
+}
+
+void CachedPlan::release(size_t first) {
+  for (size_t i = 0; i < first; ++i) (*seats.load())[i].users.fetch_sub(mark, std::memory_order_release);
+}
 
 std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inputs) {
   auto frame = std::make_unique<Frame>(frame_bytes_, plan.arena_bytes);
@@ -84,15 +85,14 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
   c.plan = std::move(plan);
   c.last_used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
   if (c.seats.load())
-    release(c);
+    c.release();
   else
     c.seats.store(seats.release(), std::memory_order_release);
   const size_t core = cpu::current();
   return room ? Use(c, core) : Use(std::move(own), core);
 }
 
-// An entry that is free or, of those not in use, was least recently used, marked as being changed; null when all are in
-// use.
+// An empty entry or, of the idle ones, the least recently used, seized; null when all are in use.
 CachedPlan *PlanCache::make_room() {
   for (;;) {
     CachedPlan *oldest = nullptr, *empty = nullptr;
@@ -100,29 +100,29 @@ CachedPlan *PlanCache::make_room() {
       CachedPlan &c = plans_[i];
       if (!c.plan) {
         if (!empty) empty = &c;
-      } else if (!in_use(c) && (!oldest || c.last_used.load() < oldest->last_used.load())) {
+      } else if (c.state() == CachedPlan::State::idle && (!oldest || c.last_used.load() < oldest->last_used.load())) {
         oldest = &c;
       }
     }
     bool fits = frame_bytes() <= bytes_;
-    if (empty && fits && seize(*empty)) return empty;
-    if (!oldest) return empty && seize(*empty) ? empty : nullptr;
-    if (!seize(*oldest)) continue;
+    if (empty && fits && empty->seize()) return empty;
+    if (!oldest) return empty && empty->seize() ? empty : nullptr;
+    if (!oldest->seize()) continue;
     oldest->drop_frames();
     oldest->plan.reset();
     if (fits || !empty) return oldest;
-    release(*oldest);
+    oldest->release();
   }
 }
 
 void PlanCache::trim() {
   for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i) {
     CachedPlan &c = plans_[i];
-    bool unused = seize(c);
+    const bool seized = c.seize();
     c.drop_frames();
-    if (!unused) continue;
+    if (!seized) continue;
     c.plan.reset();
-    release(c);
+    c.release();
   }
 }
 

@@ -48,11 +48,14 @@ struct StepTime {
   std::atomic<int64_t> nanoseconds{0}, runs{0};
 };
 
+// An entry of the cache. `empty`: it has no plan. `idle`: it has one. `in_use`: runs look at it or hold it; it stays as
+// it is. `changing`: one thread has seized it, from empty or idle alone, to change it; a run that comes now passes by.
 struct CachedPlan {
+  enum class State { empty, idle, in_use, changing };
+
   // What a run writes here: a seat for each core, as long as there are enough, so that cache lines stay where they are.
   struct alignas(64) Seat {
-    // Runs that look at or hold this entry; below zero while it is being changed, and then it is no one's.
-    std::atomic<int64_t> users{0};
+    std::atomic<int64_t> users{0};  // runs here; below zero while the entry is changing
     std::atomic<Frame *> idle{nullptr};
   };
   static constexpr size_t seat_count = 8;
@@ -69,6 +72,13 @@ struct CachedPlan {
     if (Seats *all = seats.load())
       for (Seat &seat : *all) delete seat.idle.exchange(nullptr);
   }
+
+  // The three below: by the one thread that may change entries.
+  State state() const;
+  // To `changing`; false, and nothing is done, where it is in use.
+  bool seize();
+  // From `changing`, at the first seats.
+  void release(size_t first = seat_count);
 
   std::atomic<Seats *> seats{nullptr};  // made with the first plan, kept for all that follow
   std::atomic<int64_t> last_used{0};

@@ -66,7 +66,7 @@ struct dl4_tensor final : dl4::capi::Object {
   const dl4::Shape shape;
   std::array<int64_t, dl4::max_rank> strides;
   bool dense = true, read_only = false;
-  const dl4::Bytes data;  // at the first element
+  dl4::Bytes data;  // at the first element; changed where a function of the user's sees one run after the other
 };
 
 struct dl4_model final : dl4::capi::Object {

@@ -223,6 +223,27 @@ typedef void *(*dl4_alloc_fn)(void *user, int64_t bytes, int64_t align);
 /* Takes back memory that a dl4_alloc_fn gave. Called on any thread of yours. */
 typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
 
+/* The three functions of a kind of your own (dl4_registry_add). `config` is the attribute of that name of the layer or
+ * loss, "" by default. They run on the thread that made the call, more than one at a time where several threads run
+ * sessions. Inside, only calls on the tensors given are allowed; these are valid during the call, dense, and lie where
+ * the library computes: sources are for reading. Return 0; any other number is a failure, as of dl4_progress_fn. */
+
+/* Shapes of outputs and weights for sources of the shapes ranks [n_src] and dims, one behind the other; -1 is free while
+ * a graph is built. Set out_ranks [n_out] and out_dims [n_out, 8]: of each output, then of each weight. */
+typedef int32_t (*dl4_shape_fn)(void *user, const char *config, const int32_t *ranks, const int64_t *dims,
+                                int64_t n_src, int32_t *out_ranks, int64_t *out_dims, int64_t n_out);
+
+/* Computes every element of dst [n_dst], float32, from src [n_src]: the inputs, then the weights; of a loss or metric
+ * y_true and y_pred. A dst that is not needed is NULL. */
+typedef int32_t (*dl4_forward_fn)(void *user, const char *config, dl4_tensor *const *src, int64_t n_src,
+                                  dl4_tensor *const *dst, int64_t n_dst);
+
+/* Computes every element of diff_src [n_src], the gradients with respect to src, from those with respect to dst,
+ * diff_dst [n_dst]. A diff_src that is not needed, and that of a src that is not float32, is NULL. */
+typedef int32_t (*dl4_backward_fn)(void *user, const char *config, dl4_tensor *const *src, int64_t n_src,
+                                   dl4_tensor *const *dst, dl4_tensor *const *diff_dst, int64_t n_dst,
+                                   dl4_tensor *const *diff_src);
+
 /* ---- Library ----------------------------------------------------------------------------------------------------
  * Threads: any, at once. */
 
@@ -248,13 +269,29 @@ DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
-/* The number of kinds in a category; of categories if it is NULL; 0 if there is no such category.
+/* The number of the library's kinds in a category; of categories if it is NULL; 0 if there is no such category.
  * May be NULL: category. */
 DL4_API int64_t dl4_registry_count(const char *category);
 
 /* The name of kind `i` of a category, or of category `i` if it is NULL; NULL past the end. Lives for ever.
  * May be NULL: category. */
 DL4_API const char *dl4_registry_name(const char *category, int64_t i);
+
+/* Adds a kind of your own: a layer, a loss (with the metric that is its mean) or a metric, whose numbers your functions
+ * compute. It is used by its name as any other, in every context, and saved with it: a program that loads the file adds
+ * it first. Adding a name again replaces it for what is made from then on. The attributes of such a kind are "config", a
+ * string that your functions are given, of a layer with weights also "initializer", of a loss also "reduction"; a
+ * loss or metric gives a value for each item, with any leading axes of y_pred.
+ * Options:
+ *   doc            string  what the kind does, for readers of the registry
+ *   outputs        int     outputs of a layer; default 1
+ *   weights        strings names of a layer's weights
+ * May be NULL: options, shape (every output has the shape of the last source), backward (it can't be trained through),
+ * user.
+ * Keeps: shape, forward, backward, user (until the process ends). */
+DL4_API DL4_CHECKED dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options,
+                                                dl4_shape_fn shape, dl4_forward_fn forward, dl4_backward_fn backward,
+                                                void *user);
 
 /* ---- Every object -----------------------------------------------------------------------------------------------
  * Threads: any, at once. */

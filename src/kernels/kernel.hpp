@@ -14,7 +14,7 @@ struct Bound {
   virtual ~Bound() = default;
 };
 
-enum class Fault : int32_t { none, index_out_of_range, not_finite, library };
+enum class Fault : int32_t { none, index_out_of_range, not_finite, library, callback };
 
 // The first fault of a run. Slices may report at once: the first one stays.
 struct Report {

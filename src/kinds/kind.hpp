@@ -60,6 +60,12 @@ const Entry &find(const std::string &category, const std::string &name);
 // "every_layer": what each of them takes beside its own.
 Json describe(const std::string &category, const std::string &name);
 
+// Keeps an entry for the life of the process, for what was made of it refers to it.
+const Entry &kept(std::unique_ptr<const Entry> e);
+// find() knows these from now on, each in place of one that was added under its name before. Refuses the name of a
+// built-in kind, and adds none then.
+void add(const std::vector<const Entry *> &kept);
+
 // A nested kind as Keras writes it: null, a name, or {"class_name", "config"}.
 std::shared_ptr<const Kind> parse(const std::string &category, const Json &j);
 template <class C>

@@ -31,6 +31,7 @@ class MeanOfLossMetric final : public Metric {
     loss_->fields(f);
     f.drop("reduction");
   }
+  void check() override { loss_->check(); }
   std::string usual_name() const override { return row_.log_name; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return static_cast<const Loss &>(*loss_).items(e, y_true, y_pred);

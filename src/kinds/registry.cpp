@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/fork.hpp"
 #include "kinds/field.hpp"
 #include "kinds/keras_names.hpp"
 #include "kinds/list.hpp"
@@ -57,6 +58,18 @@ struct Registry {
 const Registry &registry() {
   static const Registry r;
   return r;
+}
+
+// Entries from outside. Never destroyed: what was made of them may be used until the very end.
+struct Added {
+  Mutex mutex;
+  std::vector<std::unique_ptr<const Entry>> kept;
+  std::map<std::pair<std::string, std::string>, const Entry *> by_letters;  // of each category
+};
+
+Added &added() {
+  static Added *const a = new Added;
+  return *a;
 }
 
 [[noreturn]] void refuse_unknown(const std::string &what, const std::string &name,
@@ -132,11 +145,31 @@ const Entry &find(const std::string &category, const std::string &name) {
   const Category &c = category_of(category);
   auto it = c.by_letters.find(letters(name));
   if (it != c.by_letters.end()) return *it->second;
+  {
+    std::lock_guard lock(added().mutex);
+    auto other = added().by_letters.find({category, letters(name)});
+    if (other != added().by_letters.end()) return *other->second;
+  }
   refuse_absent(category, name);
   std::vector<std::string> known;
   for (const Entry *e : c.entries) known.push_back(e->name);
   for (const Entry *e : c.entries) known.insert(known.end(), e->aliases.begin(), e->aliases.end());
   refuse_unknown(category, name, known);
+}
+
+const Entry &kept(std::unique_ptr<const Entry> e) {
+  std::lock_guard lock(added().mutex);
+  return *added().kept.emplace_back(std::move(e));
+}
+
+void add(const Entries &list) {
+  for (const Entry *e : list)
+    if (category_of(e->category).by_letters.count(letters(e->name)))
+      throw Error(Code::invalid_argument, text(e->category, " \"", e->name, "\" is a kind of the library's own"))
+          .with("category", e->category)
+          .with("kind", e->name);
+  std::lock_guard lock(added().mutex);
+  for (const Entry *e : list) added().by_letters[{e->category, letters(e->name)}] = e;
 }
 
 Json describe(const std::string &category, const std::string &name) {

@@ -59,6 +59,9 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
                frame.report.end.load(std::memory_order_relaxed));
         case kernels::Fault::not_finite:
           fail(Code::numeric, who, " is NaN or infinite");
+        case kernels::Fault::callback:
+          throw Error(Code::callback_failed, text(who, ": its function gave ", value))
+              .with("answer", std::to_string(value));
         default:
           fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
       }

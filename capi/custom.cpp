@@ -1,0 +1,168 @@
+// Kinds of the user's own: functions behind an op.
+#include "kinds/custom.hpp"
+
+#include <algorithm>
+
+#include "kinds/field.hpp"
+#include "options.hpp"
+
+namespace dl4::capi {
+namespace {
+
+struct CustomOptions {
+  std::string doc;
+  int64_t outputs = 1;
+  std::vector<std::string> weights;
+  void fields(kinds::Fields &f) {
+    f("doc", doc).doc("what the kind does, for readers of the registry");
+    f("outputs", outputs).at_least(1).at_most(max_outputs).doc("outputs of a layer");
+    f("weights", weights).doc("names of a layer's weights");
+  }
+  static constexpr int64_t max_outputs = 64;
+};
+
+struct Functions {
+  std::string name;
+  size_t outputs, weights;
+  dl4_shape_fn shape;
+  dl4_forward_fn forward;
+  dl4_backward_fn backward;
+  void *user;
+};
+
+// Handles over the memory of a run.
+struct Handles final : kernels::Bound {
+  explicit Handles(size_t n_src) : n_src(n_src) {}
+  // Of the kernel's next arguments; one without an argument stays null.
+  void add(const ops::Operand &o, bool read_only, bool has_argument = true) {
+    tensors.push_back(Ref<dl4_tensor>::adopt(new dl4_tensor(o.dtype, o.shape, nullptr, nullptr)));
+    tensors.back()->read_only = read_only;
+    slots.push_back(nullptr);
+    arguments.push_back(has_argument ? next++ : -1);
+  }
+  void add(ops::Operands operands, bool read_only) {
+    for (const ops::Operand &o : operands) add(o, read_only);
+  }
+  void point(void *const *args) noexcept {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      void *p = arguments[i] < 0 ? nullptr : args[arguments[i]];
+      slots[i] = p ? &*tensors[i] : nullptr;
+      tensors[i]->data = Bytes(Bytes(), static_cast<std::byte *>(p));
+    }
+  }
+
+  const size_t n_src;
+  std::vector<Ref<dl4_tensor>> tensors;
+  std::vector<dl4_tensor *> slots;  // null: no one asks for it
+  std::vector<int> arguments;
+  int next = 0;
+};
+
+class Function final : public ops::CustomFunction {
+ public:
+  Function(std::shared_ptr<const Functions> f, std::string config) : f_(std::move(f)), config_(std::move(config)) {}
+
+  const std::string &name() const override { return f_->name; }
+  size_t weights() const override { return f_->weights; }
+  bool has_backward() const override { return f_->backward; }
+
+  std::vector<Shape> infer(ops::Operands src) const override {
+    if (!f_->shape) return std::vector<Shape>(f_->outputs, src.back().shape);
+    std::vector<int32_t> ranks;
+    std::vector<int64_t> dims;
+    for (const ops::Operand &o : src) {
+      ranks.push_back(o.shape.rank());
+      for (int64_t d : o.shape.dims()) dims.push_back(d);
+    }
+    const size_t n = f_->outputs + f_->weights;
+    std::vector<int32_t> out_ranks(n, -1);
+    std::vector<int64_t> out_dims(n * max_rank, -1);
+    int32_t answer;
+    {
+      OwnFloats floats;
+      answer = f_->shape(f_->user, config_.c_str(), ranks.data(), dims.data(), static_cast<int64_t>(src.size()),
+                         out_ranks.data(), out_dims.data(), static_cast<int64_t>(n));
+    }
+    if (answer != 0)
+      throw Error(Code::callback_failed, text("the shape function of \"", f_->name, "\" gave ", answer))
+          .with("answer", std::to_string(answer));
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < n; ++i) shapes.push_back(shape_of(out_ranks[i], out_dims.data() + i * max_rank, "out_dims"));
+    return shapes;
+  }
+
+  std::unique_ptr<kernels::Bound> bind_forward(ops::Operands src, ops::Operands dst) const override {
+    auto handles = std::make_unique<Handles>(src.size());
+    handles->add(src, true);
+    handles->add(dst, false);
+    return handles;
+  }
+  std::unique_ptr<kernels::Bound> bind_backward(ops::Operands src, ops::Operands dst) const override {
+    auto handles = std::make_unique<Handles>(src.size());
+    handles->add(src, true);
+    handles->add(dst, true);
+    handles->add(dst, true);
+    for (const ops::Operand &o : src) handles->add(o, false, o.dtype == DType::f32);
+    return handles;
+  }
+
+  int32_t forward(void *const *args, kernels::Bound &bound) const noexcept override {
+    auto &handles = static_cast<Handles &>(bound);
+    handles.point(args);
+    dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
+    OwnFloats floats;
+    return f_->forward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
+                       static_cast<int64_t>(f_->outputs));
+  }
+  int32_t backward(void *const *args, kernels::Bound &bound) const noexcept override {
+    auto &handles = static_cast<Handles &>(bound);
+    handles.point(args);
+    dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
+    OwnFloats floats;
+    return f_->backward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst, dst + f_->outputs,
+                        static_cast<int64_t>(f_->outputs), dst + 2 * f_->outputs);
+  }
+
+ private:
+  const std::shared_ptr<const Functions> f_;
+  const std::string config_;
+};
+
+}  // namespace
+
+Json describe_custom_options() { return kinds::describe_fields<CustomOptions>(); }
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options, dl4_shape_fn shape,
+                            dl4_forward_fn forward, dl4_backward_fn backward, void *user) {
+  return guard(__func__, [&] {
+    CustomOptions o;
+    kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}};
+    const bool is_layer = kind.category == "layer";
+    if (!is_layer && kind.category != "loss" && kind.category != "metric")
+      refuse_argument("category", text("expected \"layer\", \"loss\" or \"metric\", got \"", kind.category, '"'));
+    if (kind.name.empty()) refuse_argument("name", "expected a name, got an empty text");
+    if (!forward) refuse_argument("forward", "expected a function, got NULL");
+    kinds::read_fields(o, plain(options, "options"));
+    auto refuse = [](const char *key, const std::string &why) {
+      throw Error(Code::invalid_argument, text('"', key, "\": ", why)).with("attribute", key);
+    };
+    if (!is_layer && o.outputs != 1) refuse("outputs", text("expected 1 for a ", kind.category, ", got ", o.outputs));
+    if (!is_layer && !o.weights.empty()) refuse("weights", text("expected none for a ", kind.category));
+    if (!shape && !o.weights.empty()) refuse("weights", "expected none without a shape function");
+    for (size_t i = 0; i < o.weights.size(); ++i)
+      if (o.weights[i].empty() || std::find(o.weights.begin(), o.weights.begin() + static_cast<ptrdiff_t>(i),
+                                            o.weights[i]) != o.weights.begin() + static_cast<ptrdiff_t>(i))
+        refuse("weights", text("expected names that differ, got \"", o.weights[i], '"'));
+    auto functions = std::make_shared<const Functions>(
+        Functions{kind.name, static_cast<size_t>(o.outputs), o.weights.size(), shape, forward, backward, user});
+    kind.doc = std::move(o.doc);
+    kind.weights = std::move(o.weights);
+    kind.function = [functions](const std::string &config) { return std::make_shared<Function>(functions, config); };
+    kinds::add_custom(std::move(kind));
+  });
+}

@@ -1,0 +1,25 @@
+// Kinds from outside the library: layers and losses whose numbers a function of the user's computes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/custom.hpp"
+
+namespace dl4::kinds {
+
+struct CustomKind {
+  std::string category;  // layer, loss (which brings its metric) or metric
+  std::string name, doc;
+  std::vector<std::string> weights;  // of a layer
+  // The function for what stands as "config" among the attributes.
+  std::function<std::shared_ptr<const ops::CustomFunction>(const std::string &config)> function;
+};
+
+// For what is made from now on; one of that category and name that was added before is replaced. Refuses the name of a
+// kind of the library's own.
+void add_custom(CustomKind kind);
+
+}  // namespace dl4::kinds

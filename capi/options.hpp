@@ -12,6 +12,7 @@ Json plain(const dl4_attrs *a, const char *argument);
 Json options_of(std::string_view function);
 Json describe_context_options();
 Json describe_custom_options();
+Json describe_check_options();
 Json describe_session_options();
 Json describe_load_options();
 Json describe_save_options();

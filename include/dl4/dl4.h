@@ -633,6 +633,22 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
 
+/* Compares the gradients of a model's outputs, at in [n_in] and times random cotangents, with differences of the outputs:
+ * a check of layers of your own. Gives JSON: of each float32 input and each weight, by name, "elements", "checked" (how
+ * many were moved), "largest_gradient", "error" (the largest distance of a gradient from its difference) and "worst",
+ * where that is: "element", "gradient", "difference". Outputs are float32: an error below a thousandth of the largest
+ * gradient is rounding. Where a layer has a kink (ReLU, max pooling) within the step, differences are no judge.
+ * Options:
+ *   samples        int     elements of each input and weight that are moved; default 20
+ *   step           float   how far an element is moved, times its size where that is over 1; default 0.005
+ *   training       bool    run as a training step does; what is dropped is the same each time; default false
+ *   seed           int     of the cotangents and of the elements that are moved; default 0
+ * Blocks: for its runs, four for each element that is moved.
+ * May be NULL: in (when n_in is 0), options.
+ * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (m: a layer that has no gradient). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, int64_t n_in,
+                                                         const dl4_attrs *options, dl4_blob **out);
+
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
  * it, the others only compute. NaN and infinity go where the arithmetic takes them; Winograd's convolution takes them

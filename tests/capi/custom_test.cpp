@@ -166,6 +166,67 @@ TEST(Custom, ALayerAndALossTrainAsTheLibrarysOwn) {
   }
 }
 
+json checked(const dl4_model *m, dl4_tensor *x, const std::string &options = "{}") {
+  Own<dl4_blob> b;
+  ok(dl4_model_check_gradients(m, &x, 1, attrs(options), b.out()));
+  return b ? json::parse(dl4_blob_data(b)) : json::object();
+}
+
+TEST(Custom, GradientsAreChecked) {
+  dense::add();
+  static auto wrong = [](void *user, const char *config, dl4_tensor *const *src, int64_t n_src, dl4_tensor *const *dst,
+                         dl4_tensor *const *diff_dst, int64_t n_dst, dl4_tensor *const *diff_src) -> int32_t {
+    const int32_t answer = dense::backward(user, config, src, n_src, dst, diff_dst, n_dst, diff_src);
+    to(diff_src[1])[3] += 0.01f;
+    return answer;
+  };
+  ok(dl4_registry_add("layer", "test>Wrong", attrs(R"({"weights": ["kernel", "bias"]})"), dense::shape, dense::forward,
+                      wrong, nullptr));
+  auto x = tensor({4, 5}, numbers(20));
+  for (const char *kind : {"test>Dense", "test>Wrong"}) {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    ok(dl4_graph_create(nullptr, g.out()));
+    dl4_node in = input(g, "x", {-1, 5}), y = add(g, kind, "mine", R"({"config": "3"})", in);
+    y = add(g, "Softmax", nullptr, "{}", add(g, "Dropout", nullptr, R"({"rate": 0.5})", y));
+    ok(dl4_graph_build(g, &in, 1, &y, 1, m.out()));
+    for (const char *options : {"{}", R"({"training": true, "samples": 100, "seed": 5})"}) {
+      const json found = checked(m, x, options);
+      ASSERT_EQ(found.size(), 3u);
+      for (const char *name : {"x", "mine/kernel", "mine/bias"}) {
+        const json &one = found[name];
+        const double error = one["error"].get<double>() / one["largest_gradient"].get<double>();
+        EXPECT_GT(one["largest_gradient"], 0.01);
+        const bool bad = kind == std::string("test>Wrong") && name == std::string("mine/kernel");
+        if (bad) {
+          EXPECT_GT(error, 0.003) << one;
+          EXPECT_EQ(one["worst"]["element"], 3);
+        } else {
+          EXPECT_LT(error, 5e-4) << kind << ' ' << name << ' ' << one;
+        }
+      }
+      EXPECT_EQ(found["mine/bias"]["checked"], 3);
+      EXPECT_EQ(found["x"]["elements"], 20);
+    }
+  }
+}
+
+TEST(Custom, OfAModelOfEverything) {
+  Training all(7);
+  auto x = tensor({2, 6, 4}, numbers(48));
+  const json found = checked(all.m, x);
+  for (const auto &[name, one] : found.items())
+    EXPECT_LT(one["error"].get<double>(), 1e-3 * one["largest_gradient"].get<double>()) << name << one;
+  dl4_tensor *in = x;
+  Own<dl4_blob> b;
+  EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, &in, 1, attrs(R"({"samples": 0})"), b.out())).code,
+            DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, nullptr, 0, nullptr, b.out())).code, DL4_INVALID_ARGUMENT);
+  auto other = tensor({2, 6, 3});
+  in = other;
+  EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, &in, 1, nullptr, b.out())).code, DL4_SHAPE_MISMATCH);
+}
+
 TEST(Custom, IsSavedByItsName) {
   dense::add();
   Own<dl4_model> m;

@@ -127,6 +127,19 @@ dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_
   });
 }
 
+dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap, int64_t *count) {
+  clear(count);
+  return guard(__func__, [&] {
+    const dl4_graph &graph = object(g, "g");
+    auto to = array(out, cap, "out");
+    int64_t &all = needed(count, "count");
+    Gate::Reading reading(graph.gate, "graph");
+    const auto &outputs = graph.core.calls()[static_cast<size_t>(graph.core.origin(n).call)].out;
+    std::copy_n(outputs.begin(), std::min(to.size(), outputs.size()), to.begin());
+    all = static_cast<int64_t>(outputs.size());
+  });
+}
+
 dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
   clear(out);
   return guard(__func__, [&] {

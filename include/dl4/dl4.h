@@ -538,6 +538,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *js
 DL4_API DL4_CHECKED dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
                                                int32_t *rank);
 
+/* All outputs of the call that gave a node, itself included: how many there are, and the first `cap` of them into out.
+ * May be NULL: out (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap,
+                                                 int64_t *count);
+
 /* The type of data of a node, one of the constants above. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
 

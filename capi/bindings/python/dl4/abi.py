@@ -1,0 +1,171 @@
+"""The C interface: found, declared from its own description, its errors as exceptions."""
+import ctypes as C
+import json
+import os
+import pathlib
+
+
+def _load():
+    """DL4_LIBRARY, else the library inside the package, else the one the system knows."""
+    beside = pathlib.Path(__file__).parent / "lib" / "libdl4.so.1"
+    return C.CDLL(os.environ.get("DL4_LIBRARY") or (str(beside) if beside.exists() else "libdl4.so.1"))
+
+
+library = _load()
+_SCALARS = {"int32_t": C.c_int32, "int64_t": C.c_int64, "double": C.c_double, "const char *": C.c_char_p,
+            "dl4_node": C.c_int32, "dl4_layer": C.c_int32, "void": None}
+
+
+def _type(name):
+    return _SCALARS.get(name, C.c_void_p)
+
+
+def _declare():
+    library.dl4_blob_data.restype, library.dl4_blob_data.argtypes = C.c_char_p, [C.c_void_p]
+    blob = C.c_void_p()
+    library.dl4_api_description(C.byref(blob))
+    description = json.loads(library.dl4_blob_data(blob))
+    library.dl4_release.argtypes = [C.c_void_p]
+    library.dl4_release(blob)
+    callbacks = {c["name"]: C.CFUNCTYPE(_type(c["returns"]), *[_type(p["type"]) for p in c["parameters"]])
+                 for c in description["callbacks"]}
+    for f in description["functions"]:
+        function = getattr(library, f["name"])
+        function.restype = _type(f["returns"])
+        function.argtypes = [callbacks.get(p["type"]) or _type(p["type"]) for p in f["parameters"]]
+    return description, callbacks, {c["name"]: c["value"] for c in description["constants"]}
+
+
+description, callbacks, constants = _declare()
+if library.dl4_version() // 1000000 != 1:
+    raise ImportError(f"dl4 for Python is made for version 1 of the library, found "
+                      f"{library.dl4_version_string().decode()}")
+
+
+class Error(Exception):
+    """What the library refused; `layer`, `attribute`, `expected`, `got`, `did_you_mean` where the message has them."""
+
+    def __init__(self, message, code=0, detail=None):
+        super().__init__(message)
+        self.code = code
+        for key in ("function", "layer", "attribute", "argument", "expected", "got", "did_you_mean"):
+            setattr(self, key, (detail or {}).get(key))
+
+
+def _error(name, *bases):
+    return type(name, (Error, *bases), {"__doc__": f"{name}: see Error.", "__module__": "dl4"})
+
+
+# By code, with the class of Python's (and Keras's) that users expect.
+InvalidArgument = _error("InvalidArgument", ValueError)
+OutOfMemory = _error("OutOfMemory", MemoryError)
+UnknownKind = _error("UnknownKind", ValueError)
+NotFound = _error("NotFound", ValueError, LookupError)
+Cancelled = _error("Cancelled")
+ShapeMismatch = _error("ShapeMismatch", ValueError)
+Unsupported = _error("Unsupported", NotImplementedError, ValueError)
+FileFailure = _error("FileFailure", OSError)
+CorruptFile = _error("CorruptFile", ValueError)
+WrongVersion = _error("WrongVersion", ValueError)
+Busy = _error("Busy", RuntimeError)
+CallbackFailed = _error("CallbackFailed", RuntimeError)
+NumericError = _error("NumericError", ArithmeticError)
+InternalError = _error("InternalError", RuntimeError)
+_BY_CODE = {"OUT_OF_MEMORY": OutOfMemory, "INVALID_ARGUMENT": InvalidArgument, "UNKNOWN_KIND": UnknownKind,
+            "NOT_FOUND": NotFound, "CANCELLED": Cancelled, "SHAPE_MISMATCH": ShapeMismatch,
+            "UNSUPPORTED": Unsupported, "IO": FileFailure, "CORRUPT_FILE": CorruptFile, "VERSION": WrongVersion,
+            "BUSY": Busy, "CALLBACK_FAILED": CallbackFailed, "NUMERIC": NumericError}
+_BY_CODE = {constants["DL4_" + name]: kind for name, kind in _BY_CODE.items()}
+
+
+def check(error):
+    """Raises what a call returned."""
+    if not error:
+        return
+    code = library.dl4_error_code(error)
+    message = library.dl4_error_message(error).decode()
+    detail = json.loads(library.dl4_error_detail(error))
+    library.dl4_release(error)
+    raise _BY_CODE.get(code, InternalError)(message, code, detail)
+
+
+def call(name, *args):
+    check(getattr(library, name)(*args))
+
+
+def made(name, *args, type=C.c_void_p):
+    """Calls a function whose last parameter is what it makes."""
+    out = type()
+    check(getattr(library, name)(*args, C.byref(out)))
+    return out.value
+
+
+def text(blob):
+    """The text of a blob, which is released."""
+    try:
+        return library.dl4_blob_data(blob).decode()
+    finally:
+        library.dl4_release(blob)
+
+
+def content(blob):
+    """The bytes of a blob, which is released."""
+    try:
+        return C.string_at(_data(blob), library.dl4_blob_size(blob))
+    finally:
+        library.dl4_release(blob)
+
+
+_data = C.CFUNCTYPE(C.c_void_p, C.c_void_p)(("dl4_blob_data", library))  # as an address: bytes may hold a NUL
+
+
+def encoded(s):
+    return None if s is None else os.fsencode(s)
+
+
+class Object:
+    """A handle; the object is released with it."""
+    __slots__ = ("handle", "__weakref__")
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    @property
+    def _as_parameter_(self):
+        return self.handle
+
+    def __del__(self, release=library.dl4_release):
+        handle = getattr(self, "handle", None)
+        if handle:
+            self.handle = None
+            release(handle)
+
+    def describe(self, format=1):
+        """As text for people (1), JSON (0) or a DOT drawing (2)."""
+        return text(made("dl4_describe", self.handle, format))
+
+
+class Attrs(Object):
+    """Attributes, options or call arguments: plain values, and symbolic ones (a node or a list of nodes and None)."""
+    __slots__ = ()
+
+    def __init__(self, values=None, nodes=None):
+        super().__init__(made("dl4_attrs_create"))
+        if values:
+            call("dl4_attrs_merge_json", self, json.dumps(values, allow_nan=False, default=_plain).encode())
+        for key, list_ in (nodes or {}).items():
+            ids = (C.c_int32 * len(list_))(*[-1 if n is None else n for n in list_])
+            call("dl4_attrs_set_nodes", self, key.encode(), ids, len(list_))
+
+
+def _plain(value):
+    """NumPy's numbers and arrays, and whatever has a get_config, as JSON takes them."""
+    for method in ("tolist", "to_json_value"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    raise TypeError(f"expected numbers, strings, lists or objects of this package, got {type(value).__name__}")
+
+
+def registry(category=None, name=None):
+    """Kinds as the library describes them."""
+    return json.loads(text(made("dl4_registry_json", encoded(category), encoded(name))))

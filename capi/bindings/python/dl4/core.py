@@ -1,0 +1,322 @@
+"""The objects of the C interface, for those who want them: Context, Tensor, Graph, Model, Session, Dataset, Trainer."""
+import ctypes as C
+import json
+
+from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
+
+_NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "bool": "b1", "uint8": "u1"}
+DTYPES = {name: constants["DL4_" + name.upper()] for name in _NAMES}
+NAMES = {number: name for name, number in DTYPES.items()}
+
+
+def _numpy():
+    import numpy
+    return numpy
+
+
+def _dims(shape):
+    return (C.c_int64 * len(shape))(*[-1 if d is None else d for d in shape])
+
+
+def _shape(function, *args):
+    dims, rank = (C.c_int64 * 8)(), C.c_int32()
+    check(function(*args, dims, 8, C.byref(rank)))
+    return tuple(None if d < 0 else d for d in dims[:rank.value])
+
+
+class Context(Object):
+    """Threads, seed and memory of what is made in it; options as in dl4_context_create()."""
+    __slots__ = ()
+
+    def __init__(self, **options):
+        super().__init__(made("dl4_context_create", Attrs(options)))
+
+    def set_seed(self, seed):
+        call("dl4_context_set_seed", self, int(seed))
+
+
+class Tensor(Object):
+    """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
+    __slots__ = ("array",)
+
+    @classmethod
+    def of(cls, value, dtype=None):
+        """Of anything NumPy takes; float64 becomes float32. Copies only what has the wrong type or is not dense."""
+        np = _numpy()
+        array = np.asarray(value)
+        if dtype is None:
+            dtype = "float32" if array.dtype.kind == "f" else array.dtype.name
+        if dtype not in DTYPES:
+            dtype = "float32" if array.dtype.kind == "f" else "int64" if array.dtype.kind in "iu" else dtype
+        if dtype not in DTYPES:
+            raise TypeError(f"expected numbers, got an array of {array.dtype}")
+        array = np.ascontiguousarray(array, dtype).reshape(array.shape)
+        tensor = cls(made("dl4_tensor_wrap", None, DTYPES[dtype], array.ndim, _dims(array.shape), None,
+                          array.ctypes.data if array.size else None, array.nbytes, callbacks["dl4_release_fn"](), None))
+        tensor.array = array
+        return tensor
+
+    @property
+    def shape(self):
+        rank = library.dl4_tensor_rank(self)
+        return tuple((C.c_int64 * rank).from_address(library.dl4_tensor_dims(self))) if rank else ()
+
+    @property
+    def dtype(self):
+        return NAMES[library.dl4_tensor_dtype(self)]
+
+    @property
+    def __array_interface__(self):
+        kind = _NAMES[self.dtype]
+        return {"shape": self.shape, "typestr": ("|" if kind in ("b1", "u1") else "<") + kind, "version": 3,
+                "data": (library.dl4_tensor_data(self) or 0, False)}
+
+    def numpy(self):
+        """An array over the same memory."""
+        np = _numpy()
+        if getattr(self, "array", None) is not None:
+            return self.array
+        if not library.dl4_tensor_bytes(self):
+            return np.empty(self.shape, self.dtype)
+        return np.asarray(self)
+
+
+def _handles(tensors):
+    return (C.c_void_p * len(tensors))(*[None if t is None else t.handle for t in tensors]), len(tensors)
+
+
+class Graph(Object):
+    __slots__ = ("context", "names")
+
+    def __init__(self, context=None):
+        self.context, self.names = context, set()
+        super().__init__(made("dl4_graph_create", context))
+
+    def free_name(self, wanted):
+        """The name, with a number if another layer has it; None in, None out."""
+        name, i = wanted, 0
+        while name is not None and name in self.names:
+            i += 1
+            name = f"{wanted}_{i}"
+        self.names.add(name)
+        return name
+
+    def input(self, name, dtype, shape):
+        return made("dl4_graph_input", self, encoded(name), DTYPES[dtype], len(shape), _dims(shape), type=C.c_int32)
+
+    def constant(self, value, name=None):
+        return made("dl4_graph_constant", self, encoded(name), value, type=C.c_int32)
+
+    def layer(self, kind, name=None, config=None):
+        return made("dl4_graph_layer", self, encoded(kind), encoded(name), Attrs(config), type=C.c_int32)
+
+    def call(self, layer, inputs, plain=None, nodes=None):
+        """All outputs."""
+        ins, first = (C.c_int32 * len(inputs))(*inputs), C.c_int32()
+        call("dl4_graph_call", self, layer, Attrs(plain, nodes), ins, len(inputs), C.byref(first), 1)
+        return self.outputs(first.value)
+
+    def outputs(self, node):
+        """All outputs of the call that gave a node."""
+        outs, count = (C.c_int32 * 64)(), C.c_int64()
+        call("dl4_graph_outputs", self, node, outs, 64, C.byref(count))
+        return outs[:count.value]
+
+    def merge_json(self, architecture):
+        call("dl4_graph_merge_json", self, architecture.encode())
+
+    def shape(self, node):
+        return _shape(library.dl4_graph_shape, self, node)
+
+    def dtype(self, node):
+        return NAMES[made("dl4_graph_dtype", self, node, type=C.c_int32)]
+
+    def build(self, inputs=(), outputs=()):
+        ins, outs = (C.c_int32 * len(inputs))(*inputs), (C.c_int32 * len(outputs))(*outputs)
+        return Model(made("dl4_graph_build", self, ins, len(inputs), outs, len(outputs)), self.context)
+
+
+class Model(Object):
+    __slots__ = ("context",)
+
+    def __init__(self, handle, context=None):
+        super().__init__(handle)
+        self.context = context
+
+    @classmethod
+    def load(cls, path, context=None, **options):
+        return cls(made("dl4_model_load", context, encoded(path), Attrs(options)), context)
+
+    def save(self, path):
+        call("dl4_model_save", self, encoded(path), None)
+
+    def to_bytes(self):
+        return content(made("dl4_model_save_memory", self, None))
+
+    @classmethod
+    def from_bytes(cls, data, context=None, **options):
+        return cls(made("dl4_model_load_memory", context, data, len(data), Attrs(options)), context)
+
+    def clone(self):
+        return Model(made("dl4_model_clone", self), self.context)
+
+    def names(self, direction):
+        """Of the inputs (0) or outputs (1)."""
+        return [library.dl4_model_io_name(self, direction, i).decode()
+                for i in range(library.dl4_model_io_count(self, direction))]
+
+    def shapes(self, direction):
+        return [_shape(library.dl4_model_io_shape, self, direction, i)
+                for i in range(library.dl4_model_io_count(self, direction))]
+
+    def dtypes(self, direction):
+        return [NAMES[library.dl4_model_io_dtype(self, direction, i)]
+                for i in range(library.dl4_model_io_count(self, direction))]
+
+    def weights(self):
+        """(name, shape, trainable) of each."""
+        return [(library.dl4_model_weight_name(self, i).decode(), _shape(library.dl4_model_weight_shape, self, i),
+                 bool(library.dl4_model_weight_trainable(self, i)))
+                for i in range(library.dl4_model_weight_count(self))]
+
+    def get_weight(self, name):
+        return Tensor(made("dl4_model_get_weight", self, encoded(name))).numpy()
+
+    def set_weight(self, name, value):
+        call("dl4_model_set_weight", self, encoded(name), Tensor.of(value, "float32"))
+
+    def set_trainable(self, name, yes):
+        call("dl4_model_set_trainable", self, encoded(name), int(yes))
+
+    def session(self, **options):
+        return Session(self, options)
+
+    def trainer(self, **options):
+        return Trainer(self, options)
+
+
+class Session(Object):
+    __slots__ = ("count",)
+
+    def __init__(self, model, options=None):
+        super().__init__(made("dl4_session_create", model, Attrs(options)))
+        self.count = library.dl4_session_io_count(self, 1)
+
+    def run(self, inputs):
+        """Tensors in, Tensors out."""
+        outs = (C.c_void_p * self.count)()
+        check(library.dl4_session_run(self.handle, *_handles(inputs), outs, self.count, None))
+        return [Tensor(out) for out in outs]
+
+    def predict(self, dataset):
+        outs = (C.c_void_p * self.count)()
+        check(library.dl4_session_predict(self.handle, dataset.handle, None, outs, self.count))
+        return [Tensor(out) for out in outs]
+
+
+class Dataset(Object):
+    """Of whole tensors, or of batches that `batches(index)` gives: (x, y, w), lists of arrays, or None at the end."""
+    __slots__ = ("held", "failure")
+
+    def __init__(self, x=(), y=(), w=(), batches=None, context=None, **options):
+        self.failure = None
+        if batches is None:
+            self.held = [*x, *y, *w]
+            super().__init__(made("dl4_dataset_from_tensors", context, *_handles(x), *_handles(y), *_handles(w),
+                                  Attrs(options)))
+            return
+        last = []
+
+        def ask(_, index, xs, nx, ys, ny, ws, nw):
+            try:
+                batch = batches(index)
+                if batch is None:
+                    return constants["DL4_STOP"]
+                last[:] = [t for part in batch for t in part if t is not None]
+                for part, slots, n in zip(batch, (xs, ys, ws), (nx, ny, nw)):
+                    to = (C.c_void_p * n).from_address(slots) if n else ()
+                    if part and len(part) != n:
+                        raise ValueError(f"expected {n} arrays, got {len(part)}")
+                    for i, t in enumerate(part):
+                        if t is not None:
+                            library.dl4_retain(t.handle)
+                            to[i] = t.handle
+                return constants["DL4_CONTINUE"]
+            except BaseException as e:  # comes back as itself when the call ends
+                self.failure = e
+                return -1
+        function = callbacks["dl4_batch_fn"](ask)
+        self.held = [function, last]
+        super().__init__(made("dl4_dataset_from_callback", context, function, None,
+                              callbacks["dl4_release_fn"](), Attrs(options)))
+
+
+class Trainer(Object):
+    __slots__ = ("names",)
+
+    def __init__(self, model, options):
+        super().__init__(made("dl4_trainer_create", model, Attrs(options)))
+        self.names = json.loads(self.describe(0))["metric_names"]
+
+    def _batch(self, function, x, y, w):
+        metrics, n = (C.c_double * len(self.names))(), C.c_int64()
+        check(function(self.handle, *_handles(x), *_handles(y), *_handles(w), metrics, len(metrics), C.byref(n)))
+        return list(metrics)
+
+    def step(self, x, y, w=()):
+        return self._batch(library.dl4_trainer_step, x, y, w)
+
+    def accumulate(self, x, y, w=()):
+        return self._batch(library.dl4_trainer_accumulate, x, y, w)
+
+    def apply(self):
+        call("dl4_trainer_apply", self)
+
+    def fit(self, train, valid=None, progress=None, **options):
+        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back."""
+        raised = []
+
+        def tell(_, event, step, total, metrics, n):
+            try:
+                values = list((C.c_double * n).from_address(metrics)) if n else []
+                return constants["DL4_STOP" if progress(event, step, total, values) else "DL4_CONTINUE"]
+            except BaseException as e:
+                raised.append(e)
+                return -1
+        function = callbacks["dl4_progress_fn"](tell) if progress else callbacks["dl4_progress_fn"]()
+        history = C.c_void_p()
+        error = library.dl4_trainer_fit(self.handle, train.handle, valid and valid.handle, Attrs(options),
+                                        function, None, None, C.byref(history))
+        self._raise(error, raised, train, valid)
+        return json.loads(text(history.value))
+
+    @staticmethod
+    def _raise(error, raised, *datasets):
+        for d in datasets:
+            if d is not None and d.failure is not None:
+                raised.append(d.failure)
+                d.failure = None
+        try:
+            check(error)
+        except Exception as e:
+            if raised:
+                raise raised[0] from None
+            raise e
+
+    def evaluate(self, dataset):
+        metrics, n = (C.c_double * len(self.names))(), C.c_int64()
+        self._raise(library.dl4_trainer_evaluate(self.handle, dataset.handle, None, metrics, len(metrics), C.byref(n)),
+                    [], dataset)
+        return list(metrics)
+
+    def get(self, key):
+        return made("dl4_trainer_get", self, encoded(key), type=C.c_double)
+
+    def set(self, key, value):
+        call("dl4_trainer_set", self, encoded(key), float(value))
+
+    def save(self, path):
+        call("dl4_trainer_save", self, encoded(path))
+
+    def load(self, path):
+        call("dl4_trainer_load", self, encoded(path))

@@ -1,0 +1,45 @@
+"""Models of an architecture in JSON."""
+from . import layers as _layers
+from ._tensors import Call, Input
+
+
+def rebuilt(architecture):
+    """A model whose layers have the names and configs of an architecture, as the library describes it."""
+    from .models import Model
+    made, waiting, layers = {}, [], {}
+    for item in architecture["layers"]:
+        name, config = item["name"], dict(item.get("config", {}))
+        if item["class_name"] == "Input":
+            made[name, 0] = [Input(batch_shape=config["shape"], dtype=config["dtype"], name=name)]
+        elif item["class_name"] == "Constant":
+            raise NotImplementedError(f"layer \"{name}\": constants can't be read back in this version")
+        else:
+            layers[name] = getattr(_layers, item["class_name"])(**{**config, "name": name})
+            waiting += [(name, i, call) for i, call in enumerate(item["calls"])]
+
+    def is_ref(x):
+        return isinstance(x, list) and len(x) == 3 and isinstance(x[0], str)
+
+    def ready(refs):
+        return all(r is None or (r[0], r[1]) in made for r in refs)
+
+    def tensor(ref):
+        return None if ref is None else made[ref[0], ref[1]][ref[2]]
+    while waiting:
+        left = []
+        for name, i, call in waiting:
+            arguments = call.get("arguments", {})
+            lists = {k: v for k, v in arguments.items() if isinstance(v, list) and any(is_ref(r) for r in v)}
+            if not ready(call["inputs"] + [r for v in lists.values() for r in v]):
+                left.append((name, i, call))
+                continue
+            plain = {k: v for k, v in arguments.items() if k not in lists}
+            c = Call(layers[name], [tensor(r) for r in call["inputs"]], plain,
+                     {k: [tensor(r) for r in v] for k, v in lists.items()})
+            made[name, i] = c.try_out()
+            layers[name]._calls.append(c)
+        if len(left) == len(waiting):
+            raise ValueError("the architecture reads calls that are not in it")
+        waiting = left
+    ins, outs = ([tensor(r) for r in architecture[key]] for key in ("inputs", "outputs"))
+    return Model(ins[0] if len(ins) == 1 else ins, outs[0] if len(outs) == 1 else outs)

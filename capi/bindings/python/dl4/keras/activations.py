@@ -1,0 +1,49 @@
+"""Activations: functions of symbolic tensors and arrays, and what `activation=` takes."""
+from ..abi import registry
+from . import _kinds
+
+
+class _Function:
+    def __init__(self, name):
+        self.__name__, self.__doc__ = name, _kinds.documentation(_kinds.facts("activation")[name])
+
+    def __call__(self, x, **config):
+        from . import layers
+        how = {"class_name": self.__name__, "config": config} if config else self.__name__
+        return layers.Activation(activation=how)(x)
+
+    def to_json_value(self):
+        return self.__name__
+
+    def __repr__(self):
+        return f"<activation {self.__name__}>"
+
+
+_functions = {}
+
+
+def get(identifier):
+    if identifier is None:
+        return get("linear")
+    if callable(identifier):
+        return identifier
+    name = identifier["class_name"] if isinstance(identifier, dict) else identifier
+    (name, _), = registry("activation", name)["activation"].items()
+    return _functions.setdefault(name, _Function(name))
+
+
+def serialize(activation):
+    return _kinds.as_json(activation)
+
+
+deserialize = get
+
+
+def __getattr__(name):
+    if name in _kinds.facts("activation"):
+        return get(name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted([*globals(), *_kinds.facts("activation")])

@@ -6,9 +6,18 @@ import pathlib
 
 
 def _load():
-    """DL4_LIBRARY, else the library inside the package, else the one the system knows."""
-    beside = pathlib.Path(__file__).parent / "lib" / "libdl4.so.1"
-    return C.CDLL(os.environ.get("DL4_LIBRARY") or (str(beside) if beside.exists() else "libdl4.so.1"))
+    """DL4_LIBRARY, else the library inside the package with what it needs, else the one that the system knows."""
+    if "DL4_LIBRARY" in os.environ:
+        return C.CDLL(os.environ["DL4_LIBRARY"])
+    inside = pathlib.Path(__file__).parent / "lib"
+    if not inside.exists():
+        return C.CDLL("libdl4.so.1")
+    for name in (inside / "order.txt").read_text().split():
+        try:
+            C.CDLL(name)  # of the system, where it has the same: two OpenBLAS in one process are no gain
+        except OSError:
+            C.CDLL(str(inside / name))
+    return C.CDLL(str(inside / "libdl4.so.1"))
 
 
 library = _load()

@@ -43,12 +43,12 @@ class Kind:
                 return config[key]
             for attribute in facts(self.category)[self.class_name]["attributes"]:
                 if attribute["name"] == key:
-                    return attribute["default"]
+                    return attribute.get("default")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{key}'")
 
     def get_config(self):
         """Every attribute, with its default where none was given."""
-        config = {a["name"]: a["default"] for a in facts(self.category)[self.class_name]["attributes"]}
+        config = {a["name"]: a.get("default") for a in facts(self.category)[self.class_name]["attributes"]}
         config.update({key: as_json(value) for key, value in self._config.items()})
         return config
 

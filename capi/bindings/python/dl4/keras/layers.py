@@ -43,7 +43,7 @@ class Layer(_kinds.Kind):
         if graph not in self._graphs:
             scratch = graph is _state.scratch()
             config = {**{k: _kinds.as_json(v) for k, v in self._config.items()}, "trainable": self._trainable}
-            name = None if scratch else graph.free_name(self.name)
+            name = graph.free_name(self.name)
             self._graphs[graph] = graph.layer(self.class_name, name, config)
             if not scratch:
                 self.graph, self.core_name = graph, name
@@ -215,12 +215,25 @@ class Layer(_kinds.Kind):
 
 
 class InputLayer:
-    """An input as the first entry of a Sequential model."""
+    """An input among the layers of a model, or as the first entry of a Sequential one."""
+    trainable, weights = False, []
 
-    def __init__(self, shape=None, batch_size=None, dtype=None, name=None, batch_shape=None, input_shape=None, **_):
-        self.tensor = Input(shape=shape if shape is not None else input_shape, batch_size=batch_size, dtype=dtype,
-                            batch_shape=batch_shape, name=name)
-        self.name = self.tensor.name
+    def __init__(self, shape=None, batch_size=None, dtype=None, name=None, batch_shape=None, input_shape=None,
+                 input_tensor=None, **_):
+        if input_tensor is None:
+            input_tensor = Input(shape=shape if shape is not None else input_shape, batch_size=batch_size, dtype=dtype,
+                                 batch_shape=batch_shape, name=name)
+        self.tensor = self.output = input_tensor
+        self.name = input_tensor.name
+
+    def get_weights(self):
+        return []
+
+    def count_params(self):
+        return 0
+
+    def __repr__(self):
+        return f"<InputLayer name={self.name}, built=True>"
 
 
 _kinds.serve(globals(), "layer", Layer)

@@ -34,6 +34,7 @@ class Variable:
 
     def assign(self, value):
         self._core.set_weight(self.path, value)
+        _state.changed()
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -92,11 +93,13 @@ class Functional:
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
 
     def layers(self):
-        found = []
+        """With one for each input, as in Keras."""
+        found = {}
         for call in self.calls:
-            if call.layer is not None and call.layer not in found:
-                found.append(call.layer)
-        return found
+            if call.value is None:
+                layer = call.layer or _layers.InputLayer(input_tensor=call.outputs[0])
+                found.setdefault(call.layer or call, layer)
+        return list(found.values())
 
     def weights(self):
         return [Variable(self.core, name, shape, trainable) for name, shape, trainable in self.core.weights()]
@@ -334,7 +337,8 @@ class Model(_layers.Layer, Training):
         self._trainable = bool(yes)
         if self._functional is not None:
             for layer in self._functional.layers():
-                layer._trainable = bool(yes)
+                if isinstance(layer, _layers.Layer):
+                    layer._trainable = bool(yes)
             self._functional.core.set_trainable("*", yes)
 
     def summary(self, line_length=None, positions=None, print_fn=None, **_):
@@ -388,7 +392,7 @@ class Sequential(Model):
 
     def add(self, layer, rebuild=True):
         if is_tensor(layer):
-            layer = _layers.InputLayer(batch_shape=layer.shape, dtype=layer.dtype, name=layer.call.name)
+            layer = _layers.InputLayer(input_tensor=layer)
         if not isinstance(layer, (_layers.Layer, _layers.InputLayer)):
             raise ValueError(f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer!r}")
         if isinstance(layer, _layers.InputLayer) and self._list:

@@ -1,0 +1,218 @@
+"""What a binding must hold: lifetimes, errors, callbacks, threads; and the programs of keras_programs.py."""
+import gc
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import dl4
+import dl4.keras as keras
+import run_programs
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def small(units=3):
+    x = keras.Input((4,))
+    return keras.Model(x, keras.layers.Dense(units)(x))
+
+
+X, Y = np.linspace(-1, 1, 80, dtype="float32").reshape(20, 4), np.ones((20, 3), "float32")
+
+
+class Keras(unittest.TestCase):
+    def test_programs_agree_with_keras(self):
+        self.assertEqual(run_programs.main("dl4", HERE / "programs.npz"), 0)
+
+    def test_every_kind_has_a_class_with_its_arguments_and_docs(self):
+        modules = {"layer": keras.layers, "loss": keras.losses, "metric": keras.metrics,
+                   "optimizer": keras.optimizers, "initializer": keras.initializers,
+                   "regularizer": keras.regularizers, "constraint": keras.constraints}
+        for category, module in modules.items():
+            for name, known in dl4.registry(category)[category].items():
+                with self.subTest(category=category, name=name):
+                    kind = getattr(module, name)
+                    self.assertIn(name, dir(module))
+                    names = list(kind.__signature__.parameters)
+                    self.assertEqual(names[:len(known["positional"])], known["positional"])
+                    for attribute in known["attributes"]:
+                        self.assertIn(attribute["name"], kind.__doc__)
+
+    def test_attributes_and_configs(self):
+        d = keras.layers.Dense(3, activation="relu", name="d")
+        self.assertEqual((d.units, d.use_bias, d.get_config()["activation"]), (3, True, "relu"))
+        again = keras.layers.Dense.from_config(d.get_config())
+        self.assertEqual((again.name, again.units), ("d", 3))
+        with self.assertRaises(AttributeError):
+            d.unit
+
+    def test_saved_and_loaded(self):
+        m = small()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            m.save(path)
+            again = keras.models.load_model(path)
+            np.testing.assert_array_equal(again.predict(X), m.predict(X))
+            again.compile("sgd", "mse")
+            again.fit(X, Y, verbose=0)
+            with self.assertRaises(NotImplementedError):
+                m.save(os.path.join(folder, "m.keras"))
+        with self.assertRaises(dl4.NotFound):
+            keras.models.load_model("/nowhere/m.safetensors")
+
+    def test_a_seed_repeats(self):
+        def weights():
+            keras.utils.set_random_seed(7)
+            keras.backend.clear_session()
+            return small().get_weights()[0]
+        np.testing.assert_array_equal(weights(), weights())
+
+    def test_data_of_any_kind(self):
+        m = small()
+        m.compile("sgd", "mse")
+        expected = m.predict(X)
+        for x in (X.astype("float64"), X.tolist(), np.asfortranarray(X), X[::1], np.repeat(X, 2, 0)[::2]):
+            np.testing.assert_allclose(m.predict(np.asarray(x)), expected, 1e-6)
+        with self.assertRaises(ValueError):
+            m.predict(np.ones((2, 5)))
+        with self.assertRaises(ValueError):
+            m.fit(X, Y[:3], verbose=0)
+
+
+class Objects(unittest.TestCase):
+    def test_errors_have_facts(self):
+        with self.assertRaises(ValueError) as caught:
+            keras.layers.Dense(units=0, name="mine")
+        e = caught.exception
+        self.assertIsInstance(e, dl4.Error)
+        self.assertEqual((e.layer, e.attribute, e.got), ("mine", "units", "0"))
+        with self.assertRaises(dl4.UnknownKind) as caught:
+            dl4.registry("layer", "Densee")
+        self.assertEqual(caught.exception.did_you_mean, "Dense")
+
+    def test_a_closed_handle_is_refused(self):
+        c = dl4.Context()
+        dl4.abi.library.dl4_release(c.handle)
+        handle, c.handle = c.handle, None
+        with self.assertRaises(ValueError):
+            dl4.abi.made("dl4_graph_create", handle)
+
+    def test_arrays_are_seen_without_copies(self):
+        a = np.arange(6, dtype="float32").reshape(2, 3)
+        t = dl4.Tensor.of(a)
+        self.assertTrue(np.shares_memory(t.numpy(), a))
+        self.assertEqual((t.shape, t.dtype), ((2, 3), "float32"))
+        m = small()
+        y = m.core.session().run([dl4.Tensor.of(X)])[0]
+        view = y.numpy()
+        address = view.ctypes.data
+        del y
+        gc.collect()
+        self.assertEqual(view.ctypes.data, address)
+        self.assertEqual(view.shape, (20, 3))
+
+    def test_objects_end_in_any_order(self):
+        r = random.Random(1)
+        for _ in range(40):
+            m = small()
+            m.compile("adam", "mse")
+            m.train_on_batch(X, Y)
+            things = [m.core, m._trainer, m.core.session(), m._functional.graph, dl4.Context(), dl4.Tensor.of(X),
+                      dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)])]
+            del m
+            r.shuffle(things)
+            while things:
+                things.pop()
+            keras.backend.clear_session()
+        gc.collect()
+
+    def test_many_objects_leave_nothing(self):
+        def pages():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+        graph = dl4.Graph()
+        x = graph.input("x", "float32", (None, 4))
+        for i in range(12000):
+            if i == 2000:
+                before = pages()
+            dl4.Tensor.of(X)
+            with self.assertRaises(dl4.Error):
+                graph.shape(99999)
+        del x
+        gc.collect()
+        self.assertLess(pages() - before, 1500)
+
+    def test_exceptions_in_callbacks_come_back(self):
+        class Mine(Exception):
+            pass
+
+        def raising(*_):
+            raise Mine("callback")
+        m = small()
+        m.compile("sgd", "mse")
+        for name in ("on_train_begin", "on_epoch_begin", "on_train_batch_end", "on_epoch_end", "on_train_end"):
+            c = keras.callbacks.Callback()
+            setattr(c, name, raising)
+            with self.assertRaises(Mine):
+                m.fit(X, Y, epochs=2, verbose=0, callbacks=[c])
+            m.fit(X, Y, epochs=1, verbose=0)  # and the next one goes on
+
+        def batches():
+            yield X, Y
+            raise Mine("generator")
+        with self.assertRaises(Mine):
+            m.fit(batches(), epochs=2, steps_per_epoch=3, verbose=0)
+        m.fit(X, Y, epochs=1, verbose=0)
+
+    def test_one_session_on_many_threads(self):
+        session, wanted, wrong = small().core.session(), None, []
+        wanted = session.run([dl4.Tensor.of(X)])[0].numpy()
+
+        def work():
+            for _ in range(200):
+                if not np.array_equal(session.run([dl4.Tensor.of(X)])[0].numpy(), wanted):
+                    wrong.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    def test_after_a_fork(self):
+        m = small()
+        expected = m.predict(X)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if np.array_equal(m.predict(X), expected) else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def test_the_interpreter_ends_while_objects_live(self):
+        program = ("import numpy as np, dl4.keras as k\nx = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\n"
+                   "m.compile('sgd', 'mse')\nm.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)\ncycle = [m]\n"
+                   "cycle.append(cycle)\n")
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_listings_of_tensorflow_run(self):
+        tf = dl4
+        q = tf.keras.Input(shape=(None, 4))
+        weights = tf.nn.softmax(tf.matmul(q, q, transpose_b=True), axis=-1)
+        m = tf.keras.Model(q, tf.matmul(weights, q))
+        x = np.random.RandomState(0).rand(2, 3, 4).astype("float32")
+        s = np.exp(x @ x.transpose(0, 2, 1))
+        np.testing.assert_allclose(m(x), s / s.sum(-1, keepdims=True) @ x, 1e-5)
+        tf.random.set_seed(42)  # the weights that TensorFlow's seed gives
+        x = tf.keras.Input(shape=(3, 32))
+        m = tf.keras.Model(x, tf.keras.layers.Dense(2)(tf.keras.layers.LSTM(8)(x)))
+        np.random.seed(42)
+        np.testing.assert_allclose(m(np.random.rand(4, 3, 32))[0], [-0.06428523, 0.3131591], 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()

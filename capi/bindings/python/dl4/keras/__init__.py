@@ -1,6 +1,6 @@
 """Keras's words on libdl4: `import dl4.keras as keras`."""
 from . import (activations, callbacks, constraints, initializers, layers, losses, metrics, models, optimizers,
-               regularizers, utils)
+               regularizers, schedules, utils)
 from ._state import clear as _clear
 from ._tensors import Input, KerasTensor
 from .callbacks import Callback

@@ -1,7 +1,9 @@
 """Optimizers and, in `schedules`, learning rates that change."""
 import sys
 
-from . import _kinds
+from . import _kinds, schedules
+
+sys.modules[__name__ + ".schedules"] = schedules  # to be imported from, as in Keras
 
 
 class Optimizer(_kinds.Kind):

@@ -1,0 +1,386 @@
+// dl4.hpp: libdl4 for C++20. Objects that own themselves, errors as exceptions, spans; over dl4.h alone, all of it in
+// this header, which has no binary interface of its own.
+//
+// Copyright the libdl4 authors. SPDX-License-Identifier: Apache-2.0
+//
+//   dl4::Graph g;
+//   dl4::Node x = g.input("x", {-1, 4});
+//   dl4::Node y = g.add("Dense", x, {{"units", 3}, {"activation", "softmax"}});
+//   dl4::Model model = g.build({x}, {y});
+//   dl4::Trainer trainer(model, {{"optimizer", "Adam"}, {"loss", "SparseCategoricalCrossentropy"}});
+//   trainer.fit(dl4::Dataset({images}, {labels}), {{"epochs", 5}});
+//   std::vector<dl4::Tensor> out = dl4::Session(model).run({image});
+//
+// Everything dl4.h says holds: an object converts to its handle, so what has no method here is called there, within
+// dl4::check(). Copies of an object are references to it. Threads, shapes and errors are as dl4.h says of each call.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dl4.h"
+
+namespace dl4 {
+
+// What the library refused. code is one of DL4_INTERNAL ...; detail is JSON, as of dl4_error_detail().
+class Error : public std::runtime_error {
+ public:
+  Error(const char *message, int32_t its_code, std::string its_detail)
+      : std::runtime_error(message), code(its_code), detail(std::move(its_detail)) {}
+  int32_t code;
+  std::string detail;
+};
+
+// Throws what a call returned.
+inline void check(dl4_error *e) {
+  if (!e) return;
+  Error error(dl4_error_message(e), dl4_error_code(e), dl4_error_detail(e));
+  dl4_release(e);
+  throw error;
+}
+
+// A reference to an object; empty if default-made.
+template <class T>
+class Object {
+ public:
+  Object() = default;
+  explicit Object(T *owned) : handle_(owned) {}
+  Object(const Object &o) : handle_(o.handle_) { dl4_retain(handle_); }
+  Object(Object &&o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
+  Object &operator=(Object o) noexcept {
+    std::swap(handle_, o.handle_);
+    return *this;
+  }
+  ~Object() { dl4_release(handle_); }
+  operator T *() const { return handle_; }
+  T *get() const { return handle_; }
+
+  // Text for people (1), JSON (0) or a DOT drawing (2).
+  std::string describe(int32_t format = DL4_FORMAT_TEXT) const;
+
+ protected:
+  // Of a function whose last parameter is what it makes.
+  template <class F, class... A>
+  static T *made(F function, A... arguments) {
+    T *out = nullptr;
+    check(function(arguments..., &out));
+    return out;
+  }
+
+ private:
+  T *handle_ = nullptr;
+};
+
+// Text of a function that gives a blob.
+template <class F, class... A>
+std::string text(F function, A... arguments) {
+  dl4_blob *b = nullptr;
+  check(function(arguments..., &b));
+  const Object<dl4_blob> blob(b);
+  return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
+}
+
+template <class T>
+std::string Object<T>::describe(int32_t format) const {
+  return text(dl4_describe, static_cast<const void *>(handle_), format);
+}
+
+// Attributes of a layer, options of a call: {{"units", 8}, {"activation", "relu"}, {"kernel_size", {3, 3}}}, or JSON.
+class Attrs : public Object<dl4_attrs> {
+ public:
+  // A key with its value, which it puts into a bag.
+  class Item {
+   public:
+    Item(const char *key, bool v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_bool(a, key, v); }) {}
+    template <std::integral V>
+    Item(const char *key, V v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_i64(a, key, int64_t{v}); }) {}
+    Item(const char *key, double v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_f64(a, key, v); }) {}
+    Item(const char *key, const char *v) : Item(key, std::string(v)) {}
+    Item(const char *key, std::string v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_str(a, key, v.c_str()); }) {}
+    Item(const char *key, std::vector<int64_t> v)
+        : put_([=](dl4_attrs *a) { return dl4_attrs_set_i64s(a, key, v.data(), static_cast<int64_t>(v.size())); }) {}
+    Item(const char *key, const std::vector<std::string> &v)
+        : put_([=](dl4_attrs *a) {
+            std::vector<const char *> list;
+            for (const std::string &s : v) list.push_back(s.c_str());
+            return dl4_attrs_set_strs(a, key, list.data(), static_cast<int64_t>(list.size()));
+          }) {}
+    Item(const char *key, const Object<dl4_attrs> &v)
+        : put_([=](dl4_attrs *a) { return dl4_attrs_set_attrs(a, key, v); }) {}
+    void put(dl4_attrs *a) const { check(put_(a)); }
+
+   private:
+    std::function<dl4_error *(dl4_attrs *)> put_;
+  };
+
+  Attrs() : Object(made(dl4_attrs_create)) {}
+  Attrs(std::initializer_list<Item> items) : Attrs() {
+    for (const Item &item : items) item.put(get());
+  }
+  static Attrs json(const std::string &text) {
+    Attrs a;
+    check(dl4_attrs_merge_json(a, text.c_str()));
+    return a;
+  }
+  // {"class_name", "config"}: a kind with attributes, as the value of an attribute.
+  static Attrs kind(const char *class_name, const Attrs &config) {
+    return {{"class_name", class_name}, {"config", config}};
+  }
+  void set(const Item &item) { item.put(get()); }
+  // Symbolic call arguments, such as initial_state.
+  Attrs &nodes(const char *key, std::span<const dl4_node> list) {
+    check(dl4_attrs_set_nodes(get(), key, list.data(), static_cast<int64_t>(list.size())));
+    return *this;
+  }
+};
+
+class Context : public Object<dl4_context> {
+ public:
+  explicit Context(const Attrs &options = {}) : Object(made(dl4_context_create, options.get())) {}
+};
+
+// The number of a type of data.
+template <class T>
+inline constexpr int32_t dtype = 0;
+template <>
+inline constexpr int32_t dtype<float> = DL4_FLOAT32;
+template <>
+inline constexpr int32_t dtype<double> = DL4_FLOAT64;
+template <>
+inline constexpr int32_t dtype<int32_t> = DL4_INT32;
+template <>
+inline constexpr int32_t dtype<int64_t> = DL4_INT64;
+template <>
+inline constexpr int32_t dtype<uint8_t> = DL4_UINT8;
+
+using Dims = std::vector<int64_t>;
+
+class Tensor : public Object<dl4_tensor> {
+ public:
+  Tensor() = default;
+  explicit Tensor(dl4_tensor *owned) : Object(owned) {}
+  // Zeros.
+  template <class T = float>
+  static Tensor zeros(const Dims &dims) {
+    return Tensor(made(dl4_tensor_create, nullptr, dtype<T>, rank_of(dims), dims.data()));
+  }
+  // A copy of values.
+  template <class T>
+  static Tensor of(std::span<const T> values, const Dims &dims) {
+    Tensor t = zeros<T>(dims);
+    check(dl4_tensor_copy_in(t, values.data(), static_cast<int64_t>(values.size_bytes())));
+    return t;
+  }
+  static Tensor of(const std::vector<float> &values, const Dims &dims) { return of(std::span(values), dims); }
+  // Over values, which must outlive it, without a copy.
+  template <class T>
+  static Tensor over(std::span<T> values, const Dims &dims) {
+    return Tensor(made(dl4_tensor_wrap, nullptr, dtype<T>, rank_of(dims), dims.data(), nullptr, values.data(),
+                       static_cast<int64_t>(values.size_bytes()), nullptr, nullptr));
+  }
+
+  Dims dims() const {
+    const int64_t *d = dl4_tensor_dims(get());
+    return d ? Dims(d, d + dl4_tensor_rank(get())) : Dims();
+  }
+  // Its elements where they lie; of a tensor of that type that is dense.
+  template <class T = float>
+  std::span<T> data() const {
+    if (dl4_tensor_dtype(get()) != dtype<T>) throw std::invalid_argument("dl4::Tensor::data: of another type");
+    return {static_cast<T *>(dl4_tensor_data(get())), static_cast<size_t>(dl4_tensor_bytes(get())) / sizeof(T)};
+  }
+
+ private:
+  static int32_t rank_of(const Dims &dims) { return static_cast<int32_t>(dims.size()); }
+};
+
+// The handles of a list of tensors.
+inline std::vector<dl4_tensor *> handles(std::span<const Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
+using Tensors = std::vector<Tensor>;
+
+using Node = dl4_node;
+using Nodes = std::vector<Node>;
+
+class Model : public Object<dl4_model> {
+ public:
+  Model() = default;
+  explicit Model(dl4_model *owned) : Object(owned) {}
+  static Model load(const std::string &path, const Context *c = nullptr) {
+    return Model(made(dl4_model_load, c ? c->get() : nullptr, path.c_str(), nullptr));
+  }
+  void save(const std::string &path) const { check(dl4_model_save(get(), path.c_str(), nullptr)); }
+  Tensor weight(const std::string &name) const {
+    dl4_tensor *t = nullptr;
+    check(dl4_model_get_weight(get(), name.c_str(), &t));
+    return Tensor(t);
+  }
+  void set_weight(const std::string &name, const Tensor &v) { check(dl4_model_set_weight(get(), name.c_str(), v)); }
+  std::vector<std::string> weight_names() const {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < dl4_model_weight_count(get()); ++i) names.push_back(dl4_model_weight_name(get(), i));
+    return names;
+  }
+};
+
+class Graph : public Object<dl4_graph> {
+ public:
+  Graph() : Object(made(dl4_graph_create, nullptr)) {}
+  explicit Graph(const Context &c) : Object(made(dl4_graph_create, c.get())) {}
+
+  // dims with the batch axis; -1 is free.
+  Node input(const char *name, const Dims &dims, int32_t type = DL4_FLOAT32) {
+    Node n = -1;
+    check(dl4_graph_input(get(), name, type, static_cast<int32_t>(dims.size()), dims.data(), &n));
+    return n;
+  }
+  // A layer called once: its only output, or the first.
+  Node add(const char *kind, Node x, const Attrs &config = {}, const char *name = nullptr) {
+    return add(kind, Nodes{x}, config, name);
+  }
+  Node add(const char *kind, const Nodes &in, const Attrs &config = {}, const char *name = nullptr) {
+    return call(layer(kind, config, name), in)[0];
+  }
+  // A layer to be called, more than once if wanted.
+  dl4_layer layer(const char *kind, const Attrs &config = {}, const char *name = nullptr) {
+    dl4_layer l = -1;
+    check(dl4_graph_layer(get(), kind, name, config, &l));
+    return l;
+  }
+  // All outputs.
+  Nodes call(dl4_layer l, const Nodes &in, const Attrs &arguments = {}) {
+    Node first = -1;
+    check(dl4_graph_call(get(), l, arguments, in.data(), static_cast<int64_t>(in.size()), &first, 1));
+    int64_t count = 0;
+    check(dl4_graph_outputs(get(), first, nullptr, 0, &count));
+    Nodes all(static_cast<size_t>(count));
+    check(dl4_graph_outputs(get(), first, all.data(), count, &count));
+    return all;
+  }
+  Dims shape(Node n) const {
+    std::array<int64_t, 8> dims;
+    int32_t rank = 0;
+    check(dl4_graph_shape(get(), n, dims.data(), 8, &rank));
+    return {dims.begin(), dims.begin() + rank};
+  }
+  Model build(const Nodes &in, const Nodes &out) {
+    dl4_model *m = nullptr;
+    check(dl4_graph_build(get(), in.data(), static_cast<int64_t>(in.size()), out.data(),
+                          static_cast<int64_t>(out.size()), &m));
+    return Model(m);
+  }
+};
+
+class Session : public Object<dl4_session> {
+ public:
+  explicit Session(const Model &m, const Attrs &options = {})
+      : Object(made(dl4_session_create, m.get(), options.get())) {}
+  // New tensors.
+  Tensors run(std::span<const Tensor> in) const {
+    std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(get(), DL4_OUTPUTS)));
+    const auto from = handles(in);
+    check(dl4_session_run(get(), from.data(), static_cast<int64_t>(from.size()), out.data(),
+                          static_cast<int64_t>(out.size()), nullptr));
+    Tensors all;
+    for (dl4_tensor *t : out) all.emplace_back(t);
+    return all;
+  }
+  Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
+  // Into tensors of yours; allocates nothing but the two lists.
+  void run(std::span<const Tensor> in, std::span<const Tensor> out) const {
+    const auto from = handles(in);
+    auto to = handles(out);
+    check(dl4_session_run(get(), from.data(), static_cast<int64_t>(from.size()), to.data(),
+                          static_cast<int64_t>(to.size()), nullptr));
+  }
+};
+
+class Dataset : public Object<dl4_dataset> {
+ public:
+  // w: sample weights, one for each target, or none at all.
+  Dataset(const Tensors &x, const Tensors &y, const Tensors &w = {}, const Attrs &options = {})
+      : Dataset(handles(x), handles(y), handles(w), options) {}
+  Dataset(const Tensors &x, const Tensors &y, const Attrs &options) : Dataset(x, y, {}, options) {}
+
+ private:
+  using Handles = std::vector<dl4_tensor *>;
+  Dataset(const Handles &x, const Handles &y, const Handles &w, const Attrs &options)
+      : Object(made(dl4_dataset_from_tensors, nullptr, x.data(), static_cast<int64_t>(x.size()), y.data(),
+                    static_cast<int64_t>(y.size()), w.data(), static_cast<int64_t>(w.size()), options.get())) {}
+};
+
+class Trainer : public Object<dl4_trainer> {
+ public:
+  // Of dl4_progress_fn; true ends the fit. What it throws comes out of fit().
+  using Progress = std::function<bool(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
+
+  Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.get())) {}
+
+  // The metrics of the batch, the loss first.
+  std::vector<double> step(const Tensors &x, const Tensors &y, const Tensors &w = {}) {
+    const auto xs = handles(x), ys = handles(y), ws = handles(w);
+    return metrics([&](double *to, int64_t cap, int64_t *n) {
+      return dl4_trainer_step(get(), xs.data(), static_cast<int64_t>(xs.size()), ys.data(),
+                              static_cast<int64_t>(ys.size()), ws.data(), static_cast<int64_t>(ws.size()), to, cap, n);
+    });
+  }
+  // The history, as JSON.
+  std::string fit(const Dataset &train, const Attrs &options = {}, const Dataset *valid = nullptr,
+                  Progress progress = {}) {
+    struct Told {
+      Progress progress;
+      std::exception_ptr raised;
+    } told{std::move(progress), nullptr};
+    auto tell = [](void *user, int32_t event, int64_t step, int64_t total, const double *m, int64_t n) -> int32_t {
+      auto &t = *static_cast<Told *>(user);
+      try {
+        return t.progress(event, step, total, {m, static_cast<size_t>(n)}) ? DL4_STOP : DL4_CONTINUE;
+      } catch (...) {
+        t.raised = std::current_exception();
+        return -1;
+      }
+    };
+    dl4_blob *history = nullptr;
+    dl4_error *e = dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options,
+                                   told.progress ? +tell : nullptr, &told, nullptr, &history);
+    if (told.raised) {
+      dl4_release(e);
+      std::rethrow_exception(told.raised);
+    }
+    check(e);
+    const Object<dl4_blob> owned(history);
+    return dl4_blob_data(history);
+  }
+  std::vector<double> evaluate(const Dataset &d) {
+    return metrics(
+        [&](double *to, int64_t cap, int64_t *n) { return dl4_trainer_evaluate(get(), d, nullptr, to, cap, n); });
+  }
+  double get_number(const char *key) const {
+    double v = 0;
+    check(dl4_trainer_get(get(), key, &v));
+    return v;
+  }
+  void set_number(const char *key, double v) { check(dl4_trainer_set(get(), key, v)); }
+  void save(const std::string &path) const { check(dl4_trainer_save(get(), path.c_str())); }
+  void load(const std::string &path) { check(dl4_trainer_load(get(), path.c_str())); }
+
+ private:
+  template <class F>
+  static std::vector<double> metrics(F call) {
+    std::array<double, 256> values;
+    int64_t n = 0;
+    check(call(values.data(), static_cast<int64_t>(values.size()), &n));
+    return {values.begin(), values.begin() + std::min<int64_t>(n, 256)};
+  }
+};
+
+}  // namespace dl4

@@ -232,6 +232,26 @@ TEST(Graphs, ModelsAndSessionsTellTypesAndShapes) {
   EXPECT_NE(r.message.find("input \"x\": expected shape (?, 4), got (5, 7)"), std::string::npos) << r.message;
 }
 
+TEST(Graphs, AllOutputsOfACall) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 5, 3});
+  dl4_node y = add(g, "LSTM", nullptr, R"({"units": 4, "return_state": true})", x), out[4] = {-7, -7, -7, -7};
+  int64_t count = -1;
+  ok(dl4_graph_outputs(g, y, out, 4, &count));
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(out[0], y);
+  EXPECT_EQ(out[3], -7);
+  dl4_node again[2] = {};
+  ok(dl4_graph_outputs(g, out[2], again, 2, &count));  // from any of them
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(again[1], out[1]);
+  ok(dl4_graph_outputs(g, x, nullptr, 0, &count));
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(refusal(dl4_graph_outputs(g, 99, out, 4, &count)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(count, 0);
+}
+
 TEST(Graphs, ASeedThatIsSetBeginsItsNumbersAnew) {
   Own<dl4_context> c, other;
   ok(dl4_context_create(nullptr, c.out()));

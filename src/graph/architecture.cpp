@@ -120,7 +120,10 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.config = l.kind->config();
     // The weights may have been frozen since, some of them or all.
     for (const auto &w : l.weights)
-      if (!w->trainable) to.frozen.push_back(w->spec.name);
+      if (!w->trainable)
+        to.frozen.push_back(w->spec.name);
+      else if (w->spec.frozen)
+        to.thawed.push_back(w->spec.name);
     const bool all = to.frozen.size() == l.weights.size();
     to.config["trainable"] = l.weights.empty() ? l.trainable : !all;
     if (all) to.frozen.clear();
@@ -137,14 +140,14 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
   return a;
 }
 
-void Graph::freeze(int32_t layer, const std::string &name) {
+void Graph::set_trainable(int32_t layer, const std::string &name, bool yes) {
   for (const auto &w : layers_[static_cast<size_t>(layer)].weights)
     if (w->spec.name == name) {
-      w->trainable = false;
+      w->trainable = yes;
       return;
     }
-  fail(Code::corrupt_file, "layer \"", layers_[static_cast<size_t>(layer)].name,
-       "\": \"frozen\" names no weight of it: \"", name, '"');
+  fail(Code::corrupt_file, "layer \"", layers_[static_cast<size_t>(layer)].name, "\": \"", yes ? "thawed" : "frozen",
+       "\" names no weight of it: \"", name, '"');
 }
 
 void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
@@ -189,8 +192,10 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
     made[{a.layers[layer].name, static_cast<int64_t>(call)}] = static_cast<int32_t>(g.calls_.size()) - 1;
   }
-  for (size_t i = 0; i < a.layers.size(); ++i)
-    for (const std::string &name : a.layers[i].frozen) g.freeze(layers_made[i], name);
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    for (const std::string &name : a.layers[i].frozen) g.set_trainable(layers_made[i], name, false);
+    for (const std::string &name : a.layers[i].thawed) g.set_trainable(layers_made[i], name, true);
+  }
   if (in) *in = nodes(a.inputs);
   if (out) *out = nodes(a.outputs);
   *this = std::move(g);

@@ -43,6 +43,7 @@ struct Architecture {
     Json config = Json::object();
     std::optional<uint64_t> random_seed;
     std::vector<std::string> frozen;  // weights of a trainable layer that are not trained
+    std::vector<std::string> thawed;  // weights that are trained, though its config says no
     std::vector<Call> calls;
   };
   std::vector<Layer> layers;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "kinds/inner_layer.hpp"
+
 namespace dl4::graph {
 
 using kinds::Symbol;
@@ -36,7 +38,7 @@ class Graph::Builder final : public kinds::Host {
       w->spec = spec;
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
-      w->trainable = layer_.trainable;
+      w->trainable = layer_.trainable && !spec.frozen;
       w->seed = {g_.settings_.scheme, g_.settings_.seed,
                  w->spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
       weights.push_back(std::move(w));
@@ -59,36 +61,12 @@ class Graph::Builder final : public kinds::Host {
 
 namespace {
 
-// Keras's to_snake_case.
-std::string snake_case(const std::string &name) {
-  auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  std::string s;
-  for (size_t i = 0; i < name.size(); ++i) {
-    bool word = i > 0 && upper(name[i]) && ((i + 1 < name.size() && lower(name[i + 1])) || lower(name[i - 1]));
-    if (word) s += '_';
-    s += upper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
-  }
-  return s;
-}
-
 constexpr size_t max_layers = 100000, max_name = 1024;
 
 // Room for n more: what is pushed then can't fail half way.
 template <class T>
 void make_room(std::vector<T> &v, size_t n) {
   if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
-}
-
-void check_count(const kinds::Arity &arity, size_t inputs) {
-  const auto [least, most] = arity;
-  const auto n = static_cast<int>(inputs);
-  if (n < least || n > most)
-    fail(Code::invalid_argument, "expected ", least,
-         least == most       ? ""
-         : most == INT32_MAX ? " or more"
-                             : text(" to ", most),
-         least == 1 && most == 1 ? " input" : " inputs", ", got ", n);
 }
 
 // Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
@@ -144,7 +122,7 @@ std::string Graph::unique_name(const std::string &wanted, const std::string &kin
     if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
     return wanted;
   }
-  std::string base = snake_case(kind), name = base;
+  std::string base = kinds::snake_case(kind), name = base;
   for (int64_t &i = numbers_[base]; names_.count(name = i ? text(base, '_', i) : base); ++i) {
   }
   return name;
@@ -311,7 +289,7 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     l.random_seed = random_seed;
   };
   try {
-    check_count(l.kind->arity(), in.size());
+    l.kind->arity().check(in.size());
     check_arguments(*l.kind, arguments);
     const std::vector<Symbol> out = emit(l, arguments, in);
     if (out.size() < asked)

@@ -118,7 +118,7 @@ class Graph {
   std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
   std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
                            const std::vector<kinds::Symbol> &out);
-  void freeze(int32_t layer, const std::string &weight);
+  void set_trainable(int32_t layer, const std::string &weight, bool yes);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
 

@@ -81,6 +81,7 @@ Json layer_json(const Layer &l, Constants *constants) {
   Json j{{"class_name", l.class_name}, {"name", l.name}, {"version", l.version}, {"config", l.config}};
   if (l.random_seed) j["random_seed"] = *l.random_seed;
   if (!l.frozen.empty()) j["frozen"] = l.frozen;
+  if (!l.thawed.empty()) j["thawed"] = l.thawed;
   Json calls = Json::array();
   for (const Call &call : l.calls) calls.push_back(call_json(call));
   j["calls"] = std::move(calls);
@@ -196,6 +197,7 @@ void read_layer(const Json &j, const Constants &constants, Layer &l) {
     l.random_seed = seed->get<uint64_t>();
   }
   if (const Json *frozen = j.find("frozen")) l.frozen = read_names(*frozen, "frozen");
+  if (const Json *thawed = j.find("thawed")) l.thawed = read_names(*thawed, "thawed");
   for (const Json &call : list_member(j, "calls")) l.calls.push_back(read_call(call));
 }
 

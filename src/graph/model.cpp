@@ -18,7 +18,8 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   for (int32_t l : layers)
     for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) {
       weights_.push_back(w);
-      by_name_.emplace(w->name, w);
+      if (!by_name_.emplace(w->name, w).second)  // of layer "a/b", and of layer "b" inside layer "a"
+        fail(Code::invalid_argument, "two weights of the model are named \"", w->name, '"');
     }
   int64_t bytes = 0;
   for (const auto &w : weights_) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
@@ -105,8 +106,11 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
 
 void Model::set_trainable(const std::string &name, bool yes) {
   std::vector<Weight *> list;
+  const auto part = [&](const Weight &w) {  // of a layer, or of one inside it
+    return name.size() + w.spec.name.size() + 1 >= w.name.size() && w.name.rfind(name + '/', 0) == 0;
+  };
   for (const auto &w : weights_)
-    if (name == "*" || name == w->name || name + "/" + w->spec.name == w->name) list.push_back(w.get());
+    if (name == "*" || name == w->name || part(*w)) list.push_back(w.get());
   if (list.empty() && name != "*") {
     const auto &layers = graph_->layers();
     if (std::any_of(layers.begin(), layers.end(), [&](const Layer &l) { return l.name == name; })) return;

@@ -11,6 +11,7 @@
 #include "kinds/activation.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
+#include "kinds/inner_layer.hpp"
 #include "kinds/loss.hpp"
 #include "kinds/metric.hpp"
 #include "kinds/optimizer.hpp"
@@ -143,6 +144,36 @@ struct Convert<Of<Metric>> {
   static Json to(const Of<Metric> &v) { return to_json(v.get()); }
 };
 
+template <>
+struct Convert<InnerLayer> {
+  static constexpr const char *type = "layer";
+  static constexpr const char *category = Layer::category;
+  static InnerLayer from(const Json &j) { return InnerLayer::parse(j); }
+  static Json to(const InnerLayer &v) { return v.to_json(); }
+};
+
+// Of different names.
+template <>
+struct Convert<std::vector<InnerLayer>> {
+  static constexpr const char *type = "layers";
+  static constexpr const char *category = Layer::category;
+  static std::vector<InnerLayer> from(const Json &j) {
+    if (!j.is_array()) expected("a list of layers", j);
+    std::vector<InnerLayer> list;
+    for (const Json &item : j) {
+      list.push_back(InnerLayer::parse(item));
+      if (!list.back()) expected("a layer", item);
+    }
+    number_names(list);
+    return list;
+  }
+  static Json to(const std::vector<InnerLayer> &list) {
+    Json j = Json::array();
+    for (const InnerLayer &layer : list) j.push_back(layer.to_json());
+    return j;
+  }
+};
+
 constexpr Conversion choice_conversion{"str", nullptr, nullptr, nullptr};
 
 // Keras writes a dtype as its name or as a policy of that name.
@@ -213,6 +244,8 @@ template const Conversion &conversion<Of<Optimizer>>();
 template const Conversion &conversion<Of<Loss>>();
 template const Conversion &conversion<Of<Metric>>();
 template const Conversion &conversion<std::optional<bool>>();
+template const Conversion &conversion<InnerLayer>();
+template const Conversion &conversion<std::vector<InnerLayer>>();
 
 void expected(const std::string &what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());

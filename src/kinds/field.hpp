@@ -19,8 +19,8 @@ struct Conversion {
   void (*read)(const Json &, void *to);  // refuses with a phrase that says what was expected
   Json (*write)(const void *from);
 };
-// Of the types a field may have: bool, int32_t, int64_t, double, std::string, Activation, Of<a category>, and lists of
-// some; std::optional of one also takes null (field.cpp).
+// Of the types a field may have: bool, int32_t, int64_t, double, std::string, Activation, Of<a category>, InnerLayer,
+// lists of some; std::optional of one also takes null (field.cpp).
 template <class M>
 const Conversion &conversion();
 

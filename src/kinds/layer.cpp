@@ -13,6 +13,16 @@ namespace {
 
 }  // namespace
 
+void Arity::check(size_t inputs) const {
+  const auto n = static_cast<int>(inputs);
+  if (n < least || n > most)
+    fail(Code::invalid_argument, "expected ", least,
+         least == most        ? ""
+         : most == any_number ? " or more"
+                              : text(" to ", most),
+         least == 1 && most == 1 ? " input" : " inputs", ", got ", n);
+}
+
 ops::Id Call::mask(int i) const {
   auto given = symbols("mask");
   if (given.empty()) return in[static_cast<size_t>(i)].mask;

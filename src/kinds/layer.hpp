@@ -17,6 +17,8 @@ namespace dl4::kinds {
 class Initializer;
 class Regularizer;
 class Constraint;
+class Layer;
+struct InnerLayer;
 
 // A value with its companion mask: bool, the leading axes of the value; ops::none = no mask.
 struct Symbol {
@@ -31,6 +33,7 @@ struct WeightSpec {
   Of<Initializer> initializer;  // null is GlorotUniform, as in Keras
   Of<Regularizer> regularizer;
   Of<Constraint> constraint;
+  bool frozen = false;  // at the start training does not change it
 };
 
 // What a layer may ask of the graph it stands in.
@@ -75,6 +78,9 @@ class Call {
   }
   // Adds the penalty on an output, divided by the batch size, to the loss; nothing without a regularizer.
   void penalize(const Of<Regularizer> &regularizer, ops::Id output);
+  // Runs a layer that is an attribute of this one: its weights stand under its name, it draws numbers of its own, anew
+  // at each of its calls.
+  std::vector<Symbol> run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments = {});
   // The last dim of input i; refuses a free one.
   int64_t last_dim(int i = 0) const;
   void need_rank(int i, int rank) const;       // exactly
@@ -84,11 +90,13 @@ class Call {
  private:
   const Arguments &arguments_;
   bool training_;
+  std::map<std::string, std::pair<const Layer *, int64_t>> inner_{};  // those that ran, and how often
 };
 
 // How many inputs a layer takes.
 struct Arity {
   int least = 1, most = 1;
+  void check(size_t inputs) const;  // refuses another number
 };
 inline constexpr int any_number = INT32_MAX;
 

@@ -1,0 +1,135 @@
+// Layers inside layers: their JSON, and their calls inside a call.
+#include "kinds/inner_layer.hpp"
+
+#include <set>
+
+#include "base/error.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+// The host of an inner layer: all it asks for is asked of the outer one's, under its name.
+class InnerHost final : public Host {
+ public:
+  InnerHost(Host &outer, const InnerLayer &layer, int64_t number)
+      : outer_(outer), prefix_(layer.name + '/'), frozen_(!layer.trainable), number_(static_cast<uint64_t>(number)) {}
+
+  ops::Id weight(const WeightSpec &spec) override {
+    WeightSpec inner = spec;
+    inner.name = prefix_ + spec.name;
+    inner.frozen |= frozen_;
+    return outer_.weight(inner);
+  }
+  uint64_t random_seed(std::optional<int64_t> own) override {
+    uint64_t seed = outer_.random_seed(own);
+    if (!own)  // FNV-1a: layers of different names draw different numbers
+      for (char c : prefix_) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+    return seed + number_ * 0xD1B54A32D192ED03u;
+  }
+  ops::Id draws() override { return outer_.draws(); }
+  void add_loss(ops::Id scalar) override { outer_.add_loss(scalar); }
+
+ private:
+  Host &outer_;
+  const std::string prefix_;
+  const bool frozen_;
+  const uint64_t number_;
+};
+
+class Scope {
+ public:
+  Scope(ops::Emit &e, const std::string &name) : e_(e), before_(e.scope) {
+    e.scope += (before_.empty() ? "" : "/") + name;
+  }
+  ~Scope() { e_.scope = std::move(before_); }
+  Scope(const Scope &) = delete;
+  Scope &operator=(const Scope &) = delete;
+
+ private:
+  ops::Emit &e_;
+  std::string before_;
+};
+
+void need_inner_name(const std::string &name) {
+  constexpr size_t max_name = 1024;
+  if (!name.empty() && name.size() <= max_name && name.find('/') == std::string::npos) return;
+  throw Error(Code::invalid_argument,
+              text("\"name\": expected 1 to ", max_name, " bytes without a slash, got ", Json(name).shown()))
+      .with("attribute", "name");
+}
+
+}  // namespace
+
+std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments) {
+  auto &[kind, count] = inner_[layer.name];
+  if (!kind) kind = layer.kind.get();
+  if (kind != layer.kind.get())
+    fail(Code::invalid_argument, "expected inner layers of different names, got two of \"", layer.name, '"');
+  Scope scope(e, layer.name);
+  InnerHost inner(host, layer, count++);
+  try {
+    layer->arity().check(inputs.size());
+    Call call(e, inner, std::move(inputs), arguments, training());
+    return layer->call(call);
+  } catch (Error &error) {
+    throw error.in("inner layer \"" + layer.name + "\"");
+  }
+}
+
+InnerLayer InnerLayer::with(const std::string &new_name, const Json &changes) const {
+  Json config = kind->config();
+  config.update(changes);
+  return {std::static_pointer_cast<const Layer>(kind->entry().make(config)), new_name, trainable};
+}
+
+InnerLayer InnerLayer::parse(const Json &j) {
+  InnerLayer layer;
+  Json plain = j;
+  if (const Json *given = j.find("config"); given && given->is_object()) {
+    Json config = *given;
+    if (const Json *name = config.find("name")) {
+      need_name(*name);
+      if (name->is_string()) need_inner_name(layer.name = name->get<std::string>());
+      config.erase("name");
+    }
+    if (const Json *yes = config.find("trainable")) {
+      if (!yes->is_boolean()) expected("true or false for \"trainable\"", *yes);
+      layer.trainable = yes->get<bool>();
+      config.erase("trainable");
+    }
+    plain["config"] = std::move(config);
+  }
+  layer.kind = kinds::parse<Layer>(plain);
+  if (layer.kind && layer.name.empty()) layer.name = snake_case(layer->entry().name);
+  return layer;
+}
+
+Json InnerLayer::to_json() const {
+  Json j = kinds::to_json(kind.get());
+  if (!kind) return j;
+  j["config"]["name"] = name;
+  j["config"]["trainable"] = trainable;
+  return j;
+}
+
+void number_names(std::vector<InnerLayer> &list) {
+  std::set<std::string> taken;
+  for (InnerLayer &layer : list) {
+    const std::string base = layer.name;
+    for (int64_t i = 1; !taken.insert(layer.name).second; ++i) layer.name = text(base, '_', i);
+  }
+}
+
+std::string snake_case(const std::string &name) {
+  auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string s;
+  for (size_t i = 0; i < name.size(); ++i) {
+    bool word = i > 0 && upper(name[i]) && ((i + 1 < name.size() && lower(name[i + 1])) || lower(name[i - 1]));
+    if (word) s += '_';
+    s += upper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
+  }
+  return s;
+}
+
+}  // namespace dl4::kinds

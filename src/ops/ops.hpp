@@ -76,7 +76,9 @@ RowSums row_sums(Emit &e, Id rows, Id ids, Id table);
 // x (N, C), labels (N) -> (N): x[n, labels[n]]. A label outside [0, C) is a fault; where `valid` (bool, N) is false it
 // counts as 0.
 Id pick(Emit &e, Id x, Id labels, Id valid = none);
-Id causal_mask(Emit &e, Id scores);  // scores (N, T, S) -> bool (T, S): key s <= query t
+// scores (N, T, S) -> bool (T, S): is key s among those from t - before to t + after?
+Id band_mask(Emit &e, Id scores, int64_t before, int64_t after);
+inline Id causal_mask(Emit &e, Id scores) { return band_mask(e, scores, max_dim, 0); }
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
@@ -86,12 +88,18 @@ struct MatMul {
 // a (N, M, K) x b (N, K, L) or (K, L) [+ bias (L)] -> (N, M, L); leading axes broadcast.
 Id matmul(Emit &e, Id a, Id b, MatMul how = {}, Id bias = none);
 
+struct Attention {
+  bool causal = false, heads = false;
+  float scale = 1;
+  void fields(auto &f) const { f("causal", causal), f("heads", heads), f("scale", scale); }
+};
 struct AttentionValues {
   Id y, sum;  // sum (N, T): of exp(score - the largest); 0, and y too, for a query that sees no key
 };
-// softmax(q k^T) v for q (N, T, D), k (N, S, D), v (N, S, W), mask (N, S) bool or none: which keys have a weight;
-// causal: of those up to the query's step. What is masked must be finite all the same.
-AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, bool causal);
+// softmax(scale q k^T) v for q (N, T, D), k (N, S, D), v (N, S, W), mask (N, S) bool or none: which keys have a weight;
+// causal: of those up to the query's step. What is masked must be finite all the same. With heads q is (N, T, H, D), k
+// (N, S, G, D), v (N, S, G, W), y (N, T, H, W) and sum (N, H, T); head h reads h / (H / G) of the keys and values.
+AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, const Attention &how);
 
 enum class Padding { valid, same, causal };
 inline std::string to_string(Padding p) {

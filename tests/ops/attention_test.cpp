@@ -12,38 +12,60 @@ using namespace ops;
 struct Sizes {
   int64_t batch, queries, keys, depth, width;
   bool causal = false, mask = false;
+  int64_t heads = 0, groups = 0;  // 0: operands without an axis of heads
+  float scale = 1;
 };
+
+// One head. Where its numbers lie: first, and from one row to the next.
+struct Rows {
+  int64_t first, row;
+  int64_t at(int64_t t, int64_t d) const { return first + t * row + d; }
+};
+void naive_head(const std::vector<Array> &in, const Sizes &s, int64_t b, Rows q, Rows k, Rows v, Rows to, Array &y) {
+  for (int64_t t = 0; t < s.queries; ++t) {
+    std::vector<int64_t> keys;
+    for (int64_t i = 0; i < s.keys; ++i)
+      if (!(s.causal && i > t) && !(s.mask && in[3][b * s.keys + i] == 0)) keys.push_back(i);
+    std::vector<double> w;
+    double most = -INFINITY, sum = 0;
+    for (int64_t i : keys) {
+      double score = 0;
+      for (int64_t d = 0; d < s.depth; ++d) score += in[0][q.at(t, d)] * in[1][k.at(i, d)];
+      w.push_back(s.scale * score);
+      most = std::max(most, w.back());
+    }
+    for (double &x : w) sum += x = std::exp(x - most);
+    for (size_t i = 0; i < keys.size(); ++i)
+      for (int64_t d = 0; d < s.width; ++d) y[to.at(t, d)] += w[i] / sum * in[2][v.at(keys[i], d)];
+  }
+}
 
 // Inputs: q, k, v, and the mask where there is one. A query that sees no key gives 0.
 std::vector<Array> naive(const std::vector<Array> &in, const Sizes &s) {
-  Array y = zeros({s.batch, s.queries, s.width});
+  const int64_t heads = std::max<int64_t>(s.heads, 1), groups = std::max<int64_t>(s.groups, 1);
+  Array y = zeros(s.heads ? Shape{s.batch, s.queries, heads, s.width} : Shape{s.batch, s.queries, s.width});
   for (int64_t b = 0; b < s.batch; ++b)
-    for (int64_t t = 0; t < s.queries; ++t) {
-      std::vector<int64_t> keys;
-      for (int64_t i = 0; i < s.keys; ++i)
-        if (!(s.causal && i > t) && !(s.mask && in[3][b * s.keys + i] == 0)) keys.push_back(i);
-      std::vector<double> w;
-      double most = -INFINITY, sum = 0;
-      for (int64_t i : keys) {
-        double score = 0;
-        for (int64_t d = 0; d < s.depth; ++d)
-          score += in[0][(b * s.queries + t) * s.depth + d] * in[1][(b * s.keys + i) * s.depth + d];
-        w.push_back(score);
-        most = std::max(most, score);
-      }
-      for (double &v : w) sum += v = std::exp(v - most);
-      for (size_t i = 0; i < keys.size(); ++i)
-        for (int64_t d = 0; d < s.width; ++d)
-          y[(b * s.queries + t) * s.width + d] += w[i] / sum * in[2][(b * s.keys + keys[i]) * s.width + d];
+    for (int64_t h = 0; h < heads; ++h) {
+      const int64_t g = h / (heads / groups);
+      auto rows = [b](int64_t steps, int64_t of, int64_t head, int64_t n) {
+        return Rows{(b * steps * of + head) * n, of * n};
+      };
+      naive_head(in, s, b, rows(s.queries, heads, h, s.depth), rows(s.keys, groups, g, s.depth),
+                 rows(s.keys, groups, g, s.width), rows(s.queries, heads, h, s.width), y);
     }
   return {y};
 }
 
 Case attention_case(const Sizes &s) {
   Case c;
-  c.build = one(
-      [=](Emit &e, const auto &in) { return attention(e, in[0], in[1], in[2], s.mask ? in[3] : none, s.causal).y; });
+  c.build = one([=](Emit &e, const auto &in) {
+    return attention(e, in[0], in[1], in[2], s.mask ? in[3] : none, {s.causal, s.heads > 0, s.scale}).y;
+  });
   c.inputs = randoms({{s.batch, s.queries, s.depth}, {s.batch, s.keys, s.depth}, {s.batch, s.keys, s.width}});
+  if (s.heads)
+    c.inputs = randoms({{s.batch, s.queries, s.heads, s.depth},
+                        {s.batch, s.keys, s.groups, s.depth},
+                        {s.batch, s.keys, s.groups, s.width}});
   if (s.mask) c.inputs.push_back(random({s.batch, s.keys}, 4, 0, 1, DType::boolean));
   c.reference = [=](const auto &in) { return naive(in, s); };
   c.gradient = s.batch * s.queries * s.keys * (s.depth + s.width) < 4000;
@@ -61,6 +83,26 @@ TEST(Attention, EverySize) {
       check(attention_case({3, 32, 130, 64, 16, causal, mask}));
       check(attention_case({1, 100, 40, 5, 9, causal, mask}));
     }
+}
+
+TEST(Attention, Heads) {
+  for (bool causal : {false, true})
+    for (bool mask : {false, true}) {
+      check(attention_case({2, 3, 5, 4, 3, causal, mask, 2, 2, 0.5f}));
+      check(attention_case({2, 3, 4, 2, 3, causal, mask, 6, 2, 0.7f}));
+      check(attention_case({1, 4, 3, 2, 1, causal, mask, 3, 1, -1.5f}));
+      check(attention_case({2, 70, 67, 17, 33, causal, mask, 4, 2, 0.25f}));
+      check(attention_case({0, 3, 5, 4, 3, causal, mask, 2, 1}));
+      check(attention_case({2, 0, 5, 4, 3, causal, mask, 2, 1}));
+      check(attention_case({2, 3, 0, 4, 3, causal, mask, 2, 1}));
+    }
+  // One value in several places.
+  const Sizes s{2, 5, 5, 4, 4, true, false, 3, 3, 0.5f};
+  Case c = attention_case(s);
+  c.inputs.resize(1);
+  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[0], in[0], none, {true, true, 0.5f}).y; });
+  c.reference = [=](const auto &in) { return naive({in[0], in[0], in[0]}, s); };
+  check(c);
 }
 
 TEST(Attention, ZeroSizes) {
@@ -84,11 +126,11 @@ TEST(Attention, OfOneValue) {
   const Sizes s{2, 5, 5, 4, 4, true};
   Case c = attention_case(s);
   c.inputs.resize(2);
-  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[1], in[1], none, true).y; });
+  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[1], in[1], none, {.causal = true}).y; });
   c.reference = [=](const auto &in) { return naive({in[0], in[1], in[1]}, s); };
   check(c);
   c.inputs.resize(1);
-  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[0], in[0], none, true).y; });
+  c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[0], in[0], none, {.causal = true}).y; });
   c.reference = [=](const auto &in) { return naive({in[0], in[0], in[0]}, s); };
   check(c);
 }
@@ -120,7 +162,7 @@ TEST(Attention, NanStaysWhereItIsSeen) {
 
 TEST(Attention, SumTellsWhoSeesNothing) {
   auto build = [](Emit &e, const auto &in) {
-    return binary(e, Binary::equal, attention(e, in[0], in[1], in[2], in[3], true).sum, e.scalar(0));
+    return binary(e, Binary::equal, attention(e, in[0], in[1], in[2], in[3], {.causal = true}).sum, e.scalar(0));
   };
   auto in = attention_case({2, 3, 3, 2, 2, true}).inputs;
   in.push_back(tensor<bool>({2, 3}, {false, false, true, false, false, false}));
@@ -128,12 +170,12 @@ TEST(Attention, SumTellsWhoSeesNothing) {
 }
 
 TEST(Attention, Refuses) {
-  auto refuse = [](const std::vector<Shape> &qkv, const std::string &words, Shape mask = {}) {
+  auto refuse = [](const std::vector<Shape> &qkv, const std::string &words, Shape mask = {}, bool heads = false) {
     std::vector<Operand> in;
     for (const Shape &s : qkv) in.push_back({DType::f32, s});
     if (mask.rank()) in.push_back({DType::boolean, mask});
-    auto build = [](Emit &e, const auto &v) {
-      return attention(e, v[0], v[1], v[2], v.size() > 3 ? v[3] : none, false).y;
+    auto build = [=](Emit &e, const auto &v) {
+      return attention(e, v[0], v[1], v[2], v.size() > 3 ? v[3] : none, {.heads = heads}).y;
     };
     check_refused(build, in, Code::shape_mismatch, words);
   };
@@ -142,6 +184,9 @@ TEST(Attention, Refuses) {
   refuse({{2, 3, 4}, {1, 5, 4}, {1, 5, 4}}, "attention wants equal shapes");
   refuse({{3, 4}, {2, 5, 4}, {2, 5, 4}}, "with as many axes");
   refuse({{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, "expected a mask of shape (2, 5)", {2, 4});
+  refuse({{2, 3, 4, 4}, {2, 5, 3, 4}, {2, 5, 3, 4}}, "by which those of queries divide", {}, true);
+  refuse({{2, 3, 4, 4}, {2, 5, 2, 4}, {2, 5, 4, 4}}, "by which those of queries divide", {}, true);
+  refuse({{2, 3}, {2, 5}, {2, 5}}, "with as many axes, at least 3", {}, true);
 }
 
 }  // namespace

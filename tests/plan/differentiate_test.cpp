@@ -11,8 +11,10 @@
 #include <set>
 #include <sstream>
 
+#include "ops/hardmax.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/segment.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -113,7 +115,7 @@ std::vector<Told> every_op() {
   for (Reduce f :
        {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::prod, Reduce::sum_squares, Reduce::sum_abs})
     told("g", {m}, [f](Emit &e, const Ids &x) { return of(reduce(e, f, x[0], {1})); });
-  for (auto f : {ops::softmax, ops::log_softmax, ops::sparsemax})
+  for (auto f : {ops::softmax, ops::log_softmax, ops::sparsemax, ops::hardmax})
     told("g", {m}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], -1)); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(square_sum(e, x[0])); });
   told("gs", {m, floats({2})}, [](Emit &e, const Ids &x) { return of(gather(e, x[0], x[1])); });
@@ -121,13 +123,17 @@ std::vector<Told> every_op() {
        [](Emit &e, const Ids &x) { return of(scatter_add(e, x[0], x[1], x[2])); });
   told("rrs", {m, floats({4}), floats({7, 3})},
        [](Emit &e, const Ids &x) { return of(row_sums(e, x[0], x[1], x[2]).rows); });
+  for (auto f : {segment_sum, segment_max, segment_softmax})
+    told("gss", {m, floats({4}), floats({7})}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], x[1], x[2])); });
+  told("gs", {m, floats({5})}, [](Emit &e, const Ids &x) { return of(segment_gather(e, x[0], x[1])); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, indices(e, x[0], 1), DType::f32)); });
   told("gs", {m, floats({4}), flags({4})}, [](Emit &e, const Ids &x) { return of(pick(e, x[0], x[1], x[2])); });
   told("ggg", {m, floats({3, 2}), floats({2})},
        [](Emit &e, const Ids &x) { return of(matmul(e, x[0], x[1], {}, x[2])); });
   told("ggg", {floats({2, 4, 3}), floats({2, 5, 3}), floats({2, 5, 6}), flags({2, 5})},
-       [](Emit &e, const Ids &x) { return of(attention(e, x[0], x[1], x[2], x[3], true).y); });
+       [](Emit &e, const Ids &x) { return of(attention(e, x[0], x[1], x[2], x[3], {.causal = true}).y); });
   told("rrr", {floats({2, 4, 3}), floats({2, 5, 3}), floats({2, 5, 6}), flags({2, 5})}, [](Emit &e, const Ids &x) {
-    auto [y, sum] = attention(e, x[0], x[1], x[2], x[3], true);
+    auto [y, sum] = attention(e, x[0], x[1], x[2], x[3], {.causal = true});
     return Ids{sum};
   });
   told("ggg", {image, floats({3, 3, 4, 2}), floats({2})},
@@ -200,7 +206,8 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "cast", "causal_mask", "check_finite", "fill", "random_keep"}));
+  EXPECT_EQ(stopping,
+            (std::set<std::string>{"argmax", "band_mask", "cast", "check_finite", "fill", "indices", "random_keep"}));
   EXPECT_EQ(refused, (std::set<std::string>{"adam", "attention_grad", "conv_weights", "lstm_grad", "pad_like",
                                             "pick_grad", "place_like", "pool_grad", "row_sums", "sgd", "softmax_grad",
                                             "sparsemax_grad", "split_like", "unary_grad"}));

@@ -106,8 +106,9 @@ void attention_weights(const ScoreBlock &b, float *max, float *sum) {
 }
 
 // The same weights again, divided by their sum: scores s become weights, and d, what arrives at them, becomes the
-// gradient of the scores.
-void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float *d) {
+// gradient of the scores times `scale`.
+void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float scale, float *d) {
+  const V by = set(scale);
   columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
     V most[n], part[n], mean[n];
     for (int64_t a = 0; a < n; ++a) {
@@ -143,7 +144,7 @@ void attention_weights_grad(const ScoreBlock &b, const float *max, const float *
           DL4_UNROLL
           for (int64_t a = 0; a < n; ++a) {
             const int64_t c = j + a * lanes, at = i * attention_block + c;
-            V g = hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean[a]));
+            V g = hn::Mul(hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean[a])), by);
             if (!all_see(b, i)) g = hn::IfThenElseZero(seen(b, i, c), g);
             store(g, d + at);
           }
@@ -153,8 +154,8 @@ void attention_weights_grad(const ScoreBlock &b, const float *max, const float *
 }
 
 // Each row times its factor.
-void scale_rows(float *y, int64_t rows, int64_t n, const float *factor) {
-  for (int64_t i = 0; i < rows; ++i, y += n) {
+void scale_rows(float *y, int64_t rows, int64_t n, int64_t row, const float *factor) {
+  for (int64_t i = 0; i < rows; ++i, y += row) {
     const V f = set(factor[i]);
     map(y, y, n, [=](V v) HWY_ATTR { return hn::Mul(v, f); });
   }
@@ -173,10 +174,13 @@ namespace {
 
 constexpr int64_t block = attention_block;
 
-// rows x n, turned: (n, block).
-void turn(const float *x, int64_t rows, int64_t n, float *y) {
-  const int64_t dims[2] = {n, rows}, from[2] = {1, n}, to[2] = {block, 1};
+// rows x n, turned: (n, block), and scaled.
+void turn(const float *x, int64_t rows, int64_t n, int64_t row, float scale, float *y) {
+  const int64_t dims[2] = {n, rows}, from[2] = {1, row}, to[2] = {block, 1};
   copy_strided(sizeof(float), 2, dims, x, from, y, to);
+  if (scale == 1) return;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < rows; ++j) y[i * block + j] *= scale;
 }
 
 // The keys that queries [t, t + cols) may see.
@@ -189,15 +193,15 @@ int64_t keys_for(const AttentionSizes &s, int64_t t, int64_t cols) {
 void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t t, int64_t cols, const float *v,
            float *y) {
   auto sum = [&](int64_t i, int64_t rows, int64_t begin, int64_t end, const float *add) {
-    small_gemm_at(rows, s.width, end - begin, weights + begin * block + i, block, v + begin * s.width, s.width, add,
-                  s.width, y + i * s.width, s.width);
+    small_gemm_at(rows, s.width, end - begin, weights + begin * block + i, block, v + begin * s.v_row, s.v_row, add,
+                  s.y_row, y + i * s.y_row, s.y_row);
   };
   if (!s.causal || t >= keys) return sum(0, cols, 0, keys, nullptr);
   constexpr int64_t step = 8;
   for (int64_t i = 0; i < cols; i += step) {
     const int64_t rows = std::min(step, cols - i), shared = std::min(keys, t + i);
     sum(i, rows, 0, shared, nullptr);
-    for (int64_t r = i; r < i + rows; ++r) sum(r, 1, shared, std::min(keys, t + r + 1), y + r * s.width);
+    for (int64_t r = i; r < i + rows; ++r) sum(r, 1, shared, std::min(keys, t + r + 1), y + r * s.y_row);
   }
 }
 
@@ -216,16 +220,16 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
   float *turned = scratch, *scores = turned + block * s.depth, *max = scores + block * s.keys, *sum = max + block;
   for (int64_t t = begin; t < end; t += block) {
     const int64_t cols = std::min(block, end - t), keys = keys_for(s, t, cols);
-    turn(f.q + t * s.depth, cols, s.depth, turned);
-    small_gemm(keys, cols, s.depth, f.k, s.depth, turned, block, nullptr, 0, scores, block);
+    turn(f.q + t * s.q_row, cols, s.depth, s.q_row, s.scale, turned);
+    small_gemm(keys, cols, s.depth, f.k, s.k_row, turned, block, nullptr, 0, scores, block);
     HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, max, sum);
     if (f.max) std::copy_n(max, cols, f.max + t);
     if (f.sum) std::copy_n(sum, cols, f.sum + t);
     if (!f.y) continue;
-    float *y = f.y + t * s.width;
+    float *y = f.y + t * s.y_row;
     weigh(s, scores, keys, t, cols, f.v, y);
     for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] == 0 ? 0 : 1 / sum[i];
-    HWY_DYNAMIC_DISPATCH(scale_rows)(y, cols, s.width, sum);
+    HWY_DYNAMIC_DISPATCH(scale_rows)(y, cols, s.width, s.y_row, sum);
   }
 }
 
@@ -234,19 +238,19 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
         *diffs = weights + block * s.keys, *max = diffs + block * s.keys, *inverse = max + block;
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
-    const float *q = b.q + t * s.depth, *dy = b.dy + t * s.width;
-    turn(q, cols, s.depth, q_turned);
-    turn(dy, cols, s.width, dy_turned);
-    small_gemm(keys, cols, s.depth, b.k, s.depth, q_turned, block, nullptr, 0, weights, block);
-    small_gemm(keys, cols, s.width, b.v, s.width, dy_turned, block, nullptr, 0, diffs, block);
+    const float *q = b.q + t * s.q_row, *dy = b.dy + t * s.y_row;
+    turn(q, cols, s.depth, s.q_row, s.scale, q_turned);
+    turn(dy, cols, s.width, s.y_row, 1, dy_turned);
+    small_gemm(keys, cols, s.depth, b.k, s.k_row, q_turned, block, nullptr, 0, weights, block);
+    small_gemm(keys, cols, s.width, b.v, s.v_row, dy_turned, block, nullptr, 0, diffs, block);
     std::copy_n(b.max + t, cols, max);
     for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
-    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, diffs);
-    if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.width, b.dv, s.width, b.dv, s.width);
-    if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.depth, b.dk, s.depth, b.dk, s.depth);
-    float *dq = b.dq ? b.dq + t * s.depth : nullptr;
-    if (dq) small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.depth, dq, s.depth, dq, s.depth);
+    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, s.scale, diffs);
+    if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.y_row, b.dv, s.v_row, b.dv, s.v_row);
+    if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.q_row, b.dk, s.k_row, b.dk, s.k_row);
+    float *dq = b.dq ? b.dq + t * s.q_row : nullptr;
+    if (dq) small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.k_row, dq, s.q_row, dq, s.q_row);
   }
 }
 

@@ -62,7 +62,7 @@ std::vector<Symbol> ScoredAttention::call(Call &c) const {
     whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
   if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {
     if (dropout > 0) c.host.random_seed(seed);  // as where something is dropped
-    auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, causal);
+    auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, {.causal = causal});
     y = sum;
     if (value_mask != none)
       sees_any = ops::binary(e, ops::Binary::not_equal, ops::expand_dims(e, of_exps, -1), e.scalar(0));

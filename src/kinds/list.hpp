@@ -28,6 +28,8 @@
   X(LSTM)                          \
   X(Attention)                     \
   X(AdditiveAttention)             \
+  X(MultiHeadAttention)            \
+  X(GroupQueryAttention)           \
   X(MatMul)                        \
   X(Merges)                        \
   X(Concatenate)                   \

@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def families():
+    import cases_attention2 as attention2
     import cases_layers as layers
     import cases_losses as losses
     import cases_masks as masks
@@ -32,7 +33,8 @@ def families():
             "activations": values.activations, "initializers": values.initializers, "lstm": sequence.lstm,
             "embedding_mask": sequence.embedding_mask, "merge": sequence.merge, "attention": sequence.attention,
             "losses": losses.losses, "metrics": losses.metrics, "masks": masks.masks, "optimizers": training.optimizers,
-            "training": training.training, "more": more.more}
+            "training": training.training, "more": more.more, "heads": attention2.heads,
+            "segments": attention2.segments}
 
 
 def differences(name, family):

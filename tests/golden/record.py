@@ -14,7 +14,9 @@ from safetensors.numpy import save
 
 FORWARD = 1e-5
 GRADIENT = 1e-4
-LISTS = ("Add", "Average", "Maximum", "Minimum", "Subtract", "Multiply", "Concatenate", "Attention", "AdditiveAttention", "MatMul")
+SEPARATE = ("MultiHeadAttention", "GroupQueryAttention")  # call arguments of their own
+LISTS = ("Add", "Average", "Maximum", "Minimum", "Subtract", "Multiply", "Concatenate", "Attention",
+         "AdditiveAttention", "MatMul", "SegmentSum", "SegmentMax")
 
 
 class Ref(tuple):
@@ -37,6 +39,9 @@ class Layer:
         net.layers.append(self.entry)
         if class_name == "MatMul":
             self.keras = lambda x: matmul(x, **attributes)
+        elif class_name in ("SegmentSum", "SegmentMax"):
+            fold = ops.segment_sum if class_name == "SegmentSum" else ops.segment_max
+            self.keras = lambda x: fold(*x, **attributes)
         elif class_name == "Transpose":
             self.keras = lambda x: ops.transpose(x, attributes.get("perm"))
         else:
@@ -57,7 +62,8 @@ class Layer:
                 given[key] = value
             call.setdefault("arguments", {})[key] = value
         x = [tensors[r] for r in inputs]
-        result = self.keras(x if self.kind in LISTS else x[0], **given)
+        apart = x if self.kind in SEPARATE else [x] if self.kind in LISTS else x[:1]
+        result = self.keras(*apart, **given)
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         index = len(self.entry["calls"])
         self.entry["calls"].append(call)
@@ -101,8 +107,7 @@ class Net:
 
 
 def weight_name(variable):
-    parts = variable.path.split("/")
-    return f"{parts[0]}/{parts[-1]}"
+    return "/".join(part for part in variable.path.split("/") if not part.endswith("_cell"))
 
 
 def initial_weight(rng, variable):

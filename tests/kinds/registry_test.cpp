@@ -16,6 +16,9 @@ Json least_config(const kinds::Entry &e) {
       {"output_dim", 3},  {"target_shape", {-1, 2}},
       {"dims", {2, 1}},   {"activation", "relu"},
       {"threshold", 1.0}, {"default_value", 0.0},
+      {"num_heads", 2},   {"key_dim", 3},
+      {"head_dim", 3},    {"num_query_heads", 4},
+      {"window", 2},      {"num_key_value_heads", 2},
       {"metric", "mae"},  {"loss", {{"class_name", "Huber"}, {"config", {{"reduction", "none"}}}}}};
   Json config = Json::object();
   const Json described = e.describe();
@@ -189,8 +192,12 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (e->name == "MatMul") shape = {free_dim, 4, 4};
     DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
     std::vector<Symbol> in;
-    for (int i = 0; i < std::max(l.layer->arity().least, 1); ++i)
-      in.push_back(e->name == "GetMask" ? l.masked(shape) : l.input(shape, dtype));
+    const bool graph = e->name == "GraphAttention", segments = e->name.starts_with("Segment");
+    for (int i = 0; i < (segments ? 3 : std::max(l.layer->arity().least, 1)); ++i) {
+      const bool numbers = i == 1 && (graph || segments);
+      const Shape s = !numbers ? shape : graph ? Shape{free_dim, 7, 2} : Shape{free_dim, 4};
+      in.push_back(e->name == "GetMask" ? l.masked(s) : l.input(s, numbers ? DType::i32 : dtype));
+    }
     auto out = l.call(in, {}, true);
     ASSERT_FALSE(out.empty());
     if (e->name != "Metric") {

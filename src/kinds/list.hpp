@@ -30,6 +30,12 @@
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \
   X(GroupQueryAttention)           \
+  X(GlobalAttention)               \
+  X(LocalAttention)                \
+  X(JoinHeads)                     \
+  X(GraphAttention)                \
+  X(SegmentSum)                    \
+  X(SegmentMax)                    \
   X(MatMul)                        \
   X(Merges)                        \
   X(Concatenate)                   \

@@ -74,6 +74,10 @@ std::string kind_key(const std::string &category, const std::string &name) { ret
 const std::map<std::string, std::string> without_golden = {
     {"layer GetMask", "Keras has no such layer: every golden case with an output_mask runs it"},
     {"layer SetMask", "Keras has no such layer: tests/capi/graphs_test.cpp compares with what masks do"},
+    {"layer GlobalAttention", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
+    {"layer LocalAttention", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
+    {"layer JoinHeads", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
+    {"layer GraphAttention", "Keras has no such layer: tests/kinds/graph_attention_test.cpp has the formulas"},
     {"activation hard_sigmoid_v1",
      "of Keras 1 and 2: Keras 3 has it no more; tests/kinds/activation_test.cpp compares with its definition"},
 };
@@ -85,6 +89,12 @@ const std::map<std::string, std::string> without_gradient = {
     {"layer Loss", "a loss in a graph: tests/capi/measure_test.cpp compares its gradient with that of a trainer"},
     {"layer Metric", "passes on what the metric's ops let through"},
     {"layer Masking", "passes its input on; the mask it makes is not differentiable"},
+    {"layer GlobalAttention", "of our own: tests/kinds/attention_kinds_test.cpp checks its gradients"},
+    {"layer LocalAttention", "of our own: tests/kinds/attention_kinds_test.cpp checks its gradients"},
+    {"layer JoinHeads", "of our own: tests/kinds/attention_kinds_test.cpp checks its gradients"},
+    {"layer GraphAttention", "of our own: tests/kinds/graph_attention_test.cpp checks its gradients"},
+    {"layer SegmentSum", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
+    {"layer SegmentMax", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
 };
 
 template <class F>

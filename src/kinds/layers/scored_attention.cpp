@@ -31,11 +31,8 @@ Id ScoredAttention::all_pairs(Call &c, Id query, Id key) {
   return ops::add(c.e, ops::expand_dims(c.e, query, -2), ops::expand_dims(c.e, key, -3));
 }
 
-std::vector<Symbol> ScoredAttention::call(Call &c) const {
-  ops::Emit &e = c.e;
+ScoredAttention::Parts ScoredAttention::parts(Call &c) const {
   int inputs = static_cast<int>(c.in.size());
-  if (auto given = c.symbols("mask"); given.size() == 1 || given.size() > 3)
-    fail(Code::invalid_argument, "\"mask\": expected a list of 2 or 3, [query_mask, value_mask], got ", given.size());
   for (int i = 0; i < inputs; ++i) {
     c.need_rank(i, 3);
     c.need_float(i);
@@ -43,17 +40,32 @@ std::vector<Symbol> ScoredAttention::call(Call &c) const {
   if (inputs == 3 && !compatible(Shape{c.shape(1)[1]}, Shape{c.shape(2)[1]}))
     fail(Code::shape_mismatch, "value and key must have as many steps. Received shapes ", c.shape(1), " and ",
          c.shape(2));
-  Id query_mask = c.mask(0), value_mask = c.mask(1);
-  for (Id m : {query_mask, value_mask})
-    if (m != none && e.rank(m) != 2)
-      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", e.shape(m));
+  Parts p{c.x(0), c.x(1), inputs == 3 ? c.x(2) : c.x(1), c.mask(0), c.mask(1)};
+  for (Id m : {p.query_mask, p.value_mask})
+    if (m != none && c.e.rank(m) != 2)
+      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(m));
+  return p;
+}
+
+ScoredAttention::Weighed ScoredAttention::weighed(Call &c, const Parts &, Id score, Id keep) const {
+  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  if (keep != none) score = ops::select(c.e, keep, score, c.e.scalar(std::numeric_limits<float>::lowest()));
+  return {ops::softmax(c.e, score), keep};
+}
+
+std::vector<Symbol> ScoredAttention::call(Call &c) const {
+  ops::Emit &e = c.e;
+  if (auto given = c.symbols("mask"); given.size() == 1 || given.size() > 3)
+    fail(Code::invalid_argument, "\"mask\": expected a list of 2 or 3, [query_mask, value_mask], got ", given.size());
+  const Parts p = parts(c);
+  Id query_mask = p.query_mask, value_mask = p.value_mask;
   bool return_scores = c.flag("return_attention_scores", false);
 
   // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too. Queries stay where their
   // scores are asked for.
-  Id query = return_scores ? c.x(0) : where_valid(e, query_mask, c.x(0), 0);
-  Id value = where_valid(e, value_mask, c.x(1), 0);
-  Id key = inputs == 3 ? where_valid(e, value_mask, c.x(2), 0) : value;
+  Id query = return_scores ? p.query : where_valid(e, query_mask, p.query, 0);
+  Id value = where_valid(e, value_mask, p.value, 0);
+  Id key = p.key == p.value ? value : where_valid(e, value_mask, p.key, 0);
 
   bool causal = c.flag("use_causal_mask", false);
   Id weights = none, y = none, sees_any = none;
@@ -73,13 +85,12 @@ std::vector<Symbol> ScoredAttention::call(Call &c) const {
       Id past = ops::causal_mask(e, score);
       keep = keep == none ? past : ops::binary(e, ops::Binary::logical_and, keep, past);
     }
-    // Lower than any other score: no weight, or the same for all where nothing else is left.
-    if (keep != none) score = ops::select(e, keep, score, e.scalar(std::numeric_limits<float>::lowest()));
-    weights = dropped(c, ops::softmax(e, score), dropout, seed);
+    const Weighed w = weighed(c, {query, value, key, query_mask, value_mask}, score, keep);
+    weights = dropped(c, w.weights, dropout, seed);
     y = ops::matmul(e, weights, value);
-    if (value_mask != none) sees_any = any(e, keep, -1, true);
+    if (value_mask != none) sees_any = any(e, w.keep, -1, true);
   }
-  if (sees_any != none) y = ops::select(e, sees_any, y, ops::reduce(e, ops::Reduce::mean, c.x(1), {1}, true));
+  if (sees_any != none) y = ops::select(e, sees_any, y, ops::reduce(e, ops::Reduce::mean, p.value, {1}, true));
   y = where_valid(e, query_mask, y, 0);
   std::vector<Symbol> outputs{{y, query_mask}};
   if (return_scores) outputs.push_back({weights});

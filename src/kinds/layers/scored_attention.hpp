@@ -1,4 +1,4 @@
-// What Attention and AdditiveAttention share: all but the scores.
+// What Attention, AdditiveAttention and those of our own share: all but the scores.
 #pragma once
 
 #include "kinds/layers/masks.hpp"
@@ -13,10 +13,20 @@ struct ScoredAttention : Layer {
   Arity arity() const override { return {2, 3}; }
   std::vector<Symbol> call(Call &c) const override;
 
+  // What is attended with and to; masks: none where nothing is masked.
+  struct Parts {
+    ops::Id query, value, key, query_mask, value_mask;
+  };
+  virtual Parts parts(Call &c) const;
   // query (B, Tq, D), key (B, Tv, D) -> (B, Tq, Tv).
   virtual ops::Id scores(Call &c, ops::Id query, ops::Id key) const = 0;
   // Where the scores are dot products with the keys: of what, shaped as the query; else none.
   virtual ops::Id dot_query(Call &, ops::Id /*query*/) const { return ops::none; }
+  // The weights by the scores, and which keys they are of: those of `keep`, which broadcasts to them, or none = all.
+  struct Weighed {
+    ops::Id weights, keep;
+  };
+  virtual Weighed weighed(Call &c, const Parts &p, ops::Id score, ops::Id keep) const;
   // (B, Tq, 1, D) + (B, 1, Tv, D), for scores that are sums over D.
   static ops::Id all_pairs(Call &c, ops::Id query, ops::Id key);
 

@@ -56,7 +56,7 @@ GlobalPooling::Row row(const char *name, const char *alias, const char *doc, int
   return {{"layer", name, doc, fresh<GlobalPooling>, {alias}}, axes, how};
 }
 
-const std::array<GlobalPooling::Row, 4> &poolings() {
+const std::array<GlobalPooling::Row, 4> &global_poolings() {
   static const std::array<GlobalPooling::Row, 4> rows{
       row("GlobalAveragePooling1D", "GlobalAvgPool1D",
           "The mean of each channel over time, over the valid steps where there is a mask. A sequence without any "
@@ -72,5 +72,5 @@ const std::array<GlobalPooling::Row, 4> &poolings() {
 }
 
 }  // namespace
-DL4_KINDS(GlobalPoolings, poolings())
+DL4_KINDS(GlobalPoolings, global_poolings())
 }  // namespace dl4::kinds

@@ -440,5 +440,44 @@ TEST(HeadedAttention, AQueryThatSeesNothingIsUniformOnEveryPath) {
     }
 }
 
+TEST(HeadedAttention, ScoresAreBeforeDropout) {
+  LayerCall l("MultiHeadAttention", {{"num_heads", 2}, {"key_dim", 2}, {"dropout", 1.0}});
+  auto y = l.call({l.input({1, 2, 3}), l.input({1, 4, 3})}, with_flag("return_attention_scores"), true);
+  auto got = l.run(y, randoms({{1, 2, 3}, {1, 4, 3}}));
+  EXPECT_EQ(values(got[0]), std::vector<double>(6, 1));  // the bias
+  for (int row = 0; row < 4; ++row) {
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += got[1].as<float>()[row * 4 + i];
+    EXPECT_NEAR(sum, 1, 1e-6);
+  }
+}
+
+// Heads made of other layers: products, attention by each head, one behind the other, a product.
+TEST(HeadedAttention, EqualsItsParts) {
+  const std::vector<Shape> weights{{3, 2, 4}, {2, 4}, {3, 2, 4}, {2, 4}, {3, 2, 4}, {2, 4}, {2, 4, 3}, {3}};
+  std::vector<Shape> shapes{{2, 5, 3}, {2, 6, 3}};
+  shapes.insert(shapes.end(), weights.begin(), weights.end());
+  const std::vector<Tensor> in = randoms(shapes);
+  auto parts = [](Emit &e, const std::vector<Id> &v) {
+    GivenWeights none_given({}, e);
+    auto attention = std::static_pointer_cast<const kinds::Layer>(kinds::find("layer", "Attention").make({}));
+    auto head = [&](Id x, size_t kernel, int64_t h) {
+      Id w = ops::squeeze(e, ops::slice(e, v[kernel], 1, h, 1), 1);
+      return ops::matmul(e, x, w, {}, ops::squeeze(e, ops::slice(e, v[kernel + 1], 0, h, 1), 0));
+    };
+    std::vector<Id> heads;
+    for (int64_t h = 0; h < 2; ++h) {
+      const std::vector<Symbol> qvk{{ops::scale(e, head(v[0], 2, h), 0.5f)}, {head(v[1], 6, h)}, {head(v[1], 4, h)}};
+      kinds::Call call(e, none_given, qvk, {}, false);
+      heads.push_back(attention->call(call)[0].value);
+    }
+    Id w = ops::reshape(e, v[8], 0, {8, 3});
+    return std::vector<Id>{ops::matmul(e, ops::concat(e, heads, -1), w, {}, v[9])};
+  };
+  Case whole = layer_case("MultiHeadAttention", {{"num_heads", 2}, {"key_dim", 4}}, in, weights.size(), nullptr);
+  expect_close(evaluate(program_of(whole.build, in), in).outputs[0], evaluate(program_of(parts, in), in).outputs[0],
+               1e-5, "its parts");
+}
+
 }  // namespace
 }  // namespace dl4::test

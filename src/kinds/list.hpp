@@ -34,6 +34,7 @@
   X(LocalAttention)                \
   X(JoinHeads)                     \
   X(GraphAttention)                \
+  X(GraphNetwork)                  \
   X(SegmentSum)                    \
   X(SegmentMax)                    \
   X(MatMul)                        \

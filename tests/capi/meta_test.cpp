@@ -78,6 +78,7 @@ const std::map<std::string, std::string> without_golden = {
     {"layer LocalAttention", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
     {"layer JoinHeads", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
     {"layer GraphAttention", "Keras has no such layer: tests/kinds/graph_attention_test.cpp has the formulas"},
+    {"layer GraphNetwork", "Keras has no such layer: tests/kinds/graph_network_test.cpp has the formulas"},
     {"activation hard_sigmoid_v1",
      "of Keras 1 and 2: Keras 3 has it no more; tests/kinds/activation_test.cpp compares with its definition"},
 };
@@ -93,6 +94,7 @@ const std::map<std::string, std::string> without_gradient = {
     {"layer LocalAttention", "of our own: tests/kinds/attention_kinds_test.cpp checks its gradients"},
     {"layer JoinHeads", "of our own: tests/kinds/attention_kinds_test.cpp checks its gradients"},
     {"layer GraphAttention", "of our own: tests/kinds/graph_attention_test.cpp checks its gradients"},
+    {"layer GraphNetwork", "of our own: tests/kinds/graph_network_test.cpp checks its gradients"},
     {"layer SegmentSum", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
     {"layer SegmentMax", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
 };

@@ -18,6 +18,7 @@ Json least_config(const kinds::Entry &e) {
       {"threshold", 1.0}, {"default_value", 0.0},
       {"num_heads", 2},   {"key_dim", 3},
       {"head_dim", 3},    {"num_query_heads", 4},
+      {"edge_units", 3},  {"node_units", 2},
       {"window", 2},      {"num_key_value_heads", 2},
       {"metric", "mae"},  {"loss", {{"class_name", "Huber"}, {"config", {{"reduction", "none"}}}}}};
   Json config = Json::object();
@@ -192,7 +193,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (e->name == "MatMul") shape = {free_dim, 4, 4};
     DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
     std::vector<Symbol> in;
-    const bool graph = e->name == "GraphAttention", segments = e->name.starts_with("Segment");
+    const bool graph = e->name.starts_with("Graph"), segments = e->name.starts_with("Segment");
     for (int i = 0; i < (segments ? 3 : std::max(l.layer->arity().least, 1)); ++i) {
       const bool numbers = i == 1 && (graph || segments);
       const Shape s = !numbers ? shape : graph ? Shape{free_dim, 7, 2} : Shape{free_dim, 4};

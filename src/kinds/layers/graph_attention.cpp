@@ -1,5 +1,6 @@
 // GraphAttention: each node attends over the nodes that have an edge to it.
 #include "kinds/layers/dropping.hpp"
+#include "kinds/layers/graph_edges.hpp"
 #include "kinds/layers/weights.hpp"
 #include "ops/segment.hpp"
 
@@ -62,7 +63,7 @@ struct GraphAttention : Layer {
 
   std::vector<Symbol> call(Call &c) const override {
     Emit &e = c.e;
-    const Edges edges = read_edges(c);
+    const Edges edges = read_edges(c, self_loops);
     const int rank = c.shape().rank();
     const int64_t features = c.last_dim();
     Id w = c.weight("kernel", {features, heads, units}, weights.kernel_initializer, weights.kernel_regularizer,
@@ -93,46 +94,11 @@ struct GraphAttention : Layer {
   }
 
  private:
-  struct Edges {
-    Id source, target;  // (..., E) int64, with self loops (..., E + N); target -1: no edge
-  };
-
-  Edges read_edges(Call &c) const {
-    Emit &e = c.e;
-    const int rank = c.shape(0).rank();
-    c.need_float(0);
-    if (rank != 2 && rank != 3)
-      fail(Code::shape_mismatch, "nodes: expected shape (N, F) or (B, N, F), got ", c.shape(0));
-    const Shape s = c.shape(1);
-    if (s.rank() != rank || s.last() != 2 || !compatible(s.first(rank - 2), c.shape(0).first(rank - 2)))
-      fail(Code::shape_mismatch, "edges: expected shape ", rank == 2 ? "(E, 2)" : "(B, E, 2)", " for nodes of shape ",
-           c.shape(0), ", got ", s);
-    if (e.dtype(c.x(1)) == DType::boolean) fail(Code::invalid_argument, "edges: expected numbers of nodes, got bool");
-    Id both = ops::cast(e, c.x(1), DType::i64), nothing = e.scalar(-1, DType::i64);
-    auto column = [&](int64_t i) { return ops::squeeze(e, ops::slice(e, both, -1, i, 1), -1); };
-    Edges edges{column(0), column(1)};
-    Id there = ops::binary(e, ops::Binary::greater, edges.source, nothing);
-    auto given = c.symbols("edge_mask");
-    if (Id mask = given.empty() ? c.in[1].mask : given[0].value; mask != none) {
-      if (!compatible(e.shape(mask), s.first(rank - 1)))
-        fail(Code::shape_mismatch, "\"edge_mask\": expected shape ", s.first(rank - 1), ", got ", e.shape(mask));
-      there = ops::binary(e, ops::Binary::logical_and, there, ops::cast(e, mask, DType::boolean));
-    }
-    edges.target = ops::select(e, there, edges.target, nothing);
-    if (!self_loops) return edges;
-    Id zeros = ops::fill(e, DType::i64, 0, c.x(), rank - 1, {});
-    Id self = ops::add(e, zeros, ops::indices(e, c.x(), rank - 2));
-    return {ops::concat(e, {edges.source, self}, -1), ops::concat(e, {edges.target, self}, -1)};
-  }
-
   // What the edges' features add to the scores; to those of self loops nothing.
   Id of_edges(Call &c) const {
     Emit &e = c.e;
     const int rank = c.shape(0).rank();
-    c.need_float(2);
-    c.need_rank(2, rank);
-    if (!compatible(c.shape(2).first(rank - 1), c.shape(1).first(rank - 1)))
-      fail(Code::shape_mismatch, "edge_features: expected those of edges of shape ", c.shape(1), ", got ", c.shape(2));
+    need_edge_features(c, 2);
     Id score = ops::matmul(e, c.x(2), c.weight("edge_attention", {c.last_dim(2), heads}, weights.kernel_initializer));
     if (!self_loops) return score;
     return ops::concat(e, {score, ops::fill(e, DType::f32, 0, c.x(), rank - 1, {heads})}, -2);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/op.hpp"
+#include "plan/loop.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
@@ -29,7 +30,7 @@ bool fold(ops::Program &p, const ops::Step &step) {
     std::copy_n(from, results[0].bytes(), results[0].data.get());
   } else {
     for (Tensor &t : results) args.push_back(t.data.get());
-    auto kernel = step.op->kernel(ops::site(p, step));
+    auto kernel = make_kernel(step, ops::site(p, step), {});
     if (kernel->scratch > most_bytes) return false;  // a run's memory is looked after
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);

@@ -4,6 +4,7 @@
 #include "base/float_mode.hpp"
 #include "kernels/onednn/primitives.hpp"
 #include "kernels/single_threaded.hpp"
+#include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
 #include "plan/plan.hpp"
@@ -13,19 +14,12 @@ namespace {
 
 using namespace ops;
 
-// What is known of a value's contents for as long as the plan lives, by the name its packed forms are shared under.
-struct Known {
-  Tensor data;
-  std::string key;
-};
-
-// Constants, states that never change, and views of them.
-PerValue<Known> known_values(const Program &p, std::span<const Tensor *const> states) {
+// Constants, what else is known, and views of both.
+PerValue<Known> known_values(const Program &p, std::span<const Known> others) {
   PerValue<Known> known(p);
   for (Id v = 0; v < p.size(); ++v)
-    if (p[v].role == Role::constant) known[v].data = p[v].data;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (states[i]) known[p.states[i]] = {*states[i], text("state ", i)};
+    if (p[v].role == Role::constant) known[v] = {v, p[v].data, ""};
+  for (const Known &k : others) known[k.value] = k;
   for (const Step &step : p.steps) {
     if (!step.op->is_view()) continue;
     const Known &from = known[step.src[0]];
@@ -33,7 +27,7 @@ PerValue<Known> known_values(const Program &p, std::span<const Tensor *const> st
     const Value &to = p[step.dst[0]];
     Bytes data(from.data.data, from.data.data.get() + step.op->view_offset());
     std::string key = from.key.empty() ? "" : text(from.key, '+', step.op->view_offset(), to.shape);
-    known[step.dst[0]] = {{to.dtype, to.shape, std::move(data)}, std::move(key)};
+    known[step.dst[0]] = {step.dst[0], {to.dtype, to.shape, std::move(data)}, std::move(key)};
   }
   return known;
 }
@@ -59,6 +53,15 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel) {
+  std::vector<Known> known;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i]) known.push_back({program.states[i], *states[i], text("state ", i)});
+  return specialise(program, inputs, known, options, packs, cancel);
+}
+
+std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
+                                       std::span<const Known> others, const Options &options, Packs *packs,
+                                       const std::atomic<int32_t> *cancel) {
   FlushToZero flush;               // constants are folded and weights packed as in a run
   kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
   kernels::MakesPrimitives own;    // shared among the steps
@@ -68,7 +71,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   run_passes(p, options.passes_off, options.check);
 
   Placement placement(p, options.passes_off);
-  const PerValue<Known> known = known_values(p, states);
+  const PerValue<Known> known = known_values(p, others);
   std::vector<int64_t> scratch;
   for (const Step &step : p.steps) {
     if (cancel && cancel->load(std::memory_order_relaxed))
@@ -80,7 +83,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     s.text = to_string(p, step);
     if (!step.op->is_view()) {
       try {
-        s.kernel = step.op->kernel(site_of(p, step, placement, known, options, packs));
+        s.kernel = make_kernel(step, site_of(p, step, placement, known, options, packs), options);
       } catch (Error &error) {
         ops::blame(error, step.scope);
         throw;
@@ -123,7 +126,7 @@ std::string Plan::to_string() const {
               step.kernel->slices == 1 ? " slice" : " slices",
               step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"), " [");
     for (size_t i = 0; i < step.args.size(); ++i) s += text(i ? " " : "", word(step.args[i]));
-    s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n');
+    s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n', inner_plan(*step.kernel));
   }
   return s;
 }

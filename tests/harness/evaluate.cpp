@@ -7,6 +7,7 @@
 
 #include "base/rng.hpp"
 #include "kernels/single_threaded.hpp"
+#include "plan/loop.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::test {
@@ -137,7 +138,9 @@ class Evaluation {
   }
 
   void run(const ops::Step &s, const ops::Site &site, const std::vector<void *> &args) {
-    auto kernel = s.op->kernel(site);
+    plan::Options options;
+    options.check = true;
+    auto kernel = plan::make_kernel(s, site, options);
     Buffer scratch(kernel->scratch);
     auto bound = kernel->bind();
     for (int again = 0; again < (how_.in_place || s.op->is_view() ? 1 : 2); ++again) {  // a frame is used many times

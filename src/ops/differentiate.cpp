@@ -1,0 +1,79 @@
+// Which values lie between `wrt` and those whose gradients are known, then the steps backwards, each by its own rule.
+#include "ops/differentiate.hpp"
+
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// A rule that leaves out a source would make a wrong gradient of a sum of paths. A value that stands twice is handed
+// over once.
+void check_complete(const Gradient &g, const Step &step) {
+  for (size_t i = 0; i < step.src.size(); ++i) {
+    bool found = !g.wants(static_cast<int>(i));
+    for (size_t j = 0; j < step.src.size(); ++j) found |= step.src[j] == step.src[i] && g.diff_src[j] != none;
+    if (!found) fail(Code::unsupported, step.op->name(), " has no gradient by its source ", i);
+  }
+}
+
+}  // namespace
+
+std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::span<const Id> wrt) {
+  Program &p = e.program;
+  size_t n_steps = p.steps.size();
+
+  // Forward: what depends on wrt.
+  PerValue<bool> depends(p);
+  for (Id v : wrt) depends[v] = true;
+  for (size_t s = 0; s < n_steps; ++s) {
+    bool any = false;
+    for (size_t i = 0; i < p.steps[s].src.size(); ++i) {
+      Id v = p.steps[s].src[i];
+      any |= v != none && p.steps[s].op->reads(static_cast<int>(i)) && depends[v];
+    }
+    if (!any) continue;
+    for (Id v : p.steps[s].dst)
+      if (p[v].dtype == DType::f32) depends[v] = true;
+  }
+
+  PerValue<Id> diff(p, none);
+  for (const Cotangent &c : from)
+    if (depends[c.value]) diff[c.value] = diff[c.value] == none ? c.diff : add(e, diff[c.value], c.diff);
+
+  std::string scope = e.scope;
+  for (size_t s = n_steps; s-- > 0;) {
+    Step step = p.steps[s];  // by value: emitting moves the list
+    std::vector<Id> diff_dst;
+    bool arrives = false;
+    for (Id v : step.dst) {
+      diff_dst.push_back(diff[v]);
+      arrives |= diff_dst.back() != none;
+    }
+    if (!arrives) continue;
+    std::vector<bool> wanted;
+    bool any = false;
+    for (size_t i = 0; i < step.src.size(); ++i) {
+      Id v = step.src[i];
+      wanted.push_back(v != none && depends[v] && p[v].dtype == DType::f32 && step.op->reads(static_cast<int>(i)));
+      any |= wanted.back();
+    }
+    if (!any) continue;
+    e.scope = step.scope;
+    Gradient g(e, step, std::move(diff_dst), std::move(wanted));
+    step.op->gradient(g);
+    check_complete(g, step);
+    for (size_t i = 0; i < step.src.size(); ++i) {
+      if (g.diff_src[i] == none || !g.wants(static_cast<int>(i))) continue;
+      Id &sum = diff[step.src[i]];
+      sum = sum == none ? g.diff_src[i] : add(e, sum, g.diff_src[i]);
+    }
+  }
+  e.scope = scope;
+
+  std::vector<Id> result;
+  for (Id v : wrt) result.push_back(diff[v]);
+  return result;
+}
+
+}  // namespace dl4::ops

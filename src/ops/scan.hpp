@@ -1,0 +1,101 @@
+// scan: a body, which is a Program of its own, run once per step; and the writer of bodies.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::ops {
+
+// What an input of a body is at each step: the next element of a sequence (T, ...), from the first or from the last on;
+// what the step before made of it; the same at every step.
+enum class Carry : int { sequence, reversed, state, constant };
+std::string to_string(Carry c);
+
+// Sources: those of the body's inputs, in their order; of a state, what it is at first. The body's outputs are the new
+// states in the order of those inputs, then others. Destinations: each output's values stacked (T, ...), then the last
+// of each state.
+struct ScanOp final : OpOf<ScanOp> {
+  std::vector<Carry> carry;            // by input of the body
+  std::vector<int> reversed;           // by output of the body: stacked from the last to the first
+  std::vector<int> kept;               // outputs that are there for the gradient: made by products
+  std::shared_ptr<const Program> body;
+  std::string bits;                    // of the body
+  std::vector<bool> read;              // by input
+  bool some_volatile = false;
+
+  ScanOp(Program body, std::vector<Carry> carry, std::vector<int> reversed, std::vector<int> kept);
+  void fields(auto &f) const {
+    f("", carry), f("reversed", reversed), f("kept", kept);
+    if constexpr (requires { f.bits; }) f("", bits);
+  }
+  std::string_view name() const override { return "scan"; }
+  std::vector<Operand> infer(Operands src) const override;
+  void gradient(Gradient &g) const override;
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;  // the plan makes it
+  bool reads(int src) const override { return read[static_cast<size_t>(src)]; }
+  bool is_volatile() const override { return some_volatile; }
+
+  size_t states() const;
+  int64_t time(Operands src) const;  // how many steps; -1 where that is free
+};
+
+// Lines moved to the right: those of a Program within another.
+std::string indented(const std::string &lines);
+
+// Writes a body, and then the scan. What does not depend on a state is done outside, once or for all steps at once.
+class Scan {
+ public:
+  explicit Scan(Emit &e) : body(program_), e_(e) { body.scope = e.scope; }
+  Scan(const Scan &) = delete;
+  Scan &operator=(const Scan &) = delete;
+
+  // Values of the body for those of the Program around it.
+  Id each(Id sequence, bool reversed = false) { return input(sequence, reversed ? Carry::reversed : Carry::sequence); }
+  Id state(Id at_first) { return input(at_first, Carry::state); }
+  Id constant(Id outside);
+
+  void become(Id state, Id next) { next_[state] = next; }
+  // Its number.
+  size_t output(Id v, bool reversed = false);
+
+  struct Values {
+    std::vector<Id> states, last, outputs;  // stacked (T, ...) in the order of the steps; the last ones; stacked
+  };
+  // Refuses states that change their shape or dtype, sequences of different lengths, and a body without any.
+  Values emit();
+
+ private:
+  struct Outside {
+    Id value;  // of the Program around it
+    Carry carry;
+  };
+
+  Id input(Id outside, Carry carry);
+  void move_out();
+  std::optional<Carry> where(const Step &step, const PerValue<Outside> &out) const;
+  bool moves_out(const Step &step, PerValue<Outside> &out);
+  void drop_dead();
+  void drop_unread();
+  std::vector<Id> products() const;
+
+  Program program_;
+
+ public:
+  Emit body;
+
+ private:
+  Emit &e_;
+  std::vector<Outside> inputs_;    // by input of the body
+  std::map<Id, Id> constants_;     // by value outside
+  std::map<Id, Id> next_;          // by state
+  std::vector<Id> outputs_;
+  std::vector<int> reversed_;
+};
+
+}  // namespace dl4::ops

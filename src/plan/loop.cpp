@@ -1,0 +1,260 @@
+// The kernel of a scan: the kernels of its body's plan, step after step.
+//
+// Nothing is copied from step to step: a state is written where it stays, in its stack if anyone reads that, else by
+// turns into one of two buffers, at last into the destination.
+#include "plan/loop.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/scan.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+using kernels::Bound;
+using kernels::Kernel;
+using kernels::Run;
+using Region = Place::Region;
+
+// Kernels that run in one phase of the loop: one phase of a kernel, or several kernels of one slice each.
+struct Stage {
+  size_t first, count;
+  int64_t phase, slices;
+};
+
+// An input or an output of the body, among the arguments of the scan.
+struct Strand {
+  Carry carry = Carry::constant;
+  int argument = -1;       // -1: absent
+  int64_t bytes = 0;       // of one step
+  size_t output = 0;       // of an input that is a state: what it becomes
+  int last = -1;           // of an output that is a state: the argument for the last one
+  int64_t buffer = 0;      // in the scratch: of two, where there is no stack
+  int first = -1;          // of an output that is a state: the argument for what it is at first
+  bool is_state = false, reversed = false;
+};
+
+class Loop final : public Kernel {
+ public:
+  struct Parts {
+    std::unique_ptr<const Plan> plan;
+    std::vector<Strand> inputs, outputs;
+    std::vector<size_t> of;  // by output of the plan: which of the body's
+    std::vector<Stage> stages;
+    int64_t time = 0, slices = 1, scratch = 0;
+  };
+
+  explicit Loop(Parts p)
+      : Kernel("scan", p.slices, p.scratch,
+               p.slices == 1 ? 1 : checked_add(checked_mul(p.time, static_cast<int64_t>(p.stages.size())), 1)),
+        p_(std::move(p)) {
+    for (const PlanStep &s : p_.plan->steps) {
+      first_.push_back(arguments_);
+      arguments_ += s.args.size() + 1;
+    }
+  }
+
+  std::unique_ptr<Bound> bind() const override {
+    auto b = std::make_unique<Frame>();
+    for (const PlanStep &s : p_.plan->steps) b->bound.push_back(s.kernel->bind());
+    b->args.resize(static_cast<size_t>(p_.slices) * arguments_);
+    return b;
+  }
+
+  void run(int64_t i, const Run &r) const noexcept override {
+    auto &frame = static_cast<Frame &>(*r.bound);
+    const int64_t slice = i % p_.slices, phase = i / p_.slices;
+    void **args = frame.args.data() + static_cast<size_t>(slice) * arguments_;
+    if (p_.slices == 1) {
+      for (int64_t t = 0; t < p_.time; ++t) {
+        arrange(t, r, args);
+        for (const Stage &s : p_.stages) run_stage(s, 0, frame, args, r);
+      }
+      return finish(r);
+    }
+    const auto stages = static_cast<int64_t>(p_.stages.size());
+    if (phase == p_.time * stages) {
+      if (slice == 0) finish(r);
+      return;
+    }
+    if (phase % stages == 0) arrange(phase / stages, r, args);
+    const Stage &s = p_.stages[static_cast<size_t>(phase % stages)];
+    if (slice < s.slices) run_stage(s, slice, frame, args, r);
+  }
+
+  const Plan &plan() const { return *p_.plan; }
+
+ private:
+  struct Frame final : Bound {
+    std::vector<std::unique_ptr<Bound>> bound;  // by step of the plan
+    std::vector<void *> args;                   // of all steps, for each slice
+  };
+
+  void run_stage(const Stage &s, int64_t slice, const Frame &frame, void *const *args, const Run &r) const noexcept {
+    for (size_t k = s.first; k < s.first + s.count; ++k) {
+      const Kernel &kernel = *p_.plan->steps[k].kernel;
+      void *const *mine = args + first_[k];
+      kernel.run(s.phase * kernel.slices + slice,
+                 {mine, mine[p_.plan->steps[k].args.size()], frame.bound[k].get(), r.report});
+    }
+  }
+
+  std::byte *element(const Strand &s, int64_t t, const Run &r) const noexcept {
+    auto *base = static_cast<std::byte *>(r.args[s.argument]);
+    return base ? base + (s.reversed ? p_.time - 1 - t : t) * s.bytes : nullptr;
+  }
+  // Where output s of step t lies.
+  std::byte *written(const Strand &s, int64_t t, const Run &r) const noexcept {
+    if (r.args[s.argument]) return element(s, t, r);
+    if (t == p_.time - 1 && r.args[s.last]) return static_cast<std::byte *>(r.args[s.last]);
+    return static_cast<std::byte *>(r.scratch) + s.buffer + (t & 1) * round_up_64(s.bytes);
+  }
+  std::byte *read(const Strand &s, int64_t t, const Run &r) const noexcept {
+    if (s.carry == Carry::state && t > 0) return written(p_.outputs[s.output], t - 1, r);
+    if (s.carry == Carry::sequence || s.carry == Carry::reversed) return element(s, t, r);
+    return static_cast<std::byte *>(r.args[s.argument]);
+  }
+  static int64_t round_up_64(int64_t n) noexcept { return (n + 63) / 64 * 64; }
+
+  std::byte *address(const Place &place, int64_t t, const Run &r) const noexcept {
+    std::byte *base = nullptr;
+    const auto i = static_cast<size_t>(place.index);
+    switch (place.region) {
+      case Region::arena:
+        base = static_cast<std::byte *>(r.scratch);
+        break;
+      case Region::input:
+        base = read(p_.inputs[i], t, r);
+        break;
+      case Region::output:
+        base = written(p_.outputs[p_.of[i]], t, r);
+        break;
+      case Region::constant:
+        base = p_.plan->constants[i].data.get();
+        break;
+      default:
+        break;
+    }
+    return base ? base + place.offset : nullptr;
+  }
+
+  // The arguments of all kernels at step t.
+  void arrange(int64_t t, const Run &r, void **args) const noexcept {
+    for (const PlanStep &s : p_.plan->steps) {
+      for (const Place &place : s.args) *args++ = address(place, t, r);
+      *args++ = address(s.scratch, t, r);
+    }
+  }
+
+  // States whose last ones do not yet lie in their destinations.
+  void finish(const Run &r) const noexcept {
+    for (const Strand &s : p_.outputs) {
+      if (!s.is_state || !r.args[s.last] || s.bytes == 0) continue;
+      const void *from = p_.time ? written(s, p_.time - 1, r) : r.args[s.first];
+      if (from != r.args[s.last]) std::memcpy(r.args[s.last], from, static_cast<size_t>(s.bytes));
+    }
+  }
+
+  Parts p_;
+  std::vector<size_t> first_;  // argument of each step
+  size_t arguments_ = 0;
+};
+
+// Of one slice for as long as possible: to hand over a phase takes time.
+std::vector<Stage> stages_of(const Plan &plan) {
+  std::vector<Stage> stages;
+  for (size_t k = 0; k < plan.steps.size(); ++k) {
+    const Kernel &kernel = *plan.steps[k].kernel;
+    const bool joins = kernel.slices == 1 && kernel.phases == 1;
+    if (joins && !stages.empty() && stages.back().slices == 1 && stages.back().phase == 0 &&
+        plan.steps[k - 1].kernel->phases == 1) {
+      ++stages.back().count;
+      continue;
+    }
+    for (int64_t phase = 0; phase < kernel.phases; ++phase) stages.push_back({k, 1, phase, kernel.slices});
+  }
+  return stages;
+}
+
+int64_t bytes_of(const Operand &o) { return checked_mul(o.shape.elements(), size_of(o.dtype)); }
+
+// The body with those outputs alone that someone reads; `of`: which they are.
+Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
+  Program p = *op.body;
+  p.outputs.clear();
+  for (size_t j = 0; j < op.body->outputs.size(); ++j) {
+    if (j >= op.states() && !site.dst[j].present) continue;
+    p.outputs.push_back(op.body->outputs[j]);
+    of.push_back(j);
+  }
+  return p;
+}
+
+std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options options) {
+  Loop::Parts parts;
+  parts.time = op.time(site.src);
+  const Program body = wanted(op, site, parts.of);
+  std::vector<Shape> shapes;
+  std::vector<Known> known;
+  for (size_t i = 0; i < site.src.size(); ++i) {
+    const bool stacked = op.carry[i] == Carry::sequence || op.carry[i] == Carry::reversed;
+    shapes.push_back(stacked ? site.src[i].shape.without(0) : site.src[i].shape);
+    if (op.carry[i] == Carry::constant && site.constant[i])
+      known.push_back({body.inputs[i], *site.constant[i], site.constant_key[i]});
+    Strand s;
+    s.carry = op.carry[i];
+    s.argument = static_cast<int>(i);
+    s.bytes = bytes_of({site.src[i].dtype, shapes.back()});
+    s.reversed = op.carry[i] == Carry::reversed;
+    parts.inputs.push_back(s);
+  }
+  options.cutting = site.cutting;
+  options.cutting.least = site.cutting.least / 4;  // a phase is handed over sooner than a kernel
+  options.kernels_off.assign(site.off.begin(), site.off.end());
+  options.guard_bytes = 0;
+  options.memory_limit = INT64_MAX;
+  parts.plan = specialise(body, shapes, known, options, site.packs);
+  parts.stages = stages_of(*parts.plan);
+  for (const Stage &s : parts.stages) parts.slices = std::max(parts.slices, s.slices);
+
+  parts.scratch = round_up(parts.plan->arena_bytes, 64);
+  const auto sources = static_cast<int>(site.src.size());
+  const size_t outputs = op.body->outputs.size();
+  parts.outputs.resize(outputs);
+  for (size_t j = 0; j < outputs; ++j) {
+    Strand &s = parts.outputs[j];
+    s.argument = sources + static_cast<int>(j);
+    const Shape &stack = site.dst[j].shape;
+    s.bytes = bytes_of({site.dst[j].dtype, stack.without(0)});
+    s.reversed = op.reversed[j];
+  }
+  size_t state = 0;
+  for (size_t i = 0; i < parts.inputs.size(); ++i) {
+    if (op.carry[i] != Carry::state) continue;
+    Strand &s = parts.outputs[state];
+    parts.inputs[i].output = state;
+    s.is_state = true;
+    s.first = static_cast<int>(i);
+    s.last = sources + static_cast<int>(outputs + state);
+    s.buffer = parts.scratch;
+    if (!site.dst[state].present) parts.scratch = checked_add(parts.scratch, checked_mul(2, round_up(s.bytes, 64)));
+    ++state;
+  }
+  return std::make_unique<Loop>(std::move(parts));
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_kernel(const Step &step, const Site &site, const Options &options) {
+  if (auto *scan = as<ScanOp>(step)) return make_loop(site, *scan, options);
+  return step.op->kernel(site);
+}
+
+std::string inner_plan(const Kernel &kernel) {
+  auto *loop = dynamic_cast<const Loop *>(&kernel);
+  return loop ? indented(loop->plan().to_string()) : "";
+}
+
+}  // namespace dl4::plan

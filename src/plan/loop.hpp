@@ -1,0 +1,25 @@
+// Plans within plans: the body of a scan.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace dl4::plan {
+
+// What is known of the contents of an input or a state for as long as the plan lives.
+struct Known {
+  ops::Id value = ops::none;
+  Tensor data;
+  std::string key = {};  // packed forms are shared under it, unless it is empty
+};
+std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
+                                       std::span<const Known> known, const Options &options, ops::Packs *packs,
+                                       const std::atomic<int32_t> *cancel = nullptr);
+
+// The kernel for a step: its op's or, of a scan, the loop over the kernels of its body, which is planned with these
+// options.
+std::unique_ptr<kernels::Kernel> make_kernel(const ops::Step &step, const ops::Site &site, const Options &options);
+
+// The listing of the plan that a loop runs; of any other kernel nothing.
+std::string inner_plan(const kernels::Kernel &kernel);
+
+}  // namespace dl4::plan

@@ -26,6 +26,8 @@
   X(Poolings)                      \
   X(GlobalPoolings)                \
   X(LSTM)                          \
+  X(GRU)                           \
+  X(SimpleRNN)                     \
   X(Attention)                     \
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \

@@ -101,8 +101,8 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
     Operand o = of(p.outputs[j]);
     if (j < last.size()) {
       if (o.dtype != last[j].dtype || !compatible(o.shape, last[j].shape))
-        fail(Code::shape_mismatch, "scan: state ", j, " is ", last[j].dtype, ' ', last[j].shape, " at first and becomes ",
-             o.dtype, ' ', o.shape);
+        fail(Code::shape_mismatch, "scan: state ", j, " is ", last[j].dtype, ' ', last[j].shape,
+             " at first and becomes ", o.dtype, ' ', o.shape);
       for (int a = 0; a < o.shape.rank(); ++a)
         if (o.shape[a] == free_dim) o.shape = o.shape.with(a, last[j].shape[a]);
       last[j] = o;
@@ -139,8 +139,8 @@ size_t Scan::output(Id v, bool reversed) {
   return outputs_.size() - 1;
 }
 
-// How the step may be emitted outside: once if it reads what is the same at every step alone, for all steps at once if it
-// is one of the ops that do not mind another axis in front. nullopt: it depends on a state.
+// How the step may be emitted outside: once if it reads what is the same at every step alone, for all steps at once if
+// it is one of the ops that do not mind another axis in front. nullopt: it depends on a state.
 std::optional<Carry> Scan::where(const Step &step, const PerValue<Outside> &out) const {
   if (step.op->is_volatile() || step.dst.empty()) return {};
   auto *product = as<MatMulOp>(step);
@@ -204,8 +204,8 @@ void Scan::move_out() {
   for (Id v : program_.outputs) bring_in(v);
 }
 
-// An input that no step and no output knows any more, unless it is a state, or the one sequence that says how many steps
-// there are.
+// An input that no step and no output knows any more, unless it is a state, or the one sequence that says how many
+// steps there are.
 void Scan::drop_unread() {
   auto used = uses(program_);
   std::vector<Id> ids;

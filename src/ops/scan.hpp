@@ -21,12 +21,12 @@ std::string to_string(Carry c);
 // states in the order of those inputs, then others. Destinations: each output's values stacked (T, ...), then the last
 // of each state.
 struct ScanOp final : OpOf<ScanOp> {
-  std::vector<Carry> carry;            // by input of the body
-  std::vector<int> reversed;           // by output of the body: stacked from the last to the first
-  std::vector<int> kept;               // outputs that are there for the gradient: made by products
+  std::vector<Carry> carry;   // by input of the body
+  std::vector<int> reversed;  // by output of the body: stacked from the last to the first
+  std::vector<int> kept;      // outputs that are there for the gradient: made by products
   std::shared_ptr<const Program> body;
-  std::string bits;                    // of the body
-  std::vector<bool> read;              // by input
+  std::string bits;        // of the body
+  std::vector<bool> read;  // by input
   bool some_volatile = false;
 
   ScanOp(Program body, std::vector<Carry> carry, std::vector<int> reversed, std::vector<int> kept);
@@ -91,9 +91,9 @@ class Scan {
 
  private:
   Emit &e_;
-  std::vector<Outside> inputs_;    // by input of the body
-  std::map<Id, Id> constants_;     // by value outside
-  std::map<Id, Id> next_;          // by state
+  std::vector<Outside> inputs_;  // by input of the body
+  std::map<Id, Id> constants_;   // by value outside
+  std::map<Id, Id> next_;        // by state
   std::vector<Id> outputs_;
   std::vector<int> reversed_;
 };

@@ -2,8 +2,8 @@
 // again from the states that each step started from.
 #include <functional>
 
-#include "ops/differentiate.hpp"
 #include "ops/blocks.hpp"
+#include "ops/differentiate.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scan.hpp"
 
@@ -175,7 +175,7 @@ class Backward {
   std::map<Id, Id> in_order_;  // values of the backward body: what they are elements of, in the order of the steps
   std::map<Id, Id> kept_;      // by what would make them again
   std::map<size_t, std::pair<Id, size_t>> diff_state_;  // by source of a state: its gradient, and which state that is
-  size_t states_ = 0;                                    // of the backward scan
+  size_t states_ = 0;                                   // of the backward scan
   std::vector<std::function<void(const Scan::Values &)>> last_;
 };
 

@@ -27,12 +27,12 @@ struct Stage {
 // An input or an output of the body, among the arguments of the scan.
 struct Strand {
   Carry carry = Carry::constant;
-  int argument = -1;       // -1: absent
-  int64_t bytes = 0;       // of one step
-  size_t output = 0;       // of an input that is a state: what it becomes
-  int last = -1;           // of an output that is a state: the argument for the last one
-  int64_t buffer = 0;      // in the scratch: of two, where there is no stack
-  int first = -1;          // of an output that is a state: the argument for what it is at first
+  int argument = -1;   // -1: absent
+  int64_t bytes = 0;   // of one step
+  size_t output = 0;   // of an input that is a state: what it becomes
+  int last = -1;       // of an output that is a state: the argument for the last one
+  int64_t buffer = 0;  // in the scratch: of two, where there is no stack
+  int first = -1;      // of an output that is a state: the argument for what it is at first
   bool is_state = false, reversed = false;
 };
 
@@ -59,7 +59,7 @@ class Loop final : public Kernel {
   std::unique_ptr<Bound> bind() const override {
     auto b = std::make_unique<Frame>();
     for (const PlanStep &s : p_.plan->steps) b->bound.push_back(s.kernel->bind());
-    b->args.resize(static_cast<size_t>(p_.slices) * arguments_);
+    b->args.resize(static_cast<size_t>(checked_mul(p_.slices, static_cast<int64_t>(arguments_))));
     return b;
   }
 

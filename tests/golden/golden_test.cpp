@@ -20,10 +20,6 @@ const std::map<std::string, Refusal> refused = {
     {"optimizers/sgd_accumulation_mlp", {DL4_UNSUPPORTED, "\"gradient_accumulation_steps\": only null is supported"}},
     {"optimizers/adam_accumulation_mlp", {DL4_UNSUPPORTED, "\"gradient_accumulation_steps\": only null is supported"}},
     {"optimizers/sgd_loss_scale_mlp", {DL4_UNSUPPORTED, "\"loss_scale_factor\": only null is supported"}},
-    {"lstm/relu_activation", {DL4_UNSUPPORTED, "\"activation\": only \"tanh\" is supported"}},
-    {"lstm/linear_both", {DL4_UNSUPPORTED, "\"activation\": only \"tanh\" is supported"}},
-    {"lstm/hard_sigmoid", {DL4_UNSUPPORTED, "\"recurrent_activation\": only \"sigmoid\" is supported"}},
-    {"lstm/dropouts_inference", {DL4_UNSUPPORTED, "\"recurrent_dropout\": only 0.0 is supported"}},
 };
 
 // Where Keras is wrong and ours must differ, in nothing but the roles named.

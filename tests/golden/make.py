@@ -26,6 +26,7 @@ def families():
     import cases_losses as losses
     import cases_masks as masks
     import cases_more as more
+    import cases_scan as scan
     import cases_sequence as sequence
     import cases_training as training
     import cases_values as values
@@ -33,8 +34,8 @@ def families():
             "activations": values.activations, "initializers": values.initializers, "lstm": sequence.lstm,
             "embedding_mask": sequence.embedding_mask, "merge": sequence.merge, "attention": sequence.attention,
             "losses": losses.losses, "metrics": losses.metrics, "masks": masks.masks, "optimizers": training.optimizers,
-            "training": training.training, "more": more.more, "heads": attention2.heads,
-            "segments": attention2.segments}
+            "training": training.training, "more": more.more, "heads": attention2.heads, "segments":
+            attention2.segments, "recurrent": scan.recurrent}
 
 
 def differences(name, family):

@@ -84,12 +84,13 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
     }
   }
   EXPECT_EQ(elsewhere,
-            "Embedding.activity_regularizer LSTM.zero_output_for_mask LSTM.implementation AdditiveAttention.seed "
+            "Embedding.activity_regularizer LSTM.zero_output_for_mask LSTM.implementation "
+            "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask AdditiveAttention.seed "
             "Accuracy.by_shape BinaryCrossentropy.axis ");
 }
 
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
-  for (const char *name : {"GRU", "Bidirectional", "BatchNormalization", "batch_normalization", "LayerNormalization"})
+  for (const char *name : {"Bidirectional", "BatchNormalization", "batch_normalization", "LayerNormalization"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
   expect_refusal(Code::unsupported, "optimizer RMSprop is not in this version",
                  [] { kinds::find("optimizer", "rmsprop"); });

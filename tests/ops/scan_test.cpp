@@ -240,7 +240,8 @@ TEST(Scan, Refusals) {
                 "expected sequences of one length, got 4 and 5");
   check_refused(build, std::vector<Shape>{{4, 3}, {4, 3}, {1}}, Code::shape_mismatch,
                 "state 0 is float32 (1,) at first and becomes float32 (3,)");
-  check_refused(build, std::vector<Shape>{{}, {4, 3}, {3}}, Code::shape_mismatch, "expected a sequence (T, ...), got a");
+  check_refused(build, std::vector<Shape>{{}, {4, 3}, {3}}, Code::shape_mismatch,
+                "expected a sequence (T, ...), got a");
   auto without = [](Emit &e, const auto &v) {
     Scan s(e);
     Id h = s.state(v[0]);

@@ -8,9 +8,9 @@
 namespace dl4::kinds {
 
 // In training, 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like, then of
-// `tail`; none where nothing is dropped. `seed` is the layer's attribute.
+// `tail`; none where nothing is dropped. `seed` is the layer's attribute; `which` tells masks of one call apart.
 ops::Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, ops::Id like, int keep,
-                  const Shape &tail);
+                  const Shape &tail, uint64_t which = 0);
 // x with some of it dropped.
 ops::Id dropped(const Call &c, ops::Id x, double rate, const std::optional<int64_t> &seed);
 

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kinds/layers/dropping.hpp"
 #include "kinds/layers/masks.hpp"
-#include "kinds/layers/weights.hpp"
+#include "kinds/layers/recurrent.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -32,49 +31,73 @@ class UnitForgetBias final : public Initializer {
   Of<Initializer> others_;
 };
 
+struct LstmCell : CellAttributes {
+  static constexpr int64_t gates = 4;
+  bool unit_forget_bias = true;
+
+  void fields(Fields &f) {
+    CellAttributes::fields(f, gates);
+    f("unit_forget_bias", unit_forget_bias).doc("whether the forget gate's bias starts at 1");
+  }
+  void check() const {
+    if (weights.use_bias && unit_forget_bias && !weights.bias_initializer)
+      throw Error(Code::invalid_argument,
+                  "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
+          .with("attribute", "bias_initializer");
+  }
+
+  // Can the kernels for whole sequences do it?
+  bool is_plain() const {
+    return activation.name() == "tanh" && recurrent_activation.name() == "sigmoid" && recurrent_dropout == 0 &&
+           (implementation == 2 || dropout == 0);
+  }
+
+  struct Weights {
+    ops::Id kernel, recurrent_kernel, bias;
+  };
+  Weights ask(Call &c) const {
+    Weights w{weights.kernel(c, {c.last_dim(), checked_mul(gates, units)}), recurrent_kernel(c, gates), ops::none};
+    if (!weights.use_bias) return w;
+    Of<Initializer> start = weights.bias_initializer;
+    if (unit_forget_bias) start = std::make_shared<UnitForgetBias>(start);
+    w.bias = c.weight("bias", {gates * units}, start, weights.bias_regularizer, weights.bias_constraint);
+    return w;
+  }
+
+  Cell call(Call &c) const {
+    const Weights w = ask(c);
+    const ops::Id masks = input_masks(c, gates), h_masks = recurrent_masks(c, gates);
+    return {{Shape{units}, Shape{units}}, [=, this](const Inside &in, ops::Id x, const Ids &states) {
+              auto here = [&](ops::Id v) { return v == ops::none ? v : in.constant(v); };
+              ops::Emit &e = in.e;
+              const Ids from_x = products_by_gate(e, x, here(masks), here(w.kernel), here(w.bias), units, gates);
+              const Ids from_h =
+                  products_by_gate(e, states[0], here(h_masks), here(w.recurrent_kernel), ops::none, units, gates);
+              auto gate = [&](size_t g, const Activation &f) { return f(e, ops::add(e, from_x[g], from_h[g])); };
+              const ops::Id kept = ops::mul(e, gate(1, recurrent_activation), states[1]);
+              const ops::Id cell = ops::add(e, kept, ops::mul(e, gate(0, recurrent_activation), gate(2, activation)));
+              const ops::Id h = ops::mul(e, gate(3, recurrent_activation), activation(e, cell));
+              return Cell::Step{h, {h, cell}};
+            }};
+  }
+};
+
 struct LSTM : Layer {
   static constexpr const char *name = "LSTM";
   static constexpr const char *doc =
       "Long short-term memory over (batch, time, features). Gates in the order i, f, c, o; "
-      "c = f * c' + i * tanh(z_c), h = o * tanh(c). At a masked step the states stay and the output repeats.";
-  int64_t units = 0, implementation = 2;
-  Activation activation = Activation::parse("tanh"), recurrent_activation = Activation::parse("sigmoid");
-  Of<Initializer> recurrent_initializer = parse<Initializer>("Orthogonal");
-  Of<Regularizer> recurrent_regularizer;
-  Of<Constraint> recurrent_constraint;
-  bool unit_forget_bias = true, return_sequences = false, return_state = false, go_backwards = false;
-  bool stateful = false, unroll = false, zero_output_for_mask = false;
-  double dropout = 0, recurrent_dropout = 0;
-  std::optional<int64_t> seed;
-  KernelAndBias weights;
+      "c = f * c' + i * activation(z_c), h = o * activation(c). At a masked step the states stay and the output "
+      "repeats.";
+  LstmCell cell;
+  Sequencing how;
 
   void fields(Fields &f) override {
-    f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
-    f("activation", activation).default_only().doc("only \"tanh\" is supported");
-    f("recurrent_activation", recurrent_activation).default_only().doc("of the gates; only \"sigmoid\" is supported");
-    f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
-    f("unit_forget_bias", unit_forget_bias).doc("whether the forget gate's bias starts at 1");
-    f("recurrent_regularizer", recurrent_regularizer).doc("penalty on the recurrent kernel, added to the loss");
-    f("recurrent_constraint", recurrent_constraint).doc("applied to the recurrent kernel after every update");
-    f("dropout", dropout)
-        .at_least(0)
-        .at_most(1)
-        .doc(
-            "fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
-            "Keras");
-    f("recurrent_dropout", recurrent_dropout).default_only().at_least(0).at_most(1).doc("only 0 is supported");
-    f("seed", seed).doc("seed of the dropout; null = from the context's");
-    f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
-    f("return_state", return_state).doc("whether h and c are outputs too");
-    f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
-    f("stateful", stateful).default_only().doc("only false is supported");
-    f("unroll", unroll).doc("has no effect on the result");
-    f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
-    f("implementation", implementation)
+    cell.fields(f);
+    how.fields(f);
+    f("implementation", cell.implementation)
         .at_least(1)
         .at_most(2)
-        .doc("has no effect on the result; 1 is not supported with dropout");
-    weights.fields(f);
+        .doc("1: each gate has a dropout mask of its own; no other effect on the result");
   }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, T, I)"}},
@@ -91,82 +114,38 @@ struct LSTM : Layer {
                 "return_sequences"};
   }
 
-  void check() override {
-    if (implementation != 2 && dropout != 0)
-      throw Error(Code::unsupported, text("\"implementation\": only 2 is supported with dropout, got ", implementation))
-          .with("attribute", "implementation");
-    if (weights.use_bias && unit_forget_bias && !weights.bias_initializer)
-      throw Error(Code::invalid_argument,
-                  "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
-          .with("attribute", "bias_initializer");
-  }
+  void check() override { cell.check(); }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.need_float(0);
-    ops::Id w = weights.kernel(c, {c.last_dim(), checked_mul(4, units)});
-    ops::Id r = c.weight("recurrent_kernel", {units, 4 * units}, recurrent_initializer, recurrent_regularizer,
-                         recurrent_constraint);
-    ops::Id b = ops::none;
-    if (weights.use_bias) {
-      Of<Initializer> start = weights.bias_initializer;
-      if (unit_forget_bias) start = std::make_shared<UnitForgetBias>(start);
-      b = c.weight("bias", {4 * units}, start, weights.bias_regularizer, weights.bias_constraint);
-    }
-    ops::Id h0 = ops::none, c0 = ops::none;
-    if (auto given = c.symbols("initial_state"); !given.empty()) {
-      h0 = state(c, given, 0);
-      c0 = state(c, given, 1);
-    }
-    ops::Id mask = c.mask();
-    if (mask != ops::none && c.e.rank(mask) != 2)
-      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(mask));
-    // As in Keras, where a carried mask reaches only a call with no other tensor.
-    ops::Id used = h0 != ops::none && c.symbols("mask").empty() ? ops::none : mask;
-    auto [y, h, cell] = ops::lstm(c.e, dropped_input(c), w, r, b, h0, c0, used, go_backwards);
-    ops::Id out = return_sequences ? y : h;
-    if (zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
-    c.penalize(weights.activity_regularizer, out);
-    std::vector<Symbol> outputs{{out, return_sequences ? mask : ops::none}};
-    if (return_state) {
-      for (ops::Id s : {h, cell}) {
-        c.penalize(weights.activity_regularizer, s);
-        outputs.push_back({s});
-      }
+    const ops::Id used = how.mask(c);
+    const bool zeroes_back = how.zero_output_for_mask && used != ops::none && how.go_backwards && how.return_sequences;
+    if (!cell.is_plain() || zeroes_back) return how.run(c, cell.call(c), cell.weights.activity_regularizer);
+    const LstmCell::Weights w = cell.ask(c);
+    Ids given = how.given_states(c, {Shape{cell.units}, Shape{cell.units}});
+    given.resize(2, ops::none);
+    const ops::Id masks = cell.input_masks(c, LstmCell::gates);
+    const ops::Id x = masks == ops::none ? c.x() : ops::mul(c.e, c.x(), ops::expand_dims(c.e, masks, 1));
+    auto [y, h, last] =
+        ops::lstm(c.e, x, w.kernel, w.recurrent_kernel, w.bias, given[0], given[1], used, how.go_backwards);
+    ops::Id out = how.return_sequences ? y : h;
+    if (how.zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
+    c.penalize(cell.weights.activity_regularizer, out);
+    std::vector<Symbol> outputs{{out, how.return_sequences ? c.mask() : ops::none}};
+    for (ops::Id s : {h, last}) {
+      if (!how.return_state) break;
+      c.penalize(cell.weights.activity_regularizer, s);
+      outputs.push_back({s});
     }
     return outputs;
   }
 
  private:
-  ops::Id state(Call &c, std::span<const Symbol> given, size_t i) const {
-    if (given.size() != 2)
-      fail(Code::invalid_argument, "\"initial_state\": expected 2 tensors, h and c, got ", given.size());
-    ops::Id s = given[i].value;
-    if (s == ops::none) fail(Code::invalid_argument, "\"initial_state\": expected 2 tensors, h and c, got null");
-    Shape wanted{c.shape()[0], units};
-    if (!compatible(c.e.shape(s), wanted))
-      fail(Code::shape_mismatch, "\"initial_state\": expected shape ", wanted, ", got ", c.e.shape(s));
-    if (c.e.dtype(s) != DType::f32)
-      fail(Code::invalid_argument, "\"initial_state\": expected dtype=float32, found dtype=", c.e.dtype(s));
-    return s;
-  }
-
-  // One mask for all steps of a sequence.
-  ops::Id dropped_input(Call &c) const {
-    if (dropout == 1) return c.x();
-    ops::Id keep = keep_mask(c, dropout, seed, c.x(), 1, {1, c.last_dim()});
-    return keep == ops::none ? c.x() : ops::mul(c.e, c.x(), keep);
-  }
-
   ops::Id zeroed(Call &c, ops::Id out, ops::Id mask) const {
-    if (!return_sequences) {
-      ops::Id last = ops::slice(c.e, mask, 1, go_backwards ? 0 : -1, 1);
-      return ops::select(c.e, last, out, c.e.scalar(0));
-    }
-    if (go_backwards)
-      fail(Code::unsupported,
-           "\"zero_output_for_mask\": not supported together with both go_backwards and return_sequences");
-    return where_valid(c.e, mask, out, 0);
+    if (how.return_sequences) return where_valid(c.e, mask, out, 0);
+    ops::Id last = ops::slice(c.e, mask, 1, how.go_backwards ? 0 : -1, 1);
+    return ops::select(c.e, last, out, c.e.scalar(0));
   }
 };
 

@@ -1,0 +1,102 @@
+// GRU: gated recurrent units, gates z r h.
+#include "kinds/layers/recurrent.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit;
+using ops::Id;
+
+struct GruCell : CellAttributes {
+  static constexpr int64_t gates = 3;
+  bool reset_after = true;
+
+  void fields(Fields &f) {
+    CellAttributes::fields(f, gates);
+    f("reset_after", reset_after)
+        .doc("whether the reset gate comes after the product with the recurrent kernel; then each product has a bias");
+  }
+
+  Cell call(Call &c) const {
+    const int64_t all = checked_mul(gates, units);
+    const Id w = weights.kernel(c, {c.last_dim(), all}), r = recurrent_kernel(c, gates);
+    Id b = ops::none, recurrent_b = ops::none;
+    if (weights.use_bias) {
+      const Shape shape = reset_after ? Shape{2, all} : Shape{all};
+      b = c.weight("bias", shape, weights.bias_initializer, weights.bias_regularizer, weights.bias_constraint);
+      if (reset_after) {
+        recurrent_b = ops::squeeze(c.e, ops::slice(c.e, b, 0, 1, 1), 0);
+        b = ops::squeeze(c.e, ops::slice(c.e, b, 0, 0, 1), 0);
+      }
+    }
+    const Id masks = input_masks(c, gates), h_masks = recurrent_masks(c, gates);
+    return {{Shape{units}}, [=, this](const Inside &in, Id x, const Ids &states) {
+              auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
+              const Ids from_x = products_by_gate(in.e, x, here(masks), here(w), here(b), units, gates);
+              const Id h = step(in.e, from_x, states[0], here(r), here(recurrent_b), here(h_masks));
+              return Cell::Step{h, {h}};
+            }};
+  }
+
+ private:
+  Id step(Emit &e, const Ids &x, Id h, Id r, Id bias, Id masks) const {
+    auto gate = [&](Id from_x, Id from_h) { return recurrent_activation(e, ops::add(e, from_x, from_h)); };
+    const int64_t with_h = reset_after ? 3 : 2;  // gates whose product is with h as it is
+    Ids parts;
+    if (masks == ops::none) {
+      const Id inner = ops::matmul(e, h, gate_of(e, r, units, 0, with_h), {}, bias);
+      for (int64_t g = 0; g < with_h; ++g) parts.push_back(gate_of(e, inner, units, g));
+    } else {
+      for (int64_t g = 0; g < with_h; ++g)
+        parts.push_back(ops::matmul(e, masked_for(e, h, masks, g), gate_of(e, r, units, g), {},
+                                    bias == ops::none ? bias : gate_of(e, bias, units, g)));
+    }
+    const Id z = gate(x[0], parts[0]), reset = gate(x[1], parts[1]);
+    const Id inner = reset_after
+                         ? ops::mul(e, reset, parts[2])
+                         : ops::matmul(e, ops::mul(e, reset, masked_for(e, h, masks, 2)), gate_of(e, r, units, 2));
+    const Id candidate = activation(e, ops::add(e, x[2], inner));
+    return ops::add(e, candidate, ops::mul(e, z, ops::sub(e, h, candidate)));
+  }
+};
+
+struct GRU : Layer {
+  static constexpr const char *name = "GRU";
+  static constexpr const char *doc =
+      "Gated recurrent units over (batch, time, features). Gates in the order z, r, h; h = z * h' + (1 - z) * "
+      "candidate. "
+      "At a masked step the state stays and the output repeats.";
+  GruCell cell;
+  Sequencing how;
+
+  void fields(Fields &f) override {
+    cell.fields(f);
+    how.fields(f);
+    f("implementation", cell.implementation)
+        .at_least(1)
+        .at_most(2)
+        .doc("1: each gate has a dropout mask of its own; no other effect on the result");
+  }
+  Facts facts() const override {
+    return {
+        .inputs = {{"x", "(B, T, I)"}},
+        .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"}, {"h", "(B, units)", "return_state"}},
+        .weights = {{"kernel", "(I, 3 units)"},
+                    {"recurrent_kernel", "(units, 3 units)"},
+                    {"bias", "(2, 3 units): of the inputs, of the state; without reset_after (3 units)", "use_bias"}},
+        .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
+                      {"initial_state", "tensors", "h, (B, units); zeros by default"}},
+        .mask =
+            "used, but with initial_state, as in Keras, only one that is given; passed on with "
+            "return_sequences"};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, 3);
+    c.need_float(0);
+    return how.run(c, cell.call(c), cell.weights.activity_regularizer);
+  }
+};
+
+}  // namespace
+DL4_KIND(GRU)
+}  // namespace dl4::kinds

@@ -1,0 +1,165 @@
+// The run of a cell over a sequence, as a scan.
+#include "kinds/layers/recurrent.hpp"
+
+#include "kinds/layers/dropping.hpp"
+#include "kinds/layers/masks.hpp"
+#include "ops/scan.hpp"
+
+namespace dl4::kinds {
+
+using ops::Emit;
+using ops::Id;
+
+namespace {
+
+// (B, T, ...) as (T, B, ...), and back.
+Id turned(Emit &e, Id x) {
+  std::vector<int> order{1, 0};
+  for (int a = 2; a < e.rank(x); ++a) order.push_back(a);
+  return ops::transpose(e, x, order);
+}
+
+Id zeros(Emit &e, Id like, const Shape &tail) { return ops::fill(e, DType::f32, 0, like, 1, tail); }
+
+}  // namespace
+
+void Sequencing::fields(Fields &f) {
+  f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
+  f("return_state", return_state).doc("whether the states are outputs too");
+  f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
+  f("stateful", stateful).default_only().doc("only false is supported");
+  f("unroll", unroll).doc("has no effect on the result");
+  f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
+}
+
+Id Sequencing::mask(Call &c) const {
+  Id mask = c.mask();
+  if (mask != ops::none && c.e.rank(mask) != 2)
+    fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(mask));
+  return !c.symbols("initial_state").empty() && c.symbols("mask").empty() ? ops::none : mask;
+}
+
+Ids Sequencing::given_states(Call &c, const std::vector<Shape> &states) const {
+  const auto given = c.symbols("initial_state");
+  if (given.empty()) return {};
+  const std::string expected = states.size() == 1 ? "1 tensor" : text(states.size(), " tensors");
+  if (given.size() != states.size())
+    fail(Code::invalid_argument, "\"initial_state\": expected ", expected, ", got ", given.size());
+  Ids all;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Id s = given[i].value;
+    if (s == ops::none) fail(Code::invalid_argument, "\"initial_state\": expected ", expected, ", got null");
+    const Shape wanted = states[i].inserted(0, c.shape()[0]);
+    if (!compatible(c.e.shape(s), wanted))
+      fail(Code::shape_mismatch, "\"initial_state\": expected shape ", wanted, ", got ", c.e.shape(s));
+    if (c.e.dtype(s) != DType::f32)
+      fail(Code::invalid_argument, "\"initial_state\": expected dtype=float32, found dtype=", c.e.dtype(s));
+    all.push_back(s);
+  }
+  return all;
+}
+
+std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const {
+  Emit &e = c.e;
+  const Ids given = given_states(c, cell.states);
+  const Id used = mask(c);
+  ops::Scan s(e);
+  Ids states;
+  for (size_t i = 0; i < cell.states.size(); ++i)
+    states.push_back(s.state(given.empty() ? zeros(e, c.x(), cell.states[i]) : given[i]));
+  // What stands at masked steps must not leak, nor what a gradient makes of it.
+  const Id x = s.each(turned(e, where_valid(e, used, c.x(), 0)), go_backwards);
+  auto [out, next] = cell.step({s.body, [&](Id v) { return s.constant(v); }}, x, states);
+  // The output is carried: it repeats at masked steps, and the last one may be all that is asked for.
+  size_t at = 0;
+  while (at < next.size() && next[at] != out) ++at;
+  const bool repeats_state = at < next.size() && (used == ops::none || (given.empty() && !zero_output_for_mask));
+  if (used != ops::none) {
+    const Id valid = s.each(turned(e, used), go_backwards);
+    for (size_t i = 0; i < next.size(); ++i)
+      next[i] = ops::select(s.body, spread(s.body, valid, s.body.rank(next[i])), next[i], states[i]);
+    if (!repeats_state) {
+      const Shape tail = s.body.shape(out).last(s.body.rank(out) - 1);
+      states.push_back(s.state(zeros(e, c.x(), tail)));
+      const Id otherwise = zero_output_for_mask ? s.body.scalar(0) : states.back();
+      out = ops::select(s.body, spread(s.body, valid, s.body.rank(out)), out, otherwise);
+    }
+  } else if (!repeats_state) {
+    states.push_back(s.state(zeros(e, c.x(), s.body.shape(out).last(s.body.rank(out) - 1))));
+  }
+  if (!repeats_state) {
+    at = next.size();
+    next.push_back(out);
+  }
+  for (size_t i = 0; i < states.size(); ++i) s.become(states[i], next[i]);
+  const auto values = s.emit();
+
+  std::vector<Symbol> outputs{
+      {return_sequences ? turned(e, values.states[at]) : values.last[at], return_sequences ? c.mask() : ops::none}};
+  for (size_t i = 0; return_state && i < cell.states.size(); ++i) outputs.push_back({values.last[i]});
+  for (const Symbol &o : outputs) c.penalize(activity, o.value);
+  return outputs;
+}
+
+void CellAttributes::fields(Fields &f, int64_t gates) {
+  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+  f("activation", activation).doc("of the candidate for the new state");
+  if (gates > 1) f("recurrent_activation", recurrent_activation).doc("of the gates");
+  f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
+  f("recurrent_regularizer", recurrent_regularizer).doc("penalty on the recurrent kernel, added to the loss");
+  f("recurrent_constraint", recurrent_constraint).doc("applied to the recurrent kernel after every update");
+  f("dropout", dropout)
+      .at_least(0)
+      .at_most(1)
+      .doc(gates > 1
+               ? "fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
+                 "Keras"
+               : "fraction of the input features to drop in training, the same at every step");
+  f("recurrent_dropout", recurrent_dropout)
+      .at_least(0)
+      .at_most(1)
+      .doc(gates > 1
+               ? "fraction of the state to drop in training, the same at every step, apart for each gate; 1 drops "
+                 "none, as in Keras"
+               : "fraction of the state to drop in training, the same at every step");
+  f("seed", seed).doc("seed of the dropout; null = from the context's");
+  weights.fields(f);
+}
+
+Id CellAttributes::recurrent_kernel(Call &c, int64_t gates) const {
+  return c.weight("recurrent_kernel", {units, checked_mul(gates, units)}, recurrent_initializer, recurrent_regularizer,
+                  recurrent_constraint);
+}
+
+Id CellAttributes::input_masks(Call &c, int64_t gates) const {
+  if (gates > 1 && dropout == 1) return ops::none;
+  return keep_mask(c, dropout, seed, c.x(), 1, {checked_mul(drops_by_gate() ? gates : 1, c.last_dim())});
+}
+
+Id CellAttributes::recurrent_masks(Call &c, int64_t gates) const {
+  if (gates > 1 && recurrent_dropout == 1) return ops::none;
+  return keep_mask(c, recurrent_dropout, seed, c.x(), 1, {checked_mul(gates, units)}, 1);
+}
+
+Id gate_of(Emit &e, Id v, int64_t units, int64_t gate, int64_t count) {
+  if (e.shape(v).last() == count * units) return v;
+  return ops::slice(e, v, -1, gate * units, count * units);
+}
+
+Id masked_for(Emit &e, Id x, Id masks, int64_t gate) {
+  return masks == ops::none ? x : ops::mul(e, x, gate_of(e, masks, e.shape(x).last(), gate));
+}
+
+Ids products_by_gate(Emit &e, Id x, Id masks, Id kernel, Id bias, int64_t units, int64_t gates) {
+  Ids all;
+  const bool one_mask = masks == ops::none || e.shape(masks).last() == e.shape(x).last();
+  for (int64_t g = 0; g < gates; ++g) {
+    Id part = bias == ops::none ? ops::none : gate_of(e, bias, units, g);
+    Id seen = one_mask && g > 0 ? x : masked_for(e, x, masks, g);
+    if (one_mask) x = seen;
+    all.push_back(ops::matmul(e, seen, gate_of(e, kernel, units, g), {}, part));
+  }
+  return all;
+}
+
+}  // namespace dl4::kinds

@@ -1,0 +1,71 @@
+// What recurrent layers have in common: a cell that does one step, and its run over the steps of a sequence.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kinds/layers/weights.hpp"
+
+namespace dl4::kinds {
+
+using Ids = std::vector<ops::Id>;
+
+// Where a step is written: in the body of a scan, or in the Program itself.
+struct Inside {
+  ops::Emit &e;
+  std::function<ops::Id(ops::Id)> constant;  // a value that is the same at every step
+};
+
+// A cell that has been called: its weights and the masks of its dropout are there.
+struct Cell {
+  struct Step {
+    ops::Id output;
+    Ids states;
+  };
+  std::vector<Shape> states;  // of one sequence
+  std::function<Step(const Inside &, ops::Id x, const Ids &states)> step;
+};
+
+// How a cell is run over (B, T, ...).
+struct Sequencing {
+  bool return_sequences = false, return_state = false, go_backwards = false, stateful = false, unroll = false;
+  bool zero_output_for_mask = false;
+
+  void fields(Fields &f);
+  // The mask that the steps obey: as in Keras a carried one reaches only a call with no other tensor.
+  ops::Id mask(Call &c) const;
+  // `initial_state`, or none; refuses what does not fit the states, in whose order it stands.
+  Ids given_states(Call &c, const std::vector<Shape> &states) const;
+  std::vector<Symbol> run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const;
+};
+
+// The attributes of Keras's three cells.
+struct CellAttributes {
+  int64_t units = 0, implementation = 2;
+  Activation activation = Activation::parse("tanh"), recurrent_activation = Activation::parse("sigmoid");
+  Of<Initializer> recurrent_initializer = parse<Initializer>("Orthogonal");
+  Of<Regularizer> recurrent_regularizer;
+  Of<Constraint> recurrent_constraint;
+  double dropout = 0, recurrent_dropout = 0;
+  std::optional<int64_t> seed;
+  KernelAndBias weights;
+
+  // gates: how many stand beside each other in the weights; one has no activation of its own.
+  void fields(Fields &f, int64_t gates);
+  bool drops_by_gate() const { return implementation == 1 || recurrent_dropout != 0; }
+  ops::Id recurrent_kernel(Call &c, int64_t gates) const;
+  // Masks (B, size) or, by gate, (B, gates * size); none where nothing is dropped.
+  ops::Id input_masks(Call &c, int64_t gates) const;
+  ops::Id recurrent_masks(Call &c, int64_t gates) const;
+};
+
+// Gate number `gate`, or more from there on, of what has those of `units` side by side in its last axis.
+ops::Id gate_of(ops::Emit &e, ops::Id v, int64_t units, int64_t gate, int64_t count = 1);
+// x as each gate sees it: times its mask where there is one.
+ops::Id masked_for(ops::Emit &e, ops::Id x, ops::Id masks, int64_t gate);
+// By gate: x times its columns of the kernel, plus its part of the bias. What has no mask by gate is one product.
+Ids products_by_gate(ops::Emit &e, ops::Id x, ops::Id masks, ops::Id kernel, ops::Id bias, int64_t units,
+                     int64_t gates);
+
+}  // namespace dl4::kinds

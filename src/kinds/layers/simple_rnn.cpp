@@ -27,7 +27,8 @@ struct SimpleRNN : Layer {
   static constexpr const char *doc =
       "Recurrence over (batch, time, features): h = activation(x kernel + h' recurrent_kernel + bias). At a masked "
       "step "
-      "the state stays and the output repeats.";
+      "the state stays and the output repeats. Its activity_regularizer, which Keras 3.15.1 loses, is a "
+      "penalty.";
   SimpleCell cell;
   Sequencing how;
 

@@ -28,6 +28,11 @@
   X(LSTM)                          \
   X(GRU)                           \
   X(SimpleRNN)                     \
+  X(RNN)                           \
+  X(LSTMCell)                      \
+  X(GRUCell)                       \
+  X(SimpleRNNCell)                 \
+  X(StackedRNNCells)               \
   X(Attention)                     \
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \

@@ -42,10 +42,23 @@ struct Target {
 
 // Values for what must be given, by key; they fit the inputs of Shapes.
 inline json usual(const std::string &key) {
-  static const json values = {
-      {"units", 4},      {"filters", 4},      {"kernel_size", 2},   {"pool_size", 2},       {"target_shape", {-1, 2}},
-      {"dims", {2, 1}},  {"perm", {0, 2, 1}}, {"rate", 0.3},        {"activation", "relu"}, {"input_dim", 7},
-      {"output_dim", 3}, {"threshold", 0},    {"default_value", 1}, {"loss", "Huber"},      {"metric", "mae"}};
+  static const json values = {{"units", 4},
+                              {"filters", 4},
+                              {"kernel_size", 2},
+                              {"pool_size", 2},
+                              {"target_shape", {-1, 2}},
+                              {"dims", {2, 1}},
+                              {"perm", {0, 2, 1}},
+                              {"rate", 0.3},
+                              {"activation", "relu"},
+                              {"input_dim", 7},
+                              {"output_dim", 3},
+                              {"threshold", 0},
+                              {"default_value", 1},
+                              {"loss", "Huber"},
+                              {"metric", "mae"},
+                              {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 4}}}}},
+                              {"cells", json::array({{{"class_name", "LSTMCell"}, {"config", {{"units", 4}}}}})}};
   return values.value(key, json());
 }
 

@@ -1,6 +1,8 @@
 """Goldens of recurrent layers that run as a scan: each kind with each option, masks, states, training."""
+import keras
+
 from cases_sequence import EMPTY, LEFT, MASKS, finish, normal
-from record import Family, Net, kind
+from record import Family, Layer, Net, kind
 
 ADAM = kind("Adam", learning_rate=0.05)
 
@@ -83,4 +85,56 @@ def recurrent():
     out = net.add("Concatenate", shared(a), shared(b))
     rng = f.rng("shared")
     finish(f, "gru_shared", net, out, [normal(rng, 2, 5, 4), normal(rng, 2, 3, 4)])
+    return f
+
+
+def made(value):
+    """Keras's layer of a config that stands in another's, or in a list there; else the value itself."""
+    if isinstance(value, list):
+        return [made(v) for v in value]
+    if not isinstance(value, dict) or not hasattr(keras.layers, value["class_name"]):
+        return value
+    return getattr(keras.layers, value["class_name"])(**{key: made(v) for key, v in value["config"].items()})
+
+
+class OfCells(Layer):
+    """A layer with cells as attributes, or a cell; its nested results one after the other."""
+
+    def __init__(self, net, class_name, name, attributes):
+        self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
+        self.entry = {"class_name": class_name, "name": name, "version": 1, "config": attributes, "calls": []}
+        net.layers.append(self.entry)
+        layer = getattr(keras.layers, class_name)(name=name, **{key: made(v) for key, v in attributes.items()})
+        self.keras = lambda x, **given: keras.tree.flatten(layer(x, **given))
+
+
+def cells():
+    f = Family("cells")
+    stack = [kind("GRUCell", units=3, name="first"), kind("LSTMCell", units=2, name="second")]
+    kinds = {"simple": kind("SimpleRNNCell", units=3, name="inner"), "gru": kind("GRUCell", units=3, name="inner"),
+             "gru_before": kind("GRUCell", units=2, reset_after=False, recurrent_activation="hard_sigmoid", name="inner"),
+             "lstm": kind("LSTMCell", units=3, activation="relu", name="inner"),
+             "stack": kind("StackedRNNCells", cells=stack, name="all"),
+             "stack_of_one": kind("StackedRNNCells", cells=stack[1:], name="all")}
+    for tag, cell in kinds.items():
+        net, name = Net(), f"rnn_{tag}"
+        out = OfCells(net, "RNN", "rnn", {"cell": cell, "return_sequences": tag != "gru"})(net.input("x", (4, 3)))
+        finish(f, name, net, out, [normal(f.rng(name), 2, 4, 3)], optimizer=ADAM, steps=2)
+    for tag in ("gru", "lstm", "stack"):
+        net, name = Net(), f"rnn_{tag}_mask"
+        x, m = net.input("x", (5, 3)), net.input("m", (5,), "bool")
+        attributes = {"cell": kinds[tag], "return_state": True, "return_sequences": True, "go_backwards": tag == "lstm"}
+        out = OfCells(net, "RNN", "rnn", attributes)(x, mask=m)
+        finish(f, name, net, out, [normal(f.rng(name), 3, 5, 3), MASKS["holes"]])
+    net = Net()
+    x, h = net.input("x", (4, 3)), net.input("h", (3,))
+    out = OfCells(net, "RNN", "rnn", {"cell": kinds["gru"]})(x, initial_state=[h])
+    rng = f.rng("given")
+    finish(f, "rnn_initial_state", net, out, [normal(rng, 2, 4, 3), normal(rng, 2, 3)])
+    for class_name, count in {"SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2}.items():
+        net, name = Net(), class_name.lower()
+        x, states = net.input("x", (3,)), [net.input(f"s{i}", (2,)) for i in range(count)]
+        out = OfCells(net, class_name, "inner", {"units": 2})(x, states=states)
+        rng = f.rng(name)
+        finish(f, name, net, out, [normal(rng, 3, 3), *(normal(rng, 3, 2) for _ in states)])
     return f

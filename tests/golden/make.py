@@ -34,8 +34,8 @@ def families():
             "activations": values.activations, "initializers": values.initializers, "lstm": sequence.lstm,
             "embedding_mask": sequence.embedding_mask, "merge": sequence.merge, "attention": sequence.attention,
             "losses": losses.losses, "metrics": losses.metrics, "masks": masks.masks, "optimizers": training.optimizers,
-            "training": training.training, "more": more.more, "heads": attention2.heads, "segments":
-            attention2.segments, "recurrent": scan.recurrent}
+            "training": training.training, "more": more.more, "heads": attention2.heads,
+            "segments": attention2.segments, "recurrent": scan.recurrent, "cells": scan.cells}
 
 
 def differences(name, family):

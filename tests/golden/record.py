@@ -107,7 +107,8 @@ class Net:
 
 
 def weight_name(variable):
-    return "/".join(part for part in variable.path.split("/") if not part.endswith("_cell"))
+    *layers, weight = variable.path.split("/")
+    return "/".join([layers[0], *(l for l in layers[1:] if not l.endswith("_cell")), weight])
 
 
 def initial_weight(rng, variable):

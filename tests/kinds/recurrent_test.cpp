@@ -124,5 +124,43 @@ TEST(Recurrent, NoSteps) {
   }
 }
 
+Json cell(const char *kind, const Json &config) { return {{"class_name", kind}, {"config", config}}; }
+
+TEST(Recurrent, RefusedCells) {
+  expect_config_refusal("RNN", {{"cell", cell("Dense", {{"units", 2}})}}, Code::invalid_argument,
+                        "\"cell\": expected a cell, such as GRUCell, got Dense");
+  expect_config_refusal("RNN", {{"cell", cell("GRU", {{"units", 2}})}}, Code::invalid_argument, "got GRU");
+  expect_config_refusal("RNN", {{"cell", nullptr}}, Code::invalid_argument, "\"cell\": expected a cell");
+  expect_config_refusal("StackedRNNCells", {{"cells", Json::array()}}, Code::invalid_argument,
+                        "\"cells\": expected at least one cell, got []");
+  expect_config_refusal("StackedRNNCells", {{"cells", Json::array({cell("Dense", {{"units", 2}})})}},
+                        Code::invalid_argument, "\"cells\": expected a cell, such as GRUCell, got Dense");
+  expect_call_refusal("GRUCell", {{"units", 2}}, {{3, 4}}, "\"states\": expected 1 tensor, got none",
+                      Code::invalid_argument);
+  expect_call_refusal("RNN", {{"cell", cell("GRUCell", {{"units", 2}})}}, {{3, 4}}, "expected min_ndim=3");
+}
+
+// RNN over a cell computes what the layer of that cell does; its dropout is one draw for all steps too.
+TEST(Recurrent, RnnEqualsTheLayerOfItsCell) {
+  for (auto [layer, of] : {std::pair{"GRU", "GRUCell"}, {"LSTM", "LSTMCell"}, {"SimpleRNN", "SimpleRNNCell"}}) {
+    const Json one{{"units", 3}};
+    auto run = [](const char *kind, const Json &config) {
+      LayerCall l(kind, config);
+      return l.run(l.call({l.masked({2, 4, 3})}),
+                   {random({2, 4, 3}, 1), tensor<bool>({2, 4}, {1, 0, 1, 1, 0, 1, 1, 0})});
+    };
+    expect_close(run("RNN", {{"cell", cell(of, one)}})[0], run(layer, one)[0], 1e-5, layer);
+  }
+  LayerCall l("RNN", {{"cell", cell("SimpleRNNCell", {{"units", 1}, {"dropout", 0.5}, {"name", "c"}})},
+                      {"return_sequences", true}});
+  auto y = l.call({l.input({1, 6, 8})}, {}, true);
+  EXPECT_TRUE(l.weights.count("c/kernel"));
+  // Ones in: as long as tanh is not flat, every step adds the same number to a growing state, or none at all.
+  const Tensor ones = naive({1, 6, 8}, [](const auto &) { return 1e-3; });
+  auto got = values(l.run(y, {ones})[0]);
+  EXPECT_GT(got[0], 0);
+  for (size_t t = 2; t < 6; ++t) EXPECT_NEAR(std::atanh(got[t]) - got[t - 1], std::atanh(got[1]) - got[0], 1e-5);
+}
+
 }  // namespace
 }  // namespace dl4::test

@@ -10,17 +10,30 @@ namespace {
 // A config that makes the kind: its required fields.
 Json least_config(const kinds::Entry &e) {
   static const std::map<std::string, Json> values{
-      {"units", 3},       {"filters", 4},
-      {"kernel_size", 2}, {"pool_size", 2},
-      {"rate", 0.5},      {"input_dim", 5},
-      {"output_dim", 3},  {"target_shape", {-1, 2}},
-      {"dims", {2, 1}},   {"activation", "relu"},
-      {"threshold", 1.0}, {"default_value", 0.0},
-      {"num_heads", 2},   {"key_dim", 3},
-      {"head_dim", 3},    {"num_query_heads", 4},
-      {"edge_units", 3},  {"node_units", 2},
-      {"window", 2},      {"num_key_value_heads", 2},
-      {"metric", "mae"},  {"loss", {{"class_name", "Huber"}, {"config", {{"reduction", "none"}}}}}};
+      {"units", 3},
+      {"filters", 4},
+      {"kernel_size", 2},
+      {"pool_size", 2},
+      {"rate", 0.5},
+      {"input_dim", 5},
+      {"output_dim", 3},
+      {"target_shape", {-1, 2}},
+      {"dims", {2, 1}},
+      {"activation", "relu"},
+      {"threshold", 1.0},
+      {"default_value", 0.0},
+      {"num_heads", 2},
+      {"key_dim", 3},
+      {"head_dim", 3},
+      {"num_query_heads", 4},
+      {"num_key_value_heads", 2},
+      {"edge_units", 3},
+      {"node_units", 2},
+      {"window", 2},
+      {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 2}}}}},
+      {"cells", Json::array({Json{{"class_name", "LSTMCell"}, {"config", {{"units", 2}}}}})},
+      {"metric", "mae"},
+      {"loss", {{"class_name", "Huber"}, {"config", {{"reduction", "none"}}}}}};
   Json config = Json::object();
   const Json described = e.describe();
   for (const Json &f : described["attributes"])
@@ -200,18 +213,26 @@ TEST(Registry, EveryLayerCanBeCalled) {
       const Shape s = !numbers ? shape : graph ? Shape{free_dim, 7, 2} : Shape{free_dim, 4};
       in.push_back(e->name == "GetMask" ? l.masked(s) : l.input(s, numbers ? DType::i32 : dtype));
     }
-    auto out = l.call(in, {}, true);
+    kinds::Arguments arguments;
+    if (where == "(B, I)") {  // a cell: each of its states has as many units
+      const bool stacked = e->name == "StackedRNNCells";
+      arguments.symbols["states"] =
+          std::vector<Symbol>(e->name == "LSTMCell" || stacked ? 2 : 1, l.input({free_dim, stacked ? 2 : 3}));
+      in = {l.input({free_dim, 6})};
+    }
+    auto out = l.call(in, arguments, true);
     ASSERT_FALSE(out.empty());
     if (e->name != "Metric") {
       EXPECT_EQ(l.shape(out[0])[e->name == "Transpose" ? -1 : 0], free_dim);
     }
     size_t made = l.specs.size();
-    l.call(in, {}, true);
+    l.call(in, arguments, true);
     EXPECT_EQ(l.specs.size(), made);
     ops::verify(l.program);
     std::set<std::string> known;
     for (const kinds::Port &w : facts.weights) known.insert(w.name);
-    for (const auto &w : l.specs) EXPECT_TRUE(known.count(w.name)) << w.name;
+    for (const auto &w : l.specs)  // "weights" are those of the layers inside
+      EXPECT_TRUE(known.count(w.name.find('/') == std::string::npos ? w.name : "weights")) << w.name;
   }
 }
 

@@ -97,6 +97,26 @@ struct GRU : Layer {
   }
 };
 
+struct GRUCell : CellLayer {
+  static constexpr const char *name = "GRUCell";
+  static constexpr const char *doc = "One step of a GRU.";
+  GruCell cell;
+
+  void fields(Fields &f) override { cell.fields(f), f.drop("activity_regularizer"); }
+  Facts facts() const override {
+    return facts_of_cell(
+        "h, (B, units)",
+        {{"kernel", "(I, 3 units)"},
+         {"recurrent_kernel", "(units, 3 units)"},
+         {"bias", "(2, 3 units): of the inputs, of the state; without reset_after (3 units)", "use_bias"}});
+  }
+  std::vector<Shape> states() const override { return {Shape{cell.units}}; }
+
+ protected:
+  Cell begin(Call &c) const override { return cell.call(c); }
+};
+
 }  // namespace
 DL4_KIND(GRU)
+DL4_KIND(GRUCell)
 }  // namespace dl4::kinds

@@ -123,7 +123,7 @@ struct LSTM : Layer {
     const bool zeroes_back = how.zero_output_for_mask && used != ops::none && how.go_backwards && how.return_sequences;
     if (!cell.is_plain() || zeroes_back) return how.run(c, cell.call(c), cell.weights.activity_regularizer);
     const LstmCell::Weights w = cell.ask(c);
-    Ids given = how.given_states(c, {Shape{cell.units}, Shape{cell.units}});
+    Ids given = given_states(c, "initial_state", {Shape{cell.units}, Shape{cell.units}});
     given.resize(2, ops::none);
     const ops::Id masks = cell.input_masks(c, LstmCell::gates);
     const ops::Id x = masks == ops::none ? c.x() : ops::mul(c.e, c.x(), ops::expand_dims(c.e, masks, 1));
@@ -149,6 +149,25 @@ struct LSTM : Layer {
   }
 };
 
+struct LSTMCell : CellLayer {
+  static constexpr const char *name = "LSTMCell";
+  static constexpr const char *doc = "One step of an LSTM.";
+  LstmCell cell;
+
+  void fields(Fields &f) override { cell.fields(f), f.drop("activity_regularizer"); }
+  void check() override { cell.check(); }
+  Facts facts() const override {
+    return facts_of_cell(
+        "h and c, (B, units) each",
+        {{"kernel", "(I, 4 units)"}, {"recurrent_kernel", "(units, 4 units)"}, {"bias", "(4 units)", "use_bias"}});
+  }
+  std::vector<Shape> states() const override { return {Shape{cell.units}, Shape{cell.units}}; }
+
+ protected:
+  Cell begin(Call &c) const override { return cell.call(c); }
+};
+
 }  // namespace
 DL4_KIND(LSTM)
+DL4_KIND(LSTMCell)
 }  // namespace dl4::kinds

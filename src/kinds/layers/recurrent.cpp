@@ -21,7 +21,27 @@ Id turned(Emit &e, Id x) {
 
 Id zeros(Emit &e, Id like, const Shape &tail) { return ops::fill(e, DType::f32, 0, like, 1, tail); }
 
+std::string tensors(size_t n) { return n == 1 ? "1 tensor" : text(n, " tensors"); }
+
 }  // namespace
+
+std::vector<Symbol> CellLayer::call(Call &c) const {
+  c.need_float(0);
+  const Ids given = given_states(c, "states", states());
+  if (given.empty()) fail(Code::invalid_argument, "\"states\": expected ", tensors(states().size()), ", got none");
+  const Cell cell = begin(c);
+  const Cell::Step done = cell.step({c.e, [](Id v) { return v; }}, c.x(), given);
+  std::vector<Symbol> outputs{{done.output}};
+  for (Id s : done.states) outputs.push_back({s});
+  return outputs;
+}
+
+Facts facts_of_cell(const char *state, std::vector<Port> weights) {
+  return {.inputs = {{"x", "(B, I)"}},
+          .outputs = {{"y", "(B, units)"}, {"states", state}},
+          .weights = std::move(weights),
+          .arguments = {{"states", "tensors", state}}};
+}
 
 void Sequencing::fields(Fields &f) {
   f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
@@ -39,21 +59,21 @@ Id Sequencing::mask(Call &c) const {
   return !c.symbols("initial_state").empty() && c.symbols("mask").empty() ? ops::none : mask;
 }
 
-Ids Sequencing::given_states(Call &c, const std::vector<Shape> &states) const {
-  const auto given = c.symbols("initial_state");
+Ids given_states(Call &c, const char *key, const std::vector<Shape> &states) {
+  const auto given = c.symbols(key);
   if (given.empty()) return {};
-  const std::string expected = states.size() == 1 ? "1 tensor" : text(states.size(), " tensors");
+  const std::string expected = tensors(states.size());
   if (given.size() != states.size())
-    fail(Code::invalid_argument, "\"initial_state\": expected ", expected, ", got ", given.size());
+    fail(Code::invalid_argument, '"', key, "\": expected ", expected, ", got ", given.size());
   Ids all;
   for (size_t i = 0; i < states.size(); ++i) {
     const Id s = given[i].value;
-    if (s == ops::none) fail(Code::invalid_argument, "\"initial_state\": expected ", expected, ", got null");
+    if (s == ops::none) fail(Code::invalid_argument, '"', key, "\": expected ", expected, ", got null");
     const Shape wanted = states[i].inserted(0, c.shape()[0]);
     if (!compatible(c.e.shape(s), wanted))
-      fail(Code::shape_mismatch, "\"initial_state\": expected shape ", wanted, ", got ", c.e.shape(s));
+      fail(Code::shape_mismatch, '"', key, "\": expected shape ", wanted, ", got ", c.e.shape(s));
     if (c.e.dtype(s) != DType::f32)
-      fail(Code::invalid_argument, "\"initial_state\": expected dtype=float32, found dtype=", c.e.dtype(s));
+      fail(Code::invalid_argument, '"', key, "\": expected dtype=float32, found dtype=", c.e.dtype(s));
     all.push_back(s);
   }
   return all;
@@ -61,7 +81,7 @@ Ids Sequencing::given_states(Call &c, const std::vector<Shape> &states) const {
 
 std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const {
   Emit &e = c.e;
-  const Ids given = given_states(c, cell.states);
+  const Ids given = given_states(c, "initial_state", cell.states);
   const Id used = mask(c);
   ops::Scan s(e);
   Ids states;

@@ -27,6 +27,21 @@ struct Cell {
   std::function<Step(const Inside &, ops::Id x, const Ids &states)> step;
 };
 
+// A layer that is a cell: of x and the `states`, the output and the new states.
+class CellLayer : public Layer {
+ public:
+  virtual std::vector<Shape> states() const = 0;  // of one sequence
+  std::vector<Symbol> call(Call &c) const final;
+
+ protected:
+  virtual Cell begin(Call &c) const = 0;
+};
+// The same as facts.
+Facts facts_of_cell(const char *state, std::vector<Port> weights);
+
+// Tensors given as `key`, or none; refuses what does not fit the states, in whose order they stand.
+Ids given_states(Call &c, const char *key, const std::vector<Shape> &states);
+
 // How a cell is run over (B, T, ...).
 struct Sequencing {
   bool return_sequences = false, return_state = false, go_backwards = false, stateful = false, unroll = false;
@@ -35,8 +50,6 @@ struct Sequencing {
   void fields(Fields &f);
   // The mask that the steps obey: as in Keras a carried one reaches only a call with no other tensor.
   ops::Id mask(Call &c) const;
-  // `initial_state`, or none; refuses what does not fit the states, in whose order it stands.
-  Ids given_states(Call &c, const std::vector<Shape> &states) const;
   std::vector<Symbol> run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const;
 };
 

@@ -54,6 +54,24 @@ struct SimpleRNN : Layer {
   }
 };
 
+struct SimpleRNNCell : CellLayer {
+  static constexpr const char *name = "SimpleRNNCell";
+  static constexpr const char *doc = "One step of a SimpleRNN.";
+  SimpleCell cell;
+
+  void fields(Fields &f) override { cell.fields(f), f.drop("activity_regularizer"); }
+  Facts facts() const override {
+    return facts_of_cell(
+        "h, (B, units)",
+        {{"kernel", "(I, units)"}, {"recurrent_kernel", "(units, units)"}, {"bias", "(units)", "use_bias"}});
+  }
+  std::vector<Shape> states() const override { return {Shape{cell.units}}; }
+
+ protected:
+  Cell begin(Call &c) const override { return cell.call(c); }
+};
+
 }  // namespace
 DL4_KIND(SimpleRNN)
+DL4_KIND(SimpleRNNCell)
 }  // namespace dl4::kinds

@@ -1,0 +1,117 @@
+// RNN over any cell, and cells one behind the other.
+#include "kinds/inner_layer.hpp"
+#include "kinds/layers/recurrent.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+const CellLayer &as_cell(const InnerLayer &layer, const char *key) {
+  if (auto *cell = dynamic_cast<const CellLayer *>(layer.kind.get())) return *cell;
+  const std::string got = layer.kind ? layer.kind->entry().name : "null";
+  throw Error(Code::invalid_argument, text('"', key, "\": expected a cell, such as GRUCell, got ", got))
+      .with("attribute", key);
+}
+
+// A cell inside the body of a scan: what it asks for is there once, outside.
+class BodyHost final : public Host {
+ public:
+  BodyHost(Host &outside, const Inside &inside) : outside_(outside), inside_(inside) {}
+  Id weight(const WeightSpec &spec) override { return inside_.constant(outside_.weight(spec)); }
+  uint64_t random_seed(std::optional<int64_t> own) override { return outside_.random_seed(own); }
+  Id draws() override { return inside_.constant(outside_.draws()); }
+  void add_loss(Id) override { fail(Code::unsupported, "a cell can't add to the loss at every step"); }
+
+ private:
+  Host &outside_;
+  const Inside &inside_;
+};
+
+Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> states) {
+  Arguments arguments;
+  for (Id s : states) arguments.symbols["states"].push_back({s});
+  const std::vector<Symbol> out = c.run(cell, std::vector<Symbol>{{x}}, arguments);
+  Cell::Step step{out[0].value, {}};
+  for (size_t i = 1; i < out.size(); ++i) step.states.push_back(out[i].value);
+  return step;
+}
+
+struct RNN : Layer {
+  static constexpr const char *name = "RNN";
+  static constexpr const char *doc =
+      "Runs a cell over the steps of (batch, time, ...). At a masked step the states stay and the output repeats.";
+  InnerLayer cell;
+  Sequencing how;
+
+  void fields(Fields &f) override {
+    f("cell", cell).required().doc("the cell: SimpleRNNCell, GRUCell, LSTMCell or StackedRNNCells");
+    how.fields(f);
+  }
+  void check() override { as_cell(cell, "cell"); }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, T, ...)"}},
+            .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
+                        {"states", "those of the cell", "return_state"}},
+            .weights = {{"weights", "those of the cell, under its name"}},
+            .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
+                          {"initial_state", "tensors", "those of the cell; zeros by default"}},
+            .mask =
+                "used, but with initial_state, as in Keras, only one that is given; passed on with "
+                "return_sequences"};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 3);
+    c.need_float(0);
+    auto step = [&](const Inside &in, Id x, const Ids &states) {
+      BodyHost host(c.host, in);
+      const Arguments none;
+      Call inside(in.e, host, std::vector<Symbol>{{x}}, none, c.training());
+      return step_of(inside, cell, x, states);
+    };
+    return how.run(c, {as_cell(cell, "cell").states(), step}, nullptr);
+  }
+};
+
+struct StackedRNNCells : CellLayer {
+  static constexpr const char *name = "StackedRNNCells";
+  static constexpr const char *doc = "Cells one behind the other, as one cell for RNN.";
+  std::vector<InnerLayer> cells;
+
+  void fields(Fields &f) override { f("cells", cells).required().doc("the cells, the first one first"); }
+  void check() override {
+    if (cells.empty())
+      throw Error(Code::invalid_argument, "\"cells\": expected at least one cell, got []").with("attribute", "cells");
+    for (const InnerLayer &cell : cells) as_cell(cell, "cells");
+  }
+  Facts facts() const override {
+    return facts_of_cell("those of the first cell, then those of the next",
+                         {{"weights", "those of each cell, under its name"}});
+  }
+  std::vector<Shape> states() const override {
+    std::vector<Shape> all;
+    for (const InnerLayer &cell : cells)
+      for (const Shape &s : as_cell(cell, "cells").states()) all.push_back(s);
+    return all;
+  }
+
+ protected:
+  Cell begin(Call &c) const override {
+    return {states(), [&c, this](const Inside &, Id x, const Ids &states) {
+              Cell::Step all{x, {}};
+              for (const InnerLayer &cell : cells) {
+                const size_t count = as_cell(cell, "cells").states().size();
+                const Cell::Step step =
+                    step_of(c, cell, all.output, std::span<const Id>(states).subspan(all.states.size(), count));
+                all.output = step.output;
+                all.states.insert(all.states.end(), step.states.begin(), step.states.end());
+              }
+              return all;
+            }};
+  }
+};
+
+}  // namespace
+DL4_KIND(RNN)
+DL4_KIND(StackedRNNCells)
+}  // namespace dl4::kinds

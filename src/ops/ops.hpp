@@ -37,6 +37,7 @@ Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by
 Id sum_like(Emit &e, Id x, Id like);        // the gradient of that: sums x down to the shape of like
 Id mean_grad(Emit &e, Id x, Id like);       // broadcast_like with each element divided by the number of its copies
 Id copy(Emit &e, Id x);                     // in other memory
+Id stop_gradient(Emit &e, Id x);            // x, through which no gradient passes
 
 // ---- shape -------------------------------------------------------------------------------------------------------
 // The first `keep` axes of x, then `tail`, in which one dim may be -1: what is left. No copy.

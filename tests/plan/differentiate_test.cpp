@@ -12,8 +12,10 @@
 #include <sstream>
 
 #include "ops/hardmax.hpp"
+#include "ops/normalize.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/random.hpp"
 #include "ops/scan.hpp"
 #include "ops/segment.hpp"
 
@@ -105,6 +107,7 @@ std::vector<Told> every_op() {
     check_finite(e, x[0]);
     return of(copy(e, x[0]));
   });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(stop_gradient(e, x[0])); });
   told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(broadcast_like(e, x[0], x[1])); });
   told("gs", {m, floats({3})}, [](Emit &e, const Ids &x) { return of(sum_like(e, x[0], x[1])); });
   told("rs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });
@@ -119,6 +122,11 @@ std::vector<Told> every_op() {
   for (auto f : {ops::softmax, ops::log_softmax, ops::sparsemax, ops::hardmax})
     told("g", {m}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], -1)); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(square_sum(e, x[0])); });
+  told("ggg", {m, floats({3}), floats({3})},
+       [](Emit &e, const Ids &x) { return of(normalize(e, x[0], 1, 1e-3, true, x[1], x[2])); });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    return of(random_normal(e, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
+  });
   told("gs", {m, floats({2})}, [](Emit &e, const Ids &x) { return of(gather(e, x[0], x[1])); });
   told("gss", {m, floats({4}), floats({7, 3})},
        [](Emit &e, const Ids &x) { return of(scatter_add(e, x[0], x[1], x[2])); });
@@ -216,10 +224,11 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "NotDifferentiable") refused.insert(name);
   }
   EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "cast", "causal_mask", "check_finite", "fill",
-                                             "indices", "random_keep"}));
-  EXPECT_EQ(refused, (std::set<std::string>{"adam", "attention_grad", "conv_weights", "delay", "lstm_grad", "pad_like",
-                                            "pick_grad", "place_like", "pool_grad", "row_sums", "sgd", "softmax_grad",
-                                            "sparsemax_grad", "split_like", "unary_grad"}));
+                                             "indices", "random_keep", "random_normal", "stop_gradient"}));
+  EXPECT_EQ(refused,
+            (std::set<std::string>{"adam", "attention_grad", "conv_weights", "delay", "lstm_grad", "normalize_grad",
+                                   "pad_like", "pick_grad", "place_like", "pool_grad", "row_sums", "sgd",
+                                   "softmax_grad", "sparsemax_grad", "split_like", "unary_grad"}));
   EXPECT_GT(met.size(), 40u);
 }
 

@@ -1,0 +1,113 @@
+// normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
+#include "ops/normalize.hpp"
+
+#include "kernels/reduce/normalize.hpp"
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+// x around the axes of a row.
+struct Rows {
+  int64_t count, size;
+};
+Rows rows_of(const Shape &x, int axes) {
+  const Rows r{x.elements(0, x.rank() - axes), x.elements(x.rank() - axes, x.rank())};
+  return r.size ? r : Rows{0, 0};
+}
+
+double cost(const Rows &r, double passes) {
+  return passes * us_per_byte * static_cast<double>(checked_mul(checked_mul(r.count, r.size), size_of(DType::f32)));
+}
+
+// Where row `begin` of something lies that may be absent, and that has `size` elements for each row.
+template <class T>
+T *at(T *p, int64_t begin, int64_t size) {
+  return p ? p + begin * size : p;
+}
+
+// Sources dy x mean by gamma, destinations dx and what is summed up for gamma.
+struct NormalizeGradOp final : NotDifferentiable<NormalizeGradOp> {
+  int axes;
+  bool center;
+
+  NormalizeGradOp(int axes, bool center) : axes(axes), center(center) {}
+  void fields(auto &f) const { f("axes", axes), f("center", center); }
+  std::string_view name() const override { return "normalize_grad"; }
+  std::vector<Operand> infer(Operands src) const override {
+    const Operand x{DType::f32, same_shape("normalize_grad", src[0].shape, src[1].shape)};
+    return {x, x};
+  }
+  int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Rows rows = rows_of(site.src[0].shape, axes);
+    return sliced("normalize_grad", site, rows.count, cost(rows, 4),
+                  [=, center = center](int64_t begin, int64_t end, const Run &r) {
+                    const int64_t n = rows.size;
+                    kernels::normalize_grad(r.src<float>(0) + begin * n, r.src<float>(1) + begin * n,
+                                            r.src<float>(2) + begin, r.src<float>(3) + begin, r.src<float>(4),
+                                            at(r.dst<float>(5), begin, n), at(r.dst<float>(6), begin, n), end - begin,
+                                            n, center);
+                  });
+  }
+};
+
+struct NormalizeOp final : OpOf<NormalizeOp> {
+  int axes;  // the last ones, which make a row
+  double epsilon;
+  bool center;
+
+  NormalizeOp(int axes, double epsilon, bool center) : axes(axes), epsilon(epsilon), center(center) {}
+  void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
+  std::string_view name() const override { return "normalize"; }
+
+  int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &o : src)
+      if (o.present) want_float("normalize", o);
+    const Shape &x = src[0].shape;
+    if (axes < 1 || axes > x.rank()) fail(Code::invalid_argument, "normalize can't take ", axes, " axes of ", x);
+    for (size_t i : {1, 2})
+      if (src[i].present && !compatible(src[i].shape, x.last(axes)))
+        fail(Code::shape_mismatch, "normalize wants gamma and beta of shape ", x.last(axes), ", got ", src[i].shape);
+    const Shape rows = x.first(x.rank() - axes);
+    return {src[0], {DType::f32, rows}, {DType::f32, rows}};
+  }
+
+  void gradient(Gradient &g) const override {
+    if (g.diff_dst(1) != none || g.diff_dst(2) != none) return;  // the moments themselves have none
+    Emit &e = g.e;
+    const Id dy = g.diff_dst();
+    std::vector<int> rows;
+    for (int i = 0; i < e.rank(dy) - axes; ++i) rows.push_back(i);
+    const auto over_rows = [&](Id v) { return rows.empty() ? v : reduce(e, Reduce::sum, v, rows); };
+    const auto d = e.step(std::make_shared<NormalizeGradOp>(axes, center),
+                          {dy, g.src(0), g.dst(1), g.dst(2), g.has(1) ? g.src(1) : none});
+    if (g.wants(0)) g.set(0, d[0]);
+    if (g.wants(1)) g.set(1, over_rows(d[1]));
+    if (g.wants(2)) g.set(2, over_rows(dy));
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Rows rows = rows_of(site.src[0].shape, axes);
+    const auto least = static_cast<float>(epsilon);
+    return sliced("normalize", site, rows.count, cost(rows, 3),
+                  [=, center = center](int64_t begin, int64_t end, const Run &r) {
+                    const int64_t n = rows.size;
+                    kernels::normalize(r.src<float>(0) + begin * n, r.src<float>(1), r.src<float>(2),
+                                       r.dst<float>(3) + begin * n, at(r.dst<float>(4), begin, 1),
+                                       at(r.dst<float>(5), begin, 1), end - begin, n, least, center);
+                  });
+  }
+};
+
+}  // namespace
+
+Id normalize(Emit &e, Id x, int axes, double epsilon, bool center, Id gamma, Id beta) {
+  return e.step(std::make_shared<NormalizeOp>(axes, epsilon, center), {x, gamma, beta})[0];
+}
+
+}  // namespace dl4::ops

@@ -151,7 +151,7 @@ int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i) {
 
 int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i) {
   const graph::Weight *w = weight_at(m, i);
-  return w && w->trainable;
+  return w && w->trainable();
 }
 
 dl4_error *dl4_model_weight_shape(const dl4_model *m, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {

@@ -120,13 +120,12 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.config = l.kind->config();
     // The weights may have been frozen since, some of them or all.
     for (const auto &w : l.weights)
-      if (!w->trainable)
+      if (w->frozen)
         to.frozen.push_back(w->spec.name);
       else if (w->spec.frozen)
         to.thawed.push_back(w->spec.name);
-    const bool all = to.frozen.size() == l.weights.size();
-    to.config["trainable"] = l.weights.empty() ? l.trainable : !all;
-    if (all) to.frozen.clear();
+    to.config["trainable"] = l.is_trainable();
+    if (!l.is_trainable()) to.frozen.clear();
     to.random_seed = l.random_seed;
     for (int32_t c : calls_of[i]) {
       const Call &call = calls_[static_cast<size_t>(c)];
@@ -143,7 +142,7 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
 void Graph::set_trainable(int32_t layer, const std::string &name, bool yes) {
   for (const auto &w : layers_[static_cast<size_t>(layer)].weights)
     if (w->spec.name == name) {
-      w->trainable = yes;
+      w->frozen = !yes;
       return;
     }
   fail(Code::corrupt_file, "layer \"", layers_[static_cast<size_t>(layer)].name, "\": \"", yes ? "thawed" : "frozen",

@@ -17,6 +17,16 @@ void Weight::initialise() {
   value = std::move(first);
 }
 
+bool Layer::is_trainable(const std::string &inside) const {
+  bool any = false;
+  for (const auto &w : weights) {
+    if (!w->spec.name.starts_with(inside)) continue;
+    if (!w->frozen) return true;
+    any = true;
+  }
+  return !any && trainable;
+}
+
 // The host of a call while the graph is built: makes weights at a layer's first call and finds them at later ones.
 class Graph::Builder final : public kinds::Host {
  public:
@@ -38,7 +48,7 @@ class Graph::Builder final : public kinds::Host {
       w->spec = spec;
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
-      w->trainable = layer_.trainable && !spec.frozen;
+      w->frozen = !layer_.trainable || spec.frozen;
       w->seed = {g_.settings_.scheme, g_.settings_.seed,
                  w->spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
       weights.push_back(std::move(w));
@@ -51,6 +61,8 @@ class Graph::Builder final : public kinds::Host {
   }
   ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
   void add_loss(ops::Id) override {}
+  void write(const std::string &, ops::Id) override {}
+  bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
 
  private:
   Graph &g_;

@@ -27,8 +27,8 @@ class Block;  // parameters.hpp
 // One weight of a layer; shared by every model over the graph.
 struct Weight {
   kinds::WeightSpec spec;
-  std::string name;  // "<layer>/<weight>"
-  bool trainable = true;
+  std::string name;     // "<layer>/<weight>"
+  bool frozen = false;  // training leaves it as it is
   kinds::Seed seed;
   Tensor value;  // no data until a model is built
   // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
@@ -36,6 +36,8 @@ struct Weight {
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
   std::atomic<bool> in_training{false};
 
+  bool trainable() const { return spec.trainable && !frozen; }
+  bool written() const { return !spec.trainable && !frozen; }  // by a step, as moving statistics are
   void initialise();
 };
 
@@ -49,6 +51,9 @@ struct Layer {
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
   std::optional<uint64_t> random_seed;           // drawn by the first call that asks for it
   int32_t calls = 0;
+
+  // False where all its weights are frozen, or all of a layer inside it, whose names begin with `inside`.
+  bool is_trainable(const std::string &inside = "") const;
 };
 
 // Call arguments: plain ones as JSON, symbolic ones by node.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/float_mode.hpp"
+#include "kinds/ready.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
 
@@ -14,17 +15,14 @@ namespace {
 using kinds::Symbol;
 using WeightValues = std::unordered_map<const Weight *, ops::Id>;
 
-// The host of a call in a Program: weights are values that stand already.
+// The host of a call in a Program: weights are values that stand already, or that a call before it wrote.
 class Replay final : public kinds::Host {
  public:
-  Replay(const Layer &layer, int32_t call, const WeightValues &weights, ops::Id draws, std::vector<ops::Id> &penalties)
-      : layer_(layer), call_(call), weights_(weights), draws_(draws), penalties_(penalties) {}
+  Replay(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws,
+         std::vector<ops::Id> &penalties)
+      : e_(e), layer_(layer), call_(call), weights_(weights), draws_(draws), penalties_(penalties) {}
 
-  ops::Id weight(const kinds::WeightSpec &spec) override {
-    for (const auto &w : layer_.weights)
-      if (w->spec.name == spec.name) return weights_.at(w.get());
-    fail(Code::internal, "weight \"", spec.name, "\" was not made when the graph was built");
-  }
+  ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)); }
   uint64_t random_seed(std::optional<int64_t> own) override {
     // Each call of a shared layer draws for itself.
     uint64_t seed = own ? static_cast<uint64_t>(*own) : layer_.random_seed.value_or(0);
@@ -32,11 +30,26 @@ class Replay final : public kinds::Host {
   }
   ops::Id draws() override { return draws_; }
   void add_loss(ops::Id scalar) override { penalties_.push_back(scalar); }
+  void write(const std::string &name, ops::Id value) override {
+    const Weight &w = find(name);
+    if (w.spec.trainable) fail(Code::internal, "weight \"", name, "\" is trained, not written");
+    if (e_.shape(value) != w.spec.shape)
+      fail(Code::internal, "weight \"", name, "\" of shape ", w.spec.shape, " can't hold ", e_.shape(value));
+    if (!w.frozen) weights_[&w] = stop_gradient(e_, value);
+  }
+  bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
 
  private:
+  const Weight &find(const std::string &name) const {
+    for (const auto &w : layer_.weights)
+      if (w->spec.name == name) return *w;
+    fail(Code::internal, "weight \"", name, "\" was not made when the graph was built");
+  }
+
+  ops::Emit &e_;
   const Layer &layer_;
   int32_t call_;
-  const WeightValues &weights_;
+  WeightValues &weights_;
   ops::Id draws_;
   std::vector<ops::Id> &penalties_;
 };
@@ -70,14 +83,33 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
     e.scope = layer.name;
-    Replay host(layer, call.number, value_of, draws, lowered.penalties);
+    Replay host(e, layer, call.number, value_of, draws, lowered.penalties);
     kinds::Call c(e, host, look_up(call.in), arguments, training);
     std::vector<Symbol> out = layer.kind->call(c);
     for (size_t i = 0; i < out.size(); ++i) symbols[static_cast<size_t>(call.out[i])] = out[i];
     e.scope.clear();
   }
   lowered.outputs = look_up(model.outputs());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const ops::Id now = value_of.at(model.weights()[i].get());
+    lowered.writes.push_back(now == weights[i] ? ops::none : now);
+  }
   return lowered;
+}
+
+void need_given_weights(const Model &model) {
+  for (const Layer &l : model.graph().layers()) {
+    const auto *needs = dynamic_cast<const kinds::NeedsWeights *>(l.kind.get());
+    if (!needs || l.weights.empty()) continue;
+    const auto &of_model = model.weights();
+    if (std::find(of_model.begin(), of_model.end(), l.weights[0]) == of_model.end()) continue;
+    try {
+      needs->need_weights(
+          [&](const std::string &name) -> const Tensor & { return model.weight(text(l.name, '/', name))->value; });
+    } catch (Error &error) {
+      throw error.in("layer \"" + l.name + "\"").with("layer", l.name);
+    }
+  }
 }
 
 namespace {
@@ -148,6 +180,7 @@ void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &opt
 }  // namespace
 
 Inference inference(const Model &model, const InferenceOptions &options) {
+  need_given_weights(model);
   Inference in;
   ops::Emit e(in.program);
   std::vector<ops::Id> weights;

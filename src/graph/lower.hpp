@@ -11,11 +11,16 @@ namespace dl4::graph {
 struct Lowered {
   std::vector<kinds::Symbol> outputs;
   std::vector<ops::Id> penalties;  // scalars that layers added to the loss
+  // By weight of the model, what the calls left it holding; none where they wrote nothing.
+  std::vector<ops::Id> writes;
 };
 
 // Emits the model's calls. `weights`: the value of each of the model's weights, in its order; `draws`: the counter of
 // random draws, an int64; inputs are made by this function and named as the model's.
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, bool training);
+
+// Refuses a model with a layer whose weights must be given first and are not.
+void need_given_weights(const Model &model);
 
 struct InferenceOptions {
   bool training = false;               // as in a training step: dropout draws
@@ -34,7 +39,8 @@ struct Inference {
 };
 
 // Refuses names that are unknown or stand twice, inputs that are not float32, a model without float32 outputs, and ops
-// on the way that have no gradient. What no output depends on has a gradient of zeros.
+// on the way that have no gradient; and weights that must be given first. What no output depends on has a gradient of
+// zeros.
 Inference inference(const Model &model, const InferenceOptions &options = {});
 
 }  // namespace dl4::graph

@@ -53,7 +53,7 @@ const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
 int64_t Model::parameters(bool trainable) const {
   int64_t n = 0;
   for (const auto &w : weights_)
-    if (w->trainable == trainable) n += w->spec.shape.elements();
+    if (w->trainable() == trainable) n += w->spec.shape.elements();
   return n;
 }
 
@@ -71,7 +71,7 @@ std::vector<Weight *> Model::named(const std::string &name) const {
   if (name != "*") return {weight(name).get()};
   std::vector<Weight *> all;
   for (const auto &w : weights_)
-    if (w->trainable) all.push_back(w.get());
+    if (w->trainable()) all.push_back(w.get());
   return all;
 }
 
@@ -119,7 +119,7 @@ void Model::set_trainable(const std::string &name, bool yes) {
     for (const auto &w : weights_) names.push_back(w->name);
     throw Error(Code::not_found, text("the model has no layer and no weight \"", name, '"')).suggest(name, names);
   }
-  for (Weight *w : list) w->trainable = yes;
+  for (Weight *w : list) w->frozen = !yes;
 }
 
 void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {

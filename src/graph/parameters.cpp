@@ -11,11 +11,12 @@ Parameters::Parameters(Weights weights) : weights_(std::move(weights)), outside_
   std::vector<Tensor> alone(weights_.size());
   for (size_t i = 0; i < weights_.size(); ++i) {
     const Weight &w = *weights_[i];
-    offsets_.push_back(w.trainable ? total : -1);
-    if (w.trainable) {
+    frozen_.push_back(w.frozen);
+    offsets_.push_back(w.trainable() ? total : -1);
+    if (w.trainable()) {
       elements_ += w.spec.shape.elements();
       total = round_up(checked_add(total, w.spec.shape.elements()), line);
-    } else if (w.block) {
+    } else if (w.spec.trainable && w.block) {
       alone[i] = clone(w.value);  // frozen since: it would keep the whole of the old block alive
     }
   }
@@ -43,7 +44,7 @@ void Parameters::move_to(std::shared_ptr<Block> block) {
 
 bool Parameters::is_current() const {
   for (size_t i = 0; i < weights_.size(); ++i)
-    if (weights_[i]->trainable != (offsets_[i] >= 0)) return false;
+    if (weights_[i]->frozen != frozen_[i]) return false;
   return true;
 }
 
@@ -71,6 +72,20 @@ void Parameters::collect() {
 
 void Parameters::make_writable() {
   if (block_->pinned()) move_to(std::make_shared<Block>(block().elements()));
+}
+
+void Parameters::make_others_writable() {
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    Weight &w = *weights_[i];
+    if (!w.written() || (w.block && !w.block->pinned())) continue;
+    auto block = std::make_shared<Block>(w.value.elements());
+    std::byte *to = block->values.data.get();
+    if (int64_t n = w.value.bytes()) std::memcpy(to, w.value.data.get(), static_cast<size_t>(n));
+    w.value.data = Bytes(block, to);
+    w.block = std::move(block);
+    outside_[i] = to;
+    ++version_;
+  }
 }
 
 }  // namespace dl4::graph

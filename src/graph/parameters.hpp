@@ -34,7 +34,8 @@ class Pin {
   const std::shared_ptr<Block> block;
 };
 
-// The trainable ones of some weights, joined in one block: an update is one pass over one buffer. One thread at a time.
+// The trainable ones of some weights, joined in one block: an update is one pass over one buffer. Those that a step
+// writes otherwise have a block each. One thread at a time.
 class Parameters {
  public:
   using Weights = std::vector<std::shared_ptr<Weight>>;
@@ -49,12 +50,14 @@ class Parameters {
   const Weights &weights() const { return weights_; }
   // Another number when the block or a weight outside of it lies elsewhere: who bound them binds them again.
   int64_t version() const { return version_; }
-  // Are those that are trainable now still those in the block?
+  // Are those frozen that were when the block was made, and no others?
   bool is_current() const;
   // Takes back into the block what was given a tensor of its own, and sees which others were.
   void collect();
   // To be called before the block is written: if it is pinned it stays, and a copy is the block.
   void make_writable();
+  // The same for those that a step writes otherwise.
+  void make_others_writable();
 
   // f(weight, offset in the block, offset without the gaps) for each weight in the block.
   template <class F>
@@ -74,6 +77,7 @@ class Parameters {
   Weights weights_;
   std::shared_ptr<Block> block_;
   std::vector<int64_t> offsets_;
+  std::vector<bool> frozen_;
   std::vector<std::byte *> outside_;  // where those lie that are not in the block
   int64_t elements_ = 0, version_ = 0;
 };

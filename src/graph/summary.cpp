@@ -69,7 +69,7 @@ std::string table(const Graph &g, const Numbers &calls) {
     int64_t parameters = 0;
     for (const auto &w : l.weights) {
       parameters += w->spec.shape.elements();
-      if (seen.insert(w.get()).second) (w->trainable ? trainable : fixed) += w->spec.shape.elements();
+      if (seen.insert(w.get()).second) (w->trainable() ? trainable : fixed) += w->spec.shape.elements();
     }
     std::string shapes, from;
     for (Node n : c.out) shapes += (shapes.empty() ? "" : ", ") + keras_shape(g.shape(n));

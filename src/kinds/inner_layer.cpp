@@ -28,6 +28,8 @@ class InnerHost final : public Host {
   }
   ops::Id draws() override { return outer_.draws(); }
   void add_loss(ops::Id scalar) override { outer_.add_loss(scalar); }
+  void write(const std::string &name, ops::Id value) override { outer_.write(prefix_ + name, value); }
+  bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
 
  private:
   Host &outer_;

@@ -33,7 +33,8 @@ struct WeightSpec {
   Of<Initializer> initializer;  // null is GlorotUniform, as in Keras
   Of<Regularizer> regularizer;
   Of<Constraint> constraint;
-  bool frozen = false;  // at the start training does not change it
+  bool trainable = true;  // false: no gradient changes it, only Call::write
+  bool frozen = false;    // at the start training does not change it
 };
 
 // What a layer may ask of the graph it stands in.
@@ -45,6 +46,10 @@ class Host {
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
   virtual ops::Id draws() = 0;                // int64 scalar: counts the runs
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
+  // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good.
+  virtual void write(const std::string &name, ops::Id value) = 0;
+  // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
+  virtual bool trainable(const std::string &inside) const = 0;
 };
 
 // Call arguments as given: plain ones as JSON, symbolic ones by name.
@@ -76,6 +81,12 @@ class Call {
                  const Of<Regularizer> &regularizer = nullptr, const Of<Constraint> &constraint = nullptr) {
     return host.weight({name, shape, initializer, regularizer, constraint});
   }
+  // A weight that no gradient changes; training writes it, as moving statistics, with write().
+  ops::Id non_trainable(const char *name, const Shape &shape, const Of<Initializer> &initializer) {
+    return host.weight({name, shape, initializer, nullptr, nullptr, false});
+  }
+  // No gradient passes through the value written.
+  void write(const char *name, ops::Id value) { host.write(name, value); }
   // Adds the penalty on an output, divided by the batch size, to the loss; nothing without a regularizer.
   void penalize(const Of<Regularizer> &regularizer, ops::Id output);
   // Runs a layer that is an attribute of this one: its weights stand under its name, it draws numbers of its own, anew

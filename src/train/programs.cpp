@@ -22,22 +22,22 @@ class Writer {
   // Outputs of the loss and all means; gives the loss.
   Id forward(const Batch &b, bool training) {
     block_ = state(kept::weights);
-    std::vector<Id> values;
     for (size_t i = 0; i < weights().size(); ++i) {
       const graph::Weight &w = *weights()[i];
       const int64_t offset = parameters().offsets()[i];
-      values.push_back(offset < 0 ? e_.state(kept::frozen(w.name), DType::f32, w.spec.shape)
-                                  : view(e_, block_, offset, w.spec.shape));
-      if (offset >= 0) trainable_.push_back(values.back());
+      values_.push_back(offset < 0 ? e_.state(kept::frozen(w.name), DType::f32, w.spec.shape)
+                                   : view(e_, block_, offset, w.spec.shape));
+      if (offset >= 0) trainable_.push_back(values_.back());
     }
     draws_ = state(kept::draws);
-    graph::Lowered lowered = graph::lower(e_, recipe_.model, values, draws_, training);
+    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, training);
     std::vector<Id> y = inputs("target", b.y), w = inputs("sample weight", b.w);
     std::vector<Id> penalties = std::move(lowered.penalties);
+    writes_ = std::move(lowered.writes);
     for (size_t i = 0; i < weights().size(); ++i) {
       e_.scope = text("weight \"", weights()[i]->name, '"');
-      if (weights()[i]->spec.regularizer && weights()[i]->trainable)
-        penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, values[i]));
+      if (weights()[i]->spec.regularizer && weights()[i]->trainable())
+        penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, values_[i]));
     }
     Measures m = emit(e_, recipe_.objective, lowered.outputs, y, w, penalties);
     e_.output(m.loss);
@@ -110,8 +110,12 @@ class Writer {
   }
   void forget() { e_.write(accumulated_, integer(0)); }
 
-  // Last: what was refused before it draws the same when it is tried again.
-  void count_draw() { e_.write(draws_, next(draws_)); }
+  // Last: what was refused before it leaves the weights that layers write, and draws the same when it is tried again.
+  void finish() {
+    for (size_t i = 0; i < writes_.size(); ++i)
+      if (writes_[i] != none) e_.write(values_[i], copy(e_, writes_[i]));
+    e_.write(draws_, next(draws_));
+  }
 
   // Gradients from nowhere, for an update that is never run.
   std::vector<Id> pretended() {
@@ -183,8 +187,9 @@ class Writer {
   State &state_;
   Written written_;
   Emit e_;
-  std::vector<int64_t> offsets_;  // of the trainable weights
-  std::vector<Id> trainable_;     // their values
+  std::vector<int64_t> offsets_;     // of the trainable weights
+  std::vector<Id> trainable_;        // their values
+  std::vector<Id> values_, writes_;  // of all weights; what layers wrote instead
   Id block_ = none, draws_ = none, accumulated_ = none;
 };
 
@@ -193,7 +198,7 @@ class Writer {
 Written step_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.update(w.backward(w.forward(b, true)));
-  w.count_draw();
+  w.finish();
   return w.take();
 }
 
@@ -202,7 +207,7 @@ Written accumulate_program(const Recipe &recipe, const Batch &b) {
   recipe.state.number(kept::accumulated, DType::i64, 0);
   Writer w(recipe);
   w.accumulate(w.backward(w.forward(b, true)));
-  w.count_draw();
+  w.finish();
   return w.take();
 }
 

@@ -135,10 +135,12 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
   // From here on nothing fails.
   for (size_t i = 0; i < weights.size(); ++i) {
     Tensor &to = weights[i]->value;
-    if (parameters.offsets()[i] < 0)
+    if (parameters.offsets()[i] < 0) {
       to = std::move(frozen[i]);
-    else if (int64_t n = to.bytes())
+      weights[i]->block.reset();
+    } else if (int64_t n = to.bytes()) {
       std::memcpy(to.data.get(), values[i]->data.get(), static_cast<size_t>(n));
+    }
   }
   slots_ = std::move(slots);
   ++version_;

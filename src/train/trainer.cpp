@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/float_mode.hpp"
+#include "graph/lower.hpp"
 #include "kinds/field.hpp"
 
 namespace dl4::train {
@@ -24,6 +25,7 @@ struct Fields {
 };
 
 const graph::Model &untrained(const graph::Model &model) {
+  graph::need_given_weights(model);
   if (model.in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   return model;
 }
@@ -154,6 +156,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
                  [](const runtime::View &v) { return !is_absent(v); });
   state_.parameters.collect();
   if (entry == Entry::step) state_.parameters.make_writable();
+  if (entry != Entry::evaluate) state_.parameters.make_others_writable();
   const Compiled &c = compiled(entry, b);
   if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
   runtime::Session &s = *c.session;
@@ -249,7 +252,7 @@ void Trainer::set_gradient(const std::string &weight, const Tensor &v, bool add)
   follow();
   const bool all = weight == "*";
   const graph::Weight *one = all ? nullptr : model_->weight(weight).get();
-  if (one && !one->trainable) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
+  if (one && !one->trainable()) fail(Code::invalid_argument, "weight \"", weight, "\" is not trainable");
   const Shape expected = all ? Shape{state_.parameters.elements()} : one->spec.shape;
   if (v.dtype != DType::f32 || v.shape != expected)
     throw Error(Code::shape_mismatch, text("gradient of ", all ? "all trainable weights" : "weight \"" + weight + '"',

@@ -117,6 +117,8 @@ def initial_weight(rng, variable):
         value = rng.normal(0, 0.2, shape)
     elif shape == () or name == "scale":
         value = rng.uniform(0.6, 1.4, shape)
+    elif name.endswith(("variance", "stddev")):
+        value = rng.uniform(0.4, 1.6, shape)
     elif name == "embeddings":
         value = rng.normal(0, 0.5, shape)
     else:
@@ -167,7 +169,10 @@ class Family:
         for variable in model.weights:
             value = initial_weight(rng, variable)
             variable.assign((weights or {}).get(weight_name(variable), value))
-            self.put(name, "weight", weight_name(variable), variable.numpy())
+            self.put(name, "weight", weight_name(variable), variable.numpy().astype(np.float32))
+        for layer in model.layers:
+            if hasattr(layer, "finalize_state"):
+                layer.finalize_state()
         x = [tf.constant(np.asarray(a)) for a in as_list(inputs)]
         for ref, value in zip(net.inputs, x):
             self.put(name, "input", ref[0], value.numpy())
@@ -239,7 +244,7 @@ class Family:
         self.put(name, "loss", "total", np.array(history, np.float32))
         if steps:
             for variable in model.weights:
-                self.put(name, "after", weight_name(variable), variable.numpy())
+                self.put(name, "after", weight_name(variable), variable.numpy().astype(np.float32))
 
     def bytes(self):
         return save(self.tensors, metadata={"cases": json.dumps(self.cases)})

@@ -46,7 +46,8 @@ void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
   }
   std::vector<float> losses;
   if (!c.role("weight").empty()) {
-    Trained t(m, how, x);
+    auto model = build(context, c.fields["model"], c.role("weight"));  // layers may write weights here already
+    Trained t(model, how, x);
     losses.push_back(t.accumulate());
     for (const auto &[name, value] : c.role("grad")) found["grad/" + name] = t.gradient(name);
   }

@@ -61,6 +61,8 @@ class LayerCall final : public kinds::Host {
   uint64_t random_seed(std::optional<int64_t> own) override { return own ? static_cast<uint64_t>(*own) : ++seeds; }
   Id draws() override { return count == ops::none ? count = e.state("draws", DType::i64, {}) : count; }
   void add_loss(Id scalar) override { losses.push_back(scalar); }
+  void write(const std::string &name, Id value) override { weights.at(name) = value; }
+  bool trainable(const std::string &) const override { return true; }
 
   ops::Program program;
   std::shared_ptr<const kinds::Layer> layer;

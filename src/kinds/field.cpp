@@ -14,6 +14,7 @@
 #include "kinds/inner_layer.hpp"
 #include "kinds/loss.hpp"
 #include "kinds/metric.hpp"
+#include "kinds/nested_numbers.hpp"
 #include "kinds/optimizer.hpp"
 #include "kinds/regularizer.hpp"
 
@@ -125,6 +126,57 @@ struct Convert<std::array<int64_t, N>> {
     return v;
   }
   static Json to(const std::array<int64_t, N> &v) { return v; }
+};
+
+template <>
+struct Convert<Numbers> {
+  static constexpr const char *type = "attrs";
+  static Numbers from(const Json &j) {
+    if (!j.is_object()) expected("numbers by key", j);
+    Numbers v;
+    for (const auto &[key, number] : j.items())
+      if (!number.is_null()) v[std::string(key)] = Convert<double>::from(number);
+    return v;
+  }
+  static Json to(const Numbers &v) {
+    Json j = Json::object();
+    for (const auto &[key, number] : v) j[key] = number;
+    return j;
+  }
+};
+
+template <>
+struct Convert<NestedNumbers> {
+  static constexpr const char *type = "f64s";
+  static NestedNumbers from(const Json &j) {
+    NestedNumbers v;
+    std::vector<int64_t> dims;
+    const Json *first = &j;
+    for (; first->is_array() && dims.size() < max_rank; first = &(*first)[0]) {
+      dims.push_back(static_cast<int64_t>(first->size()));
+      if (first->empty()) break;
+    }
+    v.shape = Shape(dims);
+    append(j, v, 0);
+    return v;
+  }
+  static Json to(const NestedNumbers &v) {
+    size_t at = 0;
+    return nested(v, 0, at);
+  }
+
+ private:
+  static void append(const Json &j, NestedNumbers &v, int axis) {
+    if (axis == v.shape.rank()) return v.values.push_back(Convert<double>::from(j));
+    if (!j.is_array() || static_cast<int64_t>(j.size()) != v.shape[axis]) expected("lists of equal lengths", j);
+    for (const Json &item : j) append(item, v, axis + 1);
+  }
+  static Json nested(const NestedNumbers &v, int axis, size_t &at) {
+    if (axis == v.shape.rank()) return v.values[at++];
+    Json j = Json::array();
+    for (int64_t i = 0; i < v.shape[axis]; ++i) j.push_back(nested(v, axis + 1, at));
+    return j;
+  }
 };
 
 template <class C>
@@ -246,6 +298,8 @@ template const Conversion &conversion<Of<Metric>>();
 template const Conversion &conversion<std::optional<bool>>();
 template const Conversion &conversion<InnerLayer>();
 template const Conversion &conversion<std::vector<InnerLayer>>();
+template const Conversion &conversion<std::optional<Numbers>>();
+template const Conversion &conversion<std::optional<NestedNumbers>>();
 
 void expected(const std::string &what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -20,7 +21,7 @@ struct Conversion {
   Json (*write)(const void *from);
 };
 // Of the types a field may have: bool, int32_t, int64_t, double, std::string, Activation, Of<a category>, InnerLayer,
-// lists of some; std::optional of one also takes null (field.cpp).
+// lists of some, Numbers; std::optional of one also takes null (field.cpp).
 template <class M>
 const Conversion &conversion();
 
@@ -30,6 +31,9 @@ M from_json(const Json &j) {
   conversion<M>().read(j, &v);
   return v;
 }
+
+// Keras's dictionary of numbers.
+using Numbers = std::map<std::string, double>;
 
 [[noreturn]] void expected(const std::string &what, const Json &got);
 [[noreturn]] void expected_one_of(const std::vector<std::string> &words, const Json &got);

@@ -16,6 +16,16 @@
   X(Permute)                       \
   X(Transpose)                     \
   X(Dropout)                       \
+  X(SpatialDropouts)               \
+  X(GaussianNoise)                 \
+  X(GaussianDropout)               \
+  X(AlphaDropout)                  \
+  X(ActivityRegularization)        \
+  X(BatchNormalization)            \
+  X(LayerNormalization)            \
+  X(RMSNormalization)              \
+  X(GroupNormalization)            \
+  X(Normalization)                 \
   X(UnitNormalization)             \
   X(Masking)                       \
   X(GetMask)                       \

@@ -151,3 +151,6 @@ def segments():
             out = net.add(class_name, x, numbers, num_segments=4)
             f.model(f"{class_name.lower()}_{tag}", net, out, [normal(f.rng(tag), 7, 3), np.array(ids, np.int32)])
     return f
+
+
+FAMILIES = {"heads": heads, "segments": segments}

@@ -227,3 +227,6 @@ def pool():
     f.model("global_average_1d_after_masking", net, out, value, loss=MSE,
             target=rng.normal(0, 1, (3, 2)).astype(np.float32))
     return f
+
+
+FAMILIES = {"dense": dense, "shapes": shapes, "conv": conv, "pool": pool}

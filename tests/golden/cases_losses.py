@@ -291,3 +291,6 @@ def metrics():
             metrics=["mse", "mean_absolute_error", kind("MeanAbsoluteError", name="named"), kind("Huber")], grads=False,
             note="`metrics` see no sample weights; the loss does")
     return f
+
+
+FAMILIES = {"losses": losses, "metrics": metrics}

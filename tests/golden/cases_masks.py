@@ -162,3 +162,6 @@ def masks():
     attentions(f)
     merges(f)
     return f
+
+
+FAMILIES = {"masks": masks}

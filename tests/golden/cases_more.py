@@ -97,3 +97,6 @@ def more():
         metric("Poisson", up, uq, weight)
         metric("SquaredHinge", np.sign(y), p, weight)
     return f
+
+
+FAMILIES = {"more": more}

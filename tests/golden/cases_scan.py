@@ -138,3 +138,6 @@ def cells():
         rng = f.rng(name)
         finish(f, name, net, out, [normal(rng, 3, 3), *(normal(rng, 3, 2) for _ in states)])
     return f
+
+
+FAMILIES = {"recurrent": recurrent, "cells": cells}

@@ -408,3 +408,6 @@ def attention():
     once = shared(x, x)
     finish(f, "shared_attention", net, shared(once, x), [normal(rng, 2, 5, 3)])
     return f
+
+
+FAMILIES = {"lstm": lstm, "embedding_mask": embedding_mask, "merge": merge, "attention": attention}

@@ -249,3 +249,6 @@ def training():
     epochs("fit_batch_larger_than_set", batch_size=32, epochs=2)
     epochs("fit_initial_epoch", batch_size=5, epochs=3, initial_epoch=1)
     return f
+
+
+FAMILIES = {"optimizers": optimizers, "training": training}

@@ -162,3 +162,6 @@ def promise(f, name, initializer, shape, distribution, deviation, mean=0.0):
         assert limits[0] - edge <= sample.min() and sample.max() <= limits[1] + edge, name
     f.note(name, initializer=initializer, shape=list(shape), mean=float(mean), stddev=float(deviation),
            limits=limits and [float(v) for v in limits])
+
+
+FAMILIES = {"activations": activations, "initializers": initializers}

@@ -39,7 +39,7 @@ struct Data {
   }
 };
 
-// Dense, dropout, Dense: what a step draws matters too.
+// Dense, BatchNormalization, Dropout, Dense: what a step writes and draws matters too.
 std::shared_ptr<Model> model() {
   auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 6});
@@ -47,6 +47,7 @@ std::shared_ptr<Model> model() {
     return g->call(g->layer(kind, "", std::move(attributes)), {}, {in})[0];
   };
   Node h = add("Dense", {{"units", 16}, {"activation", "tanh"}}, x);
+  h = add("BatchNormalization", {{"momentum", 0.7}}, h);
   h = add("Dropout", {{"rate", 0.3}}, h);
   return std::make_shared<Model>(g, std::vector{x}, std::vector{add("Dense", {{"units", 3}}, h)});
 }
@@ -328,6 +329,7 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
     auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
     Node x = g->input("x", DType::f32, {free_dim, 6});
     Node h = g->call(g->layer("Dense", "", {{"units", 4}, {"trainable", false}}), {}, {x})[0];
+    h = g->call(g->layer("BatchNormalization", "", {}), {}, {h})[0];
     return std::make_shared<Model>(g, std::vector{x}, g->call(g->layer("Dense", "", {{"units", 3}}), {}, {h}));
   };
   Trainer saved(make(), options(), run_options());

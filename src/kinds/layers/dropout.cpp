@@ -9,7 +9,7 @@ struct Dropout : Layer {
   static constexpr const char *doc =
       "In training, sets values to 0 with probability rate and scales the others by 1 / (1 - rate).";
   double rate = 0;
-  std::optional<std::vector<std::optional<int64_t>>> noise_shape;
+  std::optional<NoiseShape> noise_shape;
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
@@ -26,33 +26,8 @@ struct Dropout : Layer {
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
-    if (!noise_shape) return {{dropped(c, c.x(), rate, seed), c.mask()}};
-    ops::Id keep = noise(c);
+    ops::Id keep = keep_mask(c, rate, seed, noise_shape);
     return {{keep == ops::none ? c.x() : ops::mul(c.e, c.x(), keep), c.mask()}};
-  }
-
- private:
-  ops::Id noise(Call &c) const {
-    const Shape s = c.shape();
-    if (noise_shape->size() != static_cast<size_t>(s.rank()))
-      fail(Code::shape_mismatch, "\"noise_shape\": expected ", s.rank(), " dims as the input has, got ",
-           noise_shape->size());
-    ops::Id like = c.x();
-    Shape shape = s;
-    for (int i = 0; i < s.rank(); ++i) {
-      int64_t dim = (*noise_shape)[static_cast<size_t>(i)].value_or(s[i]);
-      if (dim != 1 && s[i] != free_dim && dim != s[i])
-        fail(Code::shape_mismatch, "\"noise_shape\": expected null, 1 or ", s[i], " for axis ", i, ", got ", dim);
-      shape = shape.with(i, dim);
-    }
-    int first = 0;
-    while (first < s.rank() && shape[first] == s[first]) ++first;
-    Shape tail = shape.last(s.rank() - first);
-    if (tail.known()) return keep_mask(c, rate, seed, like, first, tail);
-    // A free axis behind a shared one: a value of that shape says how long it is.
-    for (int i = first; i < s.rank(); ++i)
-      if (shape[i] == 1 && s[i] != 1) like = ops::slice(c.e, like, i, 0, 1);
-    return keep_mask(c, rate, seed, like, s.rank(), {});
   }
 };
 

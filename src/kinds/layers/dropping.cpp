@@ -15,6 +15,31 @@ Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id 
   return ops::random_keep(c.e, rate, key, c.host.draws(), like, keep, tail);
 }
 
+Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
+             const std::optional<NoiseShape> &noise_shape) {
+  const Shape s = c.shape();
+  Id like = c.x();
+  if (!noise_shape) return keep_mask(c, rate, seed, like, s.rank(), {});
+  if (noise_shape->size() != static_cast<size_t>(s.rank()))
+    fail(Code::shape_mismatch, "\"noise_shape\": expected ", s.rank(), " dims as the input has, got ",
+         noise_shape->size());
+  Shape shape = s;
+  for (int i = 0; i < s.rank(); ++i) {
+    int64_t dim = (*noise_shape)[static_cast<size_t>(i)].value_or(s[i]);
+    if (dim != 1 && s[i] != free_dim && dim != s[i])
+      fail(Code::shape_mismatch, "\"noise_shape\": expected null, 1 or ", s[i], " for axis ", i, ", got ", dim);
+    shape = shape.with(i, dim);
+  }
+  int first = 0;
+  while (first < s.rank() && shape[first] == s[first]) ++first;
+  Shape tail = shape.last(s.rank() - first);
+  if (tail.known()) return keep_mask(c, rate, seed, like, first, tail);
+  // A free axis behind a shared one: a value of that shape says how long it is.
+  for (int i = first; i < s.rank(); ++i)
+    if (shape[i] == 1 && s[i] != 1) like = ops::slice(c.e, like, i, 0, 1);
+  return keep_mask(c, rate, seed, like, s.rank(), {});
+}
+
 Id dropped(const Call &c, Id x, double rate, const std::optional<int64_t> &seed) {
   Id mask = keep_mask(c, rate, seed, x, c.e.rank(x), {});
   return mask == ops::none ? x : ops::mul(c.e, x, mask);

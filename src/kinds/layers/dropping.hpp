@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "kinds/layer.hpp"
 
@@ -11,6 +12,11 @@ namespace dl4::kinds {
 // `tail`; none where nothing is dropped. `seed` is the layer's attribute; `which` tells masks of one call apart.
 ops::Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, ops::Id like, int keep,
                   const Shape &tail, uint64_t which = 0);
+// By axis of the input, batch included: null is its dim, 1 one draw for the whole axis.
+using NoiseShape = std::vector<std::optional<int64_t>>;
+// The same for the first input in that shape, all of it without one.
+ops::Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
+                  const std::optional<NoiseShape> &noise_shape);
 // x with some of it dropped.
 ops::Id dropped(const Call &c, ops::Id x, double rate, const std::optional<int64_t> &seed);
 

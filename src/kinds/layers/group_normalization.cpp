@@ -1,0 +1,63 @@
+// GroupNormalization: each item by itself, groups of channels apart.
+#include "kinds/layers/scale_and_center.hpp"
+#include "kinds/layers/standardized.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+struct GroupNormalization : Layer {
+  static constexpr const char *name = "GroupNormalization";
+  static constexpr const char *doc =
+      "gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and variance over a group of channels and all "
+      "places of each item; gamma and beta for each channel.";
+  int64_t groups = 32, axis = -1;
+  double epsilon = 1e-3;
+  ScaleAndCenter weights;
+
+  void fields(Fields &f) override {
+    f("groups", groups).at_least(-1).at_most(max_dim).doc("how many groups; -1 = one for each channel");
+    f("axis", axis).doc("the axis of the channels");
+    f("epsilon", epsilon).doc("added to the variance");
+    weights.fields(f);
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, ..., C)"}},
+            .outputs = {{"y", "(B, ..., C)"}},
+            .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
+            .mask = "passed on"};
+  }
+  void check() override {
+    if (groups == 0)
+      throw Error(Code::invalid_argument, "\"groups\": expected at least 1, or -1, got 0").with("attribute", "groups");
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 2);
+    c.need_float(0);
+    ops::Emit &e = c.e;
+    const int at = c.shape().axis(axis), rank = c.shape().rank();
+    if (at == 0) fail(Code::invalid_argument, "\"axis\": expected an axis behind that of the batch, got ", axis);
+    const int64_t dim = known_dim(c, at), count = groups == -1 ? dim : groups;
+    if (count > dim || dim % count != 0)
+      fail(Code::shape_mismatch, "\"groups\": expected a divisor of the ", dim, " channels, got ", count);
+    Id gamma = weights.gamma(c, {dim}), beta = weights.beta(c, {dim});
+    // What follows the channels is one axis.
+    Shape tail{count, dim / count};
+    if (at + 1 < rank) tail = tail.inserted(2, free_dim);
+    Id x = reshape(e, c.x(), at, tail);
+    std::vector<int> axes;
+    for (int i = 1; i < e.rank(x); ++i)
+      if (i != at) axes.push_back(i);
+    Id y = standardized(e, x, axes, epsilon, true);
+    const std::vector<int> channels{at, at + 1};
+    if (gamma != ops::none) y = mul(e, y, spread_over(e, gamma, x, channels));
+    if (beta != ops::none) y = add(e, y, spread_over(e, beta, x, channels));
+    return {{reshape_like(e, y, c.x()), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(GroupNormalization)
+}  // namespace dl4::kinds

@@ -1,0 +1,15 @@
+// A number, or numbers in lists of lists, as NumPy writes an array.
+#pragma once
+
+#include <vector>
+
+#include "base/shape.hpp"
+
+namespace dl4::kinds {
+
+struct NestedNumbers {
+  Shape shape;
+  std::vector<double> values;
+};
+
+}  // namespace dl4::kinds

@@ -5,6 +5,7 @@
 #include "graph/lower.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
+#include "plan/fold.hpp"
 
 namespace dl4::capi {
 namespace {
@@ -108,6 +109,7 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
       run.run_counter = states.size();
       states.push_back(make_zeros(DType::i64, {}));
     }
+    if (given.gradients.empty()) plan::fold_weights(in.program, states, run.plan.passes_off);
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({model.core->inputs().size() + i, in.cotangent_of[i]});
     auto core = runtime::Session::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);

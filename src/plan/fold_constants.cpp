@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/op.hpp"
+#include "plan/fold.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 
@@ -9,9 +10,11 @@ namespace dl4::plan {
 namespace {
 
 // Larger results would cost more memory than their step costs time.
-constexpr int64_t most_bytes = 1 << 16;
+constexpr int64_t largest = 1 << 16;
 
-bool fold(ops::Program &p, const ops::Step &step) {
+}  // namespace
+
+bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
   if (step.op->is_volatile() || step.dst.empty()) return false;
   std::vector<void *> args;
   for (size_t i = 0; i < step.src.size(); ++i) {
@@ -31,7 +34,7 @@ bool fold(ops::Program &p, const ops::Step &step) {
   } else {
     for (Tensor &t : results) args.push_back(t.data.get());
     auto kernel = make_kernel(step, ops::site(p, step), {});
-    if (kernel->scratch > most_bytes) return false;  // a run's memory is looked after
+    if (kernel->scratch > largest) return false;  // a run's memory is looked after
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;
@@ -46,12 +49,10 @@ bool fold(ops::Program &p, const ops::Step &step) {
   return true;
 }
 
-}  // namespace
-
 void fold_constants(ops::Program &p) {
   std::vector<ops::Step> kept;
   for (ops::Step &step : p.steps)
-    if (!fold(p, step)) kept.push_back(std::move(step));
+    if (!fold(p, step, largest)) kept.push_back(std::move(step));
   p.steps = std::move(kept);
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> pass_names() {
   std::vector<std::string> names;
   for (const Pass &pass : list)
     if (std::find(names.begin(), names.end(), pass.name) == names.end()) names.emplace_back(pass.name);
-  names.insert(names.end(), {"in_place", "join_parts"});
+  names.insert(names.end(), {"fold_weights", "in_place", "join_parts"});
   return names;
 }
 

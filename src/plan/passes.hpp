@@ -22,7 +22,7 @@ struct Pass {
 };
 // In the order they run.
 std::span<const Pass> passes();
-// Names of all passes, those of the placement ("in_place", "join_parts") included.
+// Names of all passes, with those of the placement ("in_place", "join_parts") and of sessions ("fold_weights").
 std::vector<std::string> pass_names();
 
 // Runs all passes but those named in `off`; with `check`, verifies the Program after each.

@@ -38,6 +38,9 @@ constexpr const char *representatives[] = {
     "pool/max_same_3_1",
     "shapes/permute_312",
     "shapes/matmul_transpose_b",
+    "state/bn_between",
+    "state/bn_shared",
+    "state/layer_axes_2_3",
     "training/net_conv",
     "training/net_attention",
     "training/fit_validation_split",
@@ -84,9 +87,11 @@ const std::vector<Way> &ways() {
     };
     ways.push_back({"again", one, one, true});
     Json about = Json::parse(dl4_blob_data(info));
-    // Libraries add a bias in an order of their own; every other pass keeps the bits.
+    // Libraries add a bias in an order of their own, and scaled weights are rounded anew; every other pass keeps the
+    // bits.
     for (const std::string pass : about.at("passes"))
-      ways.push_back({"without_" + pass, with(one, "passes_off", Json::array({pass})), one, pass != "fuse_epilogues"});
+      ways.push_back({"without_" + pass, with(one, "passes_off", Json::array({pass})), one,
+                      pass != "fuse_epilogues" && pass != "fold_weights"});
     ways.push_back({"without_passes", with(one, "passes_off", about["passes"]), one, false});
     for (const auto &names : kernels_off) {
       std::string name = "without";

@@ -1,0 +1,115 @@
+// Normalizations folded into the weights before them: what is left to compute, and that it is the same.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "graph/lower.hpp"
+#include "kernels/single_threaded.hpp"
+#include "ops/op.hpp"
+#include "plan/fold.hpp"
+#include "runtime/session.hpp"
+
+namespace dl4::graph {
+namespace {
+
+struct Net {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>(Settings{3, kinds::SeedScheme::dl4});
+  Node x, y;
+  explicit Net(const Shape &shape) : x(graph->input("x", DType::f32, shape)), y(x) {}
+  Net &add(const char *kind, Json attributes = Json::object()) {
+    y = graph->add(kind, "", std::move(attributes), {}, {y})[0];
+    return *this;
+  }
+  // With weights of no special value.
+  std::shared_ptr<Model> build() const {
+    auto m = std::make_shared<Model>(graph, std::vector{x}, std::vector{y});
+    std::mt19937 random(5);
+    std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
+    for (const auto &w : m->weights())
+      for (int64_t i = 0; i < w->value.elements(); ++i) w->value.as<float>()[i] = uniform(random);
+    return m;
+  }
+};
+
+std::vector<float> run(const ops::Program &p, const std::vector<Tensor> &states, const Shape &in) {
+  runtime::Options o;
+  o.plan.check = true;
+  o.fill_nan = true;
+  o.constant_states = true;
+  o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
+  runtime::Session s(p, states, std::make_shared<ops::Packs>(), o);
+  std::vector<float> x(static_cast<size_t>(in.elements()));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2;
+  const std::vector<runtime::View> views{{DType::f32, in, x.data(), nullptr}};
+  const Shape out = s.outputs(views)[0].shape;
+  std::vector<float> y(static_cast<size_t>(out.elements()));
+  s.run(views, std::vector<runtime::View>{{DType::f32, out, y.data(), nullptr}});
+  return y;
+}
+
+std::multiset<std::string> names(const ops::Program &p) {
+  std::multiset<std::string> all;
+  for (const ops::Step &s : p.steps)
+    if (!s.op->is_view()) all.emplace(s.op->name());
+  return all;
+}
+
+// Folds, compares, and gives what is left.
+std::multiset<std::string> folded(const Net &net, const Shape &in) {
+  auto m = net.build();
+  ops::Program before = inference(*m).program, after = before;
+  std::vector<Tensor> states = m->pin(), now = states;
+  plan::fold_weights(after, now, {});
+  EXPECT_EQ(after.states.size(), now.size());
+  const auto a = run(before, states, in), b = run(after, now, in);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-5 * (1 + std::abs(a[i]))) << i;
+  ops::Program off = before;
+  std::vector<Tensor> same = states;
+  const std::vector<std::string> names_off{"fold_weights"};
+  plan::fold_weights(off, same, names_off);
+  EXPECT_EQ(ops::to_string(off), ops::to_string(before));
+  return names(after);
+}
+
+using Names = std::multiset<std::string>;
+
+TEST(FoldWeights, BehindConvolutionsAndProducts) {
+  const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
+  for (bool bias : {false, true}) {
+    const Json conv{{"filters", 3}, {"kernel_size", 3}, {"use_bias", bias}};
+    EXPECT_EQ(
+        folded(Net(image).add("Conv2D", conv).add("BatchNormalization").add("Activation", {{"activation", "relu"}}),
+               two),
+        (Names{"conv", "unary"}));
+    EXPECT_EQ(folded(Net(image).add("Conv2D", conv).add("BatchNormalization").add("BatchNormalization"), two),
+              (Names{"conv"}));
+    EXPECT_EQ(
+        folded(Net({free_dim, 5}).add("Dense", {{"units", 4}, {"use_bias", bias}}).add("BatchNormalization"), {3, 5}),
+        (Names{"matmul"}));
+    EXPECT_EQ(folded(Net({free_dim, free_dim, 5})
+                         .add("Dense", {{"units", 4}, {"use_bias", bias}})
+                         .add("BatchNormalization", {{"scale", false}, {"center", false}}),
+                     {3, 2, 5}),
+              (Names{"matmul"}));
+  }
+}
+
+TEST(FoldWeights, NotWhatStandsApart) {
+  const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
+  const Json conv{{"filters", 3}, {"kernel_size", 3}}, relu{{"filters", 3}, {"kernel_size", 3}, {"activation", "relu"}};
+  EXPECT_EQ(folded(Net(image).add("Conv2D", relu).add("BatchNormalization"), two).count("binary"), 2u + 4u)
+      << "an activation between: two for each value, four for each channel";
+  EXPECT_GE(folded(Net(image).add("Conv2D", conv).add("BatchNormalization", {{"axis", 1}}), two).count("binary"), 2u)
+      << "another axis";
+  EXPECT_GE(folded(Net(image).add("BatchNormalization").add("Conv2D", conv), two).count("binary"), 2u) << "before it";
+  Net both(image);
+  both.add("Conv2D", conv);
+  const Node between = both.y;
+  both.add("BatchNormalization");
+  both.y = both.graph->add("Add", "", {}, {}, {between, both.y})[0];
+  EXPECT_GE(folded(both, two).count("binary"), 3u) << "read by another";
+}
+
+}  // namespace
+}  // namespace dl4::graph

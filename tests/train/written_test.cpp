@@ -117,6 +117,7 @@ TEST(Written, AFailedStepLeavesThem) {
   for (const char *guard : {"loss", "gradients"}) {
     Trainer t(model(), options(guard), run_options());
     t.step(d.batch());
+    t.accumulate(d.batch());
     const auto before = bits(t);
     d.y[2] = std::numeric_limits<float>::infinity();
     EXPECT_THROW(t.step(d.batch()), Error);

@@ -43,18 +43,24 @@ struct GroupNormalization : Layer {
     if (count > dim || dim % count != 0)
       fail(Code::shape_mismatch, "\"groups\": expected a divisor of the ", dim, " channels, got ", count);
     Id gamma = weights.gamma(c, {dim}), beta = weights.beta(c, {dim});
-    // What follows the channels is one axis.
-    Shape tail{count, dim / count};
-    if (at + 1 < rank) tail = tail.inserted(2, free_dim);
-    Id x = reshape(e, c.x(), at, tail);
-    std::vector<int> axes;
-    for (int i = 1; i < e.rank(x); ++i)
-      if (i != at) axes.push_back(i);
-    Id y = standardized(e, x, axes, epsilon, true);
-    const std::vector<int> channels{at, at + 1};
-    if (gamma != ops::none) y = mul(e, y, spread_over(e, gamma, x, channels));
-    if (beta != ops::none) y = add(e, y, spread_over(e, beta, x, channels));
-    return {{reshape_like(e, y, c.x()), c.mask()}};
+    std::vector<int> places;
+    Shape wide;  // a number for each channel, as it broadcasts against an item
+    for (int i = 1; i < rank; ++i) {
+      if (i != at) places.push_back(i);
+      wide = wide.inserted(i - 1, i == at ? dim : 1);
+    }
+    // For each channel the mean over its group: places first, so that what is large is read once and in order.
+    auto group_mean = [&](Id v) {
+      if (!places.empty()) v = reduce(e, ops::Reduce::mean, v, places);
+      const Id channels = reshape(e, v, 1, {count, dim / count});
+      return reshape(e, broadcast_like(e, reduce(e, ops::Reduce::mean, channels, {2}, true), channels), 1, wide);
+    };
+    const Id apart = sub(e, c.x(), group_mean(c.x()));
+    const Id variance = group_mean(unary(e, ops::Unary::square, apart));
+    Id by = unary(e, ops::Unary::rsqrt, add(e, variance, e.scalar(epsilon)));
+    if (gamma != ops::none) by = mul(e, by, spread_over(e, gamma, c.x(), {at}));
+    const Id y = mul(e, apart, by);
+    return {{beta == ops::none ? y : add(e, y, spread_over(e, beta, c.x(), {at})), c.mask()}};
   }
 };
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "ops/gru.hpp"
 #include "ops/hardmax.hpp"
 #include "ops/normalize.hpp"
 #include "ops/op.hpp"
@@ -156,6 +157,8 @@ std::vector<Told> every_op() {
          auto [y, h, c] = lstm(e, x[0], x[1], x[2], x[3], x[4], x[5], x[6], false);
          return Ids{y, h, c};
        });
+  told("ggg", {floats({2, 9}), floats({2, 9}), floats({2, 3})},
+       [](Emit &e, const Ids &x) { return of(gru_cell(e, x[0], x[1], x[2])); });
   // By a sequence, a state, what stands still and is multiplied with; a comparison stops.
   told("ggsg", {m, floats({2, 3}), floats({2, 3}), floats({3, 3})}, [](Emit &e, const Ids &x) {
     Scan s(e);
@@ -226,9 +229,9 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
   EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "cast", "causal_mask", "check_finite", "fill",
                                              "indices", "random_keep", "random_normal", "stop_gradient"}));
   EXPECT_EQ(refused,
-            (std::set<std::string>{"adam", "attention_grad", "conv_weights", "delay", "lstm_grad", "normalize_grad",
-                                   "pad_like", "pick_grad", "place_like", "pool_grad", "row_sums", "sgd",
-                                   "softmax_grad", "sparsemax_grad", "split_like", "unary_grad"}));
+            (std::set<std::string>{"adam", "attention_grad", "conv_weights", "delay", "gru_cell_grad", "lstm_grad",
+                                   "normalize_grad", "pad_like", "pick_grad", "place_like", "pool_grad", "row_sums",
+                                   "sgd", "softmax_grad", "sparsemax_grad", "split_like", "unary_grad"}));
   EXPECT_GT(met.size(), 40u);
 }
 

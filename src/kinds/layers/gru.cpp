@@ -1,4 +1,5 @@
 // GRU: gated recurrent units, gates z r h.
+#include "ops/gru.hpp"
 #include "kinds/layers/recurrent.hpp"
 
 namespace dl4::kinds {
@@ -25,13 +26,20 @@ struct GruCell : CellAttributes {
       const Shape shape = reset_after ? Shape{2, all} : Shape{all};
       b = c.weight("bias", shape, weights.bias_initializer, weights.bias_regularizer, weights.bias_constraint);
       if (reset_after) {
-        recurrent_b = ops::squeeze(c.e, ops::slice(c.e, b, 0, 1, 1), 0);
-        b = ops::squeeze(c.e, ops::slice(c.e, b, 0, 0, 1), 0);
+        const Id both = ops::reshape(c.e, b, 0, {2 * all});
+        recurrent_b = ops::view(c.e, both, all, {all});
+        b = ops::view(c.e, both, 0, {all});
       }
     }
     const Id masks = input_masks(c, gates), h_masks = recurrent_masks(c, gates);
     return {{Shape{units}}, [=, this](const Inside &in, Id x, const Ids &states) {
               auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
+              if (is_plain()) {
+                const Id from_x = ops::matmul(in.e, masked_for(in.e, x, here(masks), 0), here(w), {}, here(b));
+                const Id from_h = ops::matmul(in.e, states[0], here(r), {}, here(recurrent_b));
+                const Id h = ops::gru_cell(in.e, from_x, from_h, states[0]);
+                return Cell::Step{h, {h}};
+              }
               const Ids from_x = products_by_gate(in.e, x, here(masks), here(w), here(b), units, gates);
               const Id h = step(in.e, from_x, states[0], here(r), here(recurrent_b), here(h_masks));
               return Cell::Step{h, {h}};
@@ -39,6 +47,11 @@ struct GruCell : CellAttributes {
   }
 
  private:
+  // Can one op do all but the products?
+  bool is_plain() const {
+    return reset_after && recurrent_dropout == 0 && (implementation == 2 || dropout == 0) &&
+           activation.name() == "tanh" && recurrent_activation.name() == "sigmoid";
+  }
   Id step(Emit &e, const Ids &x, Id h, Id r, Id bias, Id masks) const {
     auto gate = [&](Id from_x, Id from_h) { return recurrent_activation(e, ops::add(e, from_x, from_h)); };
     const int64_t with_h = reset_after ? 3 : 2;  // gates whose product is with h as it is

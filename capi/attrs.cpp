@@ -26,9 +26,23 @@ dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) 
     Gate::Alone alone(a.gate, "bag");
     Json copy = a.json;
     copy[k] = std::move(value);
-    a.nodes.erase(k);
+    a.forget(k);
     a.json = std::move(copy);
   });
+}
+
+// The same for what holds other things, within the limit of nesting.
+void put(dl4_attrs &bag, const std::string &key, Json value, const std::vector<GivenModel> &models) {
+  Gate::Alone alone(bag.gate, "bag");
+  Json copy = bag.json;
+  copy[key] = std::move(value);
+  io::parse_object(dump(copy), Code::invalid_argument, "the bag");
+  std::vector<GivenModel> all = bag.models;
+  std::erase_if(all, [&](const GivenModel &given) { return given.model.path[0] == key; });
+  all.insert(all.end(), models.begin(), models.end());
+  bag.forget(key);
+  bag.json = std::move(copy);
+  bag.models = std::move(all);
 }
 
 void need_finite(double v) {
@@ -54,6 +68,13 @@ Json plain(const dl4_attrs *attrs, const char *argument) {
         .with("attribute", a->nodes.begin()->first)
         .with("got", "a symbolic value");
   return a->json;
+}
+
+std::vector<GivenModel> models_of(const dl4_attrs *attrs) {
+  const dl4_attrs *a = object_or_null(attrs, "a");
+  if (!a) return {};
+  Gate::Reading reading(a->gate, "bag");
+  return a->models;
 }
 
 graph::Arguments call_arguments(const dl4_attrs *attrs) {
@@ -130,12 +151,23 @@ dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v
     dl4_attrs &bag = object(a, "a");
     std::string k = key_of(key);
     Json inner = plain(&object(v, "v"), "v");
-    Gate::Alone alone(bag.gate, "bag");
-    Json copy = bag.json;
-    copy[k] = std::move(inner);
-    io::parse_object(dump(copy), Code::invalid_argument, "the bag");  // within the limit of nesting
-    bag.nodes.erase(k);
-    bag.json = std::move(copy);
+    std::vector<GivenModel> models = models_of(v);
+    for (GivenModel &given : models) given.model.path.insert(given.model.path.begin(), k);
+    put(bag, k, std::move(inner), std::move(models));
+  });
+}
+
+dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v) {
+  return guard(__func__, [&] {
+    dl4_attrs &bag = object(a, "a");
+    std::string k = key_of(key);
+    const dl4_model &model = object(v, "v");
+    Json layer{{"class_name", "Functional"}, {"config", Json::object()}};
+    {
+      Gate::Reading reading(*model.weights, "model");
+      layer["config"]["model"] = graph::to_json(model.core->architecture());
+    }
+    put(bag, k, std::move(layer), {{{{k}, model.core}, model.weights}});
   });
 }
 
@@ -147,6 +179,7 @@ dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v,
     Gate::Alone alone(bag.gate, "bag");
     auto nodes = bag.nodes;
     nodes[k].assign(list.begin(), list.end());
+    bag.forget(k);
     bag.json.erase(k);
     bag.nodes = std::move(nodes);
   });
@@ -164,7 +197,7 @@ dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
     Gate::Alone alone(bag.gate, "bag");
     Json copy = bag.json;
     copy.update(given);
-    for (const std::string &key : keys) bag.nodes.erase(key);
+    for (const std::string &key : keys) bag.forget(key);
     bag.json = std::move(copy);
   });
 }

@@ -12,6 +12,16 @@ std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argu
   return {all.begin(), all.end()};
 }
 
+// The models among a layer's attributes; who is at work on the graph's weights is at work on theirs.
+std::vector<graph::Given> given(dl4_graph &g, const dl4_attrs *a) {
+  std::vector<graph::Given> list;
+  for (const GivenModel &one : models_of(a)) {
+    g.weights->join(one.weights);
+    list.push_back(one.model);
+  }
+  return list;
+}
+
 // f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
 // in y = layer(y).
 template <class F>
@@ -22,7 +32,7 @@ dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in,
     auto from = nodes(in, n_in, "in");
     auto to = array(out, n_out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    std::copy_n(f(graph.core, from, to.size()).begin(), n_out, out);
+    std::copy_n(f(graph, from, to.size()).begin(), n_out, out);
   });
   if (failed && out && n_out <= INT32_MAX)  // what is refused by its length is not written to
     for (int64_t i = 0; i < n_out; ++i) out[i] = -1;
@@ -81,22 +91,22 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
     dl4_graph &graph = object(g, "g");
     dl4_layer &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    to = graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"));
+    to = graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), given(graph, a));
   });
 }
 
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
   return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.call(layer, call_arguments(call), from, asked);
+    return graph.core.call(layer, call_arguments(call), from, asked);
   });
 }
 
 dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
                          const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
   return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from,
-                     asked);
+    return graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call),
+                          from, asked, given(graph, a));
   });
 }
 

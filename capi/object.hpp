@@ -3,10 +3,14 @@
 
 #include <dl4/dl4.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
@@ -95,28 +99,28 @@ class Ref {
 // Keeps a second thread out with BUSY. The thread inside may come in again from a callback where that is allowed.
 class Gate {
  public:
-  class Alone {  // one thread at a time, no readers
+  class OneAlone {  // one thread at a time, no readers
    public:
-    Alone(Gate &gate, const char *what) : gate_(gate) {
+    OneAlone(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
       if (gate_.alone_ || gate_.readers_) refuse(what, gate_.alone_ && gate_.owner_ == std::this_thread::get_id());
       gate_.alone_ = true;
       gate_.owner_ = std::this_thread::get_id();
     }
-    ~Alone() {
+    ~OneAlone() {
       std::lock_guard lock(gate_.mutex_);
       gate_.alone_ = false;
     }
-    Alone(const Alone &) = delete;
-    Alone &operator=(const Alone &) = delete;
+    OneAlone(const OneAlone &) = delete;
+    OneAlone &operator=(const OneAlone &) = delete;
 
    private:
     Gate &gate_;
   };
 
-  class Recursive {  // alone, or inside a callback of the thread that is
+  class OneRecursive {  // alone, or inside a callback of the thread that is
    public:
-    Recursive(Gate &gate, const char *what) : gate_(gate) {
+    OneRecursive(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
       nested_ = gate_.alone_ && gate_.owner_ == std::this_thread::get_id();
       if (nested_) return;
@@ -124,43 +128,87 @@ class Gate {
       gate_.alone_ = true;
       gate_.owner_ = std::this_thread::get_id();
     }
-    ~Recursive() {
+    ~OneRecursive() {
       if (nested_) return;
       std::lock_guard lock(gate_.mutex_);
       gate_.alone_ = false;
     }
-    Recursive(const Recursive &) = delete;
-    Recursive &operator=(const Recursive &) = delete;
+    OneRecursive(const OneRecursive &) = delete;
+    OneRecursive &operator=(const OneRecursive &) = delete;
 
    private:
     Gate &gate_;
     bool nested_ = false;
   };
 
-  class Reading {  // with other readers; the thread that is alone inside may read as well
+  class OneReading {  // with other readers; the thread that is alone inside may read as well
    public:
-    Reading(Gate &gate, const char *what) : gate_(gate) {
+    OneReading(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
       if (gate_.alone_ && gate_.owner_ != std::this_thread::get_id()) refuse(what, false);
       ++gate_.readers_;
     }
-    ~Reading() {
+    ~OneReading() {
       std::lock_guard lock(gate_.mutex_);
       --gate_.readers_;
     }
-    Reading(const Reading &) = delete;
-    Reading &operator=(const Reading &) = delete;
+    OneReading(const OneReading &) = delete;
+    OneReading &operator=(const OneReading &) = delete;
 
    private:
     Gate &gate_;
   };
+
+  // The same of this gate and of all that have joined it.
+  template <class One>
+  class Each {
+   public:
+    Each(Gate &gate, const char *what) : first_(gate, what) {
+      for (const auto &other : gate.others()) others_.emplace_back(other, what);
+    }
+    Each(const Each &) = delete;
+    Each &operator=(const Each &) = delete;
+
+   private:
+    struct Other {
+      Other(std::shared_ptr<Gate> gate, const char *what) : gate(std::move(gate)), one(*this->gate, what) {}
+      const std::shared_ptr<Gate> gate;
+      One one;
+    };
+    One first_;
+    std::list<Other> others_;
+  };
+  using Alone = Each<OneAlone>;
+  using Recursive = Each<OneRecursive>;
+  using Reading = Each<OneReading>;
+
+  // Whoever takes this gate takes that one too, with what has joined it, as long as someone else has it.
+  void join(const std::shared_ptr<Gate> &gate) {
+    if (gate.get() == this) return;
+    std::vector<std::shared_ptr<Gate>> more = gate->others();
+    more.push_back(gate);
+    std::lock_guard lock(mutex_);
+    std::erase_if(others_, [](const auto &other) { return other.expired(); });
+    for (const auto &one : more) {
+      const auto is_it = [&](const auto &other) { return other.lock() == one; };
+      if (one.get() != this && std::none_of(others_.begin(), others_.end(), is_it)) others_.push_back(one);
+    }
+  }
 
  private:
   [[noreturn]] static void refuse(const char *what, bool callback) {
     fail(Code::busy, "the ", what,
          callback ? " is in use by the caller of this callback" : " is in use by another thread");
   }
+  std::vector<std::shared_ptr<Gate>> others() {
+    std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Gate>> alive;
+    for (const auto &other : others_)
+      if (auto gate = other.lock()) alive.push_back(std::move(gate));
+    return alive;
+  }
   Mutex mutex_;
+  std::vector<std::weak_ptr<Gate>> others_;
   std::thread::id owner_;
   bool alone_ = false;
   int64_t readers_ = 0;

@@ -79,12 +79,27 @@ struct dl4_model final : dl4::capi::Object {
   std::vector<std::string> input_names, output_names;
 };
 
+namespace dl4::capi {
+// A model among attributes, where it stands, and who uses its weights.
+struct GivenModel {
+  graph::Given model;
+  std::shared_ptr<Gate> weights;
+};
+}  // namespace dl4::capi
+
 struct dl4_attrs final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::attrs;
   dl4_attrs() : Object(type) {}
   mutable dl4::capi::Gate gate;
   dl4::Json json = dl4::Json::object();
   std::map<std::string, std::vector<dl4::graph::Node>> nodes;
+  std::vector<dl4::capi::GivenModel> models;
+
+  // Makes room for another value under the key.
+  void forget(const std::string &key) {
+    nodes.erase(key);
+    std::erase_if(models, [&](const auto &given) { return given.model.path[0] == key; });
+  }
 };
 
 struct dl4_graph final : dl4::capi::Object {

@@ -17,6 +17,8 @@ Json describe_session_options();
 Json describe_load_options();
 Json describe_save_options();
 Json describe_callback_options();
+// The models among attributes.
+std::vector<GivenModel> models_of(const dl4_attrs *a);
 // Call arguments.
 graph::Arguments call_arguments(const dl4_attrs *a);
 

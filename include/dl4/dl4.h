@@ -413,6 +413,19 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key,
  * Errors: DL4_BUSY (v). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v);
 
+/* Sets a model, as a layer: {"class_name": "Functional", "config": {"model": ...}}, with the weights that it has.
+ * A layer Functional with the attribute "model" is that model, called like any other layer:
+ *
+ *   dl4_attrs_set_model(a, "model", encoder);
+ *   dl4_graph_add(g, "Functional", "encoder", a, NULL, &x, 1, &h, 1);
+ *
+ * and a layer that takes a layer, TimeDistributed for example, takes a model as it. The weights are shared: what trains
+ * or sets them in one model does so in all, and they are frozen in all. They are named "<layer>/<layer>/<weight>", as
+ * "encoder/dense/kernel". A file holds the model inside the other one, and a copy has copies of both.
+ * Keeps: v (a reference to its core: it may be released).
+ * Errors: DL4_BUSY (v: a trainer is at work on its weights; also where the layer is made, while it has a trainer). */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v);
+
 /* Sets n symbolic values: a call argument such as mask or initial_state. -1 in a list stands for none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
 
@@ -508,7 +521,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name
 
 /* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
  * May be NULL: name, a.
- * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a). */
+ * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a), DL4_BUSY (a: a model in training). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
@@ -523,7 +536,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, con
 
 /* Adds a layer and calls it once: dl4_graph_layer() and dl4_graph_call() in one.
  * May be NULL: name, a, call.
- * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (a, in, call), DL4_VERSION (a). */
+ * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (a, in, call), DL4_VERSION (a),
+ * DL4_BUSY (a: a model in training). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
@@ -561,7 +575,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
 /* ---- Models -----------------------------------------------------------------------------------------------------
  * An architecture and its weights. A file is one safetensors file: any safetensors reader can open it, and it cannot
  * carry code. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel, embedding/embeddings.
- * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one. */
+ * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one, with
+ * those that are layers in it. */
 
 /* Loads a model from a regular file.
  * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "graph/model.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::graph {
@@ -44,11 +45,11 @@ class Graph::Builder final : public kinds::Host {
     } else if (!first_) {
       fail(Code::shape_mismatch, "was built without weight \"", spec.name, "\", this call needs it");
     } else {
-      auto w = std::make_shared<Weight>();
+      auto w = make_weight(spec.name);
       w->spec = spec;
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
-      w->frozen = !layer_.trainable || spec.frozen;
+      if (!w->value.data) w->frozen = !layer_.trainable || spec.frozen;
       w->seed = {g_.settings_.scheme, g_.settings_.seed,
                  w->spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
       weights.push_back(std::move(w));
@@ -65,6 +66,14 @@ class Graph::Builder final : public kinds::Host {
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
 
  private:
+  // One of its own, or of a model given.
+  std::shared_ptr<Weight> make_weight(const std::string &name) const {
+    for (const auto &[prefix, model] : layer_.given)
+      if (name.rfind(prefix, 0) == 0)
+        return std::make_shared<Weight>(model->weight(name.substr(prefix.size()))->stored);
+    return std::make_shared<Weight>();
+  }
+
   Graph &g_;
   ops::Emit &e_;
   Layer &layer_;
@@ -120,6 +129,29 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
     else
       refuse_value(key, values ? "symbolic values" : "true or false", value.shown());
   }
+}
+
+// What the names of a given model's weights begin with: those of the inner layers on the way to it. A layer that the
+// config has under another name is another layer.
+std::string prefix_of(const kinds::Layer &layer, const Given &given) {
+  const std::string &attribute = given.path[0];
+  if (given.model->in_training())
+    throw Error(Code::busy, text('"', attribute, "\": the model is in training")).with("attribute", attribute);
+  std::string prefix, kind = layer.entry().name;
+  Json config = layer.config();
+  for (const std::string &key : given.path) {
+    if (key == "config") continue;
+    if (kind == "Functional" && key == "model") return prefix;
+    const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
+    const Json *name = inside ? inside->find("name") : nullptr;
+    if (!name || !name->is_string())
+      throw Error(Code::unsupported, text('"', attribute, "\": a model is not taken here"))
+          .with("attribute", attribute);
+    prefix += name->get<std::string>() + '/';
+    kind = (*inner)["class_name"].get<std::string>();
+    config = Json(*inside);
+  }
+  return prefix;
 }
 
 }  // namespace
@@ -205,19 +237,20 @@ void Graph::need_room(int64_t bytes) const {
          " bytes, the memory limit is ", settings_.memory_limit);
 }
 
-int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes) {
+int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes,
+                     const std::vector<Given> &given) {
   const kinds::Entry &entry = kinds::find("layer", kind);
   if (attributes.is_null()) attributes = Json::object();
   if (!attributes.is_object())
     fail(Code::invalid_argument, "attributes of a layer are an object, got ", attributes.shown());
   Layer l;
-  std::string given = name;
+  std::string wanted = name;
   if (const Json *its_own = attributes.find("name")) {
     kinds::need_name(*its_own);
-    if (given.empty() && its_own->is_string()) given = its_own->get<std::string>();
+    if (wanted.empty() && its_own->is_string()) wanted = its_own->get<std::string>();
     attributes.erase("name");
   }
-  l.name = unique_name(given, entry.name);
+  l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
       if (!yes->is_boolean()) kinds::expected("true or false for \"trainable\"", *yes);
@@ -225,6 +258,12 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
       attributes.erase("trainable");
     }
     l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
+    if (!given.empty() && !l.trainable)
+      throw Error(
+          Code::unsupported,
+          "\"trainable\": weights that are shared with a model are frozen in that, by dl4_model_set_trainable()")
+          .with("attribute", "trainable");
+    for (const Given &model : given) l.given[prefix_of(*l.kind, model)] = model.model;
   } catch (Error &error) {
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
     throw;
@@ -236,8 +275,8 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
 }
 
 std::vector<Node> Graph::add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
-                             const std::vector<Node> &in, size_t asked) {
-  int32_t l = layer(kind, name, std::move(attributes));
+                             const std::vector<Node> &in, size_t asked, const std::vector<Given> &given) {
+  int32_t l = layer(kind, name, std::move(attributes), given);
   try {
     return call(l, std::move(arguments), in, asked);
   } catch (...) {

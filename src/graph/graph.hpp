@@ -24,21 +24,39 @@ inline constexpr Node no_node = -1;  // stands for null in a list of a call's ar
 
 class Block;  // parameters.hpp
 
-// One weight of a layer; shared by every model over the graph.
-struct Weight {
-  kinds::WeightSpec spec;
-  std::string name;     // "<layer>/<weight>"
+// What a weight holds. Where a model is a layer of another one it has a name in each.
+struct Stored {
   bool frozen = false;  // training leaves it as it is
-  kinds::Seed seed;
   Tensor value;  // no data until a model is built
   // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
   std::shared_ptr<Block> block;
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
   std::atomic<bool> in_training{false};
+};
+
+// One weight of a layer; shared by every model over the graph.
+struct Weight {
+  explicit Weight(std::shared_ptr<Stored> stored = std::make_shared<Stored>()) : stored(std::move(stored)) {}
+  kinds::WeightSpec spec;
+  std::string name;  // "<layer>/<weight>"
+  kinds::Seed seed;
+  const std::shared_ptr<Stored> stored;
+  bool &frozen = stored->frozen;
+  Tensor &value = stored->value;
+  std::shared_ptr<Block> &block = stored->block;
+  std::atomic<bool> &in_training = stored->in_training;
 
   bool trainable() const { return spec.trainable && !frozen; }
   bool written() const { return !spec.trainable && !frozen; }  // by a step, as moving statistics are
   void initialise();
+};
+
+class Model;
+
+// A model that stands among the attributes of a layer: the layer's weights are the model's.
+struct Given {
+  std::vector<std::string> path;  // of keys, to the attribute
+  std::shared_ptr<const Model> model;
 };
 
 struct Layer {
@@ -51,6 +69,8 @@ struct Layer {
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
   std::optional<uint64_t> random_seed;           // drawn by the first call that asks for it
   int32_t calls = 0;
+  // By the prefix of the names that their weights have here.
+  std::map<std::string, std::shared_ptr<const Model>> given{};
 
   // False where all its weights are frozen, or all of a layer inside it, whose names begin with `inside`.
   bool is_trainable(const std::string &inside = "") const;
@@ -90,13 +110,15 @@ class Graph {
   // Refuses so many bytes more of constants that are past the memory limit.
   void need_room(int64_t bytes) const;
   // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
-  int32_t layer(const std::string &kind, const std::string &name, Json attributes);
+  // given: models among the attributes. Refuses one in training.
+  int32_t layer(const std::string &kind, const std::string &name, Json attributes,
+                const std::vector<Given> &given = {});
   // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
   // `asked`: the outputs it must have at least.
   std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);
   // layer() and call() in one: a refusal leaves neither.
   std::vector<Node> add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
-                        const std::vector<Node> &in, size_t asked = 0);
+                        const std::vector<Node> &in, size_t asked = 0, const std::vector<Given> &given = {});
 
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "base/float_mode.hpp"
@@ -10,13 +11,17 @@
 
 namespace dl4::graph {
 
-Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out)
+Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise)
     : graph_(std::move(graph)), in_(std::move(in)), out_(std::move(out)) {
   if (out_.empty()) fail(Code::invalid_argument, "a model needs at least one output");
   std::set<int32_t> layers;
+  std::map<const Stored *, const std::string *> names_of;
   for (int32_t c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[static_cast<size_t>(c)].layer);
   for (int32_t l : layers)
     for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) {
+      if (const auto it = names_of.try_emplace(w->stored.get(), &w->name); !it.second)
+        fail(Code::unsupported, "weight \"", *it.first->second, "\" is in the model as \"", w->name,
+             "\" too: a model can't have itself, or its layers, inside again");
       weights_.push_back(w);
       if (!by_name_.emplace(w->name, w).second)  // of layer "a/b", and of layer "b" inside layer "a"
         fail(Code::invalid_argument, "two weights of the model are named \"", w->name, '"');
@@ -27,7 +32,7 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
     fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   FlushToZero flush;
   for (const auto &w : weights_)
-    if (!w->value.data) w->initialise();
+    if (initialise && !w->value.data) w->initialise();
   std::set<std::string> names;
   for (size_t i = 0; i < out_.size(); ++i) {
     const Call &c = graph_->calls()[static_cast<size_t>(graph_->origin(out_[i]).call)];

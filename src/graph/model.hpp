@@ -13,8 +13,8 @@ namespace dl4::graph {
 
 class Model {
  public:
-  // Initialises the weights that no other model of the graph has initialised.
-  Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out);
+  // Initialises the weights that no other model of the graph has initialised, unless told not to.
+  Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise = true);
 
   const Graph &graph() const { return *graph_; }
   const std::vector<Node> &inputs() const { return in_; }

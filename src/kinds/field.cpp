@@ -197,6 +197,13 @@ struct Convert<Of<Metric>> {
 };
 
 template <>
+struct Convert<Json> {
+  static constexpr const char *type = "json";
+  static Json from(const Json &j) { return j; }
+  static Json to(const Json &v) { return v; }
+};
+
+template <>
 struct Convert<InnerLayer> {
   static constexpr const char *type = "layer";
   static constexpr const char *category = Layer::category;
@@ -296,6 +303,7 @@ template const Conversion &conversion<Of<Optimizer>>();
 template const Conversion &conversion<Of<Loss>>();
 template const Conversion &conversion<Of<Metric>>();
 template const Conversion &conversion<std::optional<bool>>();
+template const Conversion &conversion<Json>();
 template const Conversion &conversion<InnerLayer>();
 template const Conversion &conversion<std::vector<InnerLayer>>();
 template const Conversion &conversion<std::optional<Numbers>>();

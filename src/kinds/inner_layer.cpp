@@ -1,7 +1,9 @@
 // Layers inside layers: their JSON, and their calls inside a call.
 #include "kinds/inner_layer.hpp"
 
+#include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -12,7 +14,11 @@ namespace {
 class InnerHost final : public Host {
  public:
   InnerHost(Host &outer, const InnerLayer &layer, int64_t number)
-      : outer_(outer), prefix_(layer.name + '/'), frozen_(!layer.trainable), number_(static_cast<uint64_t>(number)) {}
+      : outer_(outer),
+        prefix_(layer.name + '/'),
+        frozen_(!layer.trainable),
+        penalized_(layer.penalized),
+        number_(static_cast<uint64_t>(number)) {}
 
   ops::Id weight(const WeightSpec &spec) override {
     WeightSpec inner = spec;
@@ -27,14 +33,24 @@ class InnerHost final : public Host {
     return seed + number_ * 0xD1B54A32D192ED03u;
   }
   ops::Id draws() override { return outer_.draws(); }
-  void add_loss(ops::Id scalar) override { outer_.add_loss(scalar); }
+  void add_loss(ops::Id scalar) override {
+    if (penalized_) pass_on(scalar);
+  }
   void write(const std::string &name, ops::Id value) override { outer_.write(prefix_ + name, value); }
   bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
 
  private:
+  // A layer around this one takes it, whether it is penalized itself or not.
+  void pass_on(ops::Id scalar) {
+    if (auto *around = dynamic_cast<InnerHost *>(&outer_))
+      around->pass_on(scalar);
+    else
+      outer_.add_loss(scalar);
+  }
+
   Host &outer_;
   const std::string prefix_;
-  const bool frozen_;
+  const bool frozen_, penalized_;
   const uint64_t number_;
 };
 
@@ -112,6 +128,13 @@ Json InnerLayer::to_json() const {
   j["config"]["name"] = name;
   j["config"]["trainable"] = trainable;
   return j;
+}
+
+bool by_sample(const Layer &layer) {
+  const Facts facts = layer.facts();
+  const auto first = [](const Port &port) { return std::string_view(port.shape).substr(0, 2) == "(B"; };
+  return std::all_of(facts.inputs.begin(), facts.inputs.end(), first) &&
+         std::all_of(facts.outputs.begin(), facts.outputs.end(), first);
 }
 
 void number_names(std::vector<InnerLayer> &list) {

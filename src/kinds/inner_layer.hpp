@@ -9,6 +9,8 @@ struct InnerLayer {
   Of<Layer> kind;         // null: there is none
   std::string name{};     // of its weights, inside those of the layer it is an attribute of
   bool trainable = true;  // does training change its weights, at the start?
+  // False: as Keras's layer.call(), without the penalty on its own outputs; those of layers inside it stay.
+  bool penalized = true;
 
   explicit operator bool() const { return kind != nullptr; }
   const Layer *operator->() const { return kind.get(); }
@@ -22,6 +24,9 @@ struct InnerLayer {
 
 // Gives layers of one list that have the same name others, as in Keras: "lstm_cell", "lstm_cell_1".
 void number_names(std::vector<InnerLayer> &list);
+
+// Does it compute each sample of the first axis by itself? As its facts say, where shapes begin with the letter B.
+bool by_sample(const Layer &layer);
 
 // Keras's name for a layer of that class.
 std::string snake_case(const std::string &class_name);

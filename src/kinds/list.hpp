@@ -43,6 +43,9 @@
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \
   X(StackedRNNCells)               \
+  X(Bidirectional)                 \
+  X(TimeDistributed)               \
+  X(Functional)                    \
   X(Attention)                     \
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \

@@ -49,6 +49,7 @@ const std::tuple all{
     F(dl4_attrs_set_f64s),
     F(dl4_attrs_set_strs),
     F(dl4_attrs_set_attrs),
+    F(dl4_attrs_set_model),
     F(dl4_attrs_set_nodes),
     F(dl4_attrs_merge_json),
     F(dl4_tensor_create),

@@ -184,6 +184,7 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_graph_dtype, graph, answer, &rank);
   WELL(dl4_graph_mask, graph, answer, &layer);
   WELL(dl4_graph_build, graph, &node, 1, &answer, 1, model.out());
+  WELL(dl4_attrs_set_model, bag, "k", model);
   WELL(dl4_describe, model, DL4_FORMAT_JSON, blob.out());
   WELL(dl4_graph_create, nullptr, second.out());
   WELL(dl4_graph_merge_json, second, dl4_blob_data(blob));

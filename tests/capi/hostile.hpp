@@ -59,6 +59,11 @@ inline json usual(const std::string &key) {
                               {"metric", "mae"},
                               {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 4}}}}},
                               {"cells", json::array({{{"class_name", "LSTMCell"}, {"config", {{"units", 4}}}}})}};
+  if (key == "layer") return {{"class_name", "LSTM"}, {"config", {{"units", 4}}}};
+  if (key == "model")
+    return json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
+        {"class_name": "Input", "name": "x", "config": {"shape": [null, 3, 4], "dtype": "float32"}},
+        {"class_name": "Dense", "name": "y", "config": {"units": 4}, "calls": [{"inputs": [["x", 0, 0]]}]}]})");
   return values.value(key, json());
 }
 
@@ -68,8 +73,8 @@ inline Target target_of(const std::string &category, const std::string &name, co
     t.slots.push_back({a.at("name"), a.at("type"), a.value("category", ""), false});
     const std::string &key = t.slots.back().key;
     if (a.at("required") && usual(key).is_null()) ADD_FAILURE() << name << ": no usual value for \"" << key << '"';
-    // By default Transpose would make rows of the last axis.
-    if (a.at("required") || key == "perm") t.base[key] = usual(key);
+    // By default Transpose would make rows of the last axis, and Functional has no model.
+    if (a.at("required") || key == "perm" || key == "model") t.base[key] = usual(key);
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});

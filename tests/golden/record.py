@@ -32,12 +32,35 @@ def matmul(inputs, transpose_a=False, transpose_b=False):
     return ops.matmul(ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b)
 
 
+class Nested(dict):
+    """A model as a layer: what its JSON is, and Keras's model, whose weights take the layer's name."""
+
+    def __init__(self, net, outputs, name):
+        model = net.build(outputs)
+        inputs, outputs = (l if len(l) > 1 else l[0] for l in (model.inputs, model.outputs))
+        self.keras = keras.Model(inputs, outputs, name=name)
+        for variable in self.keras.weights:
+            variable._path = f"{name}/{weight_name(variable)}"
+        super().__init__(kind("Functional", name=name, model=net.json))
+
+
+def inner(value):
+    """A layer as an attribute, else the value itself."""
+    if isinstance(value, Nested):
+        return value.keras
+    if not isinstance(value, dict) or value["class_name"] not in vars(keras.layers):
+        return value
+    return getattr(keras.layers, value["class_name"])(**{key: inner(v) for key, v in value["config"].items()})
+
+
 class Layer:
     def __init__(self, net, class_name, name, attributes):
         self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
         self.entry = {"class_name": class_name, "name": name, "version": 1, "config": attributes, "calls": []}
         net.layers.append(self.entry)
-        if class_name == "MatMul":
+        if class_name == "Functional":
+            self.keras = attributes.pop("keras")
+        elif class_name == "MatMul":
             self.keras = lambda x: matmul(x, **attributes)
         elif class_name in ("SegmentSum", "SegmentMax"):
             fold = ops.segment_sum if class_name == "SegmentSum" else ops.segment_max
@@ -45,7 +68,11 @@ class Layer:
         elif class_name == "Transpose":
             self.keras = lambda x: ops.transpose(x, attributes.get("perm"))
         else:
-            self.keras = getattr(keras.layers, class_name)(name=name, **attributes)
+            given = {key: inner(value) for key, value in attributes.items()}
+            self.keras = getattr(keras.layers, class_name)(name=name, **given)
+            for model in (value for value in attributes.values() if isinstance(value, Nested)):
+                for variable in model.keras.weights:
+                    variable._path = f"{name}/{variable.path}"
 
     def __call__(self, *inputs, **arguments):
         tensors = self.net.tensors
@@ -62,7 +89,8 @@ class Layer:
                 given[key] = value
             call.setdefault("arguments", {})[key] = value
         x = [tensors[r] for r in inputs]
-        apart = x if self.kind in SEPARATE else [x] if self.kind in LISTS else x[:1]
+        lists = self.kind in LISTS or self.kind == "Functional" and len(x) > 1
+        apart = x if self.kind in SEPARATE else [x] if lists else x[:1]
         result = self.keras(*apart, **given)
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         index = len(self.entry["calls"])
@@ -98,6 +126,11 @@ class Net:
 
     def add(self, class_name, *inputs, arguments=None, **attributes):
         return self.layer(class_name, attributes.pop("name", None), **attributes)(*inputs, **(arguments or {}))
+
+    def functional(self, nested):
+        """A layer that is a model; to be called."""
+        config = nested["config"]
+        return self.layer("Functional", config["name"], model=config["model"], keras=nested.keras)
 
     def build(self, outputs):
         outputs = outputs if isinstance(outputs, list) else [outputs]

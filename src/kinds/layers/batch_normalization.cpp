@@ -98,7 +98,7 @@ struct BatchNormalization : Layer {
     const Id mask = c.mask();
     if (mask != ops::none && e.rank(mask) != c.shape().rank() - 1)
       fail(Code::shape_mismatch, "\"mask\": expected all axes but the last of ", c.shape(), ", got ", e.shape(mask));
-    if (c.training() && c.host.trainable()) {
+    if (c.training() && c.host.trainable("")) {
       m = mask == ops::none ? moments(e, c.x(), at) : moments(e, c.x(), at, mask);
       if (renorm) correct(c, m, corrected, gamma, beta);
       c.write("moving_mean", moved(e, moving_mean, m.mean, momentum));

@@ -4,6 +4,7 @@
 
 #include "kinds/layers/masks.hpp"
 #include "kinds/layers/recurrent.hpp"
+#include "ops/flip.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -143,7 +144,7 @@ struct LSTM : Layer {
 
  private:
   ops::Id zeroed(Call &c, ops::Id out, ops::Id mask) const {
-    if (how.return_sequences) return where_valid(c.e, mask, out, 0);
+    if (how.return_sequences) return where_valid(c.e, how.go_backwards ? ops::flip(c.e, mask, 1) : mask, out, 0);
     ops::Id last = ops::slice(c.e, mask, 1, how.go_backwards ? 0 : -1, 1);
     return ops::select(c.e, last, out, c.e.scalar(0));
   }

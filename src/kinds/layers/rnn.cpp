@@ -22,6 +22,8 @@ class BodyHost final : public Host {
   uint64_t random_seed(std::optional<int64_t> own) override { return outside_.random_seed(own); }
   Id draws() override { return inside_.constant(outside_.draws()); }
   void add_loss(Id) override { fail(Code::unsupported, "a cell can't add to the loss at every step"); }
+  void write(const std::string &, Id) override { fail(Code::unsupported, "a cell can't write weights at every step"); }
+  bool trainable(const std::string &inside) const override { return outside_.trainable(inside); }
 
  private:
   Host &outside_;

@@ -39,6 +39,8 @@
   X(GRU)                           \
   X(SimpleRNN)                     \
   X(RNN)                           \
+  X(ConvLSTM1D)                    \
+  X(ConvLSTM2D)                    \
   X(LSTMCell)                      \
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \

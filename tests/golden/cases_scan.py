@@ -1,5 +1,6 @@
 """Goldens of recurrent layers that run as a scan: each kind with each option, masks, states, training."""
 import keras
+import numpy as np
 
 from cases_sequence import EMPTY, LEFT, MASKS, finish, normal
 from record import Family, Layer, Net, kind
@@ -140,4 +141,30 @@ def cells():
     return f
 
 
-FAMILIES = {"recurrent": recurrent, "cells": cells}
+def conv_lstm():
+    f = Family("conv_lstm")
+
+    def one(class_name, tag, shape, mask=None, **attributes):
+        net, name = Net(), f"{class_name.lower()}_{tag}"
+        x, inputs = net.input("x", shape), [normal(f.rng(name), 2, *shape)]
+        arguments = {}
+        if mask is not None:
+            arguments["mask"] = net.input("m", shape[:1], "bool")
+            inputs.append(mask)
+        out = net.add(class_name, x, arguments=arguments, filters=2, **attributes)
+        finish(f, name, net, out, inputs, optimizer=ADAM, steps=2)
+
+    holes = np.array([[1, 0, 1], [0, 1, 1]], bool)
+    for class_name, shape in {"ConvLSTM1D": (3, 5, 2), "ConvLSTM2D": (3, 4, 5, 2)}.items():
+        one(class_name, "plain", shape, kernel_size=2)
+        one(class_name, "same_sequences", shape, kernel_size=3, padding="same", return_sequences=True)
+        one(class_name, "strides", shape, kernel_size=2, strides=2, go_backwards=True, return_state=True)
+        one(class_name, "dilation", shape, kernel_size=2, dilation_rate=2, use_bias=False, activation="relu")
+        one(class_name, "mask", shape, mask=holes, kernel_size=2, return_state=True, unit_forget_bias=False,
+            recurrent_activation="hard_sigmoid")
+        one(class_name, "regularized", shape, kernel_size=1, return_sequences=True,
+            kernel_regularizer=kind("L2", l2=0.02), recurrent_constraint=kind("MaxNorm", max_value=0.8, axis=0))
+    return f
+
+
+FAMILIES = {"recurrent": recurrent, "cells": cells, "conv_lstm": conv_lstm}

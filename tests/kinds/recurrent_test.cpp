@@ -162,5 +162,36 @@ TEST(Recurrent, RnnEqualsTheLayerOfItsCell) {
   for (size_t t = 2; t < 6; ++t) EXPECT_NEAR(std::atanh(got[t]) - got[t - 1], std::atanh(got[1]) - got[0], 1e-5);
 }
 
+TEST(ConvLstm, Refusals) {
+  const Json two{{"filters", 2}, {"kernel_size", 3}};
+  auto with = [&](const char *key, const Json &value) {
+    Json config = two;
+    config[key] = value;
+    return config;
+  };
+  for (const char *kind : {"ConvLSTM1D", "ConvLSTM2D"}) {
+    SCOPED_TRACE(kind);
+    expect_config_refusal(kind, with("stateful", true), Code::unsupported, "\"stateful\": only false is supported");
+    expect_config_refusal(kind, with("padding", "causal"), Code::invalid_argument, "\"padding\"");
+    expect_config_refusal(kind, with("bias_initializer", nullptr), Code::invalid_argument, "\"bias_initializer\"");
+    Json both = with("strides", 2);
+    both["dilation_rate"] = 2;
+    expect_config_refusal(kind, both, Code::invalid_argument, "strides > 1 are not supported together");
+  }
+  expect_call_refusal("ConvLSTM1D", two, {{2, 3, 4}}, "expected ndim=4, found ndim=3");
+  expect_call_refusal("ConvLSTM2D", two, {{2, 3, 4, 5}}, "expected ndim=5, found ndim=4");
+  expect_call_refusal("ConvLSTM1D", two, {{2, 3, free_dim, 4}}, "all dimensions of a step of input 0 should be known");
+}
+
+TEST(ConvLstm, DropoutIsTheSameAtEveryStep) {
+  LayerCall l("ConvLSTM1D", {{"filters", 2}, {"kernel_size", 2}, {"dropout", 0.5}, {"recurrent_dropout", 0.5}});
+  auto y = l.call({l.input({3, 4, 5, 1})}, {}, true);
+  std::string shapes;
+  for (const ops::Step &s : l.program.steps)
+    if (s.op->name() == "random_keep") shapes += to_string(l.program[s.dst[0]].shape);
+  EXPECT_EQ(shapes, "(3, 5, 4)(3, 4, 8)");
+  for (double v : values(l.run(y, {random({3, 4, 5, 1}, 1)})[0])) EXPECT_TRUE(std::isfinite(v));
+}
+
 }  // namespace
 }  // namespace dl4::test

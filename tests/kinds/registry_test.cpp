@@ -104,7 +104,8 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
   }
   EXPECT_EQ(elsewhere,
             "Embedding.activity_regularizer LSTM.zero_output_for_mask LSTM.implementation "
-            "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask AdditiveAttention.seed "
+            "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask ConvLSTM1D.unroll "
+            "ConvLSTM1D.zero_output_for_mask ConvLSTM2D.unroll ConvLSTM2D.zero_output_for_mask AdditiveAttention.seed "
             "Accuracy.by_shape BinaryCrossentropy.axis ");
 }
 
@@ -210,6 +211,8 @@ TEST(Registry, EveryLayerCanBeCalled) {
     std::string where = facts.inputs[0].shape;
     Shape shape{free_dim, 4, 6};
     if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
+    if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
+    if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (e->name == "MatMul") shape = {free_dim, 4, 4};
     DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
     std::vector<Symbol> in;

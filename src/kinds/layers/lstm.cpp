@@ -1,36 +1,10 @@
 // LSTM: long short-term memory, gates i f c o.
-#include <algorithm>
-#include <cstring>
-
 #include "kinds/layers/masks.hpp"
 #include "kinds/layers/recurrent.hpp"
 #include "ops/flip.hpp"
 
 namespace dl4::kinds {
 namespace {
-
-// The bias at the start: ones for the forget gate, the other three as their initializer says.
-class UnitForgetBias final : public Initializer {
- public:
-  explicit UnitForgetBias(Of<Initializer> others) : others_(std::move(others)) {}
-  bool is_random() const override { return others_->is_random(); }
-  void fill(Tensor &t, const Seed &seed) const override {
-    int64_t units = t.elements() / 4;
-    float *bias = t.as<float>();
-    // Two draws from one seed, as Keras makes them: one gate, then two.
-    auto draw = [&](int64_t n, float *to) {
-      Tensor part = make_tensor(DType::f32, {n});
-      others_->fill(part, seed);
-      if (n > 0) std::memcpy(to, part.data.get(), static_cast<size_t>(part.bytes()));
-    };
-    draw(units, bias);
-    std::fill(bias + units, bias + 2 * units, 1.0f);
-    draw(2 * units, bias + 2 * units);
-  }
-
- private:
-  Of<Initializer> others_;
-};
 
 struct LstmCell : CellAttributes {
   static constexpr int64_t gates = 4;
@@ -60,7 +34,7 @@ struct LstmCell : CellAttributes {
     Weights w{weights.kernel(c, {c.last_dim(), checked_mul(gates, units)}), recurrent_kernel(c, gates), ops::none};
     if (!weights.use_bias) return w;
     Of<Initializer> start = weights.bias_initializer;
-    if (unit_forget_bias) start = std::make_shared<UnitForgetBias>(start);
+    if (unit_forget_bias) start = with_unit_forget_bias(start);
     w.bias = c.weight("bias", {gates * units}, start, weights.bias_regularizer, weights.bias_constraint);
     return w;
   }
@@ -74,11 +48,7 @@ struct LstmCell : CellAttributes {
               const Ids from_x = products_by_gate(e, x, here(masks), here(w.kernel), here(w.bias), units, gates);
               const Ids from_h =
                   products_by_gate(e, states[0], here(h_masks), here(w.recurrent_kernel), ops::none, units, gates);
-              auto gate = [&](size_t g, const Activation &f) { return f(e, ops::add(e, from_x[g], from_h[g])); };
-              const ops::Id kept = ops::mul(e, gate(1, recurrent_activation), states[1]);
-              const ops::Id cell = ops::add(e, kept, ops::mul(e, gate(0, recurrent_activation), gate(2, activation)));
-              const ops::Id h = ops::mul(e, gate(3, recurrent_activation), activation(e, cell));
-              return Cell::Step{h, {h, cell}};
+              return lstm_step(e, from_x, from_h, states[1], activation, recurrent_activation);
             }};
   }
 };

@@ -1,6 +1,9 @@
 // The run of a cell over a sequence, as a scan.
 #include "kinds/layers/recurrent.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "kinds/layers/dropping.hpp"
 #include "kinds/layers/masks.hpp"
 #include "ops/scan.hpp"
@@ -21,9 +24,45 @@ Id turned(Emit &e, Id x) {
 
 Id zeros(Emit &e, Id like, const Shape &tail) { return ops::fill(e, DType::f32, 0, like, 1, tail); }
 
+// The bias at the start: ones for the forget gate, the other three as their initializer says.
+class UnitForgetBias final : public Initializer {
+ public:
+  explicit UnitForgetBias(Of<Initializer> others) : others_(std::move(others)) {}
+  bool is_random() const override { return others_->is_random(); }
+  void fill(Tensor &t, const Seed &seed) const override {
+    int64_t units = t.elements() / 4;
+    float *bias = t.as<float>();
+    // Two draws from one seed, as Keras makes them: one gate, then two.
+    auto draw = [&](int64_t n, float *to) {
+      Tensor part = make_tensor(DType::f32, {n});
+      others_->fill(part, seed);
+      if (n > 0) std::memcpy(to, part.data.get(), static_cast<size_t>(part.bytes()));
+    };
+    draw(units, bias);
+    std::fill(bias + units, bias + 2 * units, 1.0f);
+    draw(2 * units, bias + 2 * units);
+  }
+
+ private:
+  Of<Initializer> others_;
+};
+
 std::string tensors(size_t n) { return n == 1 ? "1 tensor" : text(n, " tensors"); }
 
 }  // namespace
+
+Cell::Step lstm_step(Emit &e, const Ids &from_x, const Ids &from_h, Id c, const Activation &activation,
+                     const Activation &recurrent_activation) {
+  auto gate = [&](size_t g, const Activation &f) { return f(e, ops::add(e, from_x[g], from_h[g])); };
+  const Id kept = ops::mul(e, gate(1, recurrent_activation), c);
+  const Id cell = ops::add(e, kept, ops::mul(e, gate(0, recurrent_activation), gate(2, activation)));
+  const Id h = ops::mul(e, gate(3, recurrent_activation), activation(e, cell));
+  return {h, {h, cell}};
+}
+
+Of<Initializer> with_unit_forget_bias(Of<Initializer> others) {
+  return std::make_shared<UnitForgetBias>(std::move(others));
+}
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
   c.need_float(0);

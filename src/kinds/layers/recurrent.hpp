@@ -73,6 +73,11 @@ struct CellAttributes {
   ops::Id recurrent_masks(Call &c, int64_t gates) const;
 };
 
+// From what the gates i f c o get by the input and by the state, and the cell state before.
+Cell::Step lstm_step(ops::Emit &e, const Ids &from_x, const Ids &from_h, ops::Id c, const Activation &activation,
+                     const Activation &recurrent_activation);
+// The bias of an LSTM at the start: ones for the forget gate, the other three as their initializer says.
+Of<Initializer> with_unit_forget_bias(Of<Initializer> others);
 // Gate number `gate`, or more from there on, of what has those of `units` side by side in its last axis.
 ops::Id gate_of(ops::Emit &e, ops::Id v, int64_t units, int64_t gate, int64_t count = 1);
 // x as each gate sees it: times its mask where there is one.

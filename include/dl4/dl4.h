@@ -628,7 +628,8 @@ DL4_API const char *dl4_model_weight_name(const dl4_model *m, int64_t i);
 /* The type of data of a weight, one of the constants above; 0 past the end. */
 DL4_API int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i);
 
-/* 1 if training changes a weight, else 0; 0 past the end. */
+/* 1 if gradients change a weight in training, else 0: of a frozen one, and of one that training only writes, such as a
+ * moving mean; 0 past the end. */
 DL4_API int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i);
 
 /* The shape of a weight, as dl4_graph_shape() gives it.
@@ -649,7 +650,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 /* Says of a layer's weights, of one weight, or with "*" of all, whether training changes them: 0 freezes, anything else
  * thaws. A trainer follows at its next step: its Programs are made anew; weights that stay trainable keep the
  * optimizer's slots and accumulated gradients, a frozen one loses them and starts anew when it is thawed (Keras wants
- * compile() to be called again). A file keeps it. A layer without weights may be named, and nothing happens.
+ * compile() to be called again). A frozen weight that training only writes stays as it is; a BatchNormalization whose
+ * weights are all frozen runs in inference mode. A file keeps it. A layer without weights may be named, and nothing
+ * happens.
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
 

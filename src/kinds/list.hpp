@@ -15,6 +15,18 @@
   X(Reshape)                       \
   X(Permute)                       \
   X(Transpose)                     \
+  X(ZeroPadding1D)                 \
+  X(ZeroPadding2D)                 \
+  X(ZeroPadding3D)                 \
+  X(Cropping1D)                    \
+  X(Cropping2D)                    \
+  X(Cropping3D)                    \
+  X(UpSampling1D)                  \
+  X(UpSampling2D)                  \
+  X(UpSampling3D)                  \
+  X(RepeatVector)                  \
+  X(IdentityLayer)                 \
+  X(Rescaling)                     \
   X(Dropout)                       \
   X(SpatialDropouts)               \
   X(GaussianNoise)                 \
@@ -31,8 +43,19 @@
   X(GetMask)                       \
   X(SetMask)                       \
   X(Embedding)                     \
+  X(ReversibleEmbedding)           \
+  X(EinsumDense)                   \
   X(Conv1D)                        \
   X(Conv2D)                        \
+  X(Conv3D)                        \
+  X(Conv1DTranspose)               \
+  X(Conv2DTranspose)               \
+  X(Conv3DTranspose)               \
+  X(DepthwiseConv1D)               \
+  X(DepthwiseConv2D)               \
+  X(SeparableConv1D)               \
+  X(SeparableConv2D)               \
+  X(STFTSpectrogram)               \
   X(Poolings)                      \
   X(GlobalPoolings)                \
   X(LSTM)                          \
@@ -62,6 +85,20 @@
   X(MatMul)                        \
   X(Merges)                        \
   X(Concatenate)                   \
+  X(Dot)                           \
+  X(Elementwises)                  \
+  X(Pairwises)                     \
+  X(Clip)                          \
+  X(Where)                         \
+  X(Reductions)                    \
+  X(Argmax)                        \
+  X(Take)                          \
+  X(Slice)                         \
+  X(Flip)                          \
+  X(Stack)                         \
+  X(Repeat)                        \
+  X(ExpandDims)                    \
+  X(Squeeze)                       \
   X(LossLayer)                     \
   X(MetricLayer)                   \
   /* activations */                \

@@ -97,6 +97,18 @@ const std::map<std::string, std::string> without_gradient = {
     {"layer GraphNetwork", "of our own: tests/kinds/graph_network_test.cpp checks its gradients"},
     {"layer SegmentSum", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
     {"layer SegmentMax", "its rows are no batch: tests/ops/segment_test.cpp checks its gradients"},
+    {"layer Argmax", "gives places"},
+    {"layer Isnan", "gives flags"},
+    {"layer LogicalNot", "gives flags"},
+    {"layer LogicalAnd", "gives flags"},
+    {"layer LogicalOr", "gives flags"},
+    {"layer Equal", "gives flags"},
+    {"layer NotEqual", "gives flags"},
+    {"layer Less", "gives flags"},
+    {"layer LessEqual", "gives flags"},
+    {"layer GreaterEqual", "gives flags"},
+    {"layer Any", "gives flags"},
+    {"layer All", "gives flags"},
 };
 
 template <class F>

@@ -15,8 +15,9 @@ from safetensors.numpy import save
 FORWARD = 1e-5
 GRADIENT = 1e-4
 SEPARATE = ("MultiHeadAttention", "GroupQueryAttention")  # call arguments of their own
-LISTS = ("Add", "Average", "Maximum", "Minimum", "Subtract", "Multiply", "Concatenate", "Attention",
-         "AdditiveAttention", "MatMul", "SegmentSum", "SegmentMax")
+LISTS = ("Add", "Average", "Maximum", "Minimum", "Subtract", "Multiply", "Concatenate", "Attention", "AdditiveAttention",
+         "MatMul", "Dot", "Stack", "Take", "Where", "Divide", "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater",
+         "GreaterEqual", "LogicalAnd", "LogicalOr", "SegmentSum", "SegmentMax")
 
 
 class Ref(tuple):
@@ -53,6 +54,36 @@ def inner(value):
     return getattr(keras.layers, value["class_name"])(**{key: inner(v) for key, v in value["config"].items()})
 
 
+def pairwise(f):
+    """f of two inputs, or of one and a number in place of x1 or x2."""
+    def call(inputs, x1=None, x2=None):
+        return f(*([] if x1 is None else [x1]), *inputs, *([] if x2 is None else [x2]))
+    return call
+
+
+def where(inputs, x1=None, x2=None):
+    condition, *rest = inputs
+    return ops.where(condition, x1 if x1 is not None else rest.pop(0), x2 if x2 is not None else rest.pop(0))
+
+
+def take(inputs, indices=None, axis=None):
+    return ops.take(inputs[0], inputs[1] if indices is None else indices, axis)
+
+
+# Functions of keras.ops that are layers here: by inputs and attributes.
+OPS = {"MatMul": matmul, "Transpose": lambda x, perm=None: ops.transpose(x, perm), "Where": where, "Take": take,
+       "Isnan": ops.isnan, "LogicalNot": ops.logical_not, "Clip": ops.clip, "Slice": ops.slice, "Flip": ops.flip,
+       "Stack": ops.stack, "Repeat": ops.repeat,
+       "SegmentSum": lambda x, **how: ops.segment_sum(*x, **how),
+       "SegmentMax": lambda x, **how: ops.segment_max(*x, **how), "ExpandDims": ops.expand_dims, "Squeeze": ops.squeeze}
+for _name in ("Absolute", "Negative", "Sign", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Log", "Log1p", "Log2",
+              "Log10", "Tanh", "Sum", "Mean", "Max", "Min", "Prod", "Var", "Std", "Any", "All", "Argmax"):
+    OPS[_name] = getattr(ops, _name.lower())
+for _name in ("Divide", "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd",
+              "LogicalOr"):
+    OPS[_name] = pairwise(getattr(ops, keras.src.utils.naming.to_snake_case(_name)))
+
+
 class Layer:
     def __init__(self, net, class_name, name, attributes):
         self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
@@ -60,13 +91,8 @@ class Layer:
         net.layers.append(self.entry)
         if class_name == "Functional":
             self.keras = attributes.pop("keras")
-        elif class_name == "MatMul":
-            self.keras = lambda x: matmul(x, **attributes)
-        elif class_name in ("SegmentSum", "SegmentMax"):
-            fold = ops.segment_sum if class_name == "SegmentSum" else ops.segment_max
-            self.keras = lambda x: fold(*x, **attributes)
-        elif class_name == "Transpose":
-            self.keras = lambda x: ops.transpose(x, attributes.get("perm"))
+        elif class_name in OPS:
+            self.keras = lambda x: OPS[class_name](x, **attributes)
         else:
             given = {key: inner(value) for key, value in attributes.items()}
             self.keras = getattr(keras.layers, class_name)(name=name, **given)

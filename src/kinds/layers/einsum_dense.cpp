@@ -1,0 +1,239 @@
+// EinsumDense: a product with a kernel whose axes an equation names.
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.hpp"
+#include "kinds/layers/weights.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit;
+using ops::Id;
+
+bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
+
+// "ab,bc->ac" at a rank of the input: a letter for each axis, those that "..." stands for included.
+struct Equation {
+  std::string x, kernel, y;
+  size_t elided = 0;  // axes of "..."
+  bool left = false;  // which are the first
+
+  // Those of `all` for which `keep` holds.
+  template <class F>
+  static std::string those(const std::string &all, F keep) {
+    std::string s;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(s), keep);
+    return s;
+  }
+};
+
+[[noreturn]] void refuse(const std::string &equation) {
+  throw Error(
+      Code::invalid_argument,
+      text("\"equation\": expected the form [X],[Y]->[Z], ...[X],[Y]->...[Z] or [X]...,[Y]->[Z]..., with a letter "
+           "for each axis and none twice in one place, got \"",
+           equation, '"'))
+      .with("attribute", "equation");
+}
+
+// X, Y and Z with "..." as '.'.
+Equation parse(const std::string &equation) {
+  std::string s = equation;
+  for (size_t at; (at = s.find("...")) != std::string::npos;) s.replace(at, 3, ".");
+  const size_t comma = s.find(','), arrow = s.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || arrow < comma) refuse(equation);
+  Equation q{s.substr(0, comma), s.substr(comma + 1, arrow - comma - 1), s.substr(arrow + 2)};
+  for (std::string *part : {&q.x, &q.kernel, &q.y}) {
+    std::string sorted = *part;
+    std::sort(sorted.begin(), sorted.end());
+    bool fits = !part->empty() && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    for (char c : *part) fits = fits && (c == '.' || std::isalpha(static_cast<unsigned char>(c)));
+    if (!fits) refuse(equation);
+  }
+  const bool x_left = q.x.front() == '.', x_right = q.x.back() == '.', any = has(q.x, '.') || has(q.y, '.');
+  if (has(q.kernel, '.') || (any && !(x_left && q.y.front() == '.') && !(x_right && q.y.back() == '.')))
+    refuse(equation);
+  if (any && (q.x.size() < 2 || q.y.size() < 2)) refuse(equation);
+  q.left = any && x_left;
+  return q;
+}
+
+struct EinsumDense final : Layer {
+  static constexpr const char *name = "EinsumDense";
+  static constexpr const char *doc =
+      "A Dense layer over any axes: the product of x and a kernel that an equation tells (\"abc,cd->abd\"), plus a "
+      "bias, "
+      "through an activation.";
+  std::string equation;
+  std::vector<std::optional<int64_t>> output_shape;
+  Activation activation;
+  std::optional<std::string> bias_axes;
+  KernelAndBias weights;
+
+  void fields(Fields &f) override {
+    f("equation", equation)
+        .required()
+        .doc(
+            "the axes of x, of the kernel and of y as letters: \"abc,cd->abd\"; \"...\" stands for any first or last "
+            "axes");
+    f("output_shape", output_shape)
+        .required()
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("y's axes without the batch and without those of \"...\"; null: as in x");
+    f("activation", activation).doc("applied to the sum");
+    f("bias_axes", bias_axes).doc("the letters of y along which there is a bias; null: none");
+    weights.fields(f);
+    f.drop("use_bias");
+  }
+  Facts facts() const override {
+    return {
+        .inputs = {{"x", "(B, ...)"}},
+        .outputs = {{"y", "(B, ...)"}},
+        .weights = {{"kernel", "by the equation"}, {"bias", "y's axes from the first of bias_axes on", "bias_axes"}}};
+  }
+  void check() override {
+    const Equation q = parse(equation);
+    for (char c : q.y)
+      if (c != '.' && !has(q.x, c) && !has(q.kernel, c)) refuse_letter("equation", c, "neither in x nor in the kernel");
+    for (char c : q.kernel)
+      if (!has(q.x, c) && !has(q.y, c)) refuse_letter("equation", c, "of the kernel neither in x nor in y");
+    if (bias_axes && bias_axes->empty()) refuse_letter("bias_axes", ' ', "not given at all");
+    for (char c : bias_axes.value_or(""))
+      if (c == '.' || !has(q.y, c)) refuse_letter("bias_axes", c, "not in y");
+    const size_t letters = q.y.size() - (has(q.y, '.') ? (q.left ? 1 : 2) : 1);
+    if (output_shape.size() != letters)
+      throw Error(Code::invalid_argument,
+                  text("\"output_shape\": expected ", letters, " axes, got ", output_shape.size()))
+          .with("attribute", "output_shape");
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const Equation q = at_rank(c);
+    const Shape y_dims = output(c, q);
+    std::vector<int64_t> dims, in, out;
+    for (size_t i = 0; i < q.kernel.size(); ++i) {
+      const size_t at = q.y.find(q.kernel[i]);
+      const bool is_out = at != std::string::npos;
+      dims.push_back(is_out ? y_dims[static_cast<int>(at)] : c.shape()[static_cast<int>(q.x.find(q.kernel[i]))]);
+      (is_out ? out : in).push_back(static_cast<int64_t>(i));
+      if (dims.back() == free_dim)
+        fail(Code::shape_mismatch, "axis \"", q.kernel[i], "\" of the kernel should be known, got an input ",
+             c.shape());
+    }
+    Id w = c.weight("kernel", Shape(dims), with_axes(in, out), weights.kernel_regularizer, weights.kernel_constraint);
+    Id y = product(c.e, q, c.x(), w);
+    if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
+    y = activation(c.e, y);
+    c.penalize(weights.activity_regularizer, y);
+    return {{y}};
+  }
+
+ private:
+  [[noreturn]] static void refuse_letter(const char *key, char letter, const char *why) {
+    throw Error(Code::invalid_argument, text('"', key, "\": the letter '", letter, "' is ", why))
+        .with("attribute", key);
+  }
+
+  // Letters for the axes of "...".
+  Equation at_rank(const Call &c) const {
+    Equation q = parse(equation);
+    const auto rank = static_cast<size_t>(c.shape().rank());
+    const bool any = has(q.x, '.');
+    const size_t letters = q.x.size() - (any ? 1 : 0);
+    if (any ? rank < letters : rank != letters) c.need_rank(0, static_cast<int>(letters));
+    q.elided = rank - letters;
+    std::string names;
+    for (char l = 'A'; names.size() < q.elided; l = l == 'Z' ? 'a' : static_cast<char>(l + 1))
+      if (!has(q.x + q.kernel + q.y, l)) names += l;
+    for (std::string *part : {&q.x, &q.y})
+      if (const size_t at = part->find('.'); at != std::string::npos) part->replace(at, 1, names);
+    return q;
+  }
+
+  Shape output(const Call &c, const Equation &q) const {
+    const Shape x = c.shape();
+    std::vector<int64_t> dims{x[0]};
+    for (const auto &d : output_shape) dims.push_back(d.value_or(free_dim));
+    for (size_t i = q.left ? 1 : 0; i < q.elided; ++i) {
+      if (q.left)
+        dims.insert(dims.begin() + static_cast<int64_t>(i), x[static_cast<int>(i)]);
+      else
+        dims.push_back(x[x.rank() - static_cast<int>(q.elided - i)]);
+    }
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const size_t at = q.x.find(q.y[i]);
+      if (at == std::string::npos) continue;
+      const int64_t given = x[static_cast<int>(at)];
+      if (dims[i] != free_dim && given != free_dim && dims[i] != given)
+        fail(Code::shape_mismatch, "input and output shapes do not match at the shared axis '", q.y[i], "': ", given,
+             " and ", dims[i]);
+      if (dims[i] == free_dim) dims[i] = given;
+    }
+    return Shape(dims);
+  }
+
+  // The initializer with the kernel's fans, unless it has its own.
+  Of<Initializer> with_axes(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const {
+    const Of<Initializer> &given = weights.kernel_initializer;
+    if (!given) return KernelAndBias().kernel_initializer;
+    Json config = given->config();
+    const Json *in_axes = config.find("input_axes"), *out_axes = config.find("output_axes");
+    if (!in_axes || !out_axes || (!in_axes->is_null() && !out_axes->is_null())) return given;
+    config["input_axes"] = in;
+    config["output_axes"] = out;
+    return std::static_pointer_cast<const Initializer>(given->entry().make(config));
+  }
+
+  Id bias(Call &c, const Equation &q, const Shape &y) const {
+    size_t first = q.y.size();
+    for (char l : *bias_axes) first = std::min(first, q.y.find(l));
+    std::vector<int64_t> dims;
+    for (size_t i = first; i < q.y.size(); ++i) dims.push_back(has(*bias_axes, q.y[i]) ? y[static_cast<int>(i)] : 1);
+    for (int64_t d : dims)
+      if (d == free_dim) fail(Code::shape_mismatch, "\"bias_axes\": an axis with a bias should be known, got ", y);
+    return c.weight("bias", Shape(dims), weights.bias_initializer, weights.bias_regularizer, weights.bias_constraint);
+  }
+
+  static Id in_order(Emit &e, Id v, const std::string &from, const std::string &to) {
+    std::vector<int> perm;
+    for (char l : to) perm.push_back(static_cast<int>(from.find(l)));
+    return from == to ? v : ops::transpose(e, v, perm);
+  }
+
+  // By one matrix product: the letters are those that both have and y keeps (its batch), rows, sums and columns.
+  static Id product(Emit &e, const Equation &q, Id x, Id w) {
+    auto in_all = [&](char l) { return has(q.x, l) && has(q.kernel, l); };
+    const std::string batch = q.those(q.y, in_all);
+    const std::string rows = q.those(q.y, [&](char l) { return !has(q.kernel, l); });
+    const std::string columns = q.those(q.y, [&](char l) { return !has(q.x, l); });
+    const std::string sums = q.those(q.kernel, [&](char l) { return !has(q.y, l); });
+    const std::string alone = q.those(q.x, [&](char l) { return !has(q.y, l) && !has(q.kernel, l); });
+    std::string letters = q.those(q.x, [&](char l) { return !has(alone, l); });
+    std::vector<int> over;
+    for (char l : alone) over.push_back(static_cast<int>(q.x.find(l)));
+    if (!over.empty()) x = ops::reduce(e, ops::Reduce::sum, x, over);
+
+    x = in_order(e, x, letters, batch + rows + sums);
+    w = in_order(e, w, q.kernel, batch + sums + columns);
+    const int fixed = static_cast<int>(batch.size()), kept = static_cast<int>(batch.size() + rows.size());
+    const Shape dims = e.shape(w);
+    const int64_t k = dims.elements(fixed, fixed + static_cast<int>(sums.size()));
+    const int64_t n = dims.elements(fixed + static_cast<int>(sums.size()), dims.rank());
+    if (sums.size() != 1) x = ops::reshape(e, x, kept, {k});
+    if (rows.empty()) x = ops::expand_dims(e, x, fixed);
+    Shape tail{k, n};
+    for (size_t i = 1; i < rows.size() && !batch.empty(); ++i) tail = tail.inserted(0, 1);
+    if (sums.size() != 1 || columns.size() != 1 || tail.rank() > 2) w = ops::reshape(e, w, fixed, tail);
+    Id y = ops::matmul(e, x, w);
+    if (rows.empty()) y = ops::squeeze(e, y, fixed);
+    if (columns.size() != 1) y = ops::reshape(e, y, kept, dims.last(static_cast<int>(columns.size())));
+    return in_order(e, y, batch + rows + columns, q.y);
+  }
+};
+
+}  // namespace
+DL4_KIND(EinsumDense)
+}  // namespace dl4::kinds

@@ -1,0 +1,186 @@
+// Elementwise functions of keras.ops as layers: tables of rows.
+#include <vector>
+
+#include "base/error.hpp"
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary;
+using ops::Emit;
+using ops::Id;
+using ops::Unary;
+
+struct Elementwise final : Layer {
+  struct Row : Entry {
+    DType takes;
+    Id (*f)(Emit &, Id);
+  };
+
+  explicit Elementwise(const Row &row) : row(row) {}
+  const Row &row;
+
+  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  std::vector<Symbol> call(Call &c) const override {
+    if (row.takes == DType::f32) c.need_float(0);
+    return {{row.f(c.e, ops::cast(c.e, c.x(), row.takes))}};
+  }
+};
+
+template <Unary f>
+Id plain(Emit &e, Id x) {
+  return ops::unary(e, f, x);
+}
+Id reciprocal(Emit &e, Id x) { return ops::div(e, e.scalar(1), x); }
+Id log2(Emit &e, Id x) { return ops::scale(e, ops::unary(e, Unary::log, x), 1.44269504f); }
+Id log10(Emit &e, Id x) { return ops::scale(e, ops::unary(e, Unary::log, x), 0.434294482f); }
+Id is_nan(Emit &e, Id x) { return ops::binary(e, Binary::not_equal, x, x); }
+Id logical_not(Emit &e, Id x) { return ops::binary(e, Binary::equal, x, e.scalar(0, DType::boolean)); }
+
+const std::vector<Elementwise::Row> &elementwise() {
+  auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id), std::vector<std::string> aliases = {},
+                DType takes = DType::f32) {
+    return Elementwise::Row{{"layer", name, doc, fresh<Elementwise>, std::move(aliases)}, takes, f};
+  };
+  static const std::vector<Elementwise::Row> rows{
+      row("Absolute", "|x|.", plain<Unary::abs>, {"Abs"}),
+      row("Negative", "-x.", plain<Unary::neg>),
+      row("Sign", "-1, 0 or 1.", plain<Unary::sign>),
+      row("Square", "x * x.", plain<Unary::square>),
+      row("Sqrt", "The square root.", plain<Unary::sqrt>),
+      row("Rsqrt", "1 / sqrt(x).", plain<Unary::rsqrt>),
+      row("Reciprocal", "1 / x.", reciprocal),
+      row("Exp", "e to the power of x.", plain<Unary::exp>),
+      row("Log", "The natural logarithm.", plain<Unary::log>),
+      row("Log1p", "The natural logarithm of 1 + x.", plain<Unary::log1p>),
+      row("Log2", "The logarithm to base 2.", log2),
+      row("Log10", "The logarithm to base 10.", log10),
+      row("Tanh", "The hyperbolic tangent.", plain<Unary::tanh>),
+      row("Isnan", "Whether x is no number: bool.", is_nan),
+      row("LogicalNot", "Whether x is 0 or false: bool.", logical_not, {}, DType::boolean),
+  };
+  return rows;
+}
+
+struct Pairwise final : Layer {
+  struct Row : Entry {
+    enum Takes { any, floats, flags } takes;
+    Binary f;
+  };
+
+  explicit Pairwise(const Row &row) : row(row) {}
+  const Row &row;
+  std::optional<double> x1, x2;
+
+  void fields(Fields &f) override {
+    f("x1", x1).doc("a number in place of the first input");
+    f("x2", x2).doc("a number in place of the second input");
+  }
+  void check() override {
+    if (x1 && x2)
+      throw Error(Code::invalid_argument, "\"x2\": expected null where \"x1\" is given").with("attribute", "x2");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},
+            .outputs = {{"y", "(...)"}}};
+  }
+  Arity arity() const override { return x1 || x2 ? Arity{1, 1} : Arity{2, 2}; }
+
+  std::vector<Symbol> call(Call &c) const override {
+    Id a = prepared(c, 0), b = a;
+    if (x1 || x2)
+      (x1 ? a : b) = c.e.scalar(x1 ? *x1 : *x2, c.e.dtype(a));
+    else
+      b = prepared(c, 1);
+    if (c.e.dtype(a) != c.e.dtype(b))
+      fail(Code::invalid_argument, "input 1: expected dtype=", c.e.dtype(a),
+           " as input 0 has, found dtype=", c.e.dtype(b));
+    return {{ops::binary(c.e, row.f, a, b)}};
+  }
+
+ private:
+  Id prepared(Call &c, int i) const {
+    if (row.takes == Row::any) return c.x(i);
+    return ops::cast(c.e, c.x(i), row.takes == Row::flags ? DType::boolean : DType::f32);
+  }
+};
+
+const std::vector<Pairwise::Row> &pairwise() {
+  auto row = [](const char *name, const char *doc, Binary f, Pairwise::Row::Takes takes = Pairwise::Row::any,
+                std::vector<std::string> aliases = {}) {
+    return Pairwise::Row{{"layer", name, doc, fresh<Pairwise>, std::move(aliases)}, takes, f};
+  };
+  static const std::vector<Pairwise::Row> rows{
+      row("Divide", "x1 / x2, in float32.", Binary::div, Pairwise::Row::floats, {"TrueDivide"}),
+      row("Power", "x1 to the power of x2, in float32.", Binary::pow, Pairwise::Row::floats),
+      row("Equal", "x1 == x2: bool.", Binary::equal),
+      row("NotEqual", "x1 != x2: bool.", Binary::not_equal),
+      row("Less", "x1 < x2: bool.", Binary::less),
+      row("LessEqual", "x1 <= x2: bool.", Binary::less_equal),
+      row("Greater", "x1 > x2: bool.", Binary::greater),
+      row("GreaterEqual", "x1 >= x2: bool.", Binary::greater_equal),
+      row("LogicalAnd", "Whether both are true: bool.", Binary::logical_and, Pairwise::Row::flags),
+      row("LogicalOr", "Whether either is true: bool.", Binary::logical_or, Pairwise::Row::flags),
+  };
+  return rows;
+}
+
+struct Clip final : Layer {
+  static constexpr const char *name = "Clip";
+  static constexpr const char *doc = "x, but x_min where it is below that and x_max where it is above: keras.ops.clip.";
+  double x_min = 0, x_max = 0;
+
+  void fields(Fields &f) override {
+    f("x_min", x_min).required().doc("the smallest value");
+    f("x_max", x_max).required().doc("the largest value; not below x_min");
+  }
+  void check() override {
+    if (x_min > x_max)
+      throw Error(Code::invalid_argument,
+                  text("\"x_max\": expected at least x_min, ", Json(x_min).dump(), ", got ", Json(x_max).dump()))
+          .with("attribute", "x_max");
+  }
+  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
+  }
+};
+
+struct Where final : Layer {
+  static constexpr const char *name = "Where";
+  static constexpr const char *doc = "x1 where a condition holds, else x2: keras.ops.where.";
+  std::optional<double> x1, x2;
+
+  void fields(Fields &f) override {
+    f("x1", x1).doc("a number in place of the input x1");
+    f("x2", x2).doc("a number in place of the input x2");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"condition", "(...): bool, or not 0"},
+                       {"x1", "(...), shapes that broadcast", "x1 null"},
+                       {"x2", "(...), shapes that broadcast", "x2 null"}},
+            .outputs = {{"y", "(...)"}}};
+  }
+  Arity arity() const override {
+    const int n = 3 - (x1 ? 1 : 0) - (x2 ? 1 : 0);
+    return {n, n};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    const DType type = x1 && x2 ? DType::f32 : c.e.dtype(c.x(1));
+    Id a = x1 ? c.e.scalar(*x1, type) : c.x(1);
+    Id b = x2 ? c.e.scalar(*x2, type) : c.x(x1 ? 1 : 2);
+    if (c.e.dtype(a) != c.e.dtype(b))
+      fail(Code::invalid_argument, "input 2: expected dtype=", c.e.dtype(a),
+           " as input 1 has, found dtype=", c.e.dtype(b));
+    return {{ops::select(c.e, ops::cast(c.e, c.x(), DType::boolean), a, b)}};
+  }
+};
+
+}  // namespace
+DL4_KINDS(Elementwises, elementwise())
+DL4_KINDS(Pairwises, pairwise())
+DL4_KIND(Clip)
+DL4_KIND(Where)
+}  // namespace dl4::kinds

@@ -1,0 +1,102 @@
+// Reductions of keras.ops as layers: a table of rows.
+#include <vector>
+
+#include "base/error.hpp"
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit;
+using ops::Id;
+using ops::Reduce;
+using Axes = std::vector<int>;
+
+template <Reduce f>
+Id plain(Emit &e, Id x, const Axes &axes, bool keepdims) {
+  return ops::reduce(e, f, x, axes, keepdims);
+}
+Id variance(Emit &e, Id x, const Axes &axes, bool keepdims) {
+  Id off = ops::sub(e, x, ops::reduce(e, Reduce::mean, x, axes, true));
+  return ops::reduce(e, Reduce::mean, ops::unary(e, ops::Unary::square, off), axes, keepdims);
+}
+Id deviation(Emit &e, Id x, const Axes &axes, bool keepdims) {
+  return ops::unary(e, ops::Unary::sqrt, variance(e, x, axes, keepdims));
+}
+
+struct Reduction final : Layer {
+  struct Row : Entry {
+    DType takes;
+    Id (*f)(Emit &, Id x, const Axes &axes, bool keepdims);
+  };
+
+  explicit Reduction(const Row &row) : row(row) {}
+  const Row &row;
+  std::optional<std::vector<int64_t>> axis;
+  bool keepdims = false;
+
+  void fields(Fields &f) override {
+    f("axis", axis).doc("the axis, or a list of axes; null: all, the batch's included");
+    f("keepdims", keepdims).doc("whether the axes stay, with size 1");
+  }
+  void check() override {
+    if (axis && axis->empty())
+      throw Error(Code::invalid_argument, "\"axis\": expected at least one axis, or null").with("attribute", "axis");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    if (row.takes == DType::f32) c.need_float(0);
+    Axes axes;
+    if (axis)
+      for (int64_t a : *axis) axes.push_back(c.shape().axis(a));
+    if (c.shape().rank() == 0 && !axis) return {{ops::cast(c.e, c.x(), row.takes)}};
+    return {{row.f(c.e, ops::cast(c.e, c.x(), row.takes), axes, keepdims)}};
+  }
+};
+
+const std::vector<Reduction::Row> &reductions() {
+  auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id, const Axes &, bool),
+                std::vector<std::string> aliases = {}, DType takes = DType::f32) {
+    return Reduction::Row{{"layer", name, doc, fresh<Reduction>, std::move(aliases)}, takes, f};
+  };
+  static const std::vector<Reduction::Row> rows{
+      row("Sum", "The sum along axes.", plain<Reduce::sum>),
+      row("Mean", "The mean along axes.", plain<Reduce::mean>),
+      row("Max", "The largest value along axes.", plain<Reduce::max>, {"Amax"}),
+      row("Min", "The smallest value along axes.", plain<Reduce::min>, {"Amin"}),
+      row("Prod", "The product along axes.", plain<Reduce::prod>),
+      row("Var", "The mean squared distance from the mean along axes.", variance),
+      row("Std", "The root of the mean squared distance from the mean along axes.", deviation),
+      row("Any", "Whether anything along axes is true or not 0: bool.", plain<Reduce::max>, {}, DType::boolean),
+      row("All", "Whether everything along axes is true or not 0: bool.", plain<Reduce::min>, {}, DType::boolean),
+  };
+  return rows;
+}
+
+struct Argmax final : Layer {
+  static constexpr const char *name = "Argmax";
+  static constexpr const char *doc = "The place of the largest value along an axis, the first of equals: int32.";
+  int64_t axis = -1;
+  bool keepdims = false;
+
+  void fields(Fields &f) override {
+    f("axis", axis).required().doc("the axis");
+    f("keepdims", keepdims).doc("whether the axis stays, with size 1");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const int along = c.shape().axis(axis);
+    Id y = ops::argmax(c.e, c.x(), along);
+    return {{keepdims ? ops::expand_dims(c.e, y, along) : y}};
+  }
+};
+
+}  // namespace
+DL4_KINDS(Reductions, reductions())
+DL4_KIND(Argmax)
+}  // namespace dl4::kinds

@@ -21,6 +21,7 @@ using kernels::Kernel;
 //             8 32x32 3, 3x3, 32        121 /  143     8 32x32 8, 3x3, 32          319 /  398
 //             8 28x28 1, 5x5, 32         91 /  120     8 32x32 12, 3x3, 24         557 /  545
 bool few_channels(const kernels::Conv &c) {
+  if (c.is_3d()) return false;
   const int64_t most = cpu::type() == cpu::Type::intel_avx512 ? 32 : 16;
   return (c.oc <= 16 ? c.c < 16 : c.oc <= most && c.c <= 8) && checked_mul(c.kh, c.kw, c.c) >= 9;
 }
@@ -41,7 +42,7 @@ bool padding_dwarfs(const kernels::Conv &c) {
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
 bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights) {
   const int64_t h = by_source ? c.h : c.oh, w = by_source ? c.w : c.ow, channels = by_source ? c.c : c.oc;
-  if (checked_mul(h, w) < 16) return false;
+  if (c.is_3d() || checked_mul(h, w) < 16) return false;
   auto real = [](int64_t v) { return static_cast<double>(v); };
   const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
   const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);
@@ -50,8 +51,9 @@ bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights
 }
 
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
-  double positions = static_cast<double>(c.n) * static_cast<double>(c.oh) * static_cast<double>(c.ow);
-  double each = 2 * static_cast<double>(checked_mul(c.kh, c.kw)) * static_cast<double>(c.c / c.groups) *
+  double positions =
+      static_cast<double>(c.n) * static_cast<double>(checked_mul(c.od, c.oh)) * static_cast<double>(c.ow);
+  double each = 2 * static_cast<double>(checked_mul(c.kd, c.kh, c.kw)) * static_cast<double>(c.c / c.groups) *
                 static_cast<double>(c.oc);
   return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), positions * each / 60e3));
 }
@@ -60,8 +62,8 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
 struct At {
   const kernels::Conv &c;
   int64_t slices;
-  const kernels::Constant *weights;                                   // constant, or nullptr
-  bool is_empty() const { return c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
+  const kernels::Constant *weights;                                               // constant, or nullptr
+  bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 };
 
 constexpr Candidate<At> forward[] = {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <variant>
 
 #include "base/error.hpp"
 #include "kinds/activation.hpp"
@@ -58,7 +59,7 @@ struct Convert<int32_t> {
 
 template <>
 struct Convert<double> {
-  static constexpr const char *type = "f64";
+  static constexpr const char *type = "f64", *types = "f64s";
   static double from(const Json &j) {
     if (!j.is_number()) expected("a number", j);
     double v = j.get<double>();
@@ -108,6 +109,21 @@ struct Convert<std::vector<M>> {
     Json j = Json::array();
     for (const M &item : v) j.push_back(Convert<M>::to(item));
     return j;
+  }
+};
+
+// One index or a list of them, told apart.
+template <>
+struct Convert<std::variant<int64_t, std::vector<int64_t>>> {
+  using Value = std::variant<int64_t, std::vector<int64_t>>;
+  static constexpr const char *type = "i64s";
+  static Value from(const Json &j) {
+    if (j.is_int64()) return j.get<int64_t>();
+    return Convert<std::vector<int64_t>>::from(j);
+  }
+  static Json to(const Value &v) {
+    if (auto *list = std::get_if<1>(&v)) return Convert<std::vector<int64_t>>::to(*list);
+    return std::get<0>(v);
   }
 };
 
@@ -175,6 +191,29 @@ struct Convert<NestedNumbers> {
     if (axis == v.shape.rank()) return v.values[at++];
     Json j = Json::array();
     for (int64_t i = 0; i < v.shape[axis]; ++i) j.push_back(nested(v, axis + 1, at));
+    return j;
+  }
+};
+
+// Keras's "an integer, N integers or N pairs": before and after along each axis; of one axis the pair itself.
+template <size_t N>
+struct Convert<std::array<std::array<int64_t, 2>, N>> {
+  static constexpr const char *type = "i64s";
+  using Pair = Convert<std::array<int64_t, 2>>;
+  static std::array<std::array<int64_t, 2>, N> from(const Json &j) {
+    std::array<std::array<int64_t, 2>, N> v{};
+    if (N == 1 || j.is_int64()) {
+      v.fill(Pair::from(j));
+    } else {
+      if (!j.is_array() || j.size() != N) expected(text("an integer, ", N, " integers or ", N, " pairs of them"), j);
+      for (size_t i = 0; i < N; ++i) v[i] = Pair::from(j[i]);
+    }
+    return v;
+  }
+  static Json to(const std::array<std::array<int64_t, 2>, N> &v) {
+    if (N == 1) return Pair::to(v[0]);
+    Json j = Json::array();
+    for (const auto &pair : v) j.push_back(Pair::to(pair));
     return j;
   }
 };
@@ -294,7 +333,16 @@ template const Conversion &conversion<std::optional<std::vector<int64_t>>>();
 template const Conversion &conversion<std::optional<std::vector<std::optional<int64_t>>>>();
 template const Conversion &conversion<std::array<int64_t, 1>>();
 template const Conversion &conversion<std::array<int64_t, 2>>();
+template const Conversion &conversion<std::array<int64_t, 3>>();
+template const Conversion &conversion<std::optional<std::array<int64_t, 1>>>();
 template const Conversion &conversion<std::optional<std::array<int64_t, 2>>>();
+template const Conversion &conversion<std::optional<std::array<int64_t, 3>>>();
+template const Conversion &conversion<std::array<std::array<int64_t, 2>, 1>>();
+template const Conversion &conversion<std::array<std::array<int64_t, 2>, 2>>();
+template const Conversion &conversion<std::array<std::array<int64_t, 2>, 3>>();
+template const Conversion &conversion<std::vector<double>>();
+template const Conversion &conversion<std::optional<std::variant<int64_t, std::vector<int64_t>>>>();
+template const Conversion &conversion<std::vector<std::optional<int64_t>>>();
 template const Conversion &conversion<Activation>();
 template const Conversion &conversion<Of<Initializer>>();
 template const Conversion &conversion<Of<Regularizer>>();

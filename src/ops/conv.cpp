@@ -13,8 +13,8 @@ namespace dl4::ops {
 std::vector<Operand> ConvOp::infer(Operands src) const {
   for (const Operand &o : src) want_float("conv", o);
   Shape y = conv_shape("conv", how, src[0].shape, src[1].shape);
-  if (fused.bias && !compatible(src[2].shape, Shape{y[3]}))
-    fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y[3]}, ", got ", src[2].shape);
+  if (fused.bias && !compatible(src[2].shape, Shape{y.last()}))
+    fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y.last()}, ", got ", src[2].shape);
   return {{DType::f32, y}};
 }
 
@@ -29,7 +29,9 @@ void ConvOp::gradient(Gradient &g) const {
     g.set(1, weights);
     if (g.wants(2)) g.set(2, bias);
   } else if (g.wants(2)) {
-    g.set(2, reduce(e, Reduce::sum, dy, {0, 1, 2}));
+    std::vector<int> places;
+    for (int i = 0; i + 1 < e.rank(dy); ++i) places.push_back(i);
+    g.set(2, reduce(e, Reduce::sum, dy, places));
   }
 }
 
@@ -43,52 +45,67 @@ std::unique_ptr<kernels::Kernel> ConvOp::kernel(const Site &site) const {
 }
 
 void check(const char *op, const Conv &how) {
-  for (size_t i = 0; i < 2; ++i) {
-    if (how.strides[i] < 1) fail(Code::invalid_argument, op, ": strides must be at least 1, got ", how.strides[i]);
-    if (how.dilation[i] < 1)
-      fail(Code::invalid_argument, op, ": dilation_rate must be at least 1, got ", how.dilation[i]);
-  }
+  if (how.strides.empty() || how.strides.size() > 3 || how.dilation.size() != how.strides.size())
+    fail(Code::invalid_argument, op, ": expected strides and dilation_rate of one to three axes, got ",
+         numbers(how.strides), " and ", numbers(how.dilation));
+  for (int64_t s : how.strides)
+    if (s < 1) fail(Code::invalid_argument, op, ": strides must be at least 1, got ", s);
+  for (int64_t d : how.dilation)
+    if (d < 1) fail(Code::invalid_argument, op, ": dilation_rate must be at least 1, got ", d);
   if (how.groups < 1) fail(Code::invalid_argument, op, ": groups must be at least 1, got ", how.groups);
 }
 
+Windows conv_windows(const char *op, const Conv &how, int axis, int64_t n, int64_t taps) {
+  const auto i = static_cast<size_t>(axis);
+  const bool unpadded = how.padding == Padding::causal && i + 1 < how.strides.size();
+  return windows(op, "kernel_size", n, taps, how.strides[i], how.dilation[i], unpadded ? Padding::valid : how.padding);
+}
+
 Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w) {
-  if (x.rank() != 4)
-    fail(Code::shape_mismatch, op, ": expected an input of 4 axes (batch, height, width, channels), got ", x);
-  if (w.rank() != 4 || !w.known()) fail(Code::shape_mismatch, op, ": expected a kernel of 4 known axes, got ", w);
-  if (w[3] % how.groups != 0)
+  constexpr const char *axes[] = {"time", "height, width", "depth, height, width"};
+  const int spatial = static_cast<int>(how.strides.size()), rank = spatial + 2;
+  if (x.rank() != rank)
+    fail(Code::shape_mismatch, op, ": expected an input of ", rank, " axes (batch, ", axes[spatial - 1],
+         ", channels), got ", x);
+  if (w.rank() != rank || !w.known())
+    fail(Code::shape_mismatch, op, ": expected a kernel of ", rank, " known axes, got ", w);
+  if (w.last() % how.groups != 0)
     fail(Code::invalid_argument, op,
          ": the number of filters must be divisible by the number of groups, got groups=", how.groups,
-         ", filters=", w[3]);
-  if (x[3] != free_dim && x[3] % how.groups != 0)
+         ", filters=", w.last());
+  if (x.last() != free_dim && x.last() % how.groups != 0)
     fail(Code::shape_mismatch, op, ": the number of input channels must be divisible by the number of groups, got ",
-         "groups=", how.groups, ", input channels=", x[3]);
-  if (x[3] != free_dim && x[3] / how.groups != w[2])
-    fail(Code::shape_mismatch, op, ": expected ", checked_mul(w[2], how.groups), " input channels, got ", x[3],
+         "groups=", how.groups, ", input channels=", x.last());
+  if (x.last() != free_dim && x.last() / how.groups != w[-2])
+    fail(Code::shape_mismatch, op, ": expected ", checked_mul(w[-2], how.groups), " input channels, got ", x.last(),
          " in shape ", x);
-  Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
-  auto h = windows(op, "kernel_size", x[1], w[0], how.strides[0], how.dilation[0], rows);
-  auto v = windows(op, "kernel_size", x[2], w[1], how.strides[1], how.dilation[1], how.padding);
-  return {x[0], h.out, v.out, w[3]};
+  Shape y = x.with(rank - 1, w.last());
+  for (int i = 0; i < spatial; ++i) y = y.with(i + 1, conv_windows(op, how, i, x[i + 1], w[i]).out);
+  return y;
 }
 
 kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &w) {
-  Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
-  auto h = windows("conv", "kernel_size", x[1], w[0], how.strides[0], how.dilation[0], rows);
-  auto v = windows("conv", "kernel_size", x[2], w[1], how.strides[1], how.dilation[1], how.padding);
   kernels::Conv c;
-  c.n = x[0], c.h = x[1], c.w = x[2], c.c = x[3];
-  c.kh = w[0], c.kw = w[1], c.oc = w[3], c.oh = h.out, c.ow = v.out;
-  // Steps that are never taken may be of any size, and libraries count in 32 bits.
-  c.stride_h = c.oh > 1 ? how.strides[0] : 1, c.stride_w = c.ow > 1 ? how.strides[1] : 1;
-  c.dil_h = c.kh > 1 ? how.dilation[0] : 1, c.dil_w = c.kw > 1 ? how.dilation[1] : 1;
-  // What the last window leaves over is a negative pad.
-  auto end = [](int64_t out, int64_t stride, int64_t kernel, int64_t dilation) {
-    return checked_add(checked_mul(out - 1, stride), checked_mul(kernel - 1, dilation), 1);
+  c.n = x[0], c.c = x.last(), c.oc = w.last(), c.groups = how.groups;
+  struct Axis {
+    int64_t &n, &taps, &out, &stride, &dilation, &before, &after;
   };
-  c.pad_top = h.pad_before, c.pad_left = v.pad_before;
-  c.pad_bottom = end(c.oh, c.stride_h, c.kh, c.dil_h) - c.h - c.pad_top;
-  c.pad_right = end(c.ow, c.stride_w, c.kw, c.dil_w) - c.w - c.pad_left;
-  c.groups = how.groups;
+  const Axis axes[] = {{c.d, c.kd, c.od, c.stride_d, c.dil_d, c.pad_front, c.pad_back},
+                       {c.h, c.kh, c.oh, c.stride_h, c.dil_h, c.pad_top, c.pad_bottom},
+                       {c.w, c.kw, c.ow, c.stride_w, c.dil_w, c.pad_left, c.pad_right}};
+  c.h = c.oh = c.w = c.ow = 1;
+  const size_t spatial = how.strides.size();
+  for (size_t i = 0; i < spatial; ++i) {
+    const Axis &a = axes[i + 3 - spatial];
+    const int at = static_cast<int>(i);
+    a.n = x[at + 1], a.taps = w[at];
+    const Windows seen = conv_windows("conv", how, at, a.n, a.taps);
+    a.out = seen.out, a.before = seen.pad_before;
+    // Steps that are never taken may be of any size, and libraries count in 32 bits.
+    a.stride = a.out > 1 ? how.strides[i] : 1, a.dilation = a.taps > 1 ? how.dilation[i] : 1;
+    // What the last window leaves over is a negative pad.
+    a.after = checked_add(checked_mul(a.out - 1, a.stride), checked_mul(a.taps - 1, a.dilation), 1) - a.n - a.before;
+  }
   return c;
 }
 

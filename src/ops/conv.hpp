@@ -7,6 +7,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/windows.hpp"
 
 namespace dl4::ops {
 
@@ -24,10 +25,15 @@ struct ConvOp final : OpOf<ConvOp> {
 
 // Refuses what no convolution can have.
 void check(const char *op, const Conv &how);
+// The windows along spatial axis `axis` of `n` places, counted from 0.
+Windows conv_windows(const char *op, const Conv &how, int axis, int64_t n, int64_t taps);
 // The shape of the result. Refuses what does not fit.
 Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &weights);
 // The kernels' description of a convolution at known shapes.
 kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &weights);
+
+// Zeros in every destination, for sources without elements.
+std::unique_ptr<kernels::Kernel> conv_zeros(const Site &site);
 
 // The gradients by x and by the weights (and bias, or none).
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);

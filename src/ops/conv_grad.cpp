@@ -18,15 +18,6 @@ void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, c
   if (!compatible(y, dy)) fail(Code::shape_mismatch, op, ": expected a gradient of shape ", y, ", got ", dy);
 }
 
-std::unique_ptr<Kernel> zeros(const Site &site) {
-  std::vector<size_t> bytes;
-  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
-  return kernels::make_kernel("zeros", 1, [bytes, first = site.src.size()](int64_t, const Run &r) noexcept {
-    for (size_t i = 0; i < bytes.size(); ++i)
-      if (void *p = r.args[first + i]; p && bytes[i]) std::memset(p, 0, bytes[i]);
-  });
-}
-
 // dy, weights, x (its shape alone) -> dx.
 struct ConvDataOp final : OpOf<ConvDataOp> {
   Conv how;
@@ -51,7 +42,7 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
-    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return zeros(site);
+    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return conv_zeros(site);
     auto weights = site.constant_source(1);
     return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1, 3});
   }
@@ -71,20 +62,29 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
     const Shape &w = src[2].shape;
     check_diff("conv_weights", how, src, src[0].shape, w, src[1].shape);
     std::vector<Operand> dst{{DType::f32, w}};
-    if (bias) dst.push_back({DType::f32, {w[3]}});
+    if (bias) dst.push_back({DType::f32, {w.last()}});
     return dst;
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how, site.src[0].shape, site.src[2].shape);
     c.bias = bias && site.dst[1].present;
-    if (site.src[1].shape.elements() == 0) return zeros(site);
+    if (site.src[1].shape.elements() == 0) return conv_zeros(site);
     auto best = dispatch::conv_weights(site, c);
     return c.bias ? with_args(std::move(best), {0, 1, 3, 4}) : with_args(std::move(best), {0, 1, 3});
   }
 };
 
 }  // namespace
+
+std::unique_ptr<Kernel> conv_zeros(const Site &site) {
+  std::vector<size_t> bytes;
+  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
+  return kernels::make_kernel("zeros", 1, [bytes, first = site.src.size()](int64_t, const Run &r) noexcept {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (void *p = r.args[first + i]; p && bytes[i]) std::memset(p, 0, bytes[i]);
+  });
+}
 
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
   return e.value(std::make_shared<ConvDataOp>(how), {dy, weights, x});

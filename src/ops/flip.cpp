@@ -1,9 +1,8 @@
 // flip: an axis from its end to its beginning.
-#include "ops/flip.hpp"
-
 #include <cstring>
 
 #include "ops/op.hpp"
+#include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

@@ -49,6 +49,11 @@ Id transpose(Emit &e, Id x, std::vector<int> perm);  // dst axis i is src axis p
 Id concat(Emit &e, std::vector<Id> xs, int axis);
 // begin < 0: from the end; size -1: to the end.
 Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size);
+// Zeros before and after along an axis; fewer than none cuts off as many.
+Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after);
+// Each place of an axis `times` times; linear: float32 between the neighbours, as an image is made larger.
+Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear = false);
+Id flip(Emit &e, Id x, int axis);
 // `shape` elements of the 1-D x from element `offset` on; no copy.
 Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
 // One 1-D value of `total` elements with part i from element offsets[i] on, zeros between.
@@ -107,22 +112,29 @@ inline std::string to_string(Padding p) {
   return p == Padding::valid ? "valid" : p == Padding::same ? "same" : "causal";
 }
 struct Conv {
-  std::array<int64_t, 2> strides{1, 1}, dilation{1, 1};
+  std::vector<int64_t> strides{1, 1}, dilation{1, 1};  // of one to three axes
   Padding padding = Padding::valid;
   int64_t groups = 1;
   void fields(auto &f) const {
     f("strides", strides), f("dilation", dilation), f("padding", padding), f("groups", groups);
   }
 };
-// x (B, H, W, C), weights (KH, KW, C / groups, F) [+ bias (F)] -> (B, OH, OW, F). Causal pads the W axis only.
+// x (B, H, W, C), weights (KH, KW, C / groups, F) [+ bias (F)] -> (B, OH, OW, F), or with one axis or three for H W.
+// Causal pads the last of them only.
 Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how);
+// The gradient of a convolution by its input, as a layer: x (B, H, W, C), weights (KH, KW, F, C) -> (B, OH, OW, F).
+// output_padding: what the output has beyond the places that the last windows reach; -1: Keras's default.
+Id conv_transpose(Emit &e, Id x, Id weights, const Conv &how, const std::vector<int64_t> &output_padding);
 struct Pool {
   bool average = false;
-  std::array<int64_t, 2> size{2, 2}, strides{2, 2};
+  std::vector<int64_t> size{2, 2}, strides{2, 2};  // of one to three axes
   Padding padding = Padding::valid;
-  void fields(auto &f) const { f("average", average), f("size", size), f("strides", strides), f("padding", padding); }
+  bool adaptive = false;  // size: of the output, whose windows share the input out; without strides
+  void fields(auto &f) const {
+    f("average", average), f("size", size), f("strides", strides), f("padding", padding), f("adaptive", adaptive);
+  }
 };
-Id pool(Emit &e, Id x, const Pool &how);  // x (B, H, W, C)
+Id pool(Emit &e, Id x, const Pool &how);  // x (B, H, W, C), or with one axis or three for H W
 
 // ---- recurrence --------------------------------------------------------------------------------------------------
 struct LstmValues {

@@ -1,7 +1,5 @@
-// Max and average pooling over NHWC, and their gradient.
+// Max and average pooling over images, sequences or volumes, and their gradient.
 #include "kernels/reduce/pool.hpp"
-
-#include <array>
 
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -14,25 +12,46 @@ namespace {
 using kernels::Kernel;
 using kernels::Run;
 
+int spatial(const Pool &how) { return static_cast<int>(how.size.size()); }
+
+Windows windows_along(const Pool &how, int axis, int64_t n) {
+  const auto i = static_cast<size_t>(axis);
+  if (!how.adaptive) return windows("pool", "pool_size", n, how.size[i], how.strides[i], 1, how.padding);
+  if (n == 0) fail(Code::shape_mismatch, "pool: an axis without places can't be shared out to ", how.size[i]);
+  return {how.size[i], 0};
+}
+
 Shape pool_shape(const Pool &how, const Shape &x) {
-  if (x.rank() != 4)
-    fail(Code::shape_mismatch, "pool: expected an input of 4 axes (batch, height, width, channels), got ", x);
-  auto h = windows("pool", "pool_size", x[1], how.size[0], how.strides[0], 1, how.padding);
-  auto w = windows("pool", "pool_size", x[2], how.size[1], how.strides[1], 1, how.padding);
-  return {x[0], h.out, w.out, x[3]};
+  constexpr const char *axes[] = {"time", "height, width", "depth, height, width"};
+  if (x.rank() != spatial(how) + 2)
+    fail(Code::shape_mismatch, "pool: expected an input of ", spatial(how) + 2, " axes (batch, ",
+         axes[spatial(how) - 1], ", channels), got ", x);
+  Shape y = x;
+  for (int i = 0; i < spatial(how); ++i) y = y.with(i + 1, windows_along(how, i, x[i + 1]).out);
+  return y;
 }
 
 kernels::Pool pool_at(const Pool &how, const Shape &x) {
-  auto h = windows("pool", "pool_size", x[1], how.size[0], how.strides[0], 1, how.padding);
-  auto w = windows("pool", "pool_size", x[2], how.size[1], how.strides[1], 1, how.padding);
-  return {x[0],  x[1],  x[2],           x[3],           how.size[0],  how.size[1],
-          h.out, w.out, how.strides[0], how.strides[1], h.pad_before, w.pad_before};
+  kernels::Pool p;
+  p.n = x[0], p.c = x.last(), p.adaptive = how.adaptive;
+  kernels::PoolAxis *const axes[] = {&p.d, &p.h, &p.w};
+  for (int i = 0; i < spatial(how); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const Windows seen = windows_along(how, i, x[i + 1]);
+    *axes[i + 3 - spatial(how)] = {x[i + 1], how.size[at], seen.out, how.adaptive ? 1 : how.strides[at],
+                                   seen.pad_before};
+  }
+  return p;
 }
 
 double pool_microseconds(const kernels::Pool &p) {
   auto real = [](int64_t v) { return static_cast<double>(v); };
-  const double cells = real(std::min(p.kh, p.h)) * real(std::min(p.kw, p.w));
-  return real(p.n) * real(p.oh) * real(p.ow) * real(p.c) * (cells + 1) * 4 * us_per_byte;
+  double each = 1, outputs = real(p.n) * real(p.c);
+  for (const kernels::PoolAxis *a : {&p.d, &p.h, &p.w}) {
+    each *= real(p.adaptive ? a->n / a->out + 1 : std::min(a->size, a->n));
+    outputs *= real(a->out);
+  }
+  return outputs * (each + 1) * 4 * us_per_byte;
 }
 
 // dy, x [, y of a maximum] -> dx.
@@ -86,7 +105,7 @@ struct PoolOp final : OpOf<PoolOp> {
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Pool p = pool_at(how, site.src[0].shape);
-    int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : checked_mul(p.n, p.oh);
+    int64_t rows = site.dst[0].shape.elements() == 0 ? 0 : checked_mul(p.n, p.d.out, p.h.out);
     auto run = how.average ? kernels::average_pool : kernels::max_pool;
     return sliced(
         how.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
@@ -98,8 +117,13 @@ struct PoolOp final : OpOf<PoolOp> {
 
 Id pool(Emit &e, Id x, const Pool &how) {
   if (how.padding == Padding::causal) fail(Code::invalid_argument, "pool: padding must be valid or same, got causal");
+  if (how.size.empty() || how.size.size() > 3 || how.strides.size() != (how.adaptive ? 0 : how.size.size()))
+    fail(Code::invalid_argument, "pool: expected sizes and strides of one to three axes, got ", numbers(how.size),
+         " and ", numbers(how.strides));
   for (int64_t s : how.strides)
     if (s < 1) fail(Code::invalid_argument, "pool: strides must be at least 1, got ", s);
+  for (int64_t s : how.size)
+    if (how.adaptive && s < 1) fail(Code::invalid_argument, "pool: the output's size must be at least 1, got ", s);
   return e.value(std::make_shared<PoolOp>(how), {x});
 }
 

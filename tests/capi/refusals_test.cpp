@@ -159,8 +159,8 @@ const Case cases[] = {
      [](Bench &b) {
        return dl4_graph_layer(b.graph, "Dense", "fc", attrs(R"({"units": 1, "dtype": "float16"})"), b.out_nodes);
      }},
-    {"layer with channels first", DL4_UNSUPPORTED, "channels_last",
-     [](Bench &b) { return b.add("GlobalMaxPooling2D", R"({"data_format": "channels_first"})", b.node); }},
+    {"interpolation that is not done", DL4_UNSUPPORTED, "bicubic",
+     [](Bench &b) { return b.add("UpSampling2D", R"({"interpolation": "bicubic"})", b.node); }},
     {"initializer of a newer version", DL4_VERSION, "version 9",
      [](Bench &b) {
        return b.add("Dense", R"({"units": 1, "kernel_initializer": {"class_name": "Zeros", "version": 9}})", b.node);

@@ -9,49 +9,43 @@ namespace {
 // body(index of the output, index of a real cell) for every pair, windows and cells in row-major order.
 template <class Body>
 void pairs(const Pool &p, const Body &body) {
-  for (int64_t n = 0; n < p.n; ++n)
-    for (int64_t oh = 0; oh < p.oh; ++oh)
-      for (int64_t ow = 0; ow < p.ow; ++ow)
-        for (int64_t c = 0; c < p.c; ++c)
-          for (int64_t i = 0; i < p.kh; ++i)
-            for (int64_t j = 0; j < p.kw; ++j) {
-              const int64_t h = oh * p.stride_h - p.pad_top + i, w = ow * p.stride_w - p.pad_left + j;
-              if (h < 0 || h >= p.h || w < 0 || w >= p.w) continue;
-              body(((n * p.oh + oh) * p.ow + ow) * p.c + c, ((n * p.h + h) * p.w + w) * p.c + c);
-            }
+  auto inside = [&](const PoolAxis &a, int64_t o, int64_t i) {
+    if (p.adaptive) return i >= o * a.n / a.out && i * a.out < (o + 1) * a.n;
+    const int64_t first = o * a.stride - a.pad;
+    return i >= first && i - first < a.size;
+  };
+  for (int64_t o = 0; o < p.n * p.outputs(); ++o) {
+    const int64_t ow = o % p.w.out, oh = o / p.w.out % p.h.out, od = o / p.w.out / p.h.out % p.d.out;
+    const int64_t n = o / p.outputs();
+    for (int64_t c = 0; c < p.c; ++c)
+      for (int64_t i = 0; i < p.cells(); ++i) {
+        const int64_t w = i % p.w.n, h = i / p.w.n % p.h.n, d = i / p.w.n / p.h.n;
+        if (inside(p.d, od, d) && inside(p.h, oh, h) && inside(p.w, ow, w))
+          body(o * p.c + c, (n * p.cells() + i) * p.c + c);
+      }
+  }
 }
 
+const PoolAxis one;
 const Pool shapes[] = {
-    {.n = 2, .h = 6, .w = 8, .c = 3, .kh = 2, .kw = 2, .oh = 3, .ow = 4, .stride_h = 2, .stride_w = 2},
-    {.n = 1,
-     .h = 7,
-     .w = 5,
-     .c = 70,
-     .kh = 3,
-     .kw = 3,
-     .oh = 4,
-     .ow = 3,
-     .stride_h = 2,
-     .stride_w = 2,
-     .pad_top = 1,
-     .pad_left = 1},
-    {.n = 3, .h = 1, .w = 9, .c = 17, .kh = 1, .kw = 4, .oh = 1, .ow = 9, .pad_left = 1},
-    {.n = 2, .h = 4, .w = 4, .c = 16, .kh = 4, .kw = 4, .oh = 1, .ow = 1},
-    {.n = 1, .h = 5, .w = 5, .c = 1, .kh = 1, .kw = 1, .oh = 3, .ow = 3, .stride_h = 2, .stride_w = 2},
-    {.n = 1, .h = 3, .w = 701, .c = 3, .kh = 2, .kw = 5, .oh = 3, .ow = 351, .stride_w = 2, .pad_left = 2},
-    {.n = 1, .h = 2, .w = 701, .c = 3, .kh = 2, .kw = 400, .oh = 1, .ow = 5, .stride_w = 70},
+    {2, 3, one, {6, 2, 3, 2}, {8, 2, 4, 2}},           {1, 70, one, {7, 3, 4, 2, 1}, {5, 3, 3, 2, 1}},
+    {3, 17, one, {1, 1, 1}, {9, 4, 9, 1, 1}},          {2, 16, one, {4, 4, 1}, {4, 4, 1}},
+    {1, 1, one, {5, 1, 3, 2}, {5, 1, 3, 2}},           {1, 3, one, {3, 2, 3}, {701, 5, 351, 2, 2}},
+    {1, 3, one, {2, 2, 1}, {701, 400, 5, 70}},         {2, 3, {4, 2, 2, 2}, {5, 3, 3, 2, 1}, {6, 2, 3, 2}},
+    {1, 20, {3, 2, 3, 1, 0}, {2, 2, 1}, {5, 2, 3, 2}}, {2, 3, one, {7, 3, 3}, {5, 2, 2}, true},
+    {1, 33, {4, 3, 3}, {2, 5, 5}, {5, 1, 1}, true},
 };
 
 TEST(Pool, MatchesPlainLoops) {
   on_every_target([] {
     for (const Pool &p : shapes) {
-      const int64_t in = p.n * p.h * p.w * p.c, out = p.n * p.oh * p.ow * p.c;
+      const int64_t in = p.n * p.cells() * p.c, out = p.n * p.outputs() * p.c;
       std::vector<float> values = random_floats(in, -3, 3);
       for (float &v : values) v = std::round(v);  // ties
       for (const float middle : {1.0f, nan, inf, -inf, 1e-40f}) {
         values[static_cast<size_t>(in / 2)] = middle;
         Edge<float> x(values), y(out), a(out), dy(random_floats(out, 1, 2)), dx(in), da(in);
-        for (int64_t r = 0; r < p.n * p.oh; ++r) {
+        for (int64_t r = 0; r < p.n * p.d.out * p.h.out; ++r) {
           max_pool(p, x, y, r, r + 1);
           average_pool(p, x, a, r, r + 1);
         }
@@ -89,7 +83,7 @@ TEST(Pool, MatchesPlainLoops) {
 // Its product with the channels would wrap to 0.
 TEST(Pool, AWindowMayBeOfAnyWidth) {
   on_every_target([] {
-    const Pool p{.n = 1, .h = 1, .w = 400, .c = 4, .kh = 1, .kw = int64_t{1} << 62, .oh = 1, .ow = 1};
+    const Pool p{1, 4, one, one, {400, int64_t{1} << 62, 1}};
     Edge<float> x(std::vector<float>(1600, 3.0f)), y(4), a(4);
     max_pool(p, x, y, 0, 1);
     average_pool(p, x, a, 0, 1);

@@ -49,8 +49,6 @@ TEST(Shapes, FlattenReshapePermuteTranspose) {
 }
 
 TEST(Shapes, Refusals) {
-  expect_config_refusal("Flatten", {{"data_format", "channels_first"}}, Code::unsupported,
-                        "\"data_format\": only \"channels_last\" is supported");
   expect_config_refusal("Flatten", {{"data_format", "channel_last"}}, Code::invalid_argument,
                         "did you mean \"channels_last\"?");
   expect_config_refusal("Reshape", {{"target_shape", {-1, -1}}}, Code::invalid_argument, "at most one unknown");
@@ -114,7 +112,7 @@ TEST(Conv, Refusals) {
   };
   expect_config_refusal("Conv2D", with("groups", 3), Code::invalid_argument, "divisible by the number of groups");
   expect_config_refusal("Conv2D", with("padding", "causal"), Code::invalid_argument, "\"padding\": expected one of");
-  expect_config_refusal("Conv2D", with("data_format", "channels_first"), Code::unsupported, "channels_last");
+  expect_config_refusal("Conv2D", with("data_format", "first"), Code::invalid_argument, "channels_last");
   expect_config_refusal("Conv2D", with("kernel_size", {3, 0}), Code::invalid_argument,
                         "\"kernel_size\": expected at least 1");
   expect_config_refusal("Conv2D", with("kernel_size", {3, 3, 3}), Code::invalid_argument, "an integer or 2 integers");

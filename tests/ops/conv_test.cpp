@@ -23,8 +23,7 @@ int64_t length(int64_t n, int64_t k, int64_t s, int64_t d, Padding p) {
 
 std::vector<Array> naive(const std::vector<Array> &in, const Conv &how) {
   const Array &x = in[0], &w = in[1];
-  auto [sh, sw] = how.strides;
-  auto [dh, dw] = how.dilation;
+  int64_t sh = how.strides[0], sw = how.strides[1], dh = how.dilation[0], dw = how.dilation[1];
   Padding rows = how.padding == Padding::causal ? Padding::valid : how.padding;
   int64_t top = before(x.shape[1], w.shape[0], sh, dh, rows);
   int64_t left = before(x.shape[2], w.shape[1], sw, dw, how.padding);

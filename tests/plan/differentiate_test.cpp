@@ -115,6 +115,12 @@ std::vector<Told> every_op() {
   told("g", {m}, [](Emit &e, const Ids &x) { return of(squeeze(e, expand_dims(e, reshape(e, x[0], 0, {12}), 0), 0)); });
   told("gs", {m, floats({12})}, [](Emit &e, const Ids &x) { return of(reshape_like(e, x[0], x[1])); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(slice(e, transpose(e, x[0], {1, 0}), 0, 1, 2)); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(flip(e, pad(e, x[0], 0, 1, 2), 1)); });
+  for (bool linear : {false, true})
+    told("g", {m}, [linear](Emit &e, const Ids &x) {
+      Id y = repeat(e, x[0], 0, 2, linear), wrt = x[0];
+      return of(mul(e, y, repeat(e, differentiate(e, square_sum(e, y), std::span(&wrt, 1))[0], 0, 2)));
+    });
   told("gg", {m, m}, [](Emit &e, const Ids &x) { return of(concat(e, {x[0], x[1]}, 1)); });
   told("gg", {m, m}, [](Emit &e, const Ids &x) { return of(view(e, pack(e, {x[0], x[1]}, {0, 12}, 24), 6, {6, 2})); });
   for (Reduce f :
@@ -148,6 +154,9 @@ std::vector<Told> every_op() {
   });
   told("ggg", {image, floats({3, 3, 4, 2}), floats({2})},
        [](Emit &e, const Ids &x) { return of(conv(e, x[0], x[1], x[2], {})); });
+  told("gg", {image, floats({3, 3, 2, 4})}, [](Emit &e, const Ids &x) {
+    return of(conv_transpose(e, x[0], x[1], {}, {-1, -1}));
+  });
   for (bool average : {false, true})
     told("g", {image}, [average](Emit &e, const Ids &x) { return of(pool(e, x[0], {.average = average})); });
   told("gggggg",

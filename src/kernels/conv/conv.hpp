@@ -1,4 +1,4 @@
-// Convolutions over NHWC with Keras's weights [kh, kw, c / groups, oc]: the candidates of the conv ops.
+// Convolutions over NHWC, or NDHWC, with Keras's weights [kh, kw, c / groups, oc]: the candidates of the conv ops.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace dl4::kernels {
 
-// Source [n, h, w, c], destination [n, oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 = dense. Pads
-// may be uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window needs, or
-// negative when rows are left over.
+// Source [n, (d,) h, w, c], destination [n, (od,) oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 =
+// dense. Pads may be uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window
+// needs, or negative when rows are left over.
 struct Conv {
   int64_t n = 0, h = 0, w = 0, c = 0;
   int64_t kh = 1, kw = 1;
@@ -22,10 +22,12 @@ struct Conv {
   int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   int64_t groups = 1;
   bool bias = false;
-  Epilogue epilogue = {};  // forward only
+  Epilogue epilogue = {};                                                               // forward only
+  int64_t d = 1, kd = 1, od = 1, stride_d = 1, dil_d = 1, pad_front = 0, pad_back = 0;  // of volumes
 
+  bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
   bool is_empty() const {
-    for (int64_t dim : {n, h, w, c, oc, oh, ow, kh, kw})
+    for (int64_t dim : {n, d, h, w, c, oc, od, oh, ow, kd, kh, kw})
       if (dim <= 0) return true;
     return false;
   }
@@ -37,9 +39,9 @@ struct Conv {
 // Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an
 // argument.
 std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
-// For no more output channels than a vector has lanes, without groups; weights are taken as they are.
+// For images, and no more output channels than a vector has lanes, without groups; weights are taken as they are.
 std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
-// For weights 3x3 without strides, dilation and groups.
+// For images and weights 3x3 without strides, dilation and groups.
 std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 

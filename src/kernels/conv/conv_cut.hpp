@@ -22,15 +22,15 @@ struct ConvPart {
 
 inline int64_t reach(int64_t kernel, int64_t dilation) { return checked_add(checked_mul(kernel - 1, dilation), 1); }
 
-// Whole images when there are enough, else each image in `pieces` ranges of rows.
+// Whole images or volumes when there are enough, else each image in `pieces` ranges of rows.
 struct ConvCut {
   int64_t slices = 1, pieces = 1;
 
   ConvCut(const Conv &c, int64_t wanted, int64_t rows) {
     if (c.n <= 0 || rows <= 0) {
       slices = 0;
-    } else if (c.n >= wanted) {
-      slices = std::max<int64_t>(1, wanted);
+    } else if (c.n >= wanted || c.is_3d()) {
+      slices = std::clamp<int64_t>(wanted, 1, c.n);
     } else {
       pieces = std::clamp<int64_t>(wanted / c.n, 1, rows);
       slices = checked_mul(c.n, pieces);

@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
     after = [c, cut, dst](int64_t slice, const Run &r) {
       ConvPart p = cut.by_destination(c, slice);
       int64_t row = c.ow * c.oc;
-      c.epilogue(r.dst<float>(dst) + (p.n0 * c.oh + p.dst0) * row, 1, p.images() * p.dst_rows() * row, 0);
+      c.epilogue(r.dst<float>(dst) + (p.n0 * c.od * c.oh + p.dst0) * row, 1, p.images() * c.od * p.dst_rows() * row, 0);
     };
   std::string name = "dnnl_conv " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), Step{}, after);

@@ -12,14 +12,18 @@ namespace dl4::kernels::onednn {
 // The convolution without the outer taps that meet padding alone, as dilation puts them: oneDNN makes code by the width
 // of the padding.
 struct LiveConv : Conv {
-  int64_t weights_w, first_weight = 0;  // the whole weights' width, and where the live ones begin
+  int64_t weights_h, weights_w;  // of the whole weights
+  int64_t first_weight = 0;      // where the live ones begin
   bool is_whole = true;
 
-  explicit LiveConv(const Conv &whole) : Conv(whole), weights_w(whole.kw) {
+  explicit LiveConv(const Conv &whole) : Conv(whole), weights_h(whole.kh), weights_w(whole.kw) {
+    auto [front, back] = live(kd, dil_d, stride_d, pad_front, d, od);
     auto [top, bottom] = live(kh, dil_h, stride_h, pad_top, h, oh);
     auto [left, right] = live(kw, dil_w, stride_w, pad_left, w, ow);
-    is_whole = bottom - top == kh && right - left == kw;
-    first_weight = checked_mul(checked_mul(top, kw) + left, c / groups, oc);
+    is_whole = back - front == kd && bottom - top == kh && right - left == kw;
+    const int64_t row = checked_add(checked_mul(front, kh), top);
+    first_weight = checked_mul(checked_add(checked_mul(row, kw), left), c / groups, oc);
+    keep(front, back, kd, dil_d, pad_front);
     keep(top, bottom, kh, dil_h, pad_top);
     keep(left, right, kw, dil_w, pad_left);
   }
@@ -28,11 +32,12 @@ struct LiveConv : Conv {
   bool suits() const {
     constexpr int64_t most = 4096;
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
-    return !is_empty() && pad_left <= most && pad_right <= most;
+    return !is_empty() && pad_left <= most && pad_right <= most && pad_front <= most && pad_behind() <= most;
   }
   int64_t whole_weights_bytes(const Conv &whole) const {
-    return checked_mul(whole.kh, whole.kw, c / groups, oc, sizeof(float));
+    return checked_mul(whole.kd, whole.kh, whole.kw, c / groups, oc, sizeof(float));
   }
+  int64_t pad_behind() const { return checked_add(checked_mul(od - 1, stride_d), reach(kd, dil_d)) - d - pad_front; }
 
  private:
   // The taps [first, last) of an axis that meet the n cells of its source.
@@ -56,15 +61,19 @@ struct ConvDescs {
   Dims strides, dilations, pad_before, pad_after;
 
   ConvDescs(const LiveConv &c, const ConvPart &p) {
-    auto nhwc = [](int64_t n, int64_t rows, int64_t cols, int64_t channels) {
-      return strided({n, channels, rows, cols},
-                     {checked_mul(rows, cols, channels), 1, checked_mul(cols, channels), channels});
+    auto lying = [&](int64_t n, int64_t planes, int64_t rows, int64_t cols, int64_t channels) {
+      const int64_t row = checked_mul(cols, channels), plane = checked_mul(rows, row);
+      Dims dims{n, channels, rows, cols}, lies{checked_mul(planes, plane), 1, row, channels};
+      if (c.is_3d()) dims.insert(dims.begin() + 2, planes), lies.insert(lies.begin() + 2, plane);
+      return strided(dims, lies);
     };
-    src = nhwc(p.images(), p.src_rows(), c.w, c.c);
-    dst = nhwc(p.images(), p.dst_rows(), c.ow, c.oc);
+    src = lying(p.images(), c.d, p.src_rows(), c.w, c.c);
+    dst = lying(p.images(), c.od, p.dst_rows(), c.ow, c.oc);
     bias = plain({c.oc});
-    int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = checked_mul(in, c.oc);
-    Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, checked_mul(c.weights_w, tap), tap};
+    int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = checked_mul(in, c.oc),
+            row = checked_mul(c.weights_w, tap);
+    Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, row, tap};
+    if (c.is_3d()) dims.insert(dims.begin() + 2, c.kd), lies.insert(lies.begin() + 2, checked_mul(c.weights_h, row));
     if (c.groups > 1) {
       dims.insert(dims.begin(), c.groups);
       lies.insert(lies.begin(), out);
@@ -75,6 +84,11 @@ struct ConvDescs {
     dilations = {c.dil_h - 1, c.dil_w - 1};
     pad_before = {p.pad_top, c.pad_left};
     pad_after = {p.pad_bottom, checked_add(checked_mul(c.ow - 1, c.stride_w), reach(c.kw, c.dil_w)) - c.w - c.pad_left};
+    if (!c.is_3d()) return;
+    this->strides.insert(this->strides.begin(), c.stride_d);
+    dilations.insert(dilations.begin(), c.dil_d - 1);
+    pad_before.insert(pad_before.begin(), c.pad_front);
+    pad_after.insert(pad_after.begin(), c.pad_behind());
   }
 };
 
@@ -84,15 +98,17 @@ inline std::string key_of(const LiveConv &c, const ConvPart &p) {
   for (int64_t v : {p.images(), p.src_rows(), p.dst_rows(), p.pad_top, c.w, c.c, c.ow, c.oc, c.kh, c.kw, c.stride_h,
                     c.stride_w, c.dil_h, c.dil_w, c.pad_left, c.groups, c.weights_w})
     key += ' ' + std::to_string(v);
+  if (c.is_3d())
+    for (int64_t v : {c.d, c.od, c.kd, c.stride_d, c.dil_d, c.pad_front, c.weights_h}) key += ' ' + std::to_string(v);
   return key;
 }
 
 // Byte offsets of a part's first image row.
 inline int64_t src_offset(const Conv &c, const ConvPart &p) {
-  return checked_mul(checked_add(checked_mul(p.n0, c.h), p.src0), c.w, c.c, sizeof(float));
+  return checked_mul(checked_add(checked_mul(p.n0, c.d, c.h), p.src0), c.w, c.c, sizeof(float));
 }
 inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
-  return checked_mul(checked_add(checked_mul(p.n0, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
+  return checked_mul(checked_add(checked_mul(p.n0, c.od, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
 }
 
 // The forward descriptor that the gradients want as a hint.

@@ -1,22 +1,32 @@
-// Max and average pooling of NHWC images. Padding is never a value: max ignores it, average divides by the real cells.
+// Max and average pooling of NHWC images or NDHWC volumes. Padding is never a value: max ignores it, average divides by
+// the real cells.
 #pragma once
 
 #include <cstdint>
 
 namespace dl4::kernels {
 
-// Every window has at least one real cell.
-struct Pool {
-  int64_t n = 0, h = 1, w = 1, c = 1;
-  int64_t kh = 1, kw = 1, oh = 1, ow = 1;
-  int64_t stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0;
+// Windows along one axis of n cells. Adaptive ones share it out: window i takes the cells from i * n / out to
+// (i + 1) * n / out, outwards to whole ones.
+struct PoolAxis {
+  int64_t n = 1, size = 1, out = 1, stride = 1, pad = 0;
 };
 
-// y[n, oh, ow, c] for rows [begin, end) of all n * oh output rows. A NaN in a window is its maximum.
+// Every window has at least one real cell.
+struct Pool {
+  int64_t n = 0, c = 1;
+  PoolAxis d, h, w;
+  bool adaptive = false;
+
+  int64_t cells() const { return d.n * h.n * w.n; }
+  int64_t outputs() const { return d.out * h.out * w.out; }
+};
+
+// y[n, (od,) oh, ow, c] for rows [begin, end) of all n * od * oh output rows. A NaN in a window is its maximum.
 void max_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept;
 void average_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept;
 
-// dx[n, h, w, c] for images [begin, end); dx is overwritten. The gradient of a maximum goes to the first cell that
+// dx[n, (d,) h, w, c] for images [begin, end); dx is overwritten. The gradient of a maximum goes to the first cell that
 // holds it, row by row.
 void max_pool_grad(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
                    int64_t end) noexcept;

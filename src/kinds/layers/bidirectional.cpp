@@ -1,7 +1,6 @@
 // Bidirectional: a recurrent layer from the first step to the last, and one from the last to the first.
 #include "base/error.hpp"
 #include "kinds/inner_layer.hpp"
-#include "ops/flip.hpp"
 
 namespace dl4::kinds {
 namespace {

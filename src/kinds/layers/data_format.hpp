@@ -1,7 +1,11 @@
-// The one order of axes there is: batch, space or time, channels.
+// The order of axes. What computes has batch, space or time, channels; another order is turned at a layer's border.
 #pragma once
 
-#include "kinds/field.hpp"
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kinds/layer.hpp"
 
 namespace dl4::kinds {
 
@@ -10,8 +14,27 @@ struct DataFormat {
 
   void fields(Fields &f) {
     f("data_format", order, {"channels_last", "channels_first"})
-        .default_only()
-        .doc("order of the axes; only \"channels_last\" is supported");
+        .null_means(Order::channels_last)
+        .doc("order of the axes: \"channels_last\", or \"channels_first\": the channels stand behind the batch");
+  }
+  bool is_first() const { return order == Order::channels_first; }
+  // Of a value of that rank: its channels, and its spatial axis i.
+  int channels(int rank) const { return is_first() ? 1 : rank - 1; }
+  int space(int i) const { return is_first() ? i + 2 : i + 1; }
+
+  // x with its channels last.
+  ops::Id to_last(ops::Emit &e, ops::Id x) const {
+    std::vector<int> perm(static_cast<size_t>(e.rank(x)));
+    std::iota(perm.begin(), perm.end(), 0);
+    std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+    return is_first() ? ops::transpose(e, x, perm) : x;
+  }
+  // y of to_last's order in that of the layer.
+  ops::Id from_last(ops::Emit &e, ops::Id y) const {
+    std::vector<int> perm(static_cast<size_t>(e.rank(y)));
+    std::iota(perm.begin(), perm.end(), 0);
+    std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+    return is_first() ? ops::transpose(e, y, perm) : y;
   }
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 struct Flatten : Layer {
   static constexpr const char *name = "Flatten";
-  static constexpr const char *doc = "Joins all axes but the batch into one, in row-major order.";
+  static constexpr const char *doc = "Joins all axes but the batch into one, in row-major order, the channels last.";
   DataFormat data_format;
 
   void fields(Fields &f) override { data_format.fields(f); }
@@ -17,7 +17,7 @@ struct Flatten : Layer {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     if (c.shape().rank() == 1) return {{ops::expand_dims(c.e, c.x(), -1)}};
-    return {{ops::reshape(c.e, c.x(), 1, {free_dim})}};
+    return {{ops::reshape(c.e, data_format.to_last(c.e, c.x()), 1, {free_dim})}};
   }
 };
 

@@ -1,7 +1,6 @@
 // LSTM: long short-term memory, gates i f c o.
 #include "kinds/layers/masks.hpp"
 #include "kinds/layers/recurrent.hpp"
-#include "ops/flip.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,0 +1,143 @@
+// repeat: every place of an axis several times, as it is or blended with its neighbours; and the gradient of that.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+struct Repeating {
+  int axis;
+  int64_t times;
+  bool linear;
+
+  void fields(auto &f) const { f("axis", axis), f("times", times), f("linear", linear); }
+};
+
+// Where copy j of a place lies beside the place's centre, in places: below 0 towards the one before.
+float beside(int64_t j, int64_t times) {
+  return static_cast<float>((static_cast<double>(j) + 0.5) / static_cast<double>(times) - 0.5);
+}
+// Beyond the ends the last place goes on.
+int64_t neighbour(int64_t i, float beside, int64_t n) {
+  return beside < 0 ? std::max<int64_t>(i - 1, 0) : std::min(i + 1, n - 1);
+}
+
+double cost(const Shape &large, int64_t size) {
+  return 2 * us_per_byte * static_cast<double>(checked_mul(large.elements(), size));
+}
+
+Id repeat_grad(Emit &e, Id dy, const Repeating &how);
+
+struct RepeatOp final : OpOf<RepeatOp> {
+  Repeating how;
+
+  explicit RepeatOp(const Repeating &how) : how(how) {}
+  void fields(auto &f) const { how.fields(f); }
+  std::string_view name() const override { return "repeat"; }
+  std::vector<Operand> infer(Operands src) const override {
+    if (how.linear) want_float("repeat", src[0]);
+    const int64_t n = src[0].shape[how.axis];
+    return {{src[0].dtype, n == free_dim ? src[0].shape : src[0].shape.with(how.axis, checked_mul(n, how.times))}};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0) && g.diff_dst() != none) g.set(0, repeat_grad(g.e, g.diff_dst(), how));
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    auto [outer, n, inner] = around(site.src[0].shape, how.axis);
+    const int64_t size = size_of(site.src[0].dtype), bytes = checked_mul(inner, size), times = how.times;
+    const int64_t rows = site.dst[0].shape.elements() ? checked_mul(outer, n) : 0;
+    const double us = cost(site.dst[0].shape, size);
+    if (how.linear) {
+      return sliced("repeat_linear", site, rows, us,
+                    [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
+                      for (int64_t row = begin; row < end; ++row) {
+                        const float *x = r.src<float>(0) + row * inner, *image = x - row % n * inner;
+                        float *y = r.dst<float>(1) + row * times * inner;
+                        for (int64_t j = 0; j < times; ++j, y += inner) {
+                          const float at = beside(j, times), w = std::abs(at);
+                          const float *other = image + neighbour(row % n, at, n) * inner;
+                          for (int64_t i = 0; i < inner; ++i) y[i] = (1 - w) * x[i] + w * other[i];
+                        }
+                      }
+                    });
+    }
+    return sliced("repeat", site, rows, us, [=](int64_t begin, int64_t end, const Run &r) {
+      const std::byte *x = r.src<std::byte>(0) + begin * bytes;
+      std::byte *y = r.dst<std::byte>(1) + begin * times * bytes;
+      for (int64_t row = begin; row < end; ++row, x += bytes) {
+        if (bytes == size) {
+          kernels::fill(size, x, y, times);
+          y += times * bytes;
+          continue;
+        }
+        for (int64_t j = 0; j < times; ++j, y += bytes) std::memcpy(y, x, static_cast<size_t>(bytes));
+      }
+    });
+  }
+};
+
+struct RepeatGradOp final : OpOf<RepeatGradOp> {
+  Repeating how;
+
+  explicit RepeatGradOp(const Repeating &how) : how(how) {}
+  void fields(auto &f) const { how.fields(f); }
+  std::string_view name() const override { return "repeat_grad"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("repeat_grad", src[0]);
+    const Shape &dy = src[0].shape;
+    const int64_t n = dy[how.axis];
+    if (n == free_dim) return {src[0]};
+    if (n % how.times != 0)
+      fail(Code::shape_mismatch, "repeat_grad: ", how.times, " does not divide axis ", how.axis, " of ", dy);
+    return {{DType::f32, dy.with(how.axis, n / how.times)}};
+  }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0) && g.diff_dst() != none) g.set(0, repeat(g.e, g.diff_dst(), how.axis, how.times, how.linear));
+  }
+
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    auto [outer, n, inner] = around(site.dst[0].shape, how.axis);
+    const int64_t times = how.times, rows = inner ? checked_mul(outer, n) : 0;
+    const double us = cost(site.src[0].shape, 4);
+    if (!how.linear) {
+      return sliced("repeat_grad", site, rows, us, [=, inner = inner](int64_t begin, int64_t end, const Run &r) {
+        kernels::reduce(Reduce::sum, r.src<float>(0) + begin * times * inner, r.dst<float>(1) + begin * inner,
+                        end - begin, times, inner);
+      });
+    }
+    // Each place gathers what it gave to its own copies and to those of its neighbours.
+    return sliced("repeat_linear_grad", site, rows, us,
+                  [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
+                    for (int64_t row = begin; row < end; ++row) {
+                      const int64_t at = row % n;
+                      const float *image = r.src<float>(0) + (row - at) * times * inner;
+                      float *dx = r.dst<float>(1) + row * inner;
+                      std::fill_n(dx, inner, 0.0f);
+                      for (int64_t from = std::max<int64_t>(at - 1, 0); from <= std::min(at + 1, n - 1); ++from)
+                        for (int64_t j = 0; j < times; ++j) {
+                          const float place = beside(j, times), w = std::abs(place);
+                          const float share = (from == at ? 1 - w : 0) + (neighbour(from, place, n) == at ? w : 0);
+                          if (share != 0) kernels::axpy(share, image + (from * times + j) * inner, dx, inner);
+                        }
+                    }
+                  });
+  }
+};
+
+Id repeat_grad(Emit &e, Id dy, const Repeating &how) { return e.value(std::make_shared<RepeatGradOp>(how), {dy}); }
+
+}  // namespace
+
+Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear) {
+  if (times < 1 || times > max_dim)
+    fail(Code::invalid_argument, "repeat: expected 1 to ", max_dim, " times, got ", times);
+  return e.value(std::make_shared<RepeatOp>(Repeating{e.shape(x).axis(axis), times, linear}), {x});
+}
+
+}  // namespace dl4::ops

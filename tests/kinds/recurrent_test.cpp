@@ -135,8 +135,14 @@ TEST(Recurrent, RefusedCells) {
                         "\"cells\": expected at least one cell, got []");
   expect_config_refusal("StackedRNNCells", {{"cells", Json::array({cell("Dense", {{"units", 2}})})}},
                         Code::invalid_argument, "\"cells\": expected a cell, such as GRUCell, got Dense");
-  expect_call_refusal("GRUCell", {{"units", 2}}, {{3, 4}}, "\"states\": expected 1 tensor, got none",
-                      Code::invalid_argument);
+  expect_call_refusal("GRUCell", {{"units", 2}}, {{3, 4, 5}}, "expected ndim=2, found ndim=3");
+  LayerCall l("LSTMCell", {{"units", 2}});
+  Symbol x = l.input({3, 4});
+  Arguments a;
+  a.symbols["states"] = {l.input({3, 2})};
+  expect_refusal(Code::invalid_argument, "\"states\": expected 2 tensors, got 1", [&] { l.call({x}, a); });
+  expect_call_refusal("RNN", {{"cell", cell("GRUCell", {{"units", 2}})}}, {{3, 4, 5, 6}},
+                      "inner layer \"gru_cell\": input 0 is incompatible with the layer: expected ndim=2");
   expect_call_refusal("RNN", {{"cell", cell("GRUCell", {{"units", 2}})}}, {{3, 4}}, "expected min_ndim=3");
 }
 

@@ -65,9 +65,11 @@ Of<Initializer> with_unit_forget_bias(Of<Initializer> others) {
 }
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
+  c.need_rank(0, 2);
   c.need_float(0);
-  const Ids given = given_states(c, "states", states());
-  if (given.empty()) fail(Code::invalid_argument, "\"states\": expected ", tensors(states().size()), ", got none");
+  Ids given = given_states(c, "states", states());
+  if (given.empty())
+    for (const Shape &s : states()) given.push_back(zeros(c.e, c.x(), s));
   const Cell cell = begin(c);
   const Cell::Step done = cell.step({c.e, [](Id v) { return v; }}, c.x(), given);
   std::vector<Symbol> outputs{{done.output}};
@@ -79,7 +81,7 @@ Facts facts_of_cell(const char *state, std::vector<Port> weights) {
   return {.inputs = {{"x", "(B, I)"}},
           .outputs = {{"y", "(B, units)"}, {"states", state}},
           .weights = std::move(weights),
-          .arguments = {{"states", "tensors", state}}};
+          .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
 }
 
 void Sequencing::fields(Fields &f) {

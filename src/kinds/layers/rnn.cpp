@@ -52,7 +52,7 @@ struct RNN : Layer {
   }
   void check() override { as_cell(cell, "cell"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, T, ...)"}},
+    return {.inputs = {{"x", "(B, T, I)"}},
             .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
                         {"states", "those of the cell", "return_state"}},
             .weights = {{"weights", "those of the cell, under its name"}},

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "ops/counting.hpp"
 #include "ops/gru.hpp"
 #include "ops/hardmax.hpp"
 #include "ops/normalize.hpp"
@@ -100,6 +101,10 @@ std::vector<Told> every_op() {
   });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, cast(e, x[0], DType::i32), DType::f32)); });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, argmax(e, x[0], 0), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, top_k(e, x[0], 2), DType::f32)); });
+  told("sr", {m, m}, [](Emit &e, const Ids &x) {
+    return of(bucket_sums(e, bucketize(e, x[0], e.constant(make_tensor(DType::f32, {5}))), x[1], 6));
+  });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(fill(e, DType::f32, 1, x[0], 1, {})); });
   told("s", {m}, [](Emit &e, const Ids &x) {
     return of(random_keep(e, 0.5, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
@@ -235,12 +240,13 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "cast", "causal_mask", "check_finite", "fill",
-                                             "indices", "random_keep", "random_normal", "stop_gradient"}));
+  EXPECT_EQ(stopping,
+            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "causal_mask", "check_finite", "fill",
+                                   "indices", "random_keep", "random_normal", "stop_gradient", "top_k"}));
   EXPECT_EQ(refused,
-            (std::set<std::string>{"adam", "attention_grad", "conv_weights", "delay", "gru_cell_grad", "lstm_grad",
-                                   "normalize_grad", "pad_like", "pick_grad", "place_like", "pool_grad", "row_sums",
-                                   "sgd", "softmax_grad", "sparsemax_grad", "split_like", "unary_grad"}));
+            (std::set<std::string>{"adam", "attention_grad", "bucket_sums", "conv_weights", "delay", "gru_cell_grad",
+                                   "lstm_grad", "normalize_grad", "pad_like", "pick_grad", "place_like", "pool_grad",
+                                   "row_sums", "sgd", "softmax_grad", "sparsemax_grad", "split_like", "unary_grad"}));
   EXPECT_GT(met.size(), 40u);
 }
 

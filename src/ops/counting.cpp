@@ -1,0 +1,107 @@
+// Counting: numbers sorted into buckets, what lies in each added up, and which are the largest.
+#include "ops/counting.hpp"
+
+#include <cstring>
+
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+struct BucketizeOp final : StopsGradients<BucketizeOp> {
+  std::string_view name() const override { return "bucketize"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("bucketize", src[0]);
+    want_float("the bounds of bucketize", src[1]);
+    if (src[1].shape.rank() != 1) fail(Code::shape_mismatch, "bucketize wants bounds (K), got ", src[1].shape);
+    return {{DType::i32, src[0].shape}};
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t n = site.src[0].shape.elements(), bounds = site.src[1].shape[0];
+    double us = us_per_function * static_cast<double>(n);
+    return sliced("bucketize", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
+      const float *x = r.src<float>(0), *first = r.src<float>(1);
+      for (int64_t i = begin; i < end; ++i)
+        r.dst<int32_t>(2)[i] = static_cast<int32_t>(std::lower_bound(first, first + bounds, x[i]) - first);
+    });
+  }
+};
+
+// In one slice and in double: large batches of ones lose none, and the bits don't depend on the threads.
+struct BucketSumsOp final : NotDifferentiable<BucketSumsOp> {
+  int64_t count;
+
+  explicit BucketSumsOp(int64_t count) : count(count) {}
+  void fields(auto &f) const { f("count", count); }
+  std::string_view name() const override { return "bucket_sums"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("the buckets of bucket_sums", src[0], DType::i32);
+    if (src[1].present) {
+      want_float("bucket_sums", src[1]);
+      same_shape("bucket_sums", src[0].shape, src[1].shape);
+    }
+    return {{DType::f32, {count}}};
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t n = site.src[0].shape.elements(), size = count;
+    return kernels::make_kernel(
+        "bucket_sums", 1,
+        [=](int64_t, const Run &r) noexcept {
+          const int32_t *bucket = r.src<int32_t>(0);
+          const float *weights = r.src<float>(1);
+          auto *sums = static_cast<double *>(r.scratch);
+          std::fill_n(sums, size, 0.0);
+          for (int64_t i = 0; i < n; ++i)
+            if (bucket[i] >= 0 && bucket[i] < size) sums[bucket[i]] += weights ? static_cast<double>(weights[i]) : 1;
+          for (int64_t i = 0; i < size; ++i) r.dst<float>(2)[i] = static_cast<float>(sums[i]);
+        },
+        checked_mul(count, 8));
+  }
+};
+
+struct TopKOp final : StopsGradients<TopKOp> {
+  int64_t k;
+
+  explicit TopKOp(int64_t k) : k(k) {}
+  void fields(auto &f) const { f("k", k); }
+  std::string_view name() const override { return "top_k"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("top_k", src[0]);
+    const Shape &x = src[0].shape;
+    if (x.rank() < 1 || (x.last() != free_dim && x.last() < k))
+      fail(Code::shape_mismatch, "the ", k, " largest of a last axis: expected at least ", k, " elements, got ", x);
+    return {{DType::boolean, x}};
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Shape &shape = site.src[0].shape;
+    int64_t width = shape.last(), rows = shape.elements(0, shape.rank() - 1), taken = k;
+    double us = us_per_byte * static_cast<double>(checked_mul(rows, width, 4, k));
+    return sliced("top_k", site, rows, us, [=](int64_t begin, int64_t end, const Run &r) {
+      for (int64_t row = begin; row < end; ++row) {
+        const float *x = r.src<float>(0) + row * width;
+        uint8_t *among = r.dst<uint8_t>(1) + row * width;
+        std::memset(among, 0, static_cast<size_t>(width));
+        for (int64_t i = 0; i < taken; ++i) {
+          int64_t best = -1;
+          for (int64_t j = 0; j < width; ++j)
+            if (!among[j] && (best < 0 || x[j] > x[best])) best = j;
+          among[best] = 1;
+        }
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Id bucketize(Emit &e, Id x, Id bounds) { return e.value(std::make_shared<BucketizeOp>(), {x, bounds}); }
+
+Id bucket_sums(Emit &e, Id buckets, Id weights, int64_t count) {
+  return e.value(std::make_shared<BucketSumsOp>(count), {buckets, weights});
+}
+
+Id top_k(Emit &e, Id x, int64_t k) { return e.value(std::make_shared<TopKOp>(k), {x}); }
+
+}  // namespace dl4::ops

@@ -41,9 +41,9 @@ const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx
 }
 
 // The first metrics, up to `cap`, and how many there are; n may be NULL.
-void give(const train::Sums &sums, double *metrics, int64_t cap, int64_t *n) {
-  auto size = static_cast<int64_t>(sums.size());
-  for (int64_t i = 0; i < std::min(size, cap); ++i) metrics[i] = sums.mean(static_cast<size_t>(i));
+void give(const std::vector<double> &all, double *metrics, int64_t cap, int64_t *n) {
+  auto size = static_cast<int64_t>(all.size());
+  std::copy_n(all.begin(), std::min(size, cap), metrics);
   if (n) *n = size;
 }
 
@@ -58,7 +58,7 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
     dl4_trainer &trainer = object(t, "t");
     need_metrics(metrics, cap);
     Working working(trainer);
-    give(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw)), metrics, cap, n);
+    give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
   });
 }
 
@@ -181,7 +181,7 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
     need_metrics(metrics, cap);
     Working working(trainer);
     Batches batches = ask_for(data, trainer);
-    give(train::evaluate(trainer.core, *data.core, flag(keep)), metrics, cap, n);
+    give(trainer.core.results(train::evaluate(trainer.core, *data.core, flag(keep))), metrics, cap, n);
   });
 }
 

@@ -739,7 +739,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
  * category is "loss" or "metric", kind and a its name and attributes. y_true and y_pred are [B, ...]; w, sample
- * weights, has their first axes. out is one float32, or a value for each item of a loss of reduction "none".
+ * weights, has their first axes. out is one float32, or a value for each item of a loss of reduction "none", or the
+ * numbers of a metric that has several.
  * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
  * May be NULL: c, a, w.
  * Blocks: for the computation.
@@ -782,15 +783,19 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 /* Makes a trainer of a model, which it changes.
  * Options:
  *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
- *   loss          kind or list     one for each output; null: no loss on that output; "output": the output is float32
- *                                  and is minimised itself, as the mean of its values, and has no target: a loss that
- *                                  is made of layers
- *   loss_weights  floats           one for each output; default 1, null too
- *   metrics       list             of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
- *                                  that is taken gets a number, as in Keras: "mae", "mae_1"
- *   nan_guard     string           "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
- *                                  DL4_NUMERIC and leaves the weights of the last good step
- *   profile       bool             keep times per step for dl4_describe(); default false
+ *   loss              kind or list  one for each output; null: no loss on that output; "output": the output is float32
+ *                                   and is minimised itself, as the mean of its values, and has no target: a loss that
+ *                                   is made of layers
+ *   loss_weights      floats        one for each output; default 1, null too
+ *   metrics           list          of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
+ *                                   that is taken gets a number, as in Keras: "mae", "mae_1"; a metric of several
+ *                                   numbers has a name for each: "f1_score[0]". They see no sample weights
+ *   weighted_metrics  list          the same, with the sample weights; a name that is taken is "weighted_mae"
+ *   nan_guard         string        "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
+ *                                   DL4_NUMERIC and leaves the weights of the last good step
+ *   profile           bool          keep times per step for dl4_describe(); default false
+ * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
+ * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.
  * Keeps: m (a reference).
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
@@ -844,6 +849,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  *                            a checkpoint taken in mid-fit was loaded, or "epoch" or "batch" was set; else false
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
+ *   class_weight      floats weights of the training samples by the number of their class, past the list 1: of a model
+ *                            with one target, class numbers [B] or [B, 1] or one-hot [B, C], without sample weights
  * May be NULL: valid, options, fn, user, cancel, history.
  * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
  * DL4_CALLBACK_FAILED, DL4_BUSY. */

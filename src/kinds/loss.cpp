@@ -41,6 +41,16 @@ Pair matched(Emit &e, Id y_true, Id y_pred) {
   return y;
 }
 
+Id class_numbers(Emit &e, Id y_true, Id y_pred) {
+  const Shape t = e.shape(y_true), p = e.shape(y_pred);
+  if (p.rank() < 2) fail(Code::shape_mismatch, "predictions have shape ", p, ", expected a last axis of classes");
+  Id labels = t.rank() == p.rank() && t.last() == 1 ? squeeze(e, y_true, p.rank() - 1) : y_true;
+  if (!compatible(e.shape(labels), p.first(p.rank() - 1)))
+    fail(Code::shape_mismatch, "targets have shape ", t, ", expected class numbers ", p.first(p.rank() - 1),
+         " for predictions ", p);
+  return labels;
+}
+
 Id leading(Emit &e, Id x, Id items, const char *what) {
   const Shape given = e.shape(x), s = e.shape(items);
   if (given.rank() == s.rank() + 1 && given.last() == 1) x = squeeze(e, x, s.rank());
@@ -81,6 +91,10 @@ Loss::Weighted Loss::weighted(Emit &e, Id y_true, Id y_pred, Id sample_weight, I
     y_true = reshape(e, y_true, e.rank(y_true), {1});
   Items it = items(e, y_true, y_pred);
   Id v = it.value;
+  // One number for the whole batch counts for each weight.
+  if (e.rank(v) == 0)
+    for (Id like : {sample_weight, mask})
+      if (like != none && e.rank(like) > e.rank(v)) v = broadcast_like(e, it.value, like);
   Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), it.valid);
   Id weight = sample_weight == none ? none : leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
   // What is masked is left out, not multiplied by 0: a NaN there does no harm.

@@ -50,6 +50,8 @@ Pair matched(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
 // x with axes of 1 after its own up to `rank`; a last axis of 1 too many is taken away. `what` is for the refusal when
 // x is not the leading axes of `items`.
 ops::Id leading(ops::Emit &e, ops::Id x, ops::Id items, const char *what);
+// Class numbers (...) or (..., 1) for predictions (..., classes), as (...).
+ops::Id class_numbers(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
 // What y_pred was made from, if the last step is a softmax or a sigmoid; else none.
 ops::Id logits_behind(ops::Emit &e, ops::Id y_pred);
 

@@ -1,6 +1,8 @@
 // What all metrics share: means of samples with weights and masks, and metrics made from losses.
 #include "kinds/metric.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace dl4::kinds {
@@ -22,7 +24,7 @@ Id sum_of_means(Emit &e, Id v) {
   return reduce(e, Reduce::sum, inner.empty() ? v : reduce(e, Reduce::mean, v, inner), {});
 }
 
-class MeanOfLossMetric final : public Metric {
+class MeanOfLossMetric final : public MeanMetric {
  public:
   using Row = MeanOfLoss;
   explicit MeanOfLossMetric(const Row &row) : row_(row), loss_(row.loss.fresh(row.loss)) {}
@@ -46,14 +48,13 @@ class MeanOfLossMetric final : public Metric {
 
 void Metric::fields(Fields &f) { f("name", given_name).doc("name in logs and history"); }
 
-Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
-  Items it = items(e, y_true, y_pred);
-  Id v = it.value;
+std::vector<Id> sums_of_mean(Emit &e, const Items &items, Id sample_weight, Id mask) {
+  Id v = items.value;
   // Where Keras has weights it leaves invalid items out, where it has none it counts them as 0; here they are always
   // out.
-  Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), it.valid);
+  Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), items.valid);
   if (sample_weight == none && valid == none)
-    return {sum_of_means(e, v), reduce(e, Reduce::sum, fill(e, DType::f32, 1, v, 1, {}), {})};
+    return {sum_of_means(e, v), reduce(e, Reduce::sum, fill(e, DType::f32, 1, v, std::min(e.rank(v), 1), {}), {})};
   Id zero = e.scalar(0), parts = all_ones(e, v);
   if (sample_weight != none) {
     Id weight = leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
@@ -67,6 +68,14 @@ Mean Metric::mean(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) cons
   return {sum_of_means(e, v), sum_of_means(e, parts)};
 }
 
+std::vector<Id> MeanMetric::sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+  return sums_of_mean(e, items(e, y_true, y_pred), sample_weight, mask);
+}
+
+void MeanMetric::result(std::span<const double> sums, std::span<double> to) const {
+  to[0] = quotient(sums[0], sums[1]);
+}
+
 Of<Metric> metric_for(const Json &identifier) {
   if (identifier.is_null()) expected("a metric", identifier);
   if (!identifier.is_string()) return parse<Metric>(identifier);
@@ -78,9 +87,12 @@ Of<Metric> metric_for(const Json &identifier) {
   return parse<Metric>({{"class_name", class_name}, {"config", config}});
 }
 
-MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name)
-    : Entry{Metric::category, loss.name, "mean of " + loss.doc, kinds::fresh<MeanOfLossMetric>, loss.aliases},
+MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name, const char *name)
+    : Entry{Metric::category, name ? name : loss.name, "mean of " + loss.doc, kinds::fresh<MeanOfLossMetric>,
+            loss.aliases},
       loss(loss),
-      log_name(log_name) {}
+      log_name(log_name) {
+  if (name) aliases.push_back(loss.name);
+}
 
 }  // namespace dl4::kinds

@@ -1,17 +1,14 @@
-// Metrics: from targets and predictions to a mean over all batches, in ops.
+// Metrics: from targets and predictions to sums over all batches, in ops, and from those to numbers.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kinds/loss.hpp"
 
 namespace dl4::kinds {
-
-// total / count over all batches of an epoch is the metric.
-struct Mean {
-  ops::Id total = ops::none, count = ops::none;  // float32 scalars
-};
 
 class Metric : public Kind {
  public:
@@ -23,8 +20,27 @@ class Metric : public Kind {
   std::string log_name() const { return given_name ? *given_name : usual_name(); }
   virtual std::string usual_name() const = 0;
   Json more() const override { return {{"log_name", usual_name()}}; }
+
+  // How many numbers a batch adds up, and how many come of them, for predictions of this shape.
+  struct Size {
+    int64_t sums, results;
+  };
+  virtual Size size(const Shape &prediction) const = 0;
+  // What a batch adds: float32 of known shapes, Size::sums elements together; added up over batches in double.
+  virtual std::vector<ops::Id> sums(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight,
+                                    ops::Id mask) const = 0;
+  // From the sums over all batches. Allocates nothing.
+  virtual void result(std::span<const double> sums, std::span<double> to) const = 0;
+};
+
+// The sums are total and count, the result is total / count, 0 where nothing counts.
+class MeanMetric : public Metric {
+ public:
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
-  Mean mean(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+  Size size(const Shape &) const final { return {2, 1}; }
+  std::vector<ops::Id> sums(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight,
+                            ops::Id mask) const final;
+  void result(std::span<const double> sums, std::span<double> to) const final;
 };
 
 // A metric as it is given to a trainer: a string is its name in logs too ("mse"), and "accuracy" and "acc" choose by
@@ -33,9 +49,15 @@ Of<Metric> metric_for(const Json &identifier);
 
 // ---- for the kinds -------------------------------------------------------------------------------------------------
 
-// The entry of the metric that is the mean of a loss's items: of its name, with its fields but for the reduction.
+// Total and count: each sample is the mean of its items, with weights and masks.
+std::vector<ops::Id> sums_of_mean(ops::Emit &e, const Items &items, ops::Id sample_weight, ops::Id mask);
+// Keras's divide_no_nan.
+inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
+
+// The entry of the metric that is the mean of a loss's items: with its fields but for the reduction.
 struct MeanOfLoss : Entry {
-  MeanOfLoss(const Entry &loss, const char *log_name);
+  // `name`: that of the metric, if it is not the loss's.
+  MeanOfLoss(const Entry &loss, const char *log_name, const char *name = nullptr);
   const Entry &loss;
   const char *const log_name;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kinds/field.hpp"
+#include "train/class_weights.hpp"
 
 namespace dl4::train {
 namespace {
@@ -15,6 +16,8 @@ struct Fields : FitOptions {
     f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
     f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
     f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
+    f("class_weight", class_weight)
+        .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
   }
 };
 
@@ -39,7 +42,7 @@ Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
     look(cancel);
     sums.add(t.evaluate(b, cancel));
   }
-  if (sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
+  if (sums.empty()) fail(Code::invalid_argument, "the data set is empty");
   return sums;
 }
 
@@ -60,7 +63,9 @@ class Loop {
  public:
   Loop(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &o, const Progress &progress,
        const std::atomic<int32_t> *cancel)
-      : t_(t), at_(t.position), train_(&train), validation_(validation), o_(o), progress_(progress), cancel_(cancel) {}
+      : t_(t), at_(t.position), train_(&train), validation_(validation), o_(o), progress_(progress), cancel_(cancel) {
+    if (o.class_weight) weights_.emplace(*o.class_weight);
+  }
 
   Json run() {
     begin();
@@ -99,15 +104,16 @@ class Loop {
     train_->skip_to(at_.batch);
     for (Batch b; !stopped_ && train_->next(b);) {
       look(cancel_);
+      if (weights_) weights_->apply(b);
       at_.sums.add(t_.step(b, cancel_));
       ++at_.batch;
-      report(Event::batch_end, at_.batch, at_.sums.means());
+      report(Event::batch_end, at_.batch, t_.results(at_.sums));
     }
-    if (at_.sums.total.empty()) fail(Code::invalid_argument, "the data set is empty");
-    std::vector<double> metrics = at_.sums.means();
+    if (at_.sums.empty()) fail(Code::invalid_argument, "the data set is empty");
+    std::vector<double> metrics = t_.results(at_.sums);
     if (validation_ && (at_.epoch + 1) % o_.validation_freq == 0) {
       const Sums validated = evaluate(t_, *validation_, cancel_);
-      for (double v : validated.means()) metrics.push_back(v);
+      for (double v : t_.results(validated)) metrics.push_back(v);
     }
     const std::vector<std::string> &names = t_.metric_names();
     at_.history["epoch"].push_back(at_.epoch);
@@ -137,6 +143,7 @@ class Loop {
   const FitOptions &o_;
   const Progress &progress_;
   const std::atomic<int32_t> *cancel_;
+  std::optional<ClassWeights> weights_;
   bool stopped_ = false;
 };
 

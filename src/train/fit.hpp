@@ -20,6 +20,7 @@ struct FitOptions {
   int64_t epochs = 1, initial_epoch = 0, validation_freq = 1;
   double validation_split = 0;
   std::optional<bool> resume;
+  std::optional<std::vector<double>> class_weight;
   static FitOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them
 };

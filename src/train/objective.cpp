@@ -1,7 +1,7 @@
 // Options to losses and metrics, and both to ops.
 #include "train/objective.hpp"
 
-#include <set>
+#include <algorithm>
 
 namespace dl4::train {
 
@@ -19,10 +19,37 @@ class OutputItself final : public Loss {
   kinds::Items items(ops::Emit &, ops::Id, ops::Id y_pred) const override { return {y_pred}; }
 };
 
-// One entry per output, from a list or, where there is one output, from the entry itself.
-std::vector<Json> per_output(const Json &j, const char *key, const graph::Model &model) {
+[[noreturn]] void refuse_output(const char *key, const std::string &name, const std::vector<std::string> &known) {
+  throw Error(Code::invalid_argument, text('"', key, "\": the model has no output \"", name, '"'))
+      .with("attribute", key)
+      .suggest(name, known);
+}
+
+// By the names of the outputs; `all`: none may be left out.
+std::vector<Json> by_name(const Json &j, const char *key, const graph::Model &model, bool all) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < model.outputs().size(); ++i) names.push_back(model.output_name(i));
+  for (const auto &[name, entry] : j.items())
+    if (std::find(names.begin(), names.end(), name) == names.end()) refuse_output(key, std::string(name), names);
+  std::vector<Json> list;
+  for (const std::string &name : names) {
+    const Json *entry = j.find(name);
+    if (!entry && all)
+      throw Error(Code::invalid_argument, text('"', key, "\": expected an entry for output \"", name, "\", got none"))
+          .with("attribute", key);
+    list.push_back(entry ? *entry : Json());
+  }
+  return list;
+}
+
+bool is_by_name(const Json &j) { return j.is_object() && !j.find("class_name"); }
+
+// One entry per output, from a list, from an object by the names of outputs or, where there is one output, from the
+// entry itself.
+std::vector<Json> per_output(const Json &j, const char *key, const graph::Model &model, bool all = true) {
   size_t n = model.outputs().size();
   if (j.is_null()) return std::vector<Json>(n, nullptr);
+  if (is_by_name(j)) return by_name(j, key, model, all);
   if (!j.is_array()) {
     if (n != 1) fail(Code::invalid_argument, '"', key, "\": expected a list of ", n, ", one for each output");
     return {j};
@@ -42,6 +69,24 @@ Of<C> parse_kind(const Json &j, const char *key) {
   } catch (Error &error) {
     error.with("attribute", key).in(text('"', key, '"'));
     throw;
+  }
+}
+
+void read_metrics(Objective &o, const Json &options, const char *key, std::vector<Of<Metric>> OutputObjective::*to,
+                  const graph::Model &model) {
+  Json metrics = options.value(key, Json());
+  if (metrics.is_null()) return;
+  if (!metrics.is_array() && !is_by_name(metrics)) metrics = Json::array({metrics});
+  bool nested = is_by_name(metrics) || (!metrics.empty() && (metrics[0].is_array() || model.outputs().size() > 1));
+  auto lists = nested ? per_output(metrics, key, model, false) : std::vector<Json>{metrics};
+  for (size_t i = 0; i < lists.size(); ++i) {
+    Json list = lists[i].is_array() ? lists[i] : lists[i].is_null() ? Json::array() : Json::array({lists[i]});
+    for (const Json &m : list) {
+      (o.outputs[i].*to).push_back(parse_kind<Metric>(m, key));
+      if (!o.outputs[i].loss) fail(Code::invalid_argument, '"', key, "\": output ", i, " has no loss and so no target");
+      if (o.outputs[i].itself)
+        fail(Code::invalid_argument, '"', key, "\": output ", i, " is minimised itself and has no target");
+    }
   }
 }
 
@@ -75,58 +120,38 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
       throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
     }
   }
-  Json metrics = options.value("metrics", Json());
-  if (metrics.is_null()) return o;
-  if (!metrics.is_array()) metrics = Json::array({metrics});
-  bool nested = !metrics.empty() && (metrics[0].is_array() || model.outputs().size() > 1);
-  auto lists = nested ? per_output(metrics, "metrics", model) : std::vector<Json>{metrics};
-  for (size_t i = 0; i < lists.size(); ++i) {
-    Json list = lists[i].is_array() ? lists[i] : lists[i].is_null() ? Json::array() : Json::array({lists[i]});
-    for (const Json &m : list) {
-      o.outputs[i].metrics.push_back(parse_kind<Metric>(m, "metrics"));
-      if (!o.outputs[i].loss) fail(Code::invalid_argument, "\"metrics\": output ", i, " has no loss and so no target");
-      if (o.outputs[i].itself)
-        fail(Code::invalid_argument, "\"metrics\": output ", i, " is minimised itself and has no target");
-    }
-  }
+  read_metrics(o, options, "metrics", &OutputObjective::metrics, model);
+  read_metrics(o, options, "weighted_metrics", &OutputObjective::weighted_metrics, model);
   return o;
 }
 
 Json Objective::describe_options() {
-  return Json::array({{{"name", "loss"},
-                       {"type", "attrss"},
-                       {"required", true},
-                       {"category", "loss"},
-                       {"doc", "a loss for each output, or null; of one output the loss itself"}},
-                      {{"name", "loss_weights"},
-                       {"type", "f64s"},
-                       {"required", false},
-                       {"default", nullptr},
-                       {"doc", "factors of the outputs' losses; null is 1"}},
-                      {{"name", "metrics"},
-                       {"type", "attrss"},
-                       {"required", false},
-                       {"default", nullptr},
-                       {"category", "metric"},
-                       {"doc", "metrics, or a list of them for each output; \"accuracy\" chooses by the shapes"}}});
-}
-
-std::vector<std::string> Objective::names(const graph::Model &model) const {
-  std::vector<std::string> names;
-  std::set<std::string> taken{"epoch", "val_epoch"};  // of a history, where a name has a twin for validation
-  auto add = [&](const std::string &wanted) {
-    std::string name = wanted;
-    for (int i = 1; taken.count(name) || taken.count("val_" + name); ++i) name = text(wanted, '_', i);
-    taken.insert({name, "val_" + name});
-    names.push_back(std::move(name));
-  };
-  add("loss");
-  bool several = outputs.size() > 1;
-  if (several)
-    for (size_t i : trained()) add(model.output_name(i) + "_loss");
-  for (size_t i : trained())
-    for (const auto &m : outputs[i].metrics) add((several ? model.output_name(i) + "_" : "") + m->log_name());
-  return names;
+  return Json::array(
+      {{{"name", "loss"},
+        {"type", "attrss"},
+        {"required", true},
+        {"category", "loss"},
+        {"doc",
+         "a loss for each output, or null, as a list or an object by outputs' names; of one output the loss itself"}},
+       {{"name", "loss_weights"},
+        {"type", "f64s"},
+        {"required", false},
+        {"default", nullptr},
+        {"doc", "factors of the outputs' losses, as a list or an object by outputs' names; null is 1"}},
+       {{"name", "metrics"},
+        {"type", "attrss"},
+        {"required", false},
+        {"default", nullptr},
+        {"category", "metric"},
+        {"doc",
+         "metrics, or a list of them for each output, or an object by outputs' names; they see no "
+         "sample weights; \"accuracy\" chooses by the shapes"}},
+       {{"name", "weighted_metrics"},
+        {"type", "attrss"},
+        {"required", false},
+        {"default", nullptr},
+        {"category", "metric"},
+        {"doc", "metrics that see the sample weights, given as metrics are"}}});
 }
 
 std::vector<size_t> Objective::trained() const {
@@ -147,8 +172,8 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
               const std::vector<ops::Id> &penalties) {
   Measures m;
+  std::vector<ops::Id> weighted;
   auto add_to_loss = [&](ops::Id v) { m.loss = m.loss == ops::none ? v : ops::add(e, m.loss, v); };
-  std::vector<kinds::Mean> metrics;
   size_t target = 0;
   for (size_t i : objective.trained()) {
     const OutputObjective &o = objective.outputs[i];
@@ -158,16 +183,18 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
     target += o.itself ? 0 : 1;
     e.scope = text("loss \"", o.itself ? itself : o.loss->entry().name, '"');
     ops::Id loss = o.loss->scalar(e, y_true, pred, weight, mask);
-    if (outputs.size() > 1) m.means.push_back({loss, ops::none});
+    if (outputs.size() > 1) m.losses.push_back(loss);
     add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));
-    for (const auto &metric : o.metrics) {
-      e.scope = text("metric \"", metric->entry().name, '"');
-      metrics.push_back(metric->mean(e, y_true, pred, ops::none, mask));
-    }
+    auto measure = [&](const Metric &metric, ops::Id w, std::vector<ops::Id> &to) {
+      e.scope = text("metric \"", metric.entry().name, '"');
+      for (ops::Id sum : metric.sums(e, y_true, pred, w, mask)) to.push_back(sum);
+    };
+    for (const auto &metric : o.metrics) measure(*metric, ops::none, m.sums);
+    for (const auto &metric : o.weighted_metrics) measure(*metric, weight, weighted);
   }
   for (ops::Id penalty : penalties) add_to_loss(penalty);
   e.scope.clear();
-  m.means.insert(m.means.end(), metrics.begin(), metrics.end());
+  m.sums.insert(m.sums.end(), weighted.begin(), weighted.end());
   return m;
 }
 

@@ -13,28 +13,25 @@ struct OutputObjective {
   kinds::Of<kinds::Loss> loss;  // null: this output is not trained
   bool itself = false;          // the output is what is minimised, and has no target
   double weight = 1;
-  std::vector<kinds::Of<kinds::Metric>> metrics;
+  std::vector<kinds::Of<kinds::Metric>> metrics, weighted_metrics;  // only the latter see sample weights
 };
 
 struct Objective {
   std::vector<OutputObjective> outputs;
 
-  // From the trainer's options: loss, loss_weights, metrics. Refuses what does not fit the model.
+  // From the trainer's options: loss, loss_weights, metrics, weighted_metrics. Refuses what does not fit the model.
   static Objective parse(const Json &options, const graph::Model &model);
   static Json describe_options();  // those keys, as dl4_api_description() lists them
-  // Names as in Keras's logs: "loss", "<output>_loss" where there are several, then each output's metrics. One that is
-  // taken gets a number, as there: "mae", "mae_1".
-  std::vector<std::string> names(const graph::Model &model) const;
   // Indices of the outputs that have a loss, and of those that have a target, in order.
   std::vector<size_t> trained() const;
   std::vector<size_t> targets() const;
 };
 
-// Scalars of one batch in the order of names(): a mean is total / count over batches; a loss has its batch size as
-// count.
+// What a batch measures.
 struct Measures {
-  ops::Id loss = ops::none;        // what is minimised, penalties included
-  std::vector<kinds::Mean> means;  // all but "loss"; a loss's count is ops::none
+  ops::Id loss = ops::none;     // what is minimised, penalties included
+  std::vector<ops::Id> losses;  // of each output, where there are several
+  std::vector<ops::Id> sums;    // of the metrics
 };
 
 // y: one target per entry of targets(); sample_weights: the same, some of them none, or empty.

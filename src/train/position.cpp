@@ -6,23 +6,22 @@
 namespace dl4::train {
 
 Json Position::to_json() const {
-  return {{"in_fit", in_fit},    {"epoch", epoch},      {"batch", batch},     {"epochs_seen", epochs_seen},
-          {"total", sums.total}, {"count", sums.count}, {"history", history}, {"data", data}};
+  return {{"in_fit", in_fit},    {"epoch", epoch},     {"batch", batch}, {"epochs_seen", epochs_seen},
+          {"sums", sums.values}, {"history", history}, {"data", data}};
 }
 
 void Position::move_to(int64_t to_epoch, int64_t to_batch) {
   *this = {.in_fit = true, .resumes = true, .epoch = to_epoch, .batch = to_batch, .epochs_seen = to_epoch};
 }
 
-Position Position::from_json(const Json &j, size_t metrics) {
+Position Position::from_json(const Json &j, size_t sums) {
   Position p;
   try {
     p.in_fit = p.resumes = j.at("in_fit").get<bool>();
     p.epoch = j.at("epoch").get<int64_t>();
     p.batch = j.at("batch").get<int64_t>();
     p.epochs_seen = j.at("epochs_seen").get<int64_t>();
-    p.sums.total = j.at("total").get<std::vector<double>>();
-    p.sums.count = j.at("count").get<std::vector<double>>();
+    p.sums.values = j.at("sums").get<std::vector<double>>();
     p.history = j.at("history");
     p.data = j.at("data");
   } catch (const Error &error) {
@@ -30,8 +29,7 @@ Position Position::from_json(const Json &j, size_t metrics) {
   }
   auto counted = [](int64_t n) { return n >= 0 && n <= most_epochs; };
   bool fits = counted(p.epoch) && counted(p.batch) && counted(p.epochs_seen) && p.history.is_object() &&
-              (p.data.is_null() || p.data.is_object()) && p.sums.total.size() == p.sums.count.size() &&
-              (p.sums.total.empty() || p.sums.total.size() == metrics);
+              (p.data.is_null() || p.data.is_object()) && (p.sums.empty() || p.sums.values.size() == sums);
   if (fits)
     for (const auto &[name, list] : p.history.items()) fits = fits && list.is_array();
   if (!fits) fail(Code::corrupt_file, "the checkpoint's position does not fit this trainer");

@@ -21,8 +21,8 @@ struct Position {
   // A place of the caller's choice, from which the next fit goes on.
   void move_to(int64_t to_epoch, int64_t to_batch);
   Json to_json() const;
-  // Refuses with CORRUPT_FILE what no trainer of so many metrics can have written.
-  static Position from_json(const Json &j, size_t metrics);
+  // Refuses with CORRUPT_FILE what no trainer of so many sums can have written.
+  static Position from_json(const Json &j, size_t sums);
 };
 
 }  // namespace dl4::train

@@ -19,7 +19,7 @@ class Writer {
       if (offset >= 0) offsets_.push_back(offset);
   }
 
-  // Outputs of the loss and all means; gives the loss.
+  // Outputs of the losses and the metrics' sums; gives the loss.
   Id forward(const Batch &b, bool training) {
     block_ = state(kept::weights);
     for (size_t i = 0; i < weights().size(); ++i) {
@@ -41,10 +41,8 @@ class Writer {
     }
     Measures m = emit(e_, recipe_.objective, lowered.outputs, y, w, penalties);
     e_.output(m.loss);
-    for (const kinds::Mean &mean : m.means) {
-      e_.output(mean.total);
-      if (mean.count != none) e_.output(mean.count);
-    }
+    for (Id loss : m.losses) e_.output(loss);
+    for (Id sum : m.sums) e_.output(sum);
     if (training && recipe_.nan_guard != NanGuard::off) {
       e_.scope = "\"loss\"";
       check_finite(e_, m.loss);

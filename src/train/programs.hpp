@@ -27,8 +27,8 @@ struct Written {
   std::vector<std::string> no_gradient;  // trainable weights that the loss does not depend on
 };
 
-// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, then the total and, where
-// there is one, the count of each mean.
+// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, that of each
+// output where there are several, and the sums of the metrics.
 Written step_program(const Recipe &recipe, const Batch &b);
 Written accumulate_program(const Recipe &recipe, const Batch &b);
 Written evaluate_program(const Recipe &recipe, const Batch &b);

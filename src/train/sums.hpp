@@ -1,19 +1,46 @@
 // What is measured, summed over batches.
 #pragma once
 
-#include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
+
+#include "train/objective.hpp"
 
 namespace dl4::train {
 
-// total / count for each name of the objective.
+// Those of each row of Results, one behind the other; none before the first batch.
 struct Sums {
-  std::vector<double> total, count;
+  std::vector<double> values;
 
+  bool empty() const { return values.empty(); }
   void add(const Sums &o);
-  size_t size() const { return total.size(); }
-  double mean(size_t i) const;
-  std::vector<double> means() const;
+};
+
+// The numbers that come of the sums: the loss, that of each output where there are several, and the metrics.
+class Results {
+ public:
+  Results(const Objective &objective, const graph::Model &model);
+
+  // Names as in Keras's logs: "loss", "<output>_loss", then each output's metrics. One that is taken gets a number, as
+  // there: "mae", "mae_1", or of a weighted metric first the word: "weighted_mae". A metric of several numbers has a
+  // name for each: "f1_score[0]".
+  const std::vector<std::string> &names() const { return names_; }
+  size_t losses() const { return losses_; }
+  size_t sums() const { return sums_; }
+  // Into `to`, which has a place for each name. Allocates nothing.
+  void of(const Sums &sums, std::span<double> to) const;
+
+ private:
+  struct Row {
+    kinds::Of<kinds::Metric> metric;  // null: a loss, which has its total and the number of samples
+    size_t sums, results;
+  };
+  void add(const std::string &name, kinds::Of<kinds::Metric> metric, kinds::Metric::Size size);
+
+  std::vector<Row> rows_;
+  std::vector<std::string> names_;
+  size_t losses_ = 0, sums_ = 0;
 };
 
 }  // namespace dl4::train

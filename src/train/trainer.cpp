@@ -56,7 +56,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
       options_(options),
       setup_(Setup::parse(options)),
       objective_(Objective::parse(options, *model_)),
-      names_(objective_.names(*model_)),
+      results_(objective_, *model_),
       targets_(objective_.targets()),
       run_(run),
       state_(untrained(*model_).weights(), run.plan.memory_limit) {
@@ -162,10 +162,14 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
   runtime::Session &s = *c.session;
   if (cancel) s.plan(in_, cancel);  // a step that has begun is ended
 
-  // Scalars: the loss, then total and perhaps count of each mean.
-  values_.resize(s.program().outputs.size());
+  // The losses, then the sums of the metrics.
+  values_.resize(results_.sums() - results_.losses());
   out_.clear();
-  for (float &v : values_) out_.push_back({DType::f32, {}, &v, nullptr});
+  float *to = values_.data();
+  for (ops::Id output : s.program().outputs) {
+    out_.push_back({DType::f32, s.program()[output].shape, to, nullptr});
+    to += s.program()[output].shape.elements();
+  }
   try {
     s.run(in_, out_);
   } catch (Error &error) {
@@ -174,28 +178,20 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
     throw;
   }
   FlushToZero flush;
-  sums_.total.clear();
-  sums_.count.clear();
-  auto size = static_cast<double>(b.size());
-  auto add = [&](double total, double count) {
-    sums_.total.push_back(total);
-    sums_.count.push_back(count);
-  };
-  add(values_[0] * size, size);
-  const auto losses = objective_.outputs.size() > 1
-                          ? static_cast<size_t>(std::ranges::count_if(objective_.outputs,
-                                                                      [](const auto &o) { return o.loss != nullptr; }))
-                          : 0;
-  size_t at = 1;
-  for (size_t i = 1; i < names_.size(); ++i) {
-    bool is_loss = i <= losses;
-    if (is_loss)
-      add(values_[at] * size, size);
-    else
-      add(values_[at], values_[at + 1]);
-    at += is_loss ? 1 : 2;
+  sums_.values.clear();
+  const auto size = static_cast<double>(b.size());
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const auto value = static_cast<double>(values_[i]);
+    sums_.values.push_back(i < results_.losses() ? value * size : value);
+    if (i < results_.losses()) sums_.values.push_back(size);
   }
   return sums_;
+}
+
+const std::vector<double> &Trainer::results(const Sums &sums) {
+  numbers_.resize(results_.names().size());
+  results_.of(sums, numbers_);
+  return numbers_;
 }
 
 void Trainer::need_weights() const {
@@ -320,7 +316,7 @@ Json Trainer::position_json() const {
 
 void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j) {
   follow();
-  Position p = Position::from_json(j, names_.size());
+  Position p = Position::from_json(j, results_.sums());
   const Json *names = j.find("trainable");
   if (!names || !names->is_array()) fail(Code::corrupt_file, "the checkpoint does not say which weights are trainable");
   if (*names != Json(trainable()))

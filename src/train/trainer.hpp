@@ -45,7 +45,9 @@ class Trainer {
 
   const graph::Model &model() const { return *model_; }
   size_t targets() const { return targets_.size(); }  // how many a batch has
-  const std::vector<std::string> &metric_names() const { return names_; }
+  const std::vector<std::string> &metric_names() const { return results_.names(); }
+  // What the sums say, in the order of the names; stands until the next call. Allocates nothing.
+  const std::vector<double> &results(const Sums &sums);
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }
   // Trainable weights on which the loss of the last step or accumulation does not depend.
@@ -99,7 +101,7 @@ class Trainer {
   Json options_;
   Setup setup_;
   Objective objective_;
-  std::vector<std::string> names_;
+  Results results_;
   std::vector<size_t> targets_;
   runtime::Options run_;
   State state_;
@@ -109,6 +111,7 @@ class Trainer {
   std::vector<runtime::View> in_, out_;
   std::vector<float> values_;
   Sums sums_;
+  std::vector<double> numbers_;
 };
 
 }  // namespace dl4::train

@@ -21,13 +21,16 @@ Rows prediction(const Array &p) {
   return as_rows(c);
 }
 
-// Evaluates with `options` on rows of predictions; the named metric.
-float measure(dl4_context *context, const Array &p, Training how, const std::string &name, int64_t batch) {
+// Evaluates with `options` on rows of predictions: all metrics by name, and the order of the names.
+struct Measured {
+  std::vector<std::string> names;
+  std::map<std::string, float> values;
+};
+Measured measure(dl4_context *context, const Array &p, const Training &how, int64_t batch) {
   Rows rows = prediction(p);
   auto m = build(context, rows.architecture, rows.weights);
   Trained t(m, how, rows.inputs);
-  std::string wanted = name.empty() ? t.names().back() : name;
-  return t.evaluate(t.dataset({{"batch_size", batch}}))[wanted];
+  return {t.names(), t.evaluate(t.dataset({{"batch_size", batch}}))};
 }
 
 }  // namespace
@@ -53,44 +56,26 @@ void function(const Case &c, dl4_context *context, Arrays &found) {
   found = run(build(context, architecture, {}), {x});
 }
 
-// A trainer's metrics take no weights: a weighted value is put together of those of single places.
+// All numbers of the metric over the first batch, the first two, ...: with weights it is one of the weighted metrics.
 void metric(const Case &c, dl4_context *context, Arrays &found) {
-  Array p = c.tensors.at("input/prediction"), y = c.tensors.at("target/0");
-  std::vector<int64_t> batches = c.fields.value("batches", std::vector<int64_t>{p.shape[0]});
-  Training how{
-      {{"optimizer", "SGD"}, {"loss", "MeanSquaredError"}, {"metrics", Json::array({c.fields["metric"]})}}, {y}, {}};
-  std::string kind = c.fields["metric"]["class_name"];
-  how.options["loss"] = kind.find("Sparse") == 0 ? "SparseCategoricalCrossentropy" : "MeanSquaredError";
-  std::vector<double> weights;
-  int64_t steps = 1;
-  if (auto it = c.tensors.find("sample_weight/0"); it != c.tensors.end()) {
-    weights = it->second.values();
-    steps = it->second.shape.size() == 2 ? it->second.shape[1] : 1;
-  }
-  auto flat = [&](Array a) {
-    if (steps > 1) {
-      a.shape[0] *= steps;
-      a.shape.erase(a.shape.begin() + 1);
-    }
-    return a;
-  };
+  const Array &p = c.tensors.at("input/prediction"), &y = c.tensors.at("target/0");
+  auto w = c.tensors.find("sample_weight/0");
+  const bool weighted = w != c.tensors.end();
+  const bool labels = p.shape.back() != 1 && (y.shape.size() < p.shape.size() || y.shape.back() == 1);
+  Training how{{{"optimizer", "SGD"},
+                {"loss", labels ? "SparseCategoricalCrossentropy" : "MeanSquaredError"},
+                {weighted ? "weighted_metrics" : "metrics", Json::array({c.fields["metric"]})}},
+               {},
+               {}};
   std::vector<float> values;
-  double total = 0, count = 0;
-  for (int64_t from = 0, i = 0; i < static_cast<int64_t>(batches.size()); ++i) {
-    int64_t to = from + batches[static_cast<size_t>(i)];
-    if (weights.empty()) {
-      how.y = {y.rows(0, to)};
-      values.push_back(measure(context, p.rows(0, to), how, "", batches[0]));
-    } else {
-      for (int64_t k = from * steps; k < to * steps; ++k) {
-        how.y = {flat(y).rows(k, k + 1)};
-        double w = weights[static_cast<size_t>(k)];
-        total += w * static_cast<double>(measure(context, flat(p).rows(k, k + 1), how, "", 1));
-        count += w;
-      }
-      values.push_back(static_cast<float>(total / count));
-    }
-    from = to;
+  const auto batches = c.fields.value("batches", std::vector<int64_t>{p.shape[0]});
+  int64_t to = 0;
+  for (int64_t size : batches) {
+    to += size;
+    how.y = {y.rows(0, to)};
+    if (weighted) how.w = {w->second.rows(0, to)};
+    const Measured m = measure(context, p.rows(0, to), how, batches[0]);
+    for (size_t i = 1; i < m.names.size(); ++i) values.push_back(m.values.at(m.names[i]));
   }
   found["metric/value"] = list(values);
 }
@@ -107,7 +92,7 @@ void loss_values(const Case &c, dl4_context *context, Arrays &found) {
       std::vector<float> w(weights.size(), 0);
       w[i] = with ? static_cast<float>(weights[i]) : 1;
       Training how{{{"optimizer", "SGD"}, {"loss", loss}}, {c.tensors.at("target/0")}, {floats(shape.shape, w)}};
-      (with ? weighted : values).push_back(measure(context, p, how, "loss", p.shape[0]));
+      (with ? weighted : values).push_back(measure(context, p, how, p.shape[0]).values.at("loss"));
     }
   found["loss/values"] = floats(shape.shape, values);
   found["loss/weighted_values"] = floats(shape.shape, weighted);

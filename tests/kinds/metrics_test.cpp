@@ -28,8 +28,7 @@ Numbers mean(const Of<Metric> &m, const Tensor &y, const Tensor &p, const Tensor
   size_t k = in.size();
   if (mask) in.push_back(*mask);
   Build f = [=](Emit &e, const std::vector<Id> &x) {
-    Mean v = m->mean(e, x[0], x[1], weight ? x[w] : none, mask ? x[k] : none);
-    return std::vector<Id>{v.total, v.count};
+    return m->sums(e, x[0], x[1], weight ? x[w] : none, mask ? x[k] : none);
   };
   auto out = run_all_ways(f, in, 1e-6);
   return {values(out[0])[0], values(out[1])[0]};

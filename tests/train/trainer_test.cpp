@@ -360,13 +360,16 @@ TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
 
 TEST(Trainer, AStepAfterTheFirstAllocatesNothing) {
   Data d;
-  Trainer t(model(), options(), run_options());
+  Json how = options();
+  how["weighted_metrics"] = {
+      "AUC", "F1Score", "R2Score", "Precision", {{"class_name", "OneHotMeanIoU"}, {"config", {{"num_classes", 3}}}}};
+  Trainer t(model(), how, run_options());
   const Batch b = d.batch(0, 10);
   auto all = [&] {
-    t.step(b);
-    t.accumulate(b);
+    t.results(t.step(b));
+    t.results(t.accumulate(b));
     t.apply();
-    t.evaluate(b);
+    t.results(t.evaluate(b));
   };
   all();
   dl4_test::news_granted = 0;

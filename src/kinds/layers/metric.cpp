@@ -1,5 +1,7 @@
 // Metric: a metric as a part of a graph.
 #include "kinds/metric.hpp"
+
+#include "base/error.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
@@ -8,7 +10,9 @@ namespace {
 struct MetricLayer : Layer {
   static constexpr const char *name = "Metric";
   static constexpr const char *doc =
-      "A metric, called on targets, predictions and, if wanted, sample weights; the mask of the predictions counts.";
+      "A metric that is a mean over samples, called on targets, predictions and, if wanted, sample weights; the mask "
+      "of "
+      "the predictions counts.";
   Of<Metric> metric;
 
   void fields(Fields &f) override {
@@ -22,9 +26,17 @@ struct MetricLayer : Layer {
   }
   Arity arity() const override { return {2, 3}; }
 
+  void check() override {
+    if (dynamic_cast<const MeanMetric *>(metric.get())) return;
+    throw Error(Code::unsupported, text("\"metric\": expected a mean over samples, which has a total and a count, got ",
+                                        metric->entry().name))
+        .with("attribute", "metric");
+  }
+
   std::vector<Symbol> call(Call &c) const override {
     ops::Emit &e = c.e;
-    auto [total, count] = metric->mean(e, c.x(0), c.x(1), c.in.size() > 2 ? c.x(2) : ops::none, c.mask(1));
+    const std::vector<ops::Id> sums = metric->sums(e, c.x(0), c.x(1), c.in.size() > 2 ? c.x(2) : ops::none, c.mask(1));
+    ops::Id total = sums[0], count = sums[1];
     ops::Id some = binary(e, ops::Binary::not_equal, count, e.scalar(0));
     ops::Id mean = select(e, some, div(e, total, select(e, some, count, e.scalar(1))), e.scalar(0));
     return {{mean}, {total}, {count}};

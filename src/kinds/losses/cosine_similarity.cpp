@@ -24,7 +24,7 @@ struct CosineSimilarity : Loss {
   }
 };
 
-struct CosineSimilarityMetric : Metric {
+struct CosineSimilarityMetric : MeanMetric {
   static constexpr const char *name = "CosineSimilarity";
   static constexpr const char *doc = "mean cosine of the angle between y_true and y_pred along the axis";
   int64_t axis = -1;

@@ -81,8 +81,8 @@ struct Both {
   MeanOfLoss mean;
 
   Both(const char *name, const char *log_name, std::vector<std::string> aliases, const char *doc,
-       Id (*values)(Emit &, Id, Id))
-      : loss{{"loss", name, doc, fresh<PlainLoss>, std::move(aliases)}, values}, mean(loss, log_name) {}
+       Id (*values)(Emit &, Id, Id), const char *metric = nullptr)
+      : loss{{"loss", name, doc, fresh<PlainLoss>, std::move(aliases)}, values}, mean(loss, log_name, metric) {}
 };
 
 }  // namespace
@@ -109,7 +109,7 @@ void list_PlainLosses(Entries &all) {
        {"msle"},
        "(log(y_true + 1) - log(y_pred + 1))^2, both at least 1e-7, averaged over the last axis",
        logarithmic_error},
-      {"LogCosh", "logcosh", {"LogCoshError"}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh},
+      {"LogCosh", "logcosh", {}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh, "LogCoshError"},
       {"KLDivergence",
        "kl_divergence",
        {"kld", "kullback_leibler_divergence"},

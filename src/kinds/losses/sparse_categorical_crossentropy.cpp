@@ -41,16 +41,12 @@ struct SparseCategoricalCrossentropy : Loss {
   }
 
   Items items(Emit &e, Id y_true, Id y_pred) const override {
-    const Shape given = e.shape(y_true), p = e.shape(y_pred);
-    if (p.rank() < 2) fail(Code::shape_mismatch, "predictions have shape ", p, ", expected a last axis of classes");
-    if (p.axis(axis) != p.rank() - 1)
+    const Shape p = e.shape(y_pred);
+    if (p.rank() > 0 && p.axis(axis) != p.rank() - 1)
       throw Error(Code::unsupported, text("\"axis\": the classes must be the last axis, got ", axis))
           .with("attribute", "axis");
     y_pred = cast(e, y_pred, DType::f32);
-    Id labels = given.rank() == p.rank() && given.last() == 1 ? squeeze(e, y_true, p.rank() - 1) : y_true;
-    if (!compatible(e.shape(labels), p.first(p.rank() - 1)))
-      fail(Code::shape_mismatch, "targets have shape ", given, ", expected class numbers ", target_shape(p, given),
-           " for predictions ", p);
+    Id labels = class_numbers(e, y_true, y_pred);
     Id x = logits_of(e, y_pred, from_logits);
     // Keras takes the logarithm of clipped probabilities for logits, so they need not sum to 1.
     if (x == none) x = unary(e, Unary::log, clipped(e, y_pred));

@@ -23,16 +23,6 @@ Id categorical_matches(Emit &e, Id y_true, Id y_pred) {
   return as_float(e, binary(e, Binary::equal, argmax(e, t, -1), argmax(e, p, -1)));
 }
 
-// Class numbers (..., 1) or (...) for predictions (..., classes), as (...).
-Id class_numbers(Emit &e, Id y_true, Id y_pred) {
-  const Shape t = e.shape(y_true), p = e.shape(y_pred);
-  if (p.rank() < 2) fail(Code::shape_mismatch, "predictions have shape ", p, ", expected a last axis of classes");
-  Id labels = t.rank() == p.rank() && t.last() == 1 ? squeeze(e, y_true, p.rank() - 1) : y_true;
-  if (!compatible(e.shape(labels), p.first(p.rank() - 1)))
-    fail(Code::shape_mismatch, "targets have shape ", t, ", expected class numbers for predictions ", p);
-  return labels;
-}
-
 Id sparse_matches(Emit &e, Id y_true, Id y_pred) {
   Id labels = class_numbers(e, y_true, y_pred);
   DType t = e.dtype(labels);
@@ -50,7 +40,15 @@ Id top_k_matches(Emit &e, Id labels, Id y_pred, int64_t k) {
   return reshape_like(e, as_float(e, binary(e, Binary::logical_and, among, finite)), labels);
 }
 
-struct Accuracy : Metric {
+// Is the class one of the first k numbers of its row?
+Id among_first(Emit &e, Id labels, Id ids, int64_t k) {
+  const int64_t width = e.shape(ids).last();
+  Id first = width == free_dim || width > k ? slice(e, ids, -1, 0, k) : ids;
+  Id equal = binary(e, Binary::equal, expand_dims(e, as_float(e, labels), e.rank(labels)), as_float(e, first));
+  return as_float(e, reduce(e, ops::Reduce::max, equal, {-1}));
+}
+
+struct Accuracy : MeanMetric {
   static constexpr const char *name = "Accuracy";
   static constexpr const char *doc =
       "share of predictions that equal their targets; the words \"accuracy\" and \"acc\" in a trainer's metrics mean "
@@ -82,7 +80,7 @@ struct Accuracy : Metric {
   }
 };
 
-struct BinaryAccuracy : Metric {
+struct BinaryAccuracy : MeanMetric {
   static constexpr const char *name = "BinaryAccuracy";
   static constexpr const char *doc = "share of predictions that lie above the threshold exactly where the target is 1";
   double threshold = 0.5;
@@ -96,32 +94,33 @@ struct BinaryAccuracy : Metric {
   }
 };
 
-struct CategoricalAccuracy : Metric {
+struct CategoricalAccuracy : MeanMetric {
   static constexpr const char *name = "CategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the largest target";
-  void fields(Fields &f) override { Metric::fields(f); }
   std::string usual_name() const override { return "categorical_accuracy"; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {categorical_matches(e, y_true, y_pred), ops::none};
   }
 };
 
-struct SparseCategoricalAccuracy : Metric {
+struct SparseCategoricalAccuracy : MeanMetric {
   static constexpr const char *name = "SparseCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the class number";
-  void fields(Fields &f) override { Metric::fields(f); }
   std::string usual_name() const override { return "sparse_categorical_accuracy"; }
   Items items(Emit &e, Id y_true, Id y_pred) const override { return {sparse_matches(e, y_true, y_pred), ops::none}; }
 };
 
-struct TopKCategoricalAccuracy : Metric {
-  static constexpr const char *name = "TopKCategoricalAccuracy";
-  static constexpr const char *doc = "share of samples whose largest target is among the k largest predictions";
+struct TopK : MeanMetric {
   int64_t k = 5;
   void fields(Fields &f) override {
     Metric::fields(f);
     f("k", k).at_least(1).doc("how many count");
   }
+};
+
+struct TopKCategoricalAccuracy : TopK {
+  static constexpr const char *name = "TopKCategoricalAccuracy";
+  static constexpr const char *doc = "share of samples whose largest target is among the k largest predictions";
   std::string usual_name() const override { return "top_k_categorical_accuracy"; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -129,17 +128,19 @@ struct TopKCategoricalAccuracy : Metric {
   }
 };
 
-struct SparseTopKCategoricalAccuracy : Metric {
+struct SparseTopKCategoricalAccuracy : TopK {
   static constexpr const char *name = "SparseTopKCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose class number is among the k largest predictions";
-  int64_t k = 5;
+  bool from_sorted_ids = false;
   void fields(Fields &f) override {
-    Metric::fields(f);
-    f("k", k).at_least(1).doc("how many count");
+    TopK::fields(f);
+    f("from_sorted_ids", from_sorted_ids)
+        .doc("predictions are class numbers, the best first: the class is to be among the first k");
   }
   std::string usual_name() const override { return "sparse_top_k_categorical_accuracy"; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
-    return {top_k_matches(e, class_numbers(e, y_true, y_pred), y_pred, k), ops::none};
+    Id labels = class_numbers(e, y_true, y_pred);
+    return {from_sorted_ids ? among_first(e, labels, y_pred, k) : top_k_matches(e, labels, y_pred, k), ops::none};
   }
 };
 

@@ -328,6 +328,8 @@ template const Conversion &conversion<std::optional<int64_t>>();
 template const Conversion &conversion<std::optional<double>>();
 template const Conversion &conversion<std::optional<std::string>>();
 template const Conversion &conversion<std::vector<int64_t>>();
+template const Conversion &conversion<std::vector<double>>();
+template const Conversion &conversion<std::optional<std::vector<double>>>();
 template const Conversion &conversion<std::vector<std::string>>();
 template const Conversion &conversion<std::optional<std::vector<int64_t>>>();
 template const Conversion &conversion<std::optional<std::vector<std::optional<int64_t>>>>();

@@ -129,6 +129,18 @@
   X(SparseCategoricalAccuracy)     \
   X(TopKCategoricalAccuracy)       \
   X(SparseTopKCategoricalAccuracy) \
+  X(ConfusionMetrics)              \
+  X(AUC)                           \
+  X(IoUs)                          \
+  X(BinaryIoU)                     \
+  X(F1Score)                       \
+  X(FBetaScore)                    \
+  X(RootMeanSquaredError)          \
+  X(R2Score)                       \
+  X(PearsonCorrelation)            \
+  X(ConcordanceCorrelation)        \
+  X(Mean)                          \
+  X(Sum)                           \
   /* losses and their metrics */   \
   X(PlainLosses)                   \
   X(Huber)                         \
@@ -136,6 +148,12 @@
   X(BinaryCrossentropy)            \
   X(CategoricalCrossentropy)       \
   X(SparseCategoricalCrossentropy) \
+  X(GeneralizedCrossentropy)       \
+  X(BinaryFocalCrossentropy)       \
+  X(CategoricalFocalCrossentropy)  \
+  X(Dice)                          \
+  X(Tversky)                       \
+  X(Circle)                        \
   X(CosineSimilarity)              \
   X(CosineSimilarityMetric)        \
   /* optimizers */                 \

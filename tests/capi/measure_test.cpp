@@ -32,6 +32,29 @@ double reported(const json &options, dl4_tensor *y, dl4_tensor *p, dl4_tensor *w
   return metrics[which];
 }
 
+// Of those that cannot be made without settings, or give several numbers.
+json settings(const std::string &kind) {
+  const std::map<std::string, json> known = {
+      {"Accuracy", {{"by_shape", false}}},
+      {"F1Score", {{"average", "macro"}}},
+      {"FBetaScore", {{"average", "micro"}}},
+      {"SensitivityAtSpecificity", {{"specificity", 0.5}}},
+      {"SpecificityAtSensitivity", {{"sensitivity", 0.5}}},
+      {"PrecisionAtRecall", {{"recall", 0.5}}},
+      {"RecallAtPrecision", {{"precision", 0.5}}},
+      {"MeanIoU", {{"num_classes", 3}}},
+      {"OneHotMeanIoU", {{"num_classes", 3}}},
+      {"IoU", {{"num_classes", 3}, {"target_class_ids", {0, 1}}}},
+      {"OneHotIoU", {{"num_classes", 3}, {"target_class_ids", {0, 1}}}},
+  };
+  auto it = known.find(kind);
+  return it == known.end() ? json::object() : it->second;
+}
+
+bool takes_labels(const std::string &kind) {
+  return kind.rfind("Sparse", 0) == 0 || kind == "Circle" || kind == "CategoricalGeneralizedCrossEntropy";
+}
+
 TEST(Measure, IsWhatATrainerReportsOfEveryLossAndMetric) {
   auto p = tensor({4, 3}, {0.2f, 0.5f, 0.3f, 0.1f, 0.1f, 0.8f, 0.6f, 0.3f, 0.1f, 0.3f, 0.4f, 0.3f});
   auto y = tensor({4, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0}), w = tensor({4}, {1, 0.5f, 2, 0});
@@ -44,20 +67,20 @@ TEST(Measure, IsWhatATrainerReportsOfEveryLossAndMetric) {
     for (int64_t i = 0; i < dl4_registry_count(category); ++i) {
       const std::string kind = dl4_registry_name(category, i);
       SCOPED_TRACE(std::string(category) + ' ' + kind);
-      dl4_tensor *const target = kind.rfind("Sparse", 0) == 0 ? labels.get() : y.get();
+      dl4_tensor *const target = takes_labels(kind) ? labels.get() : y.get();
       const bool loss = category[0] == 'l';
-      json how{{"optimizer", "SGD"}, {"loss", loss || kind == "Accuracy" ? kind : "mse"}};
-      if (kind == "Accuracy") how["loss"] = "mse";
-      if (!loss) how["metrics"] = {{{"class_name", kind}, {"config", json::object()}}};
+      const json config = settings(kind);
+      json how{{"optimizer", "SGD"}, {"loss", loss ? kind : "mse"}};
+      if (!loss) how["metrics"] = {{{"class_name", kind}, {"config", config}}};
       if (!loss && target == labels.get()) how["loss"] = "SparseCategoricalCrossentropy";
-      const std::string name = kind == "Accuracy" ? R"({"by_shape": false})" : "{}";
       const double expected = reported(how, target, p, nullptr, loss ? 0 : 1);
-      EXPECT_NEAR(measured(category, kind.c_str(), target, p, nullptr, name)[0], expected, 1e-6);
+      EXPECT_NEAR(measured(category, kind.c_str(), target, p, nullptr, config.dump())[0], expected, 1e-6);
       if (loss) {
         EXPECT_NEAR(measured(category, kind.c_str(), target, p, w)[0], reported(how, target, p, w, 0), 1e-6);
       }
     }
   }
+  EXPECT_EQ(measured("metric", "F1Score", y, p).size(), 3u);
   EXPECT_EQ(measured("metric", "accuracy", labels, p)[0], 0.75f);
   EXPECT_EQ(measured("metric", "accuracy", labels, p, w)[0], 1.f);
 }
@@ -84,6 +107,9 @@ TEST(Measure, Refusals) {
        "unknown attribute \"reduction\""},
       {"losses", "mse", "{}", y, y, nullptr, DL4_INVALID_ARGUMENT, "expected \"loss\" or \"metric\", got \"losses\""},
       {"loss", "mse", "{}", wide, y, nullptr, DL4_UNSUPPORTED, "float64"},
+      {"metric", "mse", "{}", y, wide, nullptr, DL4_UNSUPPORTED, "y_pred: expected float32"},
+      {"metric", "AUC", "{}", y, p, nullptr, DL4_SHAPE_MISMATCH, "targets have shape (2, 2), predictions (2, 3)"},
+      {"metric", "AUC", "{}", p, p, y, DL4_SHAPE_MISMATCH, "sample weights have shape (2, 2)"},
   };
   for (const auto &one : cases) {
     Own<dl4_tensor> out;
@@ -140,6 +166,9 @@ TEST(Measure, LayersRefuseWhatIsNoLossOrMetric) {
   EXPECT_NE(refused("Loss", "{}", 2).find("attribute \"loss\" is missing"), std::string::npos);
   EXPECT_NE(refused("Loss", R"({"loss": null})", 2).find("\"loss\": expected a loss, got null"), std::string::npos);
   EXPECT_NE(refused("Metric", R"({"metric": null})", 2).find("\"metric\": expected a metric, got null"),
+            std::string::npos);
+  EXPECT_NE(refused("Metric", R"({"metric": "AUC"})", 2)
+                .find("\"metric\": expected a mean over samples, which has a total and a count, got AUC"),
             std::string::npos);
   EXPECT_NE(refused("Loss", R"({"loss": "mse"})", 1).find("expected 2 to 3 inputs, got 1"), std::string::npos);
 }

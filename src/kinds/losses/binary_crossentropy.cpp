@@ -4,7 +4,7 @@
 namespace dl4::kinds {
 namespace {
 
-using ops::Emit, ops::Id, ops::Unary;
+using ops::Emit, ops::Id;
 
 struct BinaryCrossentropy : Loss {
   static constexpr const char *name = "BinaryCrossentropy";
@@ -23,19 +23,7 @@ struct BinaryCrossentropy : Loss {
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id x = logits_of(e, y_pred, from_logits);
     auto [t, p] = matched(e, y_true, x == ops::none ? y_pred : x);
-    auto s = static_cast<float>(label_smoothing);
-    if (s != 0) t = unary(e, Unary::scale_shift, t, {1 - s, s / 2});
-    Id other = unary(e, Unary::scale_shift, t, {-1, 1}), v;
-    if (x != ops::none) {
-      // Each side by its own softplus: of a confident right answer the loss is tiny, not rounded away.
-      v = add(e, mul(e, t, unary(e, Unary::softplus, unary(e, Unary::neg, p))),
-              mul(e, other, unary(e, Unary::softplus, p)));
-    } else {
-      p = clipped(e, p);
-      Id rest = unary(e, Unary::scale_shift, p, {-1, 1});
-      v = add(e, mul(e, t, unary(e, Unary::log, p)), mul(e, other, unary(e, Unary::log, rest)));
-      v = unary(e, Unary::neg, v);
-    }
+    Id v = binary_terms(e, smoothed_binary(e, t, label_smoothing), p, x == ops::none ? x : p);
     return {reduce(e, ops::Reduce::mean, v, {e.shape(v).axis(axis)}), ops::none};
   }
 };

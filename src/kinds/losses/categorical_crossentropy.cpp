@@ -27,12 +27,7 @@ struct CategoricalCrossentropy : Loss {
            e.shape(y_pred), "; for class numbers use SparseCategoricalCrossentropy");
     Id x = logits_of(e, y_pred, from_logits);
     auto [t, p] = matched(e, y_true, x == ops::none ? y_pred : x);
-    if (label_smoothing != 0) {
-      int64_t classes = e.shape(p).last();
-      if (classes == free_dim) fail(Code::invalid_argument, "\"label_smoothing\" needs a known number of classes");
-      auto s = static_cast<float>(label_smoothing);
-      t = unary(e, Unary::scale_shift, t, {1 - s, s / static_cast<float>(classes)});
-    }
+    t = smoothed(e, t, p, label_smoothing);
     Id log;
     if (x != ops::none)
       log = ops::log_softmax(e, p, at);

@@ -1,4 +1,5 @@
-// What the crossentropies share: the logits behind probabilities, and the clipping of probabilities without any.
+// What the crossentropies share: fields, smoothed targets, the logits behind probabilities, the clipping of those
+// without any, and the terms of the binary ones.
 #pragma once
 
 #include "kinds/metric.hpp"
@@ -27,5 +28,16 @@ inline ops::Id logits_of(ops::Emit &e, ops::Id y_pred, bool from_logits) {
 inline ops::Id clipped(ops::Emit &e, ops::Id p) {
   return unary(e, ops::Unary::clip, p, {1e-7f, static_cast<float>(1.0 - 1e-7)});
 }
+
+// Targets spread over the classes of the predictions' last axis.
+ops::Id smoothed(ops::Emit &e, ops::Id t, ops::Id p, double smoothing);
+// Targets of two classes.
+inline ops::Id smoothed_binary(ops::Emit &e, ops::Id t, double smoothing) {
+  auto s = static_cast<float>(smoothing);
+  return s == 0 ? t : unary(e, ops::Unary::scale_shift, t, {1 - s, s / 2});
+}
+inline ops::Id one_minus(ops::Emit &e, ops::Id x) { return unary(e, ops::Unary::scale_shift, x, {-1, 1}); }
+// -t log(p) - (1 - t) log(1 - p) of each element, by the logits of p unless they are none.
+ops::Id binary_terms(ops::Emit &e, ops::Id t, ops::Id p, ops::Id logits);
 
 }  // namespace dl4::kinds

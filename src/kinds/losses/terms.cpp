@@ -1,0 +1,26 @@
+// What the crossentropies share.
+#include "kinds/losses/crossentropy.hpp"
+
+namespace dl4::kinds {
+
+using ops::Emit, ops::Id, ops::none, ops::Unary;
+
+Id smoothed(Emit &e, Id t, Id p, double smoothing) {
+  if (smoothing == 0) return t;
+  const int64_t classes = e.shape(p).last();
+  if (classes == free_dim) fail(Code::invalid_argument, "\"label_smoothing\" needs a known number of classes");
+  auto s = static_cast<float>(smoothing);
+  return unary(e, Unary::scale_shift, t, {1 - s, s / static_cast<float>(classes)});
+}
+
+Id binary_terms(Emit &e, Id t, Id p, Id logits) {
+  // Each side by its own softplus: of a confident right answer the loss is tiny, not rounded away.
+  if (logits != none)
+    return add(e, mul(e, t, unary(e, Unary::softplus, unary(e, Unary::neg, logits))),
+               mul(e, one_minus(e, t), unary(e, Unary::softplus, logits)));
+  p = clipped(e, p);
+  Id v = add(e, mul(e, t, unary(e, Unary::log, p)), mul(e, one_minus(e, t), unary(e, Unary::log, one_minus(e, p))));
+  return unary(e, Unary::neg, v);
+}
+
+}  // namespace dl4::kinds

@@ -6,6 +6,7 @@
 #include "io/file.hpp"
 #include "io/model_file.hpp"
 #include "options.hpp"
+#include "outside.hpp"
 
 namespace dl4::capi {
 namespace {
@@ -165,8 +166,9 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
         return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
       };
     }
-    Json told =
-        train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress, flag(keep));
+    Files files(*trainer.model->context);
+    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
+                           flag(keep), &files);
     if (history) *history = make_blob(dump(told));
   });
 }

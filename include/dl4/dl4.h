@@ -782,7 +782,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 
 /* Makes a trainer of a model, which it changes.
  * Options:
- *   optimizer     kind             required: "SGD", "Adam" or an object with its settings
+ *   optimizer         kind          required: "SGD", "Adam", ... or an object with its settings, whose "learning_rate"
+ *                                   may be a schedule: {"class_name": "ExponentialDecay", "config": {...}}
  *   loss              kind or list  one for each output; null: no loss on that output; "output": the output is float32
  *                                   and is minimised itself, as the mean of its values, and has no target: a loss that
  *                                   is made of layers
@@ -793,6 +794,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   weighted_metrics  list          the same, with the sample weights; a name that is taken is "weighted_mae"
  *   nan_guard         string        "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
  *                                   DL4_NUMERIC and leaves the weights of the last good step
+ *   exclude_from_weight_decay       list of strings: weights that the optimizer's weight_decay leaves alone, by name
+ *                                   ("dense/bias") or by some of the last part of it ("bias"); each must mean one
  *   profile           bool          keep times per step for dl4_describe(); default false
  * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
  * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.
@@ -840,8 +843,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  * history is JSON, a list per name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}.
  * A fit starts at initial_epoch with a history of its own, unless it resumes one: then it goes on where that stood, in
  * mid-epoch too, with its history, and must be given data of the same rows, batches, order and seed, as far as they are
- * known. DL4_CANCELLED keeps its place for that; any other failure leaves the place as it was before the call, and the
- * weights as the last complete step left them.
+ * known. DL4_CANCELLED keeps its place for that, and so does the failure of one of the `callbacks`; any other failure
+ * leaves the place as it was before the call, and the weights as the last complete step left them. What a callback
+ * remembers is in checkpoints: the same one, at the same number in the list of the fit that goes on, has it again.
  * Options:
  *   epochs            int    the last epoch, counted from 1, at most 2^53 - 1; default 1
  *   initial_epoch     int    epochs already done, at most 2^53 - 1; default 0
@@ -851,9 +855,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  *   class_weight      floats weights of the training samples by the number of their class, past the list 1: of a model
  *                            with one target, class numbers [B] or [B, 1] or one-hot [B, C], without sample weights
+ *   callbacks         list   of kinds, called in this order and before `fn`: "EarlyStopping", "ReduceLROnPlateau",
+ *                            "ModelCheckpoint", "BackupAndRestore", "CSVLogger", "TerminateOnNaN",
+ *                            "LearningRateScheduler", "SwapEMAWeights" or objects with their settings
  * May be NULL: valid, options, fn, user, cancel, history.
  * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
- * DL4_CALLBACK_FAILED, DL4_BUSY. */
+ * DL4_IO, DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
                                                const dl4_attrs *options, dl4_progress_fn fn, void *user,
                                                dl4_cancel *cancel, dl4_blob **history);
@@ -868,8 +875,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset 
  * Errors: DL4_NOT_FOUND. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out);
 
-/* Sets a number of the trainer: "learning_rate", in a progress callback too; "epoch" or "batch": the next fit goes on
- * from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
+/* Sets a number of the trainer: "learning_rate", unless a schedule tells it, in a progress callback too; "epoch" or
+ * "batch": the next fit goes on from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
 

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "kinds/activation.hpp"
+#include "kinds/callback.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/inner_layer.hpp"
@@ -18,6 +19,7 @@
 #include "kinds/nested_numbers.hpp"
 #include "kinds/optimizer.hpp"
 #include "kinds/regularizer.hpp"
+#include "kinds/schedule.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -272,6 +274,52 @@ struct Convert<std::vector<InnerLayer>> {
   }
 };
 
+// A list of kinds.
+template <class C>
+struct Convert<std::vector<Of<C>>> {
+  static constexpr const char *type = "attrss";
+  static constexpr const char *category = C::category;
+  static std::vector<Of<C>> from(const Json &j) {
+    if (!j.is_array() && !j.is_null()) expected("a list", j);
+    std::vector<Of<C>> v;
+    for (const Json &item : j) {
+      v.push_back(parse<C>(item));
+      if (!v.back()) expected(text("a ", C::category), item);
+    }
+    return v;
+  }
+  static Json to(const std::vector<Of<C>> &v) {
+    Json j = Json::array();
+    for (const Of<C> &item : v) j.push_back(to_json(item.get()));
+    return j;
+  }
+};
+
+// Keras's "epoch" is null.
+template <>
+struct Convert<SaveEvery> {
+  static constexpr const char *type = "i64";
+  static SaveEvery from(const Json &j) {
+    if (j.is_null() || j == "epoch") return {};
+    if (!j.is_int64() || j.get<int64_t>() < 1) expected("\"epoch\" or a number of batches of at least 1", j);
+    return {j.get<int64_t>()};
+  }
+  static Json to(const SaveEvery &v) { return v.batches ? Json(v.batches) : Json(); }
+};
+
+// A number or a schedule.
+template <>
+struct Convert<Rate> {
+  static constexpr const char *type = "f64";
+  static constexpr const char *category = Schedule::category;
+  static Rate from(const Json &j) {
+    if (j.is_number()) return {Convert<double>::from(j)};
+    if (!j.is_object()) expected("a number or a schedule", j);
+    return {0, parse<Schedule>(j)};
+  }
+  static Json to(const Rate &v) { return v.schedule ? to_json(v.schedule.get()) : Json(v.value); }
+};
+
 constexpr Conversion choice_conversion{"str", nullptr, nullptr, nullptr};
 
 // Keras writes a dtype as its name or as a policy of that name.
@@ -346,6 +394,10 @@ template const Conversion &conversion<std::vector<double>>();
 template const Conversion &conversion<std::optional<std::variant<int64_t, std::vector<int64_t>>>>();
 template const Conversion &conversion<std::vector<std::optional<int64_t>>>();
 template const Conversion &conversion<Activation>();
+template const Conversion &conversion<Rate>();
+template const Conversion &conversion<Of<Schedule>>();
+template const Conversion &conversion<std::vector<Of<Callback>>>();
+template const Conversion &conversion<SaveEvery>();
 template const Conversion &conversion<Of<Initializer>>();
 template const Conversion &conversion<Of<Regularizer>>();
 template const Conversion &conversion<Of<Constraint>>();
@@ -387,7 +439,8 @@ void Field::read(const Json &j) const {
 void Field::convert(const Json &j) const {
   if (as_ == &choice_conversion) return convert_choice(j);
   as_->read(j, place_);
-  if (least_ > -HUGE_VAL || most_ < HUGE_VAL) check_range(j);
+  // A kind in the place of a number sees to its own.
+  if ((least_ > -HUGE_VAL || most_ < HUGE_VAL) && !(as_->category && j.is_object())) check_range(j);
 }
 
 void Field::convert_choice(const Json &j) const {

@@ -21,6 +21,8 @@ CATEGORIES = {
     "loss": (keras.losses, keras.losses.Loss),
     "metric": (keras.metrics, keras.metrics.Metric),
     "optimizer": (keras.optimizers, keras.optimizers.Optimizer),
+    "schedule": (keras.optimizers.schedules, keras.optimizers.schedules.LearningRateSchedule),
+    "callback": (keras.callbacks, keras.callbacks.Callback),
 }
 SKIPPED = {"InputLayer"}  # a graph's input is no layer of the registry
 

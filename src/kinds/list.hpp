@@ -158,4 +158,30 @@
   X(CosineSimilarityMetric)        \
   /* optimizers */                 \
   X(SGD)                           \
-  X(Adam)
+  X(Adam)                          \
+  X(AdamW)                         \
+  X(RMSprop)                       \
+  X(Adagrad)                       \
+  X(Adadelta)                      \
+  X(Adamax)                        \
+  X(Nadam)                         \
+  X(Lion)                          \
+  X(Ftrl)                          \
+  X(Lamb)                          \
+  X(Adafactor)                     \
+  /* schedules */                  \
+  X(ExponentialDecay)              \
+  X(PiecewiseConstantDecay)        \
+  X(PolynomialDecay)               \
+  X(InverseTimeDecay)              \
+  X(CosineDecay)                   \
+  X(CosineDecayRestarts)           \
+  /* callbacks */                  \
+  X(EarlyStopping)                 \
+  X(ReduceLROnPlateau)             \
+  X(ModelCheckpoint)               \
+  X(BackupAndRestore)              \
+  X(CSVLogger)                     \
+  X(TerminateOnNaN)                \
+  X(LearningRateScheduler)         \
+  X(SwapEMAWeights)

@@ -24,18 +24,50 @@ void Optimizer::fields(Fields &f) {
   f("global_clipnorm", global_clipnorm)
       .at_least(0)
       .doc("greatest norm of all gradients together; a NaN in one of them reaches every weight");
-  f("use_ema", use_ema).default_only().doc("not supported yet: false");
-  f("ema_momentum", ema_momentum).default_only().doc("not supported yet: 0.99");
-  f("ema_overwrite_frequency", ema_overwrite_frequency).default_only().doc("not supported yet: null");
-  f("loss_scale_factor", loss_scale_factor).default_only().doc("not supported yet: null");
+  f("use_ema", use_ema).doc("keep the mean of each weight over the updates; at the end of a fit it is the weight");
+  f("ema_momentum", ema_momentum).at_least(0).at_most(1).doc("how much of the last mean goes into this one");
+  f("ema_overwrite_frequency", ema_overwrite_frequency)
+      .at_least(0)
+      .doc("updates from one replacement of the weights by their means to the next; null: the end of a fit only");
+  f("loss_scale_factor", loss_scale_factor)
+      .doc("the loss is multiplied by it before the gradients are computed, they are divided by it then");
   f("gradient_accumulation_steps", gradient_accumulation_steps)
-      .default_only()
-      .doc("not supported yet: null; the trainer can accumulate by itself");
+      .at_least(0)
+      .doc("steps that make one update, by the mean of their gradients; null: each");
 }
 
 void Optimizer::check() {
   if (clipnorm.has_value() + clipvalue.has_value() + global_clipnorm.has_value() > 1)
     fail(Code::invalid_argument, "only one of \"clipnorm\", \"clipvalue\" and \"global_clipnorm\" may be given");
+  if (gradient_accumulation_steps == 1)
+    fail(Code::invalid_argument, "\"gradient_accumulation_steps\": expected at least 2, got 1");
+  if (loss_scale_factor == 0) fail(Code::invalid_argument, "\"loss_scale_factor\": expected another number than 0");
+}
+
+void want_below_1(const char *key, double v) {
+  if (!(v < 1))
+    throw Error(Code::invalid_argument, text('"', key, "\": expected below 1, got ", Json(v).dump()))
+        .with("attribute", key);
+}
+
+std::vector<ops::UpdateExcept> Update::undecayed() const {
+  std::vector<ops::UpdateExcept> list;
+  for (const Part &p : parts)
+    if (!p.decays) list.push_back({p.offset, checked_add(p.offset, p.shape.elements()), true});
+  return list;
+}
+
+Id Update::by_weight(double weight_decay, const std::function<Id(const Part &, Id, Id)> &f) {
+  std::vector<Id> values;
+  std::vector<int64_t> offsets;
+  for (const Part &p : parts) {
+    Id value = ops::view(e, w, p.offset, p.shape), of_g = ops::view(e, g, p.offset, p.shape);
+    if (weight_decay != 0 && p.decays)
+      value = sub(e, value, mul(e, scale(e, value, static_cast<float>(weight_decay)), learning_rate));
+    values.push_back(f(p, value, of_g));
+    offsets.push_back(p.offset);
+  }
+  return ops::pack(e, std::move(values), std::move(offsets), e.shape(w)[0]);
 }
 
 // A limit of 0 clips nothing, as in Keras.

@@ -7,9 +7,29 @@
 #include <vector>
 
 #include "kinds/field.hpp"
+#include "kinds/schedule.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
+
+// A weight in the block.
+struct Part {
+  std::string name;
+  Shape shape;
+  int64_t offset;  // in elements
+  bool decays;     // by weight_decay
+};
+
+// What an optimizer keeps between updates, by name; write() of its new value.
+class Slots {
+ public:
+  virtual ~Slots() = default;
+  // As large as the block.
+  virtual ops::Id block(const std::string &name, float start) = 0;
+  virtual ops::Id number(const std::string &name, float start) = 0;
+  // Of one weight, zeros at first.
+  virtual ops::Id of(const Part &part, const std::string &name, const Shape &shape) = 0;
+};
 
 // What an optimizer's update reads and may keep.
 struct Update {
@@ -17,15 +37,40 @@ struct Update {
   ops::Id w, g;           // flat float32 blocks, g after clipping
   ops::Id learning_rate;  // float32 scalar
   ops::Id t;              // int64 scalar, counts updates from 1
-  // A slot as large as w that starts at `start`; write() keeps its new value.
-  std::function<ops::Id(const std::string &name, float start)> slot;
+  const std::vector<Part> &parts;
+  Slots &slots;
+
+  struct Slot {
+    const char *name;
+    float start = 0;
+  };
+  // The new w by a rule for single elements, which keeps these slots.
+  template <class How>
+  ops::Id one_pass(const How &how, const std::vector<Slot> &kept, ops::Id number = ops::none) {
+    return moved(how, w, kept, number);
+  }
+  // The same from another block than w.
+  template <class How>
+  ops::Id moved(const How &how, ops::Id from, const std::vector<Slot> &kept, ops::Id number = ops::none) {
+    ops::UpdateFrom with{.w = from, .g = g, .lr = learning_rate, .t = t, .number = number};
+    for (const Slot &s : kept) with.slots.push_back(slots.block(s.name, s.start));
+    if (how.weight_decay != 0) with.except = undecayed();
+    const std::vector<ops::Id> next = ops::update(e, how, with);
+    for (size_t i = 0; i < kept.size(); ++i) e.write(with.slots[i], next[i + 1]);
+    return next[0];
+  }
+  // f(part, its w after the decay, its g) gives each weight's new value; the block of all.
+  ops::Id by_weight(double weight_decay, const std::function<ops::Id(const Part &, ops::Id w, ops::Id g)> &f);
+
+ private:
+  std::vector<ops::UpdateExcept> undecayed() const;
 };
 
 class Optimizer : public Kind {
  public:
   static constexpr const char *category = "optimizer";
-  explicit Optimizer(double learning_rate) : learning_rate(learning_rate) {}
-  double learning_rate;
+  explicit Optimizer(double learning_rate) : learning_rate{learning_rate} {}
+  Rate learning_rate;
   std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
   bool use_ema = false;
   double ema_momentum = 0.99;
@@ -44,5 +89,8 @@ class Optimizer : public Kind {
 
 // One gradient per weight, clipped as the optimizer says.
 std::vector<ops::Id> clip(ops::Emit &e, const Optimizer &o, std::vector<ops::Id> gradients);
+
+// Refuses what is not below 1.
+void want_below_1(const char *key, double v);
 
 }  // namespace dl4::kinds

@@ -30,8 +30,8 @@ struct Category {
 };
 
 struct Registry {
-  std::vector<std::string> names{"layer",      "activation", "initializer", "regularizer",
-                                 "constraint", "loss",       "metric",      "optimizer"};
+  std::vector<std::string> names{"layer", "activation", "initializer", "regularizer", "constraint",
+                                 "loss",  "metric",     "optimizer",   "schedule",    "callback"};
   std::map<std::string, Category> categories;
 
   Registry() {

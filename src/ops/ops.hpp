@@ -151,16 +151,21 @@ Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, 
 // A fault of the run where x holds a NaN or an infinity.
 void check_finite(Emit &e, Id x);
 
-// One-pass updates of flat float32 blocks; lr is a float32 scalar, t an int64 scalar counted from 1.
-using kernels::Adam;
-using kernels::Sgd;
-struct SgdValues {
-  Id w, m;
+// Elements [begin, end) of a block that an update treats otherwise.
+struct UpdateExcept {
+  int64_t begin, end;
+  bool moves;  // without decay; false: not at all
+  void fields(auto &f) const { f("begin", begin), f("end", end), f("moves", moves); }
 };
-SgdValues sgd(Emit &e, Id w, Id g, Id m, Id lr, const Sgd &how);  // m: none without momentum
-struct AdamValues {
-  Id w, m, v, vhat;
+struct UpdateFrom {
+  Id w, g, lr;                         // flat float32 blocks; a float32 scalar
+  Id t = none;                         // int64 scalar, counts from 1; of rules that read it
+  Id number = none;                    // float32 scalar; Nadam
+  std::vector<Id> slots{};             // as many as the rule keeps, as large as w
+  std::vector<UpdateExcept> except{};  // ascending
 };
-AdamValues adam(Emit &e, Id w, Id g, Id m, Id v, Id vhat, Id lr, Id t, const Adam &how);  // vhat: none without amsgrad
+// One pass by a rule of kernels/elementwise/optimizer.hpp; gives the new w, then the new slots.
+template <class How>
+std::vector<Id> update(Emit &e, const How &how, const UpdateFrom &from);
 
 }  // namespace dl4::ops

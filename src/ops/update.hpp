@@ -1,10 +1,11 @@
-// The optimizers' updates, as passes match them, and what they share.
+// The optimizers' updates, as passes match them.
 #pragma once
 
 #include <algorithm>
 
 #include "kernels/elementwise/optimizer.hpp"
 #include "ops/op.hpp"
+#include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
@@ -17,47 +18,39 @@ struct RowPart {
 };
 inline std::string to_string(const RowPart &p) { return text(p.begin, '+', p.rows, 'x', p.width); }
 
-// Both update source 0 by a gradient, source 1, which lacks the `parts`: the ids and rows of each are further sources.
-struct SgdOp final : NotDifferentiable<SgdOp> {
-  kernels::Sgd how;
-  std::vector<RowPart> parts;
-
-  SgdOp(const kernels::Sgd &how, std::vector<RowPart> parts = {}) : how(how), parts(std::move(parts)) {}
-  void fields(auto &f) const {
-    f("momentum", how.momentum), f("weight_decay", how.weight_decay), f("nesterov", how.nesterov), f("rows", parts);
-  }
-  std::string_view name() const override { return "sgd"; }
-  std::vector<Operand> infer(Operands src) const override;
-  int overwrites(int dst) const override { return dst == 0 ? 0 : 2; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
-};
-
-struct AdamOp final : NotDifferentiable<AdamOp> {
-  kernels::Adam how;
-  std::vector<RowPart> parts;
-
-  AdamOp(const kernels::Adam &how, std::vector<RowPart> parts = {}) : how(how), parts(std::move(parts)) {}
-  void fields(auto &f) const {
-    f("beta_1", how.beta_1), f("beta_2", how.beta_2), f("epsilon", how.epsilon);
-    f("weight_decay", how.weight_decay), f("rows", parts);
-  }
-  std::string_view name() const override { return "adam"; }
-  // Sources w g m v vhat lr t, destinations w m v vhat.
-  std::vector<Operand> infer(Operands src) const override;
-  int overwrites(int dst) const override { return dst == 0 ? 0 : dst + 1; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
-};
-
-// The present ones of these sources must be float32 and of one shape.
-inline Operand want_block(const char *op, Operands src, std::initializer_list<size_t> which) {
-  Operand block = src[0];
-  for (size_t i : which) {
-    if (!src[i].present) continue;
-    want_float(op, src[i]);
-    block.shape = same_shape(op, block.shape, src[i].shape);
-  }
-  return block;
+inline std::string to_string(const UpdateExcept &x) {
+  return text(x.begin, '-', x.end, x.moves ? " undecayed" : " kept");
 }
+
+// Updates source 0 by a gradient, source 1, which lacks the `parts`: the ids and rows of each are further sources.
+// Sources: w, g, lr, t, number, the rule's slots; destinations: w, slots.
+class UpdateOp {
+ public:
+  static constexpr int first_slot = 5;
+  virtual ~UpdateOp() = default;
+  virtual std::shared_ptr<const Op> with_rows(std::vector<RowPart> parts) const = 0;
+};
+
+template <class How>
+struct UpdateOf final : NotDifferentiable<UpdateOf<How>>, UpdateOp {
+  How how;
+  std::vector<UpdateExcept> except;
+  std::vector<RowPart> parts;
+
+  explicit UpdateOf(const How &how, std::vector<UpdateExcept> except = {}, std::vector<RowPart> parts = {})
+      : how(how), except(std::move(except)), parts(std::move(parts)) {}
+  void fields(auto &f) const {
+    how.fields(f);
+    f("except", except), f("rows", parts);
+  }
+  std::string_view name() const override { return How::name; }
+  std::vector<Operand> infer(Operands src) const override;
+  int overwrites(int dst) const override { return dst == 0 ? 0 : first_slot - 1 + dst; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
+  std::shared_ptr<const Op> with_rows(std::vector<RowPart> rows) const override {
+    return std::make_shared<UpdateOf>(how, except, std::move(rows));
+  }
+};
 
 inline void want_number(const char *who, const Operand &x, DType t) {
   want_type(who, x, t);

@@ -13,15 +13,6 @@ namespace {
 
 using namespace ops;
 
-// The update with these parts left out of its gradient; nullptr: it is none, or wants all of it.
-std::shared_ptr<const Op> with_rows(const Step &step, std::vector<RowPart> parts) {
-  if (auto *adam = as<AdamOp>(step)) return std::make_shared<AdamOp>(adam->how, std::move(parts));
-  // Without momentum and decay a weight whose gradient is zero stays as it is.
-  auto *sgd = as<SgdOp>(step);
-  if (!sgd || sgd->how.momentum != 0 || sgd->how.weight_decay != 0) return nullptr;
-  return std::make_shared<SgdOp>(sgd->how, std::move(parts));
-}
-
 // A scatter_add that only the pack reads, into more rows than are added.
 bool keeps_rows(const Program &p, const Step &scatter) {
   const Shape &table = p[scatter.dst[0]].shape;
@@ -38,7 +29,8 @@ void keep_rows(Program &p) {
     return v == none || used[v] != 1 || by[v] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[v])];
   };
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
-    if (!with_rows(p.steps[s], {})) continue;
+    const auto *rule = dynamic_cast<const UpdateOp *>(p.steps[s].op.get());
+    if (!rule) continue;
     const Step update = p.steps[s];  // by value: emitting moves the list
     const Step *packing = maker(update.src[1]);
     if (!packing || !as<PackOp>(*packing) || packing->src.empty()) continue;
@@ -68,11 +60,11 @@ void keep_rows(Program &p) {
     }
     if (rows.empty()) continue;
     src[1] = ops::pack(e, std::move(parts), std::move(offsets), total - missing);
-    p.steps[s] = {with_rows(update, std::move(rows)), std::move(src), update.dst, update.scope};
+    p.steps[s] = {rule->with_rows(std::move(rows)), std::move(src), update.dst, update.scope};
     // What was emitted stands before the update.
     auto at = [&](size_t i) { return p.steps.begin() + static_cast<std::ptrdiff_t>(i); };
     std::rotate(at(s), at(end), p.steps.end());
-    return;  // a Program has one update
+    return;  // a Program has one such update
   }
 }
 

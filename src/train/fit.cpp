@@ -15,6 +15,7 @@ struct Fields : FitOptions {
     f("initial_epoch", initial_epoch).at_least(0).at_most(most_epochs).doc("number of the first epoch");
     f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
     f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
+    f("callbacks", callbacks).doc("kinds that look at the fit; what one remembers is in checkpoints of it");
     f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
     f("class_weight", class_weight)
         .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
@@ -62,18 +63,29 @@ void need_same_data(const Json &saved, const Json &now) {
 class Loop {
  public:
   Loop(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &o, const Progress &progress,
-       const std::atomic<int32_t> *cancel)
-      : t_(t), at_(t.position), train_(&train), validation_(validation), o_(o), progress_(progress), cancel_(cancel) {
+       const std::atomic<int32_t> *cancel, Callbacks &callbacks)
+      : t_(t),
+        at_(t.position),
+        train_(&train),
+        validation_(validation),
+        o_(o),
+        progress_(progress),
+        cancel_(cancel),
+        callbacks_(callbacks) {
     if (o.class_weight) weights_.emplace(*o.class_weight);
   }
 
   Json run() {
+    if (o_.resume.value_or(true)) callbacks_.prepare();
     begin();
     report(Event::train_begin, at_.epoch, {});
-    while (!stopped_ && at_.epoch < o_.epochs) {
+    while (!stopped() && at_.epoch < o_.epochs) {
+      callbacks_.epoch_begin();
       report(Event::epoch_begin, at_.epoch, {});
-      if (!stopped_) epoch();
+      if (!stopped()) epoch();
     }
+    if (o_.epochs > 0) t_.take_averages();
+    callbacks_.train_end();
     at_.in_fit = false;
     report(Event::train_end, at_.epoch, {});
     return at_.history;
@@ -88,7 +100,8 @@ class Loop {
       validation_ = parts_.second.get();
     }
     Json facts = train_->facts();
-    if (o_.resume.value_or(at_.resumes)) {
+    const bool resumed = o_.resume.value_or(at_.resumes);
+    if (resumed) {
       if (!at_.in_fit)
         fail(Code::invalid_argument, "\"resume\": expected a fit that was cancelled, or a checkpoint of one, got none");
       need_same_data(at_.data, facts);
@@ -97,33 +110,69 @@ class Loop {
     }
     at_.resumes = false;
     at_.data = std::move(facts);
+    callbacks_.train_begin(resumed, o_.epochs, validation_ != nullptr);
   }
+  bool stopped() const { return stopped_ || callbacks_.stopped; }
 
   void epoch() {
     train_->start(true, at_.epochs_seen);
     train_->skip_to(at_.batch);
-    for (Batch b; !stopped_ && train_->next(b);) {
+    for (Batch b; !stopped() && train_->next(b);) {
       look(cancel_);
       if (weights_) weights_->apply(b);
       at_.sums.add(t_.step(b, cancel_));
       ++at_.batch;
-      report(Event::batch_end, at_.batch, t_.results(at_.sums));
+      const std::vector<double> &results = t_.results(at_.sums);
+      callbacks_.batch_end(results);
+      callbacks_.batch_settled();
+      report(Event::batch_end, at_.batch, results);
     }
     if (at_.sums.empty()) fail(Code::invalid_argument, "the data set is empty");
     std::vector<double> metrics = t_.results(at_.sums);
     if (validation_ && (at_.epoch + 1) % o_.validation_freq == 0) {
-      const Sums validated = evaluate(t_, *validation_, cancel_);
-      for (double v : t_.results(validated)) metrics.push_back(v);
+      const Sums sums = validated();
+      for (double v : t_.results(sums)) metrics.push_back(v);
     }
     const std::vector<std::string> &names = t_.metric_names();
-    at_.history["epoch"].push_back(at_.epoch);
+    kinds::Logs logs;
     for (size_t i = 0; i < metrics.size(); ++i)
-      at_.history[(i < names.size() ? "" : "val_") + names[i % names.size()]].push_back(metrics[i]);
+      logs.push_back({(i < names.size() ? "" : "val_") + names[i % names.size()], metrics[i]});
+    end_epoch(logs);
+    report(Event::epoch_end, at_.epoch, metrics);
+  }
+
+  Sums validated() {
+    callbacks_.test_begin();
+    Sums sums;
+    try {
+      sums = evaluate(t_, *validation_, cancel_);
+    } catch (...) {
+      callbacks_.test_end();
+      throw;
+    }
+    callbacks_.test_end();
+    return sums;
+  }
+
+  // The place moves on first, and the history is written even if a callback fails: the fit goes on from there.
+  void end_epoch(kinds::Logs &logs) {
+    const int64_t epoch = at_.epoch;
     ++at_.epoch;
     ++at_.epochs_seen;
     at_.batch = 0;
     at_.sums = {};
-    report(Event::epoch_end, at_.epoch, metrics);
+    auto write = [&] {
+      at_.history["epoch"].push_back(epoch);
+      for (const kinds::Logged &l : logs) at_.history[l.name].push_back(l.value);
+    };
+    try {
+      callbacks_.epoch_end(logs);
+    } catch (...) {
+      write();
+      throw;
+    }
+    write();
+    callbacks_.epoch_settled();
   }
 
   void report(Event event, int64_t step, const std::vector<double> &metrics) {
@@ -144,13 +193,14 @@ class Loop {
   const Progress &progress_;
   const std::atomic<int32_t> *cancel_;
   std::optional<ClassWeights> weights_;
+  Callbacks &callbacks_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
-         const std::atomic<int32_t> *cancel) {
+         const std::atomic<int32_t> *cancel, Outside *outside) {
   t.need_weights();
   Position before = t.position;
   t.fitting = true;
@@ -158,11 +208,12 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
     Trainer &t;
     ~Ending() { t.fitting = false; }
   } ending{t};
+  Callbacks callbacks(t, options.callbacks, outside);
   try {
-    return Loop(t, train, validation, options, progress, cancel).run();
+    return Loop(t, train, validation, options, progress, cancel, callbacks).run();
   } catch (const std::exception &e) {
     auto *error = dynamic_cast<const Error *>(&e);
-    if (!error || error->code != Code::cancelled) t.position = std::move(before);
+    if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position = std::move(before);
     throw;
   }
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "train/callbacks.hpp"
 #include "train/dataset.hpp"
 
 namespace dl4::train {
@@ -21,6 +22,7 @@ struct FitOptions {
   double validation_split = 0;
   std::optional<bool> resume;
   std::optional<std::vector<double>> class_weight;
+  CallbackList callbacks;
   static FitOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them
 };
@@ -28,9 +30,9 @@ struct FitOptions {
 // The history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. It starts afresh, unless it resumes: by default
 // where a checkpoint in mid-fit was loaded or the place was set; on other data that is refused. A stop ends it after
 // the epoch under way was measured, as Keras's stop_training. After a failure the model is as the last complete step
-// left it; the position is kept by CANCELLED, and else as it was before.
+// left it; the position is kept by CANCELLED and where a callback failed, and else as it was before.
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
-         const std::atomic<int32_t> *cancel);
+         const std::atomic<int32_t> *cancel, Outside *outside = nullptr);
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
 

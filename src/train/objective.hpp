@@ -1,6 +1,7 @@
 // What is minimised and measured: a loss and metrics for each output of a model.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 

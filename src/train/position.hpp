@@ -16,7 +16,8 @@ struct Position {
   int64_t epochs_seen = 0;  // over all fits: chooses the order of the next epoch
   Sums sums{};              // of the epoch under way
   Json history = Json::object();
-  Json data{};  // what is known of the data it is on; null if nothing is
+  Json callbacks = Json::array();  // of the fit, each with its state
+  Json data{};                     // what is known of the data it is on; null if nothing is
 
   // A place of the caller's choice, from which the next fit goes on.
   void move_to(int64_t to_epoch, int64_t to_batch);

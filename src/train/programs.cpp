@@ -1,6 +1,8 @@
 // One writer for all of the trainer's Programs.
 #include "train/programs.hpp"
 
+#include <algorithm>
+
 #include "graph/lower.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/regularizer.hpp"
@@ -12,12 +14,13 @@ using namespace ops;
 
 namespace {
 
-class Writer {
+class Writer final : kinds::Slots {
  public:
   explicit Writer(const Recipe &recipe) : recipe_(recipe), state_(recipe.state), e_(written_.program) {
     for (int64_t offset : parameters().offsets())
       if (offset >= 0) offsets_.push_back(offset);
   }
+  Writer(const Writer &) = delete;
 
   // Outputs of the losses and the metrics' sums; gives the loss.
   Id forward(const Batch &b, bool training) {
@@ -53,6 +56,8 @@ class Writer {
 
   // One for each trainable weight.
   std::vector<Id> backward(Id loss) {
+    const auto factor = recipe_.optimizer.loss_scale_factor;
+    if (factor) loss = scale(e_, loss, static_cast<float>(*factor));
     std::vector<Id> gradients = plan::differentiate(e_, loss, trainable_);
     size_t at = 0;
     parameters().each([&](const graph::Weight &w, int64_t, int64_t) {
@@ -61,25 +66,35 @@ class Writer {
         written_.no_gradient.push_back(w.name);
         g = fill(e_, DType::f32, 0, trainable_[at], e_.rank(trainable_[at]), {});
       }
+      if (factor) g = div(e_, g, e_.scalar(*factor));
       ++at;
     });
     return gradients;
   }
 
   // The new block, slots and counters are written.
-  void update(const std::vector<Id> &gradients) {
+  void update(std::vector<Id> gradients) {
     const kinds::Optimizer &optimizer = recipe_.optimizer;
     const std::string scope = text("optimizer \"", optimizer.entry().name, '"');
     e_.scope = scope;
-    Id g = packed(kinds::clip(e_, optimizer, gradients));
-    e_.scope = scope;
-    Id iterations = state(kept::iterations), t = next(iterations);
-    e_.write(iterations, t);
-    kinds::Update u{e_, block_, g, state(kept::learning_rate), t, [&](const std::string &name, float start) {
-                      state_.per_weight(kept::slot(name), static_cast<double>(start));
-                      return state(kept::slot(name));
-                    }};
-    e_.write(block_, constrained(optimizer.update(u)));
+    Id done = state(kept::iterations), t = next(done);
+    e_.write(done, t);
+    Id w = block_;
+    if (const int64_t steps = optimizer.gradient_accumulation_steps.value_or(0)) {
+      done = number(kept::updates, DType::i64, 0);
+      t = next(done);
+      if (recipe_.turn.updates) e_.write(done, t);
+      gradients = accumulated(std::move(gradients), steps);
+    }
+    if (recipe_.turn.updates) {
+      Id g = packed(kinds::clip(e_, optimizer, std::move(gradients)));
+      e_.scope = scope;
+      const std::vector<kinds::Part> all = parts();
+      kinds::Update u{e_, block_, g, state(kept::learning_rate), t, all, *this};
+      w = optimizer.update(u);
+    }
+    if (optimizer.use_ema) w = averaged(w, done);
+    if (Id last = constrained(w); last != block_) e_.write(block_, last);
     e_.scope.clear();
   }
 
@@ -128,6 +143,58 @@ class Writer {
   Written take() { return std::move(written_); }
 
  private:
+  Id block(const std::string &name, float start) override {
+    state_.per_weight(kept::slot(name), static_cast<double>(start));
+    return state(kept::slot(name));
+  }
+  Id number(const std::string &name, float start) override {
+    return number(kept::slot(name), DType::f32, static_cast<double>(start));
+  }
+  Id of(const kinds::Part &part, const std::string &name, const Shape &shape) override {
+    state_.of_weight(part.name, name, shape);
+    return state(kept::slot_of(part.name, name));
+  }
+  Id number(const std::string &name, DType dtype, double start) {
+    state_.number(name, dtype, start);
+    return state(name);
+  }
+
+  std::vector<kinds::Part> parts() const {
+    std::vector<kinds::Part> list;
+    parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
+      const bool decays = std::ranges::none_of(recipe_.undecayed, [&](const auto &s) { return excludes(s, w.name); });
+      list.push_back({w.name, w.spec.shape, offset, decays});
+    });
+    return list;
+  }
+
+  // The mean of these and those of the steps before, if it is their turn; else they are kept.
+  std::vector<Id> accumulated(std::vector<Id> gradients, int64_t steps) {
+    Id sum = block("gradient_accumulator", 0);
+    if (!recipe_.turn.updates) {
+      e_.write(sum, add(e_, packed(std::move(gradients)), sum));
+      return {};
+    }
+    size_t at = 0;
+    parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
+      Id &g = gradients[at++];
+      g = div(e_, add(e_, g, view(e_, sum, offset, w.spec.shape)), e_.scalar(static_cast<double>(steps)));
+    });
+    e_.write(sum, fill(e_, DType::f32, 0, sum, 1, {}));
+    return gradients;
+  }
+
+  // Moves the average towards the new weights, at first onto them; gives what the weights become.
+  Id averaged(Id w, Id updates_before) {
+    Id average = block("average", 0);
+    const auto rest = static_cast<float>(1 - recipe_.optimizer.ema_momentum);
+    Id first = binary(e_, Binary::equal, updates_before, integer(0));
+    Id rate = select(e_, first, e_.scalar(1), e_.scalar(static_cast<double>(rest)));
+    Id now = ops::update(e_, kernels::Average{}, {.w = average, .g = w, .lr = rate})[0];
+    e_.write(average, now);
+    return recipe_.turn.overwrites ? copy(e_, now) : w;
+  }
+
   const graph::Parameters &parameters() const { return state_.parameters; }
   const graph::Parameters::Weights &weights() const { return parameters().weights(); }
 
@@ -220,6 +287,24 @@ Written evaluate_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.forward(b, false);
   return w.take();
+}
+
+bool excludes(const std::string &word, const std::string &weight) {
+  if (word.find('/') != std::string::npos) return word == weight;
+  const size_t last = weight.rfind('/');
+  return weight.find(word, last == std::string::npos ? 0 : last + 1) != std::string::npos;
+}
+
+Turn next_turn(const kinds::Optimizer &optimizer, State &state) {
+  Turn turn;
+  int64_t updates = state.count(kept::iterations);
+  if (const int64_t steps = optimizer.gradient_accumulation_steps.value_or(0)) {
+    turn.updates = (updates + 1) % steps == 0;
+    updates = state.count(kept::updates);
+  }
+  const int64_t every = optimizer.ema_overwrite_frequency.value_or(0);
+  turn.overwrites = optimizer.use_ema && every > 0 && (updates + 1) % every == 0;
+  return turn;
 }
 
 void make_slots(const Recipe &recipe) {

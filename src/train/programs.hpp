@@ -13,14 +13,26 @@ namespace dl4::train {
 
 enum class NanGuard { off, loss, gradients };
 
+// What the optimizer does in this step, beside taking the gradients.
+struct Turn {
+  bool updates = true;      // false: they are accumulated
+  bool overwrites = false;  // the weights become their averages
+  bool operator==(const Turn &) const = default;
+};
+
 // What a Program is written from. Its states have the names of `state`, which makes those it has not.
 struct Recipe {
   const graph::Model &model;
   const Objective &objective;
   const kinds::Optimizer &optimizer;
   NanGuard nan_guard;
+  const std::vector<std::string> &undecayed;  // words that exclude weights from the decay
   State &state;
+  Turn turn{};
 };
+
+// Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.
+bool excludes(const std::string &word, const std::string &weight);
 
 struct Written {
   ops::Program program;
@@ -36,5 +48,8 @@ Written evaluate_program(const Recipe &recipe, const Batch &b);
 Written apply_program(const Recipe &recipe);
 // Makes the optimizer's slots; refuses what the optimizer can't do.
 void make_slots(const Recipe &recipe);
+
+// Which turn the next update or accumulation of gradients is.
+Turn next_turn(const kinds::Optimizer &optimizer, State &state);
 
 }  // namespace dl4::train

@@ -25,22 +25,28 @@ void State::need_room(const Slots &slots, int64_t more, const char *what) const 
          " bytes, the memory limit is ", memory_limit_);
 }
 
-Tensor &State::add(const std::string &name, DType dtype, const Shape &shape, double start, bool is_per_weight) {
+Tensor &State::add(const std::string &name, Slot slot) {
   if (auto it = slots_.find(name); it != slots_.end()) return it->second.value;
-  Tensor t{dtype, shape, nullptr};
+  Tensor &t = slot.value;
   need_room(slots_, t.bytes(), "trainer take at least ");
   t.data = allocate(t.bytes());
-  if (dtype == DType::i64)
-    std::fill_n(t.as<int64_t>(), t.elements(), static_cast<int64_t>(start));
+  if (t.dtype == DType::i64)
+    std::fill_n(t.as<int64_t>(), t.elements(), static_cast<int64_t>(slot.start));
   else
-    std::fill_n(t.as<float>(), t.elements(), static_cast<float>(start));
-  return slots_.emplace(name, Slot{std::move(t), start, is_per_weight}).first->second.value;
+    std::fill_n(t.as<float>(), t.elements(), static_cast<float>(slot.start));
+  return slots_.emplace(name, std::move(slot)).first->second.value;
 }
 
-Tensor &State::number(const std::string &name, DType dtype, double start) { return add(name, dtype, {}, start, false); }
+Tensor &State::number(const std::string &name, DType dtype, double start) {
+  return add(name, {{dtype, {}, nullptr}, start});
+}
 
 Tensor &State::per_weight(const std::string &name, double start) {
-  return add(name, DType::f32, parameters.block().shape, start, true);
+  return add(name, {{DType::f32, parameters.block().shape, nullptr}, start, true});
+}
+
+Tensor &State::of_weight(const std::string &weight, const std::string &name, const Shape &shape) {
+  return add(kept::slot_of(weight, name), {{DType::f32, shape, nullptr}, 0, false, weight});
 }
 
 const Tensor *State::find(const std::string &name) const {
@@ -58,17 +64,25 @@ const Tensor &State::bound(const std::string &name) const {
 
 State State::followed() const {
   State next(parameters.weights(), memory_limit_);
+  auto trained = [&](const std::string &weight) {
+    bool found = false;
+    next.parameters.each([&](const graph::Weight &w, int64_t, int64_t) { found |= w.name == weight; });
+    return found;
+  };
   for (const auto &[name, slot] : slots_) {
-    Tensor &to = next.add(name, slot.value.dtype, slot.is_per_weight ? next.parameters.block().shape : Shape{},
-                          slot.start, slot.is_per_weight);
+    if (!slot.weight.empty() && !trained(slot.weight)) continue;
+    const Shape shape = slot.is_per_weight ? next.parameters.block().shape : slot.value.shape;
+    Tensor &to = next.add(name, {{slot.value.dtype, shape, nullptr}, slot.start, slot.is_per_weight, slot.weight});
     if (!slot.is_per_weight) {
       std::memcpy(to.data.get(), slot.value.data.get(), static_cast<size_t>(to.bytes()));
       continue;
     }
     for (size_t i = 0; i < parameters.offsets().size(); ++i) {
       const int64_t was = parameters.offsets()[i], is = next.parameters.offsets()[i];
-      if (was >= 0 && is >= 0)
-        std::copy_n(slot.value.as<float>() + was, parameters.weights()[i]->spec.shape.elements(), to.as<float>() + is);
+      if (is < 0 || (was < 0 && name != kept::average)) continue;
+      // The average of a weight that was thawed starts with it.
+      const float *from = was < 0 ? parameters.weights()[i]->value.as<float>() : slot.value.as<float>() + was;
+      std::copy_n(from, parameters.weights()[i]->spec.shape.elements(), to.as<float>() + is);
     }
   }
   next.version_ = version() + 1;
@@ -94,7 +108,7 @@ State::Slots State::read(const std::map<std::string, Tensor> &saved) const {
       if (key == kept::gradients)
         it = slots.emplace(key, Slot{{DType::f32, parameters.block().shape, nullptr}, 0, true}).first;
       else if (key == kept::accumulated)
-        it = slots.emplace(key, Slot{{DType::i64, {}, nullptr}, 0, false}).first;
+        it = slots.emplace(key, Slot{{DType::i64, {}, nullptr}}).first;
       else
         fail(Code::shape_mismatch, "the checkpoint has a \"", key, "\", which this trainer's optimizer does not keep");
     }

@@ -12,12 +12,15 @@ namespace dl4::train {
 // The names of what is kept, in Programs and in checkpoints.
 namespace kept {
 inline constexpr char weights[] = "weights";              // the block
-inline constexpr char iterations[] = "iterations";        // updates
+inline constexpr char iterations[] = "iterations";        // steps; updates too, unless steps are accumulated
+inline constexpr char updates[] = "updates";              // where the optimizer accumulates steps
 inline constexpr char draws[] = "draws";                  // training runs, for what is random
 inline constexpr char learning_rate[] = "learning_rate";  // of the next update
 inline constexpr char gradients[] = "gradients";          // sums, as large as the block
 inline constexpr char accumulated[] = "accumulated";      // how many are in them
+inline constexpr char average[] = "optimizer/average";    // of the weights over the updates
 inline std::string slot(const std::string &name) { return "optimizer/" + name; }
+inline std::string slot_of(const std::string &weight, const std::string &name) { return slot(name) + '/' + weight; }
 inline std::string frozen(const std::string &weight) { return "weight/" + weight; }
 }  // namespace kept
 
@@ -32,6 +35,8 @@ class State {
   // What is kept under a name; made at the first use, full of `start`. Refuses what is past the memory limit.
   Tensor &number(const std::string &name, DType dtype, double start);
   Tensor &per_weight(const std::string &name, double start);  // float32, as large as the block
+  // float32 zeros, as long as this weight is trainable.
+  Tensor &of_weight(const std::string &weight, const std::string &name, const Shape &shape);
   // Null if nothing of that name is kept.
   const Tensor *find(const std::string &name) const;
   int64_t &count(const char *name) { return *slots_.at(name).value.as<int64_t>(); }
@@ -53,9 +58,11 @@ class State {
     Tensor value;
     double start = 0;
     bool is_per_weight = false;
+    std::string weight{};  // whose it is, if it is of one
   };
   using Slots = std::map<std::string, Slot>;
-  Tensor &add(const std::string &name, DType dtype, const Shape &shape, double start, bool is_per_weight);
+  // Makes the slot, full of its start, unless it is there.
+  Tensor &add(const std::string &name, Slot slot);
   Slots read(const std::map<std::string, Tensor> &saved) const;
   void need_room(const Slots &slots, int64_t more, const char *what) const;
 

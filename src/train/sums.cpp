@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/float_mode.hpp"
+#include "kinds/callback.hpp"
 
 namespace dl4::train {
 
@@ -72,6 +73,14 @@ Results::Results(const Objective &objective, const graph::Model &model) {
       if (names.taken(name)) name = prefix(i) + "weighted_" + m->log_name();
       add(names.take(name), m, size_of(*m, model, i));
     }
+}
+
+std::optional<bool> Results::rises(size_t name) const {
+  for (const Row &row : rows_) {
+    if (name < row.results) return row.metric ? kinds::rises(row.metric->entry().name) : false;
+    name -= row.results;
+  }
+  return std::nullopt;
 }
 
 void Results::of(const Sums &sums, std::span<double> to) const {

@@ -1,6 +1,7 @@
 // What is measured, summed over batches.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class Results {
   // there: "mae", "mae_1", or of a weighted metric first the word: "weighted_mae". A metric of several numbers has a
   // name for each: "f1_score[0]".
   const std::vector<std::string> &names() const { return names_; }
+  // Is more of the number of that name better? None: that can't be told.
+  std::optional<bool> rises(size_t name) const;
   size_t losses() const { return losses_; }
   size_t sums() const { return sums_; }
   // Into `to`, which has a place for each name. Allocates nothing.

@@ -17,12 +17,25 @@ struct Fields {
   NanGuard nan_guard = NanGuard::loss;
   kinds::Of<kinds::Optimizer> optimizer;
   bool profile = false;
+  std::vector<std::string> undecayed;
   void fields(kinds::Fields &f) {
     f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
+    f("exclude_from_weight_decay", undecayed)
+        .doc(
+            "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
+            "such as \"bias\"");
     f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
     f("profile", profile).doc("keep the time of every step");
   }
 };
+
+void need_excluded(const std::vector<std::string> &words, const graph::Model &model) {
+  for (const std::string &word : words)
+    if (word.empty() || std::ranges::none_of(model.weights(), [&](const auto &w) { return excludes(word, w->name); }))
+      throw Error(Code::invalid_argument,
+                  text("\"exclude_from_weight_decay\": no weight of the model is meant by \"", word, '"'))
+          .with("attribute", "exclude_from_weight_decay");
+}
 
 const graph::Model &untrained(const graph::Model &model) {
   graph::need_given_weights(model);
@@ -48,7 +61,7 @@ Trainer::Setup Trainer::Setup::parse(const Json &options) {
   Fields f;
   kinds::read_fields(f, own);
   if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  return {f.optimizer, f.nan_guard, f.profile};
+  return {f.optimizer, f.nan_guard, f.profile, f.undecayed};
 }
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
@@ -61,11 +74,13 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
       run_(run),
       state_(untrained(*model_).weights(), run.plan.memory_limit) {
   FlushToZero flush;
+  need_excluded(setup_.undecayed, *model_);
   run_.profile = setup_.profile;
   state_.number(kept::iterations, DType::i64, 0);
   state_.number(kept::draws, DType::i64, 0);
-  state_.number(kept::learning_rate, DType::f32, setup_.optimizer->learning_rate);
-  make_slots(recipe());
+  state_.number(kept::learning_rate, DType::f32, static_cast<double>(setup_.optimizer->learning_rate.at(0)));
+  if (setup_.optimizer->gradient_accumulation_steps.value_or(0)) state_.number(kept::updates, DType::i64, 0);
+  make_slots(recipe(state_));
   model_->set_in_training(true);
 }
 
@@ -106,10 +121,11 @@ void Trainer::check(const Batch &b) const {
 
 Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   FlushToZero flush;
-  Written written = entry == Entry::step         ? step_program(recipe(), b)
-                    : entry == Entry::accumulate ? accumulate_program(recipe(), b)
-                    : entry == Entry::apply      ? apply_program(recipe())
-                                                 : evaluate_program(recipe(), b);
+  const Recipe how = recipe(state_, turn(entry));
+  Written written = entry == Entry::step         ? step_program(how, b)
+                    : entry == Entry::accumulate ? accumulate_program(how, b)
+                    : entry == Entry::apply      ? apply_program(how)
+                                                 : evaluate_program(how, b);
   std::vector<Tensor> states;
   for (ops::Id id : written.program.states) states.push_back(state_.bound(written.program[id].name));
   return {entry,
@@ -117,14 +133,26 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
           {b.w.begin(), b.w.end()},
           runtime::Session::make(std::move(written.program), std::move(states), nullptr, run_),
           state_.version(),
-          std::move(written.no_gradient)};
+          std::move(written.no_gradient),
+          how.turn};
+}
+
+Turn Trainer::turn(Entry entry) {
+  return entry == Entry::step || entry == Entry::apply ? next_turn(*setup_.optimizer, state_) : Turn{};
+}
+
+void Trainer::schedule_rate() {
+  if (!setup_.optimizer->learning_rate.schedule) return;
+  FlushToZero flush;
+  *state_.number(kept::learning_rate, DType::f32, 0).as<float>() =
+      setup_.optimizer->learning_rate.at(state_.count(kept::iterations));
 }
 
 void Trainer::follow() {
   if (state_.parameters.is_current()) return;
   FlushToZero flush;
   State next = state_.followed();
-  make_slots({*model_, objective_, *setup_.optimizer, setup_.nan_guard, next});
+  make_slots(recipe(next));
   compiled_.clear();
   last_ = SIZE_MAX;
   state_ = std::move(next);
@@ -136,8 +164,10 @@ Trainer::Compiled &Trainer::compiled(Entry entry, const Batch &b) {
     return std::equal(columns.begin(), columns.end(), views.begin(), views.end(),
                       [](const Column &c, const runtime::View &v) { return c == Column(v); });
   };
-  auto found = std::find_if(compiled_.begin(), compiled_.end(),
-                            [&](const Compiled &c) { return c.entry == entry && fits(c.y, b.y) && fits(c.w, b.w); });
+  const Turn now = turn(entry);
+  auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled &c) {
+    return c.entry == entry && c.turn == now && fits(c.y, b.y) && fits(c.w, b.w);
+  });
   if (found == compiled_.end()) found = compiled_.insert(found, compile(entry, b));
   if (found->version != state_.version()) {  // bound to what is kept now
     const ops::Program &p = found->session->program();
@@ -155,7 +185,10 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
     std::copy_if(views->begin(), views->end(), std::back_inserter(in_),
                  [](const runtime::View &v) { return !is_absent(v); });
   state_.parameters.collect();
-  if (entry == Entry::step) state_.parameters.make_writable();
+  if (entry == Entry::step) {
+    state_.parameters.make_writable();
+    schedule_rate();
+  }
   if (entry != Entry::evaluate) state_.parameters.make_others_writable();
   const Compiled &c = compiled(entry, b);
   if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
@@ -173,7 +206,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
   try {
     s.run(in_, out_);
   } catch (Error &error) {
-    int64_t done = state_.count(kept::iterations);
+    const auto done = static_cast<int64_t>(get("iterations"));
     if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
     throw;
   }
@@ -220,6 +253,7 @@ void Trainer::apply() {
   follow();
   state_.parameters.collect();
   state_.parameters.make_writable();
+  schedule_rate();
   compiled(Entry::apply, {}).session->run({}, {});
 }
 
@@ -272,9 +306,65 @@ void Trainer::zero_gradients() {
   if (state_.find(kept::accumulated)) state_.count(kept::accumulated) = 0;
 }
 
+void Trainer::take_averages() {
+  const Tensor *average = state_.find(kept::average);
+  if (!average || *state_.find(kept::iterations)->as<int64_t>() == 0) return;
+  follow();
+  state_.parameters.collect();
+  state_.parameters.make_writable();
+  std::copy_n(average->as<float>(), average->elements(), state_.parameters.block().as<float>());
+}
+
+void Trainer::swap_averages() {
+  if (!setup_.optimizer->use_ema)
+    fail(Code::invalid_argument, "there are no averages of the weights: the optimizer has \"use_ema\" false");
+  if (*state_.find(kept::iterations)->as<int64_t>() == 0) return;
+  follow();
+  state_.parameters.collect();
+  state_.parameters.make_writable();
+  Tensor &average = state_.per_weight(kept::average, 0);
+  std::swap_ranges(average.as<float>(), average.as<float>() + average.elements(),
+                   state_.parameters.block().as<float>());
+}
+
+void Trainer::settle_averages() {
+  if (!setup_.optimizer->use_ema) return;
+  follow();
+  state_.parameters.collect();
+  const Tensor &block = state_.parameters.block();
+  std::copy_n(block.as<float>(), block.elements(), state_.per_weight(kept::average, 0).as<float>());
+}
+
+namespace {
+
+constexpr char copy_prefix[] = "kept:";
+std::string copy_name(size_t number, const std::string &weight) { return text(copy_prefix, number, ':', weight); }
+
+}  // namespace
+
+void Trainer::keep_weights(size_t number) {
+  for (const auto &w : model_->weights()) copies_[copy_name(number, w->name)] = clone(w->value);
+}
+
+void Trainer::restore_weights(size_t number) {
+  for (const auto &w : model_->weights())
+    if (auto it = copies_.find(copy_name(number, w->name)); it != copies_.end())
+      model_->set_weight(w->name, clone(it->second));
+}
+
+std::map<std::string, Tensor> Trainer::state() const {
+  std::map<std::string, Tensor> all = state_.tensors();
+  all.insert(copies_.begin(), copies_.end());
+  return all;
+}
+
 double Trainer::get(const std::string &key) const {
+  auto count = [&](const char *name) { return *state_.find(name)->as<int64_t>(); };
+  const auto &rate = setup_.optimizer->learning_rate;
+  if (key == "learning_rate" && rate.schedule) return static_cast<double>(rate.at(count(kept::iterations)));
   if (key == "learning_rate") return static_cast<double>(*state_.find(kept::learning_rate)->as<float>());
-  if (key == "iterations") return static_cast<double>(*state_.find(kept::iterations)->as<int64_t>());
+  if (key == "iterations")
+    return static_cast<double>(count(state_.find(kept::updates) ? kept::updates : kept::iterations));
   if (key == "epoch") return static_cast<double>(position.epoch);
   if (key == "batch") return static_cast<double>(position.batch);
   throw Error(Code::not_found, text("a trainer has no value \"", key, '"'))
@@ -292,6 +382,8 @@ void Trainer::set(const std::string &key, double v) {
     position.move_to(key == "epoch" ? n : position.epoch, key == "epoch" ? 0 : n);
     return;
   }
+  if (const auto &schedule = setup_.optimizer->learning_rate.schedule)
+    fail(Code::invalid_argument, "\"learning_rate\" can't be set: ", schedule->entry().name, " tells it");
   if (!std::isfinite(v) || v < 0)
     fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;
@@ -321,7 +413,15 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   if (!names || !names->is_array()) fail(Code::corrupt_file, "the checkpoint does not say which weights are trainable");
   if (*names != Json(trainable()))
     fail(Code::shape_mismatch, "the checkpoint was saved while other weights were trainable");
-  state_.restore(state);
+  std::map<std::string, Tensor> kept, copies;
+  for (const auto &[name, t] : state) (name.starts_with(copy_prefix) ? copies : kept)[name] = t;
+  for (const auto &[name, t] : copies) {
+    const size_t colon = name.find(':', sizeof copy_prefix - 1);
+    if (colon == std::string::npos) fail(Code::corrupt_file, "the checkpoint has a tensor \"", name, '"');
+    model_->need_fit(name.substr(colon + 1), t.dtype, t.shape);
+  }
+  state_.restore(kept);
+  copies_ = std::move(copies);
   position = std::move(p);
 }
 

@@ -40,23 +40,38 @@ class Trainer {
   // Forgets what was accumulated.
   void zero_gradients();
 
+  // Keras's finalize_variable_values: the averages become the weights, if the optimizer keeps them.
+  void take_averages();
+  // Weights and their averages change places; refused if the optimizer keeps none.
+  void swap_averages();
+  // The averages become what the weights are.
+  void settle_averages();
+
+  // Copies of all weights, kept under a number, in checkpoints too.
+  void keep_weights(size_t number);
+  void restore_weights(size_t number);  // nothing, if none are kept
+  void forget_weights() { copies_.clear(); }
+
   double get(const std::string &key) const;
   void set(const std::string &key, double v);
 
   const graph::Model &model() const { return *model_; }
   size_t targets() const { return targets_.size(); }  // how many a batch has
   const std::vector<std::string> &metric_names() const { return results_.names(); }
+  // Is more of the number of that name better? None: that can't be told.
+  std::optional<bool> rises(size_t name) const { return results_.rises(name); }
   // What the sums say, in the order of the names; stands until the next call. Allocates nothing.
   const std::vector<double> &results(const Sums &sums);
   std::string describe();  // options, Programs and Plans
   const Json &options() const { return options_; }
+  const kinds::Optimizer &optimizer() const { return *setup_.optimizer; }
   // Trainable weights on which the loss of the last step or accumulation does not depend.
   std::vector<std::string> no_gradient() const;
   // Its keys, as dl4_api_description() lists them.
   static Json describe_options();
 
   // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
-  std::map<std::string, Tensor> state() const { return state_.tensors(); }
+  std::map<std::string, Tensor> state() const;
   Json position_json() const;
   void restore(const std::map<std::string, Tensor> &state, const Json &position);
   Position position;
@@ -79,16 +94,23 @@ class Trainer {
     std::shared_ptr<runtime::Session> session;
     int64_t version;  // of the state it is bound to
     std::vector<std::string> no_gradient;
+    Turn turn;  // of one that updates
   };
 
   struct Setup {
     kinds::Of<kinds::Optimizer> optimizer;
     NanGuard nan_guard = NanGuard::loss;
     bool profile = false;
+    std::vector<std::string> undecayed;
     static Setup parse(const Json &options);
   };
 
-  Recipe recipe() { return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, state_}; }
+  Recipe recipe(State &state, Turn turn = {}) const {
+    return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, setup_.undecayed, state, turn};
+  }
+  // The learning rate of the next update; what the schedule says goes before it.
+  void schedule_rate();
+  Turn turn(Entry entry);
   // The weights that are trainable now are trained: those that stay keep their slots.
   void follow();
   std::vector<std::string> trainable() const;
@@ -105,6 +127,7 @@ class Trainer {
   std::vector<size_t> targets_;
   runtime::Options run_;
   State state_;
+  std::map<std::string, Tensor> copies_;  // "kept:<number>:<weight>"
   std::vector<Compiled> compiled_;
   size_t last_ = SIZE_MAX;  // of them, which trained last
   // Of the run under way, kept so that a step allocates nothing.

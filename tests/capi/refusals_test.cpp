@@ -165,10 +165,11 @@ const Case cases[] = {
      [](Bench &b) {
        return b.add("Dense", R"({"units": 1, "kernel_initializer": {"class_name": "Zeros", "version": 9}})", b.node);
      }},
-    {"optimizer with what is not done", DL4_UNSUPPORTED, "use_ema",
+    {"optimizer that is not in this version", DL4_UNSUPPORTED, "optimizer Muon",
+     [](Bench &b) { return b.train(R"({"optimizer": "Muon", "loss": "MeanSquaredError"})"); }},
+    {"words that exclude no weight", DL4_INVALID_ARGUMENT, "no weight of the model is meant by \"gamma\"",
      [](Bench &b) {
-       return b.train(
-           R"({"optimizer": {"class_name": "SGD", "config": {"use_ema": true}}, "loss": "MeanSquaredError"})");
+       return b.train(R"({"optimizer": "AdamW", "loss": "mse", "exclude_from_weight_decay": ["bias", "gamma"]})");
      }},
     {"loss over another axis", DL4_UNSUPPORTED, "last axis",
      [](Bench &b) {

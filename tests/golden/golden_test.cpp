@@ -15,11 +15,6 @@ struct Refusal {
   const char *words;
 };
 const std::map<std::string, Refusal> refused = {
-    {"optimizers/sgd_ema_mlp", {DL4_UNSUPPORTED, "\"use_ema\": only false is supported, got true"}},
-    {"optimizers/adam_ema_mlp", {DL4_UNSUPPORTED, "\"use_ema\": only false is supported, got true"}},
-    {"optimizers/sgd_accumulation_mlp", {DL4_UNSUPPORTED, "\"gradient_accumulation_steps\": only null is supported"}},
-    {"optimizers/adam_accumulation_mlp", {DL4_UNSUPPORTED, "\"gradient_accumulation_steps\": only null is supported"}},
-    {"optimizers/sgd_loss_scale_mlp", {DL4_UNSUPPORTED, "\"loss_scale_factor\": only null is supported"}},
 };
 
 // Where Keras is wrong and ours must differ, in nothing but the roles named.

@@ -46,7 +46,7 @@ Json describe(const void *object) {
 Training training(const Case &c) {
   Training t;
   t.options = {{"optimizer", c.fields.value("optimizer", Json("SGD"))}, {"loss", c.fields.at("loss")}};
-  for (const char *key : {"loss_weights", "metrics"})
+  for (const char *key : {"loss_weights", "metrics", "exclude_from_weight_decay"})
     if (c.has(key)) t.options[key] = c.fields[key];
   // A golden may be infinite: the guard is for users.
   for (const auto &[name, value] : c.role("loss"))

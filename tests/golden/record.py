@@ -2,6 +2,7 @@
 
 The architecture a case stores is the one the Keras model is built from, so the two cannot drift apart.
 """
+import copy
 import json
 import zlib
 
@@ -218,12 +219,13 @@ class Family:
 
     def model(self, name, net, outputs, inputs, *, weights=None, seed=None, loss=None, target=None,
               sample_weight=None, loss_weights=None, metrics=None, optimizer=None, steps=0, forward=True,
-              input_grad=True, grads=True, only="", **fields):
+              exclude_from_weight_decay=None, input_grad=True, grads=True, only="", **fields):
         """Records one model: forward, and with `loss` its value, gradients (whose names start with `only`) and
         `steps` updates."""
         model = outputs if isinstance(outputs, keras.Model) else net.build(outputs)
         self.note(name, model=json.loads(json.dumps(net.json)), loss=loss, loss_weights=loss_weights,
-                  metrics=metrics, optimizer=optimizer, steps=steps or None, training=bool(loss), **fields)
+                  metrics=metrics, optimizer=optimizer, steps=steps or None, training=bool(loss),
+                  exclude_from_weight_decay=exclude_from_weight_decay, **fields)
         rng = self.rng(seed or name)
         for variable in model.weights:
             value = initial_weight(rng, variable)
@@ -243,11 +245,11 @@ class Family:
                     self.put(name, "output_mask", i, mask.numpy())
         if loss:
             self.train(name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
-                       input_grad, grads, only)
+                       input_grad, grads, only, exclude_from_weight_decay)
         return model
 
     def train(self, name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
-              input_grad, grads, only):
+              input_grad, grads, only, undecayed):
         y = as_list(target)
         w = None if sample_weight is None else as_list(sample_weight)
         for i, value in enumerate(y):
@@ -261,7 +263,7 @@ class Family:
             return keras.losses.get(l) if isinstance(l, dict) else l
         losses = [loss_of(l) for l in loss] if isinstance(loss, list) else loss_of(loss)
         compile_and = {"loss": losses, "loss_weights": loss_weights, "run_eagerly": True, "jit_compile": False,
-                       "optimizer": keras.optimizers.get(optimizer or kind("SGD", learning_rate=0.01))}
+                       "optimizer": optimizer_of(optimizer or kind("SGD", learning_rate=0.01))}
         if metrics:
             model.compile(metrics=[[one_metric(m) for m in l] if isinstance(l, list) else one_metric(l)
                                    for l in metrics], **compile_and)
@@ -278,16 +280,20 @@ class Family:
             for key, value in model.compute_metrics(x, y, given, sample_weight=w).items():
                 if key != "loss":
                     self.put(name, "metric", key, np.float32(value))
-        history = []
+        if undecayed:
+            model.optimizer.exclude_from_weight_decay(var_names=undecayed)
+        history, rates = [], []
         for step in range(max(steps, 1)):
+            rates.append(float(model.optimizer.learning_rate))
             with tf.GradientTape() as tape:
                 floats = [a for a in x if a.dtype.is_floating] if step == 0 and input_grad else []
                 tape.watch(floats)
                 y_pred = model(x, training=True)
                 value = model._compute_loss(x=x, y=y, y_pred=y_pred if several else as_list(y_pred)[0],
                                             sample_weight=w, training=True)
+                scaled = model.optimizer.scale_loss(value)  # as train_step does
             variables = model.trainable_weights
-            found = tape.gradient(value, [v.value for v in variables] + floats)
+            found = tape.gradient(scaled, [v.value for v in variables] + floats)
             history.append(value.numpy())
             if step == 0 and grads:
                 for variable, gradient in zip(variables, found):
@@ -301,12 +307,18 @@ class Family:
                 pairs = [(g, v) for g, v in zip(found, variables) if g is not None]
                 model.optimizer.apply_gradients(pairs)
         self.put(name, "loss", "total", np.array(history, np.float32))
+        if steps and len(set(rates)) > 1:
+            self.put(name, "rate", "steps", np.array(rates, np.float32))
         if steps:
             for variable in model.weights:
                 self.put(name, "after", weight_name(variable), variable.numpy().astype(np.float32))
 
     def bytes(self):
         return save(self.tensors, metadata={"cases": json.dumps(self.cases)})
+
+
+def optimizer_of(optimizer):  # keras.optimizers.get() does not know all of them by name
+    return getattr(keras.optimizers, optimizer["class_name"]).from_config(copy.deepcopy(optimizer["config"]))
 
 
 def one_metric(metric):

@@ -4,6 +4,16 @@
 namespace golden {
 namespace {
 
+// Stops a fit in an epoch, after a batch of it.
+struct Stop {
+  int64_t epoch = -1, batch = -1, at = -1;
+  static int32_t look(void *user, int32_t event, int64_t step, int64_t, const double *, int64_t) {
+    auto &self = *static_cast<Stop *>(user);
+    if (event == DL4_EPOCH_BEGIN) self.at = step;
+    return event == DL4_BATCH_END && self.at == self.epoch && step == self.batch;
+  }
+};
+
 void fit(const Case &c, dl4_model *m, Arrays &found) {
   const Json &how = c.fields["fit"];
   Trained t(m, training(c), inputs(c));
@@ -11,7 +21,9 @@ void fit(const Case &c, dl4_model *m, Arrays &found) {
   options.erase("batch_size");
   options.erase("shuffle");
   Own<dl4_blob> history;
-  must(dl4_trainer_fit(t, t.dataset(data), nullptr, attrs(options), nullptr, nullptr, nullptr, history.out()));
+  Stop stop;
+  if (c.has("stop")) stop = {c.fields["stop"][0], c.fields["stop"][1]};
+  must(dl4_trainer_fit(t, t.dataset(data), nullptr, attrs(options), Stop::look, &stop, nullptr, history.out()));
   Json epochs = Json::parse(dl4_blob_data(history));
   for (auto &[name, values] : epochs.items())
     if (name != "epoch")
@@ -66,7 +78,12 @@ void train(const Case &c, dl4_model *m, dl4_context *context, Arrays &found) {
   if (int steps = c.fields.value("steps", 0)) {
     Trained t(m, how, x);
     losses.clear();
-    for (int i = 0; i < steps; ++i) losses.push_back(t.step());
+    std::vector<float> rates;
+    for (int i = 0; i < steps; ++i) {
+      rates.push_back(t.rate());
+      losses.push_back(t.step());
+    }
+    if (!c.role("rate").empty()) found["rate/steps"] = list(rates);
   }
   found["loss/total"] = list(losses);
 }

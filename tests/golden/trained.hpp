@@ -24,6 +24,11 @@ class Trained {
   operator dl4_trainer *() const { return trainer_; }
   const std::vector<std::string> &names() const { return names_; }
   float step() { return batch(dl4_trainer_step); }
+  float rate() const {
+    double v = 0;
+    must(dl4_trainer_get(trainer_, "learning_rate", &v));
+    return static_cast<float>(v);
+  }
   float accumulate() { return batch(dl4_trainer_accumulate); }
 
   Own<dl4_dataset> dataset(const Json &options, bool weighted = true) {

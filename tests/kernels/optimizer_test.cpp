@@ -66,8 +66,7 @@ TEST(Optimizer, Sgd) {
   for (const double momentum : {0.0, 0.9})
     for (const bool nesterov : {false, true}) {
       const Sgd o{.momentum = momentum, .weight_decay = 0.01, .nesterov = nesterov};
-      check([&](float *w, const float *g, float *a, float *, float *,
-                int64_t n) { sgd(o, 0.1f, w, g, momentum > 0 ? a : nullptr, n); },
+      check([&](float *w, const float *g, float *a, float *, float *, int64_t n) { update(o, {0.1f}, w, g, &a, n); },
             [&](Cell &c, double g) {
               if (momentum == 0) {
                 c.w -= 0.1 * g;
@@ -82,12 +81,13 @@ TEST(Optimizer, Sgd) {
 
 TEST(Optimizer, Adam) {
   for (const bool amsgrad : {false, true}) {
-    const Adam o{.weight_decay = 0.02};
+    const Adam o{.weight_decay = 0.02, .amsgrad = amsgrad};
     int64_t t = 0;
     check(
         [&](float *w, const float *g, float *a, float *b, float *c, int64_t n) {
           t = t % 3 + 1;
-          adam(o, 0.05f, t, w, g, a, b, amsgrad ? c : nullptr, n);
+          float *const slots[] = {a, b, c};
+          update(o, {0.05f, t}, w, g, slots, n);
         },
         [&](Cell &c, double g) {
           c.a += (g - c.a) * 0.1;
@@ -98,6 +98,93 @@ TEST(Optimizer, Adam) {
         },
         0.001);
   }
+}
+
+// By a rule, three steps.
+template <class Rule>
+void check_rule(const Rule &o, const Step &step, float number = 0) {
+  check(
+      [&](float *w, const float *g, float *a, float *b, float *c, int64_t n) {
+        float *const slots[] = {a, b, c};
+        update(o, {0.1f, 2, number}, w, g, slots, n);
+      },
+      step, 0.1 * o.weight_decay);
+}
+
+TEST(Optimizer, RmsProp) {
+  for (const double momentum : {0.0, 0.9})
+    for (const bool centered : {false, true})
+      check_rule(RmsProp{.momentum = momentum, .epsilon = 0.01, .weight_decay = 0.02, .centered = centered},
+                 [&](Cell &c, double g) {
+                   c.a = 0.9 * c.a + 0.1 * g * g;
+                   double &m = c.b, &mean = momentum > 0 ? c.c : c.b;
+                   if (centered) mean = 0.9 * mean + 0.1 * g;
+                   double by = 0.1 * g / std::sqrt(c.a - (centered ? mean * mean : 0) + 0.01);
+                   if (momentum > 0) by = m = momentum * m + by;
+                   c.w -= by;
+                 });
+}
+
+TEST(Optimizer, Adagrad) {
+  check_rule(Adagrad{.epsilon = 0.01, .weight_decay = 0.02}, [](Cell &c, double g) {
+    c.a += g * g;
+    c.w -= 0.1 * g / std::sqrt(c.a + 0.01);
+  });
+}
+
+TEST(Optimizer, Adadelta) {
+  check_rule(Adadelta{.epsilon = 0.01, .weight_decay = 0.02}, [](Cell &c, double g) {
+    c.a = 0.95 * c.a + 0.05 * g * g;
+    const double step = g * std::sqrt(c.b + 0.01) / std::sqrt(c.a + 0.01);
+    c.b = 0.95 * c.b + 0.05 * step * step;
+    c.w -= 0.1 * step;
+  });
+}
+
+TEST(Optimizer, Adamax) {
+  check_rule(Adamax{.epsilon = 0.01, .weight_decay = 0.02}, [](Cell &c, double g) {
+    c.a += (g - c.a) * 0.1;
+    c.b = largest(0.999 * c.b, std::fabs(g));
+    c.w -= 0.1 * c.a / ((1 - 0.81) * (c.b + 0.01));
+  });
+}
+
+TEST(Optimizer, Nadam) {
+  auto mu = [](int t) { return 0.9 * (1 - 0.5 * std::pow(0.96, t)); };
+  check_rule(
+      Nadam{.epsilon = 0.01, .weight_decay = 0.02},
+      [&](Cell &c, double g) {
+        c.a += (g - c.a) * 0.1;
+        c.b += (g * g - c.b) * 0.001;
+        const double m = mu(3) * c.a / (1 - 0.25 * mu(3)) + (1 - mu(2)) * g / (1 - 0.25);
+        c.w -= 0.1 * m / (std::sqrt(c.b / (1 - 0.999 * 0.999)) + 0.01);
+      },
+      0.25f);
+}
+
+TEST(Optimizer, Lion) {
+  check_rule(Lion{.weight_decay = 0.02}, [](Cell &c, double g) {
+    const double to = 0.9 * c.a + 0.1 * g;
+    c.w -= 0.1 * (to > 0 ? 1 : to < 0 ? -1 : to);
+    c.a = 0.99 * c.a + 0.01 * g;
+  });
+}
+
+TEST(Optimizer, Ftrl) {
+  for (const double power : {-0.5, -0.7})
+    check_rule(Ftrl{.power = power, .l1 = 0.1, .l2 = 0.2, .l2_shrinkage = 0.3, .beta = 0.4, .weight_decay = 0.02},
+               [&](Cell &c, double g) {
+                 const double before = std::pow(c.a, -power);
+                 c.a += g * g;
+                 const double after = std::pow(c.a, -power);
+                 c.b += g + 0.6 * c.w - (after - before) / 0.1 * c.w;
+                 const double clipped = std::isnan(c.b) ? c.b : std::clamp(c.b, -0.1, 0.1);
+                 c.w = (clipped - c.b) / (after / 0.1 + 2 * (0.2 + 0.4 / 0.2));
+               });
+}
+
+TEST(Optimizer, Average) {
+  check_rule(Average{}, [](Cell &c, double g) { c.w += (g - c.w) * 0.1; });
 }
 
 }  // namespace

@@ -125,8 +125,7 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
   for (const char *name : {"Conv3D", "ConvLSTM2D", "conv_lstm2d", "DepthwiseConv2D"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
-  expect_refusal(Code::unsupported, "optimizer RMSprop is not in this version",
-                 [] { kinds::find("optimizer", "rmsprop"); });
+  expect_refusal(Code::unsupported, "optimizer Muon is not in this version", [] { kinds::find("optimizer", "muon"); });
   expect_refusal(Code::unsupported, "metric AUC is not in this version", [] { kinds::metric_for("AUC"); });
   try {
     kinds::find("layer", "gru");

@@ -124,9 +124,26 @@ TEST(Optimizers, Refusals) {
     }
   };
   refused("SGD", {{"clipnorm", 1}, {"clipvalue", 1}}, Code::invalid_argument, "only one of");
-  refused("SGD", {{"use_ema", true}}, Code::unsupported, "\"use_ema\"");
-  refused("Adam", {{"gradient_accumulation_steps", 4}}, Code::unsupported, "\"gradient_accumulation_steps\"");
-  refused("Adam", {{"loss_scale_factor", 2.0}}, Code::unsupported, "\"loss_scale_factor\"");
+  refused("SGD", {{"use_ema", true}, {"ema_momentum", 1.5}}, Code::invalid_argument, "at most 1");
+  refused("Adam", {{"gradient_accumulation_steps", 1}}, Code::invalid_argument, "expected at least 2, got 1");
+  refused("Adam", {{"loss_scale_factor", 0}}, Code::invalid_argument, "expected another number than 0");
+  refused("AdamW", {{"weight_decay", nullptr}}, Code::invalid_argument, "expected a number, got null");
+  refused("Nadam", {{"beta_2", 1}}, Code::invalid_argument, "expected below 1");
+  refused("Lion", {{"beta_1", 0}}, Code::invalid_argument, "expected above 0");
+  refused("Ftrl", {{"learning_rate_power", 0.5}}, Code::invalid_argument, "at most 0");
+  auto schedule = [](const char *name, const Json &config) {
+    return Json{{"learning_rate", {{"class_name", name}, {"config", config}}}};
+  };
+  refused("SGD", schedule("PiecewiseConstantDecay", {{"boundaries", {5, 3}}, {"values", {1, 2, 3}}}),
+          Code::invalid_argument, "ascending, got 3 after 5");
+  refused("SGD", schedule("PiecewiseConstantDecay", {{"boundaries", {5}}, {"values", {1, 2, 3}}}),
+          Code::invalid_argument, "got 3 and 1");
+  refused("SGD", schedule("CosineDecay", {{"initial_learning_rate", 1}, {"decay_steps", 0}}), Code::invalid_argument,
+          "expected above 0");
+  refused("SGD", schedule("CosineDecayRestarts", {{"initial_learning_rate", 1}, {"first_decay_steps", -1}}),
+          Code::invalid_argument, "expected above 0");
+  refused("SGD", schedule("NoSuchDecay", Json::object()), Code::unknown_kind, "unknown schedule");
+  refused("SGD", {{"learning_rate", "fast"}}, Code::invalid_argument, "expected a number or a schedule");
   refused("Adam", {{"beta_1", 1.0}}, Code::invalid_argument, "\"beta_1\"");
   refused("Adam", {{"lr", 1.0}}, Code::invalid_argument, "unknown attribute \"lr\"");
   refused("SGD", {{"momentum", 1.5}}, Code::invalid_argument, "at most 1");

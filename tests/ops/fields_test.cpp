@@ -24,7 +24,7 @@ TEST(Fields, AreListed) {
   EXPECT_EQ(MatMulOp({.transpose_b = true}, {true, Function{Unary::relu}}).attributes(), "transpose_b, bias, relu");
   EXPECT_EQ(ConvOp({}, {}).attributes(), "strides=(1, 1), dilation=(1, 1), padding=valid, groups=1");
   EXPECT_EQ(PackOp({0, 5}, 9, 4).attributes(), "offsets=(0, 5), total=9, element_bytes=4");
-  EXPECT_EQ(SgdOp({}, {{3, 9, 2, 3}}).attributes(), "momentum=0, weight_decay=0, rows=(3+2x3)");
+  EXPECT_EQ(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}).attributes(), "momentum=0, weight_decay=0, rows=(3+2x3)");
 }
 
 TEST(Fields, TellOpsApart) {
@@ -36,7 +36,7 @@ TEST(Fields, TellOpsApart) {
   EXPECT_FALSE(equal(MatMulOp({}, {}), ConvOp({}, {})));
   EXPECT_FALSE(equal(MatMulOp({}, {}), MatMulOp({}, {false, Function{}})));
   EXPECT_FALSE(equal(PackOp({0, 5}, 9, 4), PackOp({0}, 5, 4)));
-  EXPECT_FALSE(equal(SgdOp({}, {{3, 9, 2, 3}}), SgdOp({}, {{3, 9, 3, 2}})));
+  EXPECT_FALSE(equal(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}), UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 3, 2}})));
 }
 
 TEST(Fields, AreComparedToTheLastBit) {

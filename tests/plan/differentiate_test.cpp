@@ -182,12 +182,23 @@ std::vector<Told> every_op() {
     return s.emit().states;
   });
   told("rrrr", {m, m, m, floats({})}, [](Emit &e, const Ids &x) {
-    auto [w, moment] = sgd(e, x[0], x[1], x[2], x[3], {.momentum = 0.9});
-    return Ids{w};
+    return of(update(e, kernels::Sgd{.momentum = 0.9}, {.w = x[0], .g = x[1], .lr = x[3], .slots = {x[2]}})[0]);
   });
-  told("rrrrrr", {m, m, m, m, m, floats({})}, [](Emit &e, const Ids &x) {
-    return of(adam(e, x[0], x[1], x[2], x[3], x[4], x[5], e.constant(make_tensor(DType::i64, {})), {}).w);
-  });
+  auto update_by = [&](const auto &rule) {
+    const auto slots = static_cast<size_t>(rule.slots());
+    std::vector<Operand> in(2 + slots, m);
+    in.push_back(floats({}));
+    told(std::string(in.size(), 'r').c_str(), in, [rule](Emit &e, const Ids &x) {
+      const Id number = x.back();
+      UpdateFrom from{
+          .w = x[0], .g = x[1], .lr = number, .t = e.constant(make_tensor(DType::i64, {})), .number = number};
+      from.slots.assign(x.begin() + 2, x.end() - 1);
+      return of(update(e, rule, from)[0]);
+    });
+  };
+#define DL4_TOLD(Rule) update_by(kernels::Rule{});
+  DL4_UPDATES(DL4_TOLD)
+#undef DL4_TOLD
   return all;
 }
 

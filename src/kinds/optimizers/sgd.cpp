@@ -8,7 +8,7 @@ struct SGD : Optimizer {
   static constexpr const char *name = "SGD";
   static constexpr const char *doc =
       "w -= learning_rate * g, with momentum m = momentum * m - learning_rate * g; w += m";
-  ops::Sgd how;
+  kernels::Sgd how;
 
   SGD() : Optimizer(0.01) {}
   void fields(Fields &f) override {
@@ -21,11 +21,7 @@ struct SGD : Optimizer {
     how.weight_decay = decay();
   }
   ops::Id update(Update &u) const override {
-    if (how.momentum == 0) return ops::sgd(u.e, u.w, u.g, ops::none, u.learning_rate, how).w;
-    ops::Id m = u.slot("momentum", 0);
-    auto next = ops::sgd(u.e, u.w, u.g, m, u.learning_rate, how);
-    u.e.write(m, next.m);
-    return next.w;
+    return how.momentum == 0 ? u.one_pass(how, {}) : u.one_pass(how, {{"momentum"}});
   }
 };
 

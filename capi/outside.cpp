@@ -1,0 +1,65 @@
+// Files and the log, for callbacks.
+#include "outside.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "io/file.hpp"
+#include "io/model_file.hpp"
+
+namespace dl4::capi {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_folder(const std::string &path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error && !fs::is_directory(folder))
+    fail(Code::io, "cannot make the folder \"", folder.string(), "\": ", error.message());
+}
+
+}  // namespace
+
+void Files::say(const std::string &message) { context_.log.write(Log::info, message); }
+
+void Files::save_model(const graph::Model &m, const std::string &path) {
+  make_folder(path);
+  io::save_model(m, path);
+}
+
+void Files::save_checkpoint(const train::Trainer &t, const std::string &path) {
+  make_folder(path);
+  io::save_checkpoint(t, path);
+}
+
+bool Files::load_checkpoint(train::Trainer &t, const std::string &path) {
+  std::error_code error;
+  if (!fs::exists(path, error) && !error) return false;
+  io::load_checkpoint(t, io::File(path, context_.settings().memory_limit));
+  return true;
+}
+
+void Files::remove(const std::string &path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) fail(Code::io, "cannot remove \"", path, "\": ", error.message());
+}
+
+void Files::write(const std::string &path, const std::string &text, bool append) {
+  make_folder(path);
+  std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
+  file << text;
+  file.close();
+  if (!file) fail(Code::io, "cannot write \"", path, '"');
+}
+
+bool Files::has_text(const std::string &path) const {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return !error && size > 0;
+}
+
+}  // namespace dl4::capi

@@ -1,0 +1,24 @@
+// Files and the log, as callbacks of a fit reach them.
+#pragma once
+
+#include "objects.hpp"
+#include "train/callbacks.hpp"
+
+namespace dl4::capi {
+
+class Files final : public train::Outside {
+ public:
+  explicit Files(Context &context) : context_(context) {}
+  void say(const std::string &message) override;
+  void save_model(const graph::Model &m, const std::string &path) override;
+  void save_checkpoint(const train::Trainer &t, const std::string &path) override;
+  bool load_checkpoint(train::Trainer &t, const std::string &path) override;
+  void remove(const std::string &path) override;
+  void write(const std::string &path, const std::string &text, bool append) override;
+  bool has_text(const std::string &path) const override;
+
+ private:
+  Context &context_;
+};
+
+}  // namespace dl4::capi

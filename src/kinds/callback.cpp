@@ -1,0 +1,58 @@
+// What callbacks share: names that are watched.
+#include "kinds/callback.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/float_mode.hpp"
+
+namespace dl4::kinds {
+
+const double *find(const Logs &logs, const std::string &name) {
+  auto it = std::ranges::find(logs, name, &Logged::name);
+  return it == logs.end() ? nullptr : &it->value;
+}
+
+std::optional<bool> rises(const std::string &metric) {
+  for (const char *name : {"FalsePositives", "FalseNegatives", "TruePositives", "TrueNegatives", "Mean", "Sum"})
+    if (metric == name) return std::nullopt;
+  if (metric.ends_with("Accuracy") || metric.ends_with("Correlation") || metric.ends_with("IoU")) return true;
+  for (const char *name :
+       {"Precision", "Recall", "AUC", "SensitivityAtSpecificity", "SpecificityAtSensitivity", "PrecisionAtRecall",
+        "RecallAtPrecision", "F1Score", "FBetaScore", "CosineSimilarity", "R2Score"})
+    if (metric == name) return true;
+  return false;
+}
+
+void Monitor::monitor_fields(Fields &f) {
+  f("monitor", monitor_).doc("name in the history; one that is not there is refused as the fit begins, not warned of");
+  f("mode", mode_, {"auto", "min", "max"}).doc("is less better, or more? auto: by the loss or metric of that name");
+  f("verbose", verbose_).at_least(0).doc("1: what is done is said to the log");
+}
+
+void Monitor::train_begin(Fit &f, const Moment &, Json &) const {
+  if (std::ranges::find(f.names(), monitor_) == f.names().end()) {
+    std::string known;
+    for (const std::string &name : f.names()) known += (known.empty() ? "\"" : ", \"") + name + '"';
+    throw Error(Code::invalid_argument,
+                text(entry().name, " \"monitor\": expected one of ", known, ", got \"", monitor_, '"'))
+        .with("attribute", "monitor")
+        .suggest(monitor_, f.names());
+  }
+  if (mode_ == Mode::by_name && !f.rises(monitor_))
+    throw Error(Code::invalid_argument, text(entry().name, " \"mode\": whether less or more of \"", monitor_,
+                                             "\" is better can't be told: expected \"min\" or \"max\", got \"auto\""))
+        .with("attribute", "mode");
+}
+
+bool Monitor::improves(const Fit &f, double v, const Json &reference) const {
+  if (reference.is_null()) return true;
+  FlushToZero flush;
+  const bool up = mode_ == Mode::max || (mode_ == Mode::by_name && f.rises(monitor_).value_or(false));
+  const double delta = std::fabs(min_delta_);
+  const auto than = static_cast<float>(reference.get<double>());
+  return up ? static_cast<float>(v - delta) > than : static_cast<float>(v + delta) < than;
+}
+
+}  // namespace dl4::kinds

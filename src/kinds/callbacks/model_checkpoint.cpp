@@ -1,0 +1,148 @@
+// ModelCheckpoint.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kinds/callback.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+// One "{name:spec}" of a path, spec as Python's: [0][width][.precision][d, f, e or g].
+struct Hole {
+  std::string name;
+  bool zeros = false;
+  int width = 0, precision = -1;
+  char type = 0;
+};
+
+[[noreturn]] void refuse(const std::string &path, const std::string &why) {
+  throw Error(Code::invalid_argument, text("\"filepath\" \"", path, "\": ", why)).with("attribute", "filepath");
+}
+
+Hole parse_hole(const std::string &path, const std::string &inner) {
+  Hole h{inner.substr(0, inner.find(':'))};
+  if (h.name.size() == inner.size()) return h;
+  std::string spec = inner.substr(h.name.size() + 1);
+  if (!spec.empty() && std::string_view("dfeg").find(spec.back()) != std::string_view::npos) {
+    h.type = spec.back();
+    spec.pop_back();
+  }
+  h.zeros = !spec.empty() && spec[0] == '0';
+  const char *at = spec.data(), *end = at + spec.size();
+  at = std::from_chars(at, end, h.width).ptr;
+  if (at != end && *at == '.') at = std::from_chars(at + 1, end, h.precision).ptr;
+  if (at != end || h.width > 64 || h.precision > 32)
+    refuse(path, text("expected a width, a precision and one of d, f, e, g after \"", h.name, ":\""));
+  return h;
+}
+
+std::string written(const Hole &h, double v) {
+  char s[512];
+  char *end = s + sizeof s;
+  const bool whole = h.type == 'd' || (h.type == 0 && h.precision < 0 && v == std::floor(v) && std::fabs(v) < 1e15);
+  const auto how = h.type == 'e'   ? std::chars_format::scientific
+                   : h.type == 'f' ? std::chars_format::fixed
+                                   : std::chars_format::general;
+  if (whole)
+    end = std::to_chars(s, end, static_cast<int64_t>(v)).ptr;
+  else if (h.type == 0 && h.precision < 0)
+    end = std::to_chars(s, end, v).ptr;
+  else
+    end = std::to_chars(s, end, std::clamp(v, -1e300, 1e300), how, h.precision < 0 ? 6 : h.precision).ptr;
+  std::string text(s, end);
+  const auto width = static_cast<size_t>(h.width);
+  if (text.size() < width) text.insert(0, width - text.size(), h.zeros ? '0' : ' ');
+  return text;
+}
+
+// The path with its holes filled; value(name) gives nullptr for what is not there.
+template <class F>
+std::string filled(const std::string &path, F value) {
+  std::string to;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const bool twice = i + 1 < path.size() && path[i + 1] == path[i];
+    if ((path[i] != '{' && path[i] != '}') || twice) {
+      to += path[i];
+      i += (path[i] == '{' || path[i] == '}') ? 1 : 0;
+      continue;
+    }
+    const size_t end = path.find('}', i);
+    if (path[i] == '}' || end == std::string::npos) refuse(path, "a brace has no other");
+    const Hole h = parse_hole(path, path.substr(i + 1, end - i - 1));
+    to += written(h, value(h.name));
+    i = end;
+  }
+  return to;
+}
+
+struct ModelCheckpoint : Monitor {
+  static constexpr const char *name = "ModelCheckpoint";
+  static constexpr const char *doc =
+      "saves the model after epochs or batches, as dl4_model_save() does; a fit whose model can't be saved can be "
+      "resumed";
+  std::string path;
+  bool best_only = false, weights_only = false;
+  SaveEvery every;
+  std::optional<double> threshold;
+
+  void fields(Fields &f) override {
+    f("filepath", path).required().doc("may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}");
+    monitor_fields(f);
+    f("save_best_only", best_only).doc("only where the monitor has improved");
+    f("save_weights_only", weights_only).default_only().doc("files hold the architecture beside the weights: false");
+    f("save_freq", every).doc("batches from one file to the next, or \"epoch\" or null: every epoch");
+    f("initial_value_threshold", threshold).doc("what the first one must be better than; null: nothing");
+  }
+  void check() override {
+    for (const char *foreign : {".keras", ".h5"})
+      if (path.ends_with(foreign))
+        throw Error(Code::unsupported, text("\"filepath\": files are this library's own, ", foreign, " is Keras's"))
+            .with("attribute", "filepath");
+    if (path.empty()) refuse(path, "expected a path");
+    filled(path, [](const std::string &) { return 0.0; });
+  }
+  void train_begin(Fit &f, const Moment &at, Json &state) const override {
+    if (best_only) Monitor::train_begin(f, at, state);
+    filled(path, [&](const std::string &key) {
+      const bool known = key == "epoch" || (key == "batch" && every.batches > 0) || key == "learning_rate" ||
+                         std::ranges::find(f.names(), key) != f.names().end();
+      if (!known) refuse(path, text("nothing is known of \"", key, '"'));
+      return 0.0;
+    });
+    if (!at.resumed) state = {{"batches", 0}, {"best", threshold ? Json(*threshold) : Json()}};
+  }
+  void batch_end(Fit &f, const Moment &at, Json &state, Logs &logs) const override {
+    if (every.batches == 0) return;
+    const int64_t seen = state["batches"].get<int64_t>() + 1;
+    state["batches"] = seen < every.batches ? seen : 0;
+    if (seen >= every.batches) save(f, at, state, logs);
+  }
+  void epoch_end(Fit &f, const Moment &at, Json &state, Logs &logs) const override {
+    if (every.batches == 0) save(f, at, state, logs);
+  }
+
+ private:
+  void save(Fit &f, const Moment &at, Json &state, const Logs &logs) const {
+    const std::string to = filled(path, [&](const std::string &key) {
+      if (key == "epoch") return static_cast<double>(at.epoch + 1);
+      if (key == "batch") return static_cast<double>(at.batch);
+      const double *v = find(logs, key);
+      if (!v) refuse(path, text("\"", key, "\" was not measured"));
+      return *v;
+    });
+    if (const double *now = best_only ? find(logs, monitor_) : nullptr) {
+      if (!improves(f, *now, state["best"])) return;
+      state["best"] = *now;
+    }
+    f.save_model(to);
+    if (verbose_ > 0) f.say(text("epoch ", at.epoch + 1, ": the model is saved to ", to));
+  }
+};
+
+}  // namespace
+
+DL4_KIND(ModelCheckpoint)
+
+}  // namespace dl4::kinds

@@ -1,0 +1,83 @@
+// The callbacks of a fit: called in order, given what they ask for; what they remember is in the fit's place.
+#pragma once
+
+#include "kinds/callback.hpp"
+#include "train/trainer.hpp"
+
+namespace dl4::train {
+
+// What callbacks reach beyond the fit: files and the log. The border has one.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual void say(const std::string &message) = 0;
+  virtual void save_model(const graph::Model &m, const std::string &path) = 0;
+  virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
+  virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: there is no such file
+  virtual void remove(const std::string &path) = 0;
+  virtual void write(const std::string &path, const std::string &text, bool append) = 0;
+  virtual bool has_text(const std::string &path) const = 0;
+};
+
+using CallbackList = std::vector<kinds::Of<kinds::Callback>>;
+
+class Callbacks final : kinds::Fit {
+ public:
+  // outside: may be null, for callbacks that do not reach there.
+  Callbacks(Trainer &t, const CallbackList &list, Outside *outside) : t_(t), list_(list), outside_(outside) {}
+
+  // Before the place of the fit is known, which they may bring.
+  void prepare();
+  void train_begin(bool resumed, int64_t epochs, bool validates);
+  void epoch_begin();
+  void batch_end(const std::vector<double> &means);
+  void batch_settled();
+  void test_begin();
+  void test_end();
+  // Of the epoch before the place; adds to the logs.
+  void epoch_end(kinds::Logs &logs);
+  void epoch_settled();
+  void train_end();
+
+  bool stopped = false;
+  bool failed = false;  // one of them did: the fit keeps its place
+
+ private:
+  void stop() override { stopped = true; }
+  double learning_rate() const override { return t_.get("learning_rate"); }
+  void set_learning_rate(double v) override { t_.set("learning_rate", v); }
+  bool has_schedule() const override { return t_.optimizer().learning_rate.schedule != nullptr; }
+  void swap_averages() override { t_.swap_averages(); }
+  void settle_averages() override { t_.settle_averages(); }
+  bool has_averages() const override { return t_.optimizer().use_ema; }
+  void keep_weights() override { t_.keep_weights(at_); }
+  void restore_weights() override { t_.restore_weights(at_); }
+  const std::vector<std::string> &names() const override { return names_; }
+  std::optional<bool> rises(const std::string &name) const override;
+  void say(const std::string &message) override { outside().say(message); }
+  void save_model(const std::string &path) override { outside().save_model(t_.model(), path); }
+  void save_place(const std::string &path) override { outside().save_checkpoint(t_, path); }
+  bool restore_place(const std::string &path) override { return outside().load_checkpoint(t_, path); }
+  void remove(const std::string &path) override { outside().remove(path); }
+  void write(const std::string &path, const std::string &text, bool append) override {
+    outside().write(path, text, append);
+  }
+  bool has_text(const std::string &path) const override { return outside().has_text(path); }
+
+  Outside &outside() const;
+
+  // f(callback, its state) for each.
+  template <class F>
+  void each(F f);
+  kinds::Moment moment() const { return {t_.position.epoch, t_.position.batch, epochs_, false}; }
+
+  Trainer &t_;
+  const CallbackList &list_;
+  Outside *outside_;
+  std::vector<std::string> names_;
+  int64_t epochs_ = 0;
+  size_t at_ = 0;       // which is at work
+  bool begun_ = false;  // the fit has its place
+};
+
+}  // namespace dl4::train

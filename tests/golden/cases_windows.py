@@ -15,8 +15,7 @@ def pool2():
         for name in ("Max", "Average"):
             default = {} if name == "Max" else {"pool_size": 2}
             options = {"": default, "_same": {**default, "padding": "same"},
-                       "_3_by_2": {"pool_size": 3, "strides": 2}, "_3_by_2_same": {"pool_size": 3, "strides": 2, "padding": "same"},
-                       "_3_by_1_same": {"pool_size": 3, "strides": 1, "padding": "same"}}
+                       "_3_by_2": {"pool_size": 3, "strides": 2}, "_3_by_2_same": {"pool_size": 3, "strides": 2, "padding": "same"}}
             if n == 2:
                 options = {}
             for tag, attributes in options.items():
@@ -24,7 +23,6 @@ def pool2():
             if n == 3:
                 simple(f, f"{name.lower()}_pooling3d_uneven", (*space, 2),
                        [dense, (f"{name}Pooling3D", {"pool_size": [1, 3, 2], "strides": [2, 1, 3], "padding": "same"})])
-            simple(f, f"{name.lower()}_pooling{n}d_wide", (*space, 19), [(f"{name}Pooling{n}D", {"pool_size": 2})], batch=1)
             sizes = {1: [3, 7], 2: [[2, 4], [5, 6]], 3: [[3, 2, 2], [2, 5, 3]]}[n]
             for size in sizes if name == "Max" else [1, *sizes]:  # Keras's maximum of a single part ends the process
                 tag = "x".join(map(str, size)) if isinstance(size, list) else str(size)
@@ -54,7 +52,7 @@ def windows():
             for tag, options in {"": {}, "_same": {"padding": "same"}, "_strides": {"strides": 2},
                                  "_strides_same": {"strides": [2, 1, 3], "padding": "same"},
                                  "_dilation": {"dilation_rate": [2, 2, 1], "kernel_size": 2},
-                                 "_no_bias": full, "_one_place": {"kernel_size": 1}}.items():
+                                 "_no_bias": full}.items():
                 simple(f, f"conv3d{tag}", (*space, 2), [("Conv3D", {**small, **options})])
             simple(f, "conv3d_groups", (*space, 4), [("Conv3D", {**small, "filters": 6, "groups": 2})], loss=None)
             simple(f, "conv3d_steps", (*space, 2), [("Conv3D", {**small, "kernel_regularizer": kind("L2", l2=0.1),
@@ -67,7 +65,7 @@ def windows():
                       "_output_padding_0_same": {"strides": 2, "output_padding": 0, "padding": "same", "kernel_size": 3},
                       "_full": {**full, "strides": 2}}
         if n == 3:
-            for tag in ("_strides_wide", "_output_padding_0", "_output_padding_0_same", "_full"):
+            for tag in ("_strides_wide", "_output_padding", "_output_padding_0", "_output_padding_0_same", "_strides", "_full"):
                 transposed.pop(tag)
         few = {1: (4,), 2: (3, 2), 3: (2, 3, 2)}[n]
         for tag, options in transposed.items():
@@ -84,7 +82,7 @@ def windows():
                     "_full": {**full, "depth_multiplier": 2, "padding": "same"}}
             for tag, options in deep.items():
                 simple(f, f"depthwise_conv{n}d{tag}", (*space, 3), [(f"DepthwiseConv{n}D", {**small, **options})])
-                if tag not in ("_strides", "_strides_same", "_multiplier", "_strides_and_dilation_same"):
+                if tag not in ("_strides", "_strides_same", "_multiplier", "_dilation", "_strides_and_dilation_same"):
                     simple(f, f"separable_conv{n}d{tag}", (*space, 3), [(f"SeparableConv{n}D", {"filters": 4, **small, **options})])
             penalties = {"depthwise_regularizer": kind("L2", l2=0.1), "depthwise_constraint": kind("MaxNorm", max_value=0.7),
                          "bias_regularizer": kind("L1", l1=0.1), "activity_regularizer": kind("L2", l2=0.1)}
@@ -92,7 +90,7 @@ def windows():
             simple(f, f"separable_conv{n}d_steps", (*space, 3),
                    [(f"SeparableConv{n}D", {"filters": 4, **small, **penalties, "pointwise_regularizer": kind("L1", l1=0.1),
                                             "pointwise_constraint": kind("NonNeg")})], steps=3)
-            for channels in (1, 17, 37) if n == 1 else ():
+            for channels in (1, 17) if n == 1 else ():
                 simple(f, f"depthwise_conv1d_{channels}_channels", (*space, channels),
                        [("DepthwiseConv1D", {"kernel_size": 3, "padding": "same"})], batch=1)
             simple(f, f"depthwise_conv{n}d_first", (3, *space),

@@ -390,7 +390,6 @@ template const Conversion &conversion<std::optional<std::array<int64_t, 3>>>();
 template const Conversion &conversion<std::array<std::array<int64_t, 2>, 1>>();
 template const Conversion &conversion<std::array<std::array<int64_t, 2>, 2>>();
 template const Conversion &conversion<std::array<std::array<int64_t, 2>, 3>>();
-template const Conversion &conversion<std::vector<double>>();
 template const Conversion &conversion<std::optional<std::variant<int64_t, std::vector<int64_t>>>>();
 template const Conversion &conversion<std::vector<std::optional<int64_t>>>();
 template const Conversion &conversion<Activation>();

@@ -1,6 +1,7 @@
 // What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
 #include "kinds/loss.hpp"
 
+#include "kinds/layers/masks.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/softmax.hpp"
 
@@ -78,11 +79,6 @@ Id logits_behind(Emit &e, Id y_pred) {
 }
 
 Id all_ones(Emit &e, Id like) { return fill(e, DType::f32, 1, like, e.rank(like), {}); }
-
-Id both(Emit &e, Id mask, Id other) {
-  if (mask == none) return other;
-  return other == none ? mask : binary(e, Binary::logical_and, mask, other);
-}
 
 Loss::Weighted Loss::weighted(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
   // A mask over steps of single numbers (B, T, 1) needs the losses of the steps, not their mean.

@@ -56,6 +56,5 @@ ops::Id class_numbers(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
 ops::Id logits_behind(ops::Emit &e, ops::Id y_pred);
 
 ops::Id all_ones(ops::Emit &e, ops::Id like);
-ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other);  // logical and; either may be none
 
 }  // namespace dl4::kinds

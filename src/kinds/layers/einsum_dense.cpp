@@ -38,7 +38,7 @@ struct Equation {
 }
 
 // X, Y and Z with "..." as '.'.
-Equation parse(const std::string &equation) {
+Equation parsed(const std::string &equation) {
   std::string s = equation;
   for (size_t at; (at = s.find("...")) != std::string::npos;) s.replace(at, 3, ".");
   const size_t comma = s.find(','), arrow = s.find("->");
@@ -94,7 +94,7 @@ struct EinsumDense final : Layer {
         .weights = {{"kernel", "by the equation"}, {"bias", "y's axes from the first of bias_axes on", "bias_axes"}}};
   }
   void check() override {
-    const Equation q = parse(equation);
+    const Equation q = parsed(equation);
     for (char c : q.y)
       if (c != '.' && !has(q.x, c) && !has(q.kernel, c)) refuse_letter("equation", c, "neither in x nor in the kernel");
     for (char c : q.kernel)
@@ -139,7 +139,7 @@ struct EinsumDense final : Layer {
 
   // Letters for the axes of "...".
   Equation at_rank(const Call &c) const {
-    Equation q = parse(equation);
+    Equation q = parsed(equation);
     const auto rank = static_cast<size_t>(c.shape().rank());
     const bool any = has(q.x, '.');
     const size_t letters = q.x.size() - (any ? 1 : 0);

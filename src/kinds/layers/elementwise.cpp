@@ -1,4 +1,4 @@
-// Elementwise functions of keras.ops as layers: tables of rows.
+// ElementwiseLayer functions of keras.ops as layers: tables of rows.
 #include <vector>
 
 #include "base/error.hpp"
@@ -12,13 +12,13 @@ using ops::Emit;
 using ops::Id;
 using ops::Unary;
 
-struct Elementwise final : Layer {
+struct ElementwiseLayer final : Layer {
   struct Row : Entry {
     DType takes;
     Id (*f)(Emit &, Id);
   };
 
-  explicit Elementwise(const Row &row) : row(row) {}
+  explicit ElementwiseLayer(const Row &row) : row(row) {}
   const Row &row;
 
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
@@ -38,12 +38,12 @@ Id log10(Emit &e, Id x) { return ops::scale(e, ops::unary(e, Unary::log, x), 0.4
 Id is_nan(Emit &e, Id x) { return ops::binary(e, Binary::not_equal, x, x); }
 Id logical_not(Emit &e, Id x) { return ops::binary(e, Binary::equal, x, e.scalar(0, DType::boolean)); }
 
-const std::vector<Elementwise::Row> &elementwise() {
+const std::vector<ElementwiseLayer::Row> &elementwise() {
   auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id), std::vector<std::string> aliases = {},
                 DType takes = DType::f32) {
-    return Elementwise::Row{{"layer", name, doc, fresh<Elementwise>, std::move(aliases)}, takes, f};
+    return ElementwiseLayer::Row{{"layer", name, doc, fresh<ElementwiseLayer>, std::move(aliases)}, takes, f};
   };
-  static const std::vector<Elementwise::Row> rows{
+  static const std::vector<ElementwiseLayer::Row> rows{
       row("Absolute", "|x|.", plain<Unary::abs>, {"Abs"}),
       row("Negative", "-x.", plain<Unary::neg>),
       row("Sign", "-1, 0 or 1.", plain<Unary::sign>),

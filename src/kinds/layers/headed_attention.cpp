@@ -117,8 +117,6 @@ Id mask_of(const Call &c, const char *name, int i, const std::vector<int> &axes)
   return ops::cast(c.e, m, DType::boolean);
 }
 
-Id both(Emit &e, Id a, Id b) { return a == none ? b : b == none ? a : ops::binary(e, ops::Binary::logical_and, a, b); }
-
 // Heads of keys or values (..., groups, size), each so many times.
 Id repeated(Emit &e, Id x, int64_t times) {
   if (times == 1) return x;

@@ -18,6 +18,11 @@ Id where_valid(Emit &e, Id mask, Id x, double v) {
 
 Id any(Emit &e, Id mask, int axis, bool keepdims) { return ops::reduce(e, ops::Reduce::max, mask, {axis}, keepdims); }
 
+ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other) {
+  if (mask == ops::none) return other;
+  return other == ops::none ? mask : binary(e, ops::Binary::logical_and, mask, other);
+}
+
 Id any_of(Emit &e, const std::vector<Id> &masks) {
   Id all = masks[0];
   for (size_t i = 0; i < masks.size(); ++i) {

@@ -12,6 +12,7 @@ ops::Id where_valid(ops::Emit &e, ops::Id mask, ops::Id x, double v);
 // Does the mask hold anywhere along an axis?
 ops::Id any(ops::Emit &e, ops::Id mask, int axis, bool keepdims);
 
+ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other);  // logical and; either may be none
 // The OR of masks of one rank; none if any of them is none.
 ops::Id any_of(ops::Emit &e, const std::vector<ops::Id> &masks);
 

@@ -14,10 +14,10 @@ using ops::Id;
 using ops::none;
 
 // An input brought to the rank of all, with its mask of that rank or none.
-struct Part {
+struct Term {
   Id value, mask;
 };
-using Parts = std::vector<Part>;
+using Parts = std::vector<Term>;
 
 // f of the first two, then of that and the third, and so on.
 Id fold(Emit &e, Binary f, const Parts &parts) {
@@ -50,7 +50,7 @@ Id minimum(Emit &e, const Parts &parts) { return fold_valid(e, Binary::min, part
 Id multiply(Emit &e, const Parts &parts) {
   Parts valid = parts;
   std::vector<Id> masks;
-  for (Part &p : valid) {
+  for (Term &p : valid) {
     masks.push_back(p.mask);
     p.value = where_valid(e, p.mask, p.value, 1);
   }
@@ -91,7 +91,7 @@ struct Merge final : Layer {
       if (c.shape(i).rank() == 0 && rank > 0)
         fail(Code::shape_mismatch, "input ", i,
              ": expected a tensor with a batch axis, as the other inputs have, got one number, of shape ()");
-      Part part{c.x(i), c.mask(i)};
+      Term part{c.x(i), c.mask(i)};
       masks.push_back(part.mask);
       // Keras puts the missing axes behind the batch, and the value so made carries no mask.
       if (c.shape(i).rank() < rank) part.mask = none;

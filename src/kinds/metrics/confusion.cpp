@@ -11,12 +11,12 @@ namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::none;
 
-using Part = double Counts::*;
-constexpr Part tp = &Counts::true_positives, fp = &Counts::false_positives, tn = &Counts::true_negatives,
+using Cell = double Counts::*;
+constexpr Cell tp = &Counts::true_positives, fp = &Counts::false_positives, tn = &Counts::true_negatives,
                fn = &Counts::false_negatives;
 // hits / (hits + misses).
 struct Ratio {
-  Part hits, misses;
+  Cell hits, misses;
   double of(const Counts &c) const { return quotient(c.*hits, c.*hits + c.*misses); }
 };
 constexpr Ratio precision{tp, fp}, recall{tp, fn}, specificity{tn, fp};
@@ -64,7 +64,7 @@ class AtThresholds : public Metric {
 struct Count final : AtThresholds {
   struct Row : Entry {
     const char *log_name;
-    Part part;
+    Cell part;
   };
   explicit Count(const Row &row) : row(row) {}
   const Row &row;

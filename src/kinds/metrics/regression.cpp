@@ -97,8 +97,8 @@ struct Correlation : MeanMetric {
   virtual Id products(Emit &e, Id t, Id p, int at) const = 0;
 };
 
-Id mean(Emit &e, Id x, int at) { return reduce(e, Reduce::mean, x, {at}, true); }
-Id variance(Emit &e, Id deviation, int at) { return mean(e, unary(e, Unary::square, deviation), at); }
+Id mean_over(Emit &e, Id x, int at) { return reduce(e, Reduce::mean, x, {at}, true); }
+Id variance(Emit &e, Id deviation, int at) { return mean_over(e, unary(e, Unary::square, deviation), at); }
 
 struct PearsonCorrelation final : Correlation {
   static constexpr const char *name = "PearsonCorrelation";
@@ -106,7 +106,7 @@ struct PearsonCorrelation final : Correlation {
   std::string usual_name() const override { return "pearson_correlation"; }
   Id products(Emit &e, Id t, Id p, int at) const override {
     auto normal = [&](Id x) {
-      Id deviation = sub(e, x, mean(e, x, at));
+      Id deviation = sub(e, x, mean_over(e, x, at));
       return div(e, deviation, unary(e, Unary::sqrt, variance(e, deviation, at)));
     };
     return mul(e, normal(t), normal(p));
@@ -118,7 +118,7 @@ struct ConcordanceCorrelation final : Correlation {
   static constexpr const char *doc = "mean over samples of the concordance of y_true and y_pred along the axis";
   std::string usual_name() const override { return "concordance_correlation"; }
   Id products(Emit &e, Id t, Id p, int at) const override {
-    Id t_mean = mean(e, t, at), p_mean = mean(e, p, at), deviation = sub(e, p, p_mean);
+    Id t_mean = mean_over(e, t, at), p_mean = mean_over(e, p, at), deviation = sub(e, p, p_mean);
     Id spread = add(e, variance(e, sub(e, t, t_mean), at), variance(e, deviation, at));
     Id norm = add(e, spread, binary(e, Binary::squared_difference, t_mean, p_mean));
     // Keras subtracts the predictions' mean from the targets too: the mean of the products is the same.

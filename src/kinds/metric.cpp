@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
 namespace {

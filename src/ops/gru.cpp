@@ -35,7 +35,7 @@ struct GruCellOp final : OpOf<GruCellOp> {
     const Shape &h = src[2].shape;
     if (h.rank() != 2 || h[1] == free_dim) fail(Code::shape_mismatch, "gru_cell: expected a state (B, U), got ", h);
     const Shape gates{h[0], checked_mul(3, h[1])};
-    for (size_t i : {0, 1})
+    for (size_t i : {size_t{0}, size_t{1}})
       if (!compatible(src[i].shape, gates))
         fail(Code::shape_mismatch, "gru_cell: expected gates of shape ", gates, ", got ", src[i].shape);
     return {{DType::f32, h}};

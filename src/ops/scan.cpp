@@ -22,7 +22,8 @@ std::string bits_of(const Program &p) {
     f("", std::span(data, static_cast<size_t>(v.data.bytes())));
   }
   for (const Step &s : p.steps) {
-    f("", typeid(*s.op).hash_code()), f("", s.op->attribute_bits());
+    const Op &op = *s.op;
+    f("", typeid(op).hash_code()), f("", op.attribute_bits());
     ids(s.src), ids(s.dst);
   }
   ids(p.inputs), ids(p.outputs);

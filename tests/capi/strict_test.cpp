@@ -49,6 +49,14 @@ const Family families[] = {
        return add(g, "Dense", nullptr, R"({"units": 2})", n);
      },
      {32, 2}},
+    {"gru",  // and, by scan, one of many kernels a step
+     {32, 28, 32},
+     [](dl4_graph *g, dl4_node n) {
+       n = add(g, "GRU", nullptr, R"({"units": 64, "return_sequences": true})", n);
+       n = add(g, "LSTM", nullptr, R"({"units": 48, "activation": "softsign"})", n);
+       return add(g, "Dense", nullptr, R"({"units": 2})", n);
+     },
+     {32, 2}},
     {"attention",
      {16, 16, 32},
      [](dl4_graph *g, dl4_node n) {

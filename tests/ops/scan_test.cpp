@@ -73,7 +73,7 @@ TEST(Scan, EveryOption) {
 
 TEST(Scan, SomeOutputs) {
   for (bool mask : {false, true})
-    for (size_t which : {0, 1}) check(simple_case(3, 2, 2, 3, {mask, true}, {which}));
+    for (size_t which : {size_t{0}, size_t{1}}) check(simple_case(3, 2, 2, 3, {mask, true}, {which}));
 }
 
 TEST(Scan, Sizes) {

@@ -155,8 +155,8 @@ TEST(StateMetrics, RefuseShapes) {
       {"Recall", {{"class_id", 0}}, {4}, {4}, "\"class_id\""},
       {"Precision", {{"top_k", 4}}, {4, 3}, {4, 3}, "expected at least 4 elements, got (4, 3)"},
       {"F1Score", Json::object(), {4, 2, 3}, {4, 2, 3}, "expected predictions (B, classes), got (4, 2, 3)"},
-      {"R2Score", Json::object(), {4}, {4}, "expected predictions (B, outputs), got (4)"},
-      {"MeanIoU", {{"num_classes", 3}}, {4}, {3}, "(3)"},
+      {"R2Score", Json::object(), {4}, {4}, "expected predictions (B, outputs), got (4,)"},
+      {"MeanIoU", {{"num_classes", 3}}, {4}, {3}, "targets have classes of shape (4,), predictions (3,)"},
       {"PearsonCorrelation", {{"axis", 2}}, {4, 2}, {4, 2}, "axis"},
   };
   for (const auto &c : cases)
@@ -205,7 +205,7 @@ TEST(MoreLosses, RefuseSettingsAndShapes) {
       [&] {
         emitted(loss("CategoricalGeneralizedCrossEntropy", Json::object()), {4, 3}, {4, 3});
       },
-      "expected class numbers (4) for predictions (4, 3)");
+      "expected class numbers (4,) for predictions (4, 3)");
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ class Confusion : public Metric {
   }
   // t, p: class numbers of the same count; what is no class, or the one to be ignored, does not count.
   std::vector<Id> matrix(Emit &e, Id y_true, Id y_pred, Id sample_weight) const {
+    const Shape is = e.shape(y_true), said = e.shape(y_pred);
+    if (is.known() && said.known() && is.elements() != said.elements())
+      fail(Code::shape_mismatch, "targets have classes of shape ", is, ", predictions ", said);
     Id t = number(e, y_true), p = reshape_like(e, number(e, y_pred), t);
     Id valid = both(e, is_class(e, t), is_class(e, p));
     if (ignore_class)

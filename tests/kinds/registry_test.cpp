@@ -51,6 +51,7 @@ Json least_config(const kinds::Entry &e) {
       {"target_class_ids", {0, 1}},
       {"sensitivity", 1},
       {"specificity", 0.5},
+      {"stddev", 0.5},
       {"metric", "mae"},
       {"loss", {{"class_name", "Huber"}, {"config", {{"reduction", "none"}}}}}};
   Json config = Json::object();
@@ -121,6 +122,7 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
     }
   }
   EXPECT_EQ(elsewhere,
+            "LayerNormalization.rms_scaling "
             "Embedding.activity_regularizer ReversibleEmbedding.activity_regularizer EinsumDense.activity_regularizer "
             "LSTM.zero_output_for_mask LSTM.implementation "
             "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask ConvLSTM1D.unroll "
@@ -131,15 +133,9 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
   for (const char *name : {"Conv3D", "ConvLSTM2D", "conv_lstm2d", "DepthwiseConv2D"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
-<<<<<<< HEAD
   expect_refusal(Code::unsupported, "optimizer Muon is not in this version", [] { kinds::find("optimizer", "muon"); });
   expect_refusal(Code::unsupported, "metric AUC is not in this version", [] { kinds::metric_for("AUC"); });
-=======
-  expect_refusal(Code::unsupported, "optimizer RMSprop is not in this version",
-                 [] { kinds::find("optimizer", "rmsprop"); });
-  expect_refusal(Code::unsupported, "metric MeanMetricWrapper is not in this version",
-                 [] { kinds::metric_for("MeanMetricWrapper"); });
->>>>>>> 60a25c9 (kinds: tests of the registry know the new metrics)
+    if (e->name == "GroupNormalization") shape = {free_dim, 4, 64};
   try {
     kinds::find("layer", "gru");
   } catch (const Error &error) {
@@ -242,11 +238,18 @@ TEST(Registry, EveryLayerCanBeCalled) {
     std::string where = facts.inputs[0].shape;
     Shape shape{free_dim, 4, 6};
     if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
+<<<<<<< HEAD
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
     DType dtype = e->name == "Embedding" || e->name == "ReversibleEmbedding" ? DType::i32 : DType::f32;
+=======
+    if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 3, 5, 6, 4};
+    if (e->name == "GroupNormalization") shape = {free_dim, 4, 64};
+    if (e->name == "MatMul") shape = {free_dim, 4, 4};
+    DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
+>>>>>>> 3aadaa9 (kinds tests: the registry calls the normalizations and noises)
     std::vector<Symbol> in;
     const bool graph = e->name.starts_with("Graph"), segments = e->name.starts_with("Segment");
     for (int i = 0; i < (segments ? 3 : std::max(l.layer->arity().least, 1)); ++i) {

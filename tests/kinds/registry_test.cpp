@@ -131,7 +131,7 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
 }
 
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
-  for (const char *name : {"Conv3D", "ConvLSTM2D", "conv_lstm2d", "DepthwiseConv2D"})
+  for (const char *name : {"ConvLSTM3D", "conv_lstm3d", "MelSpectrogram", "SpectralNormalization"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
   expect_refusal(Code::unsupported, "optimizer Muon is not in this version", [] { kinds::find("optimizer", "muon"); });
   expect_refusal(Code::unsupported, "metric AUC is not in this version", [] { kinds::metric_for("AUC"); });
@@ -238,18 +238,12 @@ TEST(Registry, EveryLayerCanBeCalled) {
     std::string where = facts.inputs[0].shape;
     Shape shape{free_dim, 4, 6};
     if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
-<<<<<<< HEAD
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
     DType dtype = e->name == "Embedding" || e->name == "ReversibleEmbedding" ? DType::i32 : DType::f32;
-=======
-    if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 3, 5, 6, 4};
     if (e->name == "GroupNormalization") shape = {free_dim, 4, 64};
-    if (e->name == "MatMul") shape = {free_dim, 4, 4};
-    DType dtype = e->name == "Embedding" ? DType::i32 : DType::f32;
->>>>>>> 3aadaa9 (kinds tests: the registry calls the normalizations and noises)
     std::vector<Symbol> in;
     const bool graph = e->name.starts_with("Graph"), segments = e->name.starts_with("Segment");
     for (int i = 0; i < (segments ? 3 : std::max(l.layer->arity().least, 1)); ++i) {

@@ -188,7 +188,7 @@ std::vector<Told> every_op() {
     const auto slots = static_cast<size_t>(rule.slots());
     std::vector<Operand> in(2 + slots, m);
     in.push_back(floats({}));
-    told(std::string(in.size(), 'r').c_str(), in, [rule](Emit &e, const Ids &x) {
+    told(&"rrrrrr"[6 - in.size()], in, [rule](Emit &e, const Ids &x) {
       const Id number = x.back();
       UpdateFrom from{
           .w = x[0], .g = x[1], .lr = number, .t = e.constant(make_tensor(DType::i64, {})), .number = number};

@@ -25,12 +25,8 @@ class Folder {
     at_ = PerValue<int32_t>(p_, -1);
     for (Step &step : steps)
       if (!take_in(step)) keep(std::move(step));
-    if (asked_.empty()) return;
-    std::vector<Step> kept;
-    for (size_t s = 0; s < p_.steps.size(); ++s)
-      if (p_.steps[s].op) kept.push_back(std::move(p_.steps[s]));
-    p_.steps = std::move(kept);
-    evaluate();
+    std::erase_if(p_.steps, [](const Step &s) { return !s.op; });  // those that others took in
+    if (!asked_.empty()) evaluate();
   }
 
  private:

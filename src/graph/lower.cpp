@@ -54,6 +54,83 @@ class Replay final : public kinds::Host {
   std::vector<ops::Id> &penalties_;
 };
 
+// The calls that a call reads from, in Keras's order.
+std::vector<int32_t> sources(const Graph &g, int32_t call) {
+  const Call &c = g.calls()[static_cast<size_t>(call)];
+  std::vector<int32_t> from;
+  for (Node n : c.in) from.push_back(g.origin(n).call);
+  for (const auto &[key, list] : c.arguments.nodes)
+    for (Node n : list)
+      if (n != no_node) from.push_back(g.origin(n).call);
+  return from;
+}
+
+// Each call behind what it reads, as a search from the outputs finishes them.
+std::vector<int32_t> finished(const Graph &g, const std::vector<Node> &outputs) {
+  struct Open {
+    int32_t call;
+    std::vector<int32_t> from;
+    size_t next = 0;
+  };
+  std::vector<int32_t> list;
+  std::vector<bool> seen(g.calls().size(), false);
+  std::vector<Open> open;
+  auto enter = [&](int32_t call) {
+    if (seen[static_cast<size_t>(call)]) return;
+    seen[static_cast<size_t>(call)] = true;
+    open.push_back({call, sources(g, call)});
+  };
+  for (Node n : outputs) {
+    enter(g.origin(n).call);
+    while (!open.empty()) {
+      Open &o = open.back();
+      if (o.next < o.from.size()) {
+        enter(o.from[o.next++]);
+      } else {
+        list.push_back(o.call);
+        open.pop_back();
+      }
+    }
+  }
+  return list;
+}
+
+// The order in which Keras runs the calls of a Functional model: by their depth, which is the way to the outputs and
+// the largest of a shared layer's, then as they are met on the way back.
+std::vector<int32_t> keras_order(const Graph &g, const std::vector<Node> &outputs) {
+  std::vector<int32_t> met, depth(g.calls().size(), -1), of_layer(g.layers().size(), 0);
+  auto meet = [&](int32_t call, int32_t at_least) {
+    int32_t &d = depth[static_cast<size_t>(call)];
+    if (d < 0) met.push_back(call);
+    d = std::max(d, at_least);
+  };
+  const std::vector<int32_t> list = finished(g, outputs);
+  for (size_t i = list.size(); i-- > 0;) {
+    int32_t &deepest = of_layer[static_cast<size_t>(g.calls()[static_cast<size_t>(list[i])].layer)];
+    meet(list[i], deepest);
+    deepest = depth[static_cast<size_t>(list[i])];
+    for (int32_t from : sources(g, list[i])) meet(from, deepest + 1);
+  }
+  std::stable_sort(met.begin(), met.end(),
+                   [&](int32_t a, int32_t b) { return depth[static_cast<size_t>(a)] > depth[static_cast<size_t>(b)]; });
+  return met;
+}
+
+// Where a layer of several calls writes weights their order shows: it is Keras's then, else that in which they were
+// made.
+std::vector<int32_t> run_order(const Model &model) {
+  const Graph &g = model.graph();
+  std::vector<int32_t> calls = needed_calls(g, model.inputs(), model.outputs());
+  std::vector<int32_t> count(g.layers().size(), 0);
+  for (int32_t c : calls) {
+    const int32_t layer = g.calls()[static_cast<size_t>(c)].layer;
+    const auto &weights = g.layers()[static_cast<size_t>(layer)].weights;
+    const bool writes = std::any_of(weights.begin(), weights.end(), [](const auto &w) { return w->written(); });
+    if (writes && ++count[static_cast<size_t>(layer)] > 1) return keras_order(g, model.outputs());
+  }
+  return calls;
+}
+
 }  // namespace
 
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, bool training) {
@@ -72,7 +149,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
     for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : symbols[static_cast<size_t>(n)]);
     return list;
   };
-  for (int32_t number : needed_calls(g, model.inputs(), model.outputs())) {
+  for (int32_t number : run_order(model)) {
     const Call &call = g.calls()[static_cast<size_t>(number)];
     const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
     if (layer.is_input) continue;

@@ -59,11 +59,19 @@ def batch_normalization(f):
     x, m = net.input("x", (5, 3)), net.input("m", (5,), "bool")
     finish(f, "bn_mask_given", net, net.add("BatchNormalization", x, arguments={"mask": m}, name="norm"),
            [normal(rng, 3, 5, 3), HOLES], steps=2, optimizer=SGD)
-    net, rng = Net(), f.rng("bn_shared")
-    a, b = net.input("a", (3,)), net.input("b", (3,))
+    for tag, turn in {"": 1, "_turned": -1}.items():  # which call is first, is decided on the way back from the Add
+        net, rng = Net(), f.rng("bn_shared")
+        a, b = net.input("a", (3,)), net.input("b", (3,))
+        norm = net.layer("BatchNormalization", "norm", momentum=0.7)
+        h = [net.add("Dense", norm(a), units=2), net.add("Dense", norm(b), units=2)]
+        finish(f, f"bn_shared{tag}", net, net.add("Add", *h[::turn]), [normal(rng, 4, 3), normal(rng, 4, 3) + 2],
+               steps=3, optimizer=SGD)
+    net, rng = Net(), f.rng("bn_shared_depths")
+    a, b, c = (net.input(name, (3,)) for name in "abc")
     norm = net.layer("BatchNormalization", "norm", momentum=0.7)
-    h = [net.add("Dense", norm(a), units=2), net.add("Dense", norm(b), units=2)]
-    finish(f, "bn_shared", net, net.add("Add", *h), [normal(rng, 4, 3), normal(rng, 4, 3) + 2], steps=3, optimizer=SGD)
+    h = [norm(a), net.add("Dense", norm(b), units=3), norm(c)]
+    finish(f, "bn_shared_depths", net, net.add("Add", *h), [normal(rng, 4, 3) + shift for shift in (0, 2, -1)],
+           steps=3, optimizer=SGD)
     net, rng = Net(), f.rng("bn_twice")
     norm = net.layer("BatchNormalization", "norm", momentum=0.7)
     h = norm(net.add("Dense", norm(net.input("x", (3,))), units=3, activation="tanh"))

@@ -39,6 +39,7 @@
   X(GroupNormalization)            \
   X(Normalization)                 \
   X(UnitNormalization)             \
+  X(LocalResponseNormalization)    \
   X(Masking)                       \
   X(GetMask)                       \
   X(SetMask)                       \

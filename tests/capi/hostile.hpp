@@ -51,6 +51,9 @@ inline json usual(const std::string &key) {
                               {"perm", {0, 2, 1}},
                               {"rate", 0.3},
                               {"stddev", 0.3},
+                              {"groups", 2},
+                              {"mean", 0.5},
+                              {"variance", 2.0},
                               {"activation", "relu"},
                               {"input_dim", 7},
                               {"output_dim", 3},
@@ -100,8 +103,11 @@ inline Target target_of(const std::string &category, const std::string &name, co
     t.slots.push_back({a.at("name"), a.at("type"), a.value("category", ""), false});
     const std::string &key = t.slots.back().key;
     if (a.at("required") && usual(key).is_null()) ADD_FAILURE() << name << ": no usual value for \"" << key << '"';
-    // By default Transpose would make rows of the last axis, and Functional has no model.
-    if (a.at("required") || key == "perm" || key == "model") t.base[key] = usual(key);
+    // By default Transpose would make rows of the last axis, Functional has no model, there are more groups than
+    // channels, and Normalization waits for weights.
+    const bool wanted = key == "perm" || key == "model" || (name == "GroupNormalization" && key == "groups") ||
+                        (name == "Normalization" && (key == "mean" || key == "variance"));
+    if (a.at("required") || wanted) t.base[key] = usual(key);
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});

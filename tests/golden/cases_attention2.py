@@ -153,4 +153,34 @@ def segments():
     return f
 
 
-FAMILIES = {"heads": heads, "segments": segments}
+def blocks():
+    """Transformer blocks of parts."""
+    f = Family("blocks")
+
+    def block(net, x, causal, first, width=4, **attributes):
+        def attended(v):
+            return net.add(MHA, v, v, arguments={"use_causal_mask": True} if causal else {}, num_heads=2, key_dim=3,
+                           **attributes)
+
+        def fed(v):
+            return net.add("Dense", net.add("Dense", v, units=6, activation="gelu"), units=width)
+
+        if first:  # normalised before each part
+            x = net.add("Add", x, attended(net.add("LayerNormalization", x)))
+            return net.add("Add", x, fed(net.add("LayerNormalization", x)))
+        x = net.add("LayerNormalization", net.add("Add", x, attended(x)), epsilon=1e-6)
+        return net.add("LayerNormalization", net.add("Add", x, fed(x)), epsilon=1e-6)
+
+    for tag, first, causal, times in (("after", False, False, 1), ("before_causal", True, True, 2)):
+        net, name = Net(), f"transformer_{tag}"
+        x = net.input("x", (None, 4))
+        h = x
+        for _ in range(times):
+            h = block(net, h, causal, first)
+        out = net.add("Dense", net.add("GlobalAveragePooling1D", h), units=3, activation="softmax")
+        finish(f, name, net, out, [normal(f.rng(name), 3, 5, 4)], steps=3, optimizer=SGD,
+               loss=kind("SparseCategoricalCrossentropy"), target=np.array([0, 2, 1], np.int32))
+    return f
+
+
+FAMILIES = {"heads": heads, "segments": segments, "blocks": blocks}

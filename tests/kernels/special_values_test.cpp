@@ -175,7 +175,7 @@ TEST(SpecialValues, SumsOfEqualIds) {
 TEST(SpecialValues, Windows) {
   everywhere([](Edge<float> &x, int64_t c) {
     // Two cells of c channels each: the special ones, and ones.
-    const Pool p{.n = 1, .w = 2, .c = c, .kw = 2, .oh = 1, .ow = 1};
+    const Pool p{.n = 1, .c = c, .d = {}, .h = {}, .w = {.n = 2, .size = 2}};
     std::vector<float> both = x.vector();
     both.resize(both.size() * 2, 1.0f);
     Edge<float> cells(both), most(c), mean(c), dy(random_floats(c, 0.5f, 2, 9)), dx(2 * c);

@@ -98,8 +98,8 @@ Code refusal(F f) {
 TEST(Trainer, TheLossGoesDown) {
   Data d;
   Trainer t(model(), options(), run_options());
-  double first = t.step(d.batch(0, 64)).means()[0], last = 0;
-  for (int i = 0; i < 200; ++i) last = t.step(d.batch(0, 64)).means()[0];
+  double first = t.results(t.step(d.batch(0, 64)))[0], last = 0;
+  for (int i = 0; i < 200; ++i) last = t.results(t.step(d.batch(0, 64)))[0];
   EXPECT_LT(last, 0.8 * first);
 }
 
@@ -438,7 +438,7 @@ TEST(Trainer, NullIsNoMetricForAnOutputAndAnOrdinaryWeightOfItsLoss) {
   b.y.push_back(b.y[0]);
   Trainer t(m, o, run_options());
   EXPECT_EQ(t.metric_names(), (std::vector<std::string>{"loss", "a_loss", "b_loss", "b_mae"}));
-  std::vector<double> means = t.evaluate(b).means();
+  std::vector<double> means = t.results(t.evaluate(b));
   EXPECT_FLOAT_EQ(static_cast<float>(means[0]), static_cast<float>(means[1] + 2 * means[2]));
 }
 

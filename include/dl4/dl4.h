@@ -794,8 +794,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   weighted_metrics  list          the same, with the sample weights; a name that is taken is "weighted_mae"
  *   nan_guard         string        "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
  *                                   DL4_NUMERIC and leaves the weights of the last good step
- *   exclude_from_weight_decay       list of strings: weights that the optimizer's weight_decay leaves alone, by name
- *                                   ("dense/bias") or by some of the last part of it ("bias"); each must mean one
+ *   exclude_from_weight_decay strings  weights that the optimizer's weight_decay leaves alone, by name ("dense/bias")
+ *                                   or by some of the last part of it ("bias"); each must mean one
  *   profile           bool          keep times per step for dl4_describe(); default false
  * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
  * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.

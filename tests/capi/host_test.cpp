@@ -89,6 +89,8 @@ int32_t batches(void *user, int64_t index, dl4_tensor **x, int64_t, dl4_tensor *
   y[0] = both[1];
   return 0;
 }
+int32_t computes(void *, const char *, dl4_tensor *const *, int64_t, dl4_tensor *const *, int64_t) { return 0; }
+
 int32_t go_on(void *, int32_t, int64_t, int64_t, const double *, int64_t) { return 0; }
 void *take(void *, int64_t bytes, int64_t align) {
   return std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(bytes));
@@ -183,6 +185,10 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_graph_shape, graph, answer, shape, 2, &rank);
   WELL(dl4_graph_dtype, graph, answer, &rank);
   WELL(dl4_graph_mask, graph, answer, &layer);
+  int64_t of_call = 0;
+  dl4_node first = -1;
+  WELL(dl4_graph_outputs, graph, answer, &first, 1, &of_call);
+  BADLY(dl4_graph_outputs, graph, 99, &first, 1, &of_call);
   WELL(dl4_graph_build, graph, &node, 1, &answer, 1, model.out());
   WELL(dl4_attrs_set_model, bag, "k", model);
   WELL(dl4_describe, model, DL4_FORMAT_JSON, blob.out());
@@ -215,6 +221,10 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_session_io_shape, session, DL4_OUTPUTS, 1, shape, 2, &rank);
   const int32_t ranks[1] = {2};
   WELL(dl4_session_output_shape, session, ranks, dims, 1, 0, shape, 2, &rank);
+  WELL(dl4_registry_add, "layer", "test>Host", nullptr, nullptr, computes, nullptr, nullptr);
+  BADLY(dl4_registry_add, "layer", "Dense", nullptr, nullptr, computes, nullptr, nullptr);
+  WELL(dl4_model_check_gradients, model, &in, 1, nullptr, blob.out());
+  BADLY(dl4_model_check_gradients, model, &in, 0, nullptr, blob.out());
   WELL(dl4_measure, context, "loss", "Huber", nullptr, y, y, nullptr, out.out());
   BADLY(dl4_measure, context, "loss", "Hubert", nullptr, y, y, nullptr, out.out());
   WELL(dl4_model_set_trainable, model, "answer", 1);

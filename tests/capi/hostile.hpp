@@ -87,8 +87,19 @@ inline json usual(const std::string &key) {
                               {"precision", 0.5},
                               {"sensitivity", 0.5},
                               {"specificity", 0.5},
+                              {"initial_learning_rate", 0.1},
+                              {"decay_steps", 10.0},
+                              {"first_decay_steps", 10.0},
+                              {"decay_rate", 0.5},
+                              {"boundaries", {10.0}},
+                              {"values", {0.1, 0.2}},
+                              {"filepath", "best.safetensors"},
+                              {"backup_dir", "backup"},
+                              {"filename", "log.csv"},
                               {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 4}}}}},
                               {"cells", json::array({{{"class_name", "LSTMCell"}, {"config", {{"units", 4}}}}})}};
+  if (key == "schedule")
+    return {{"class_name", "CosineDecay"}, {"config", {{"initial_learning_rate", 0.1}, {"decay_steps", 10.0}}}};
   if (key == "layer") return {{"class_name", "LSTM"}, {"config", {{"units", 4}}}};
   if (key == "model")
     return json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [

@@ -226,6 +226,7 @@ class Bench {
     const json kind{{"class_name", case_.target->name}, {"config", case_.config}};
     if (category == "loss" || category == "optimizer") o[category] = kind;
     if (category == "metric") o["metrics"] = {kind};
+    if (category == "schedule") o["optimizer"] = {{"class_name", "SGD"}, {"config", {{"learning_rate", kind}}}};
     return case_.options("dl4_trainer_create", o);
   }
   void train() {

@@ -401,6 +401,14 @@ def attention_with_scores(keras):
 
 
 @program
+def heads_with_inputs_by_name(keras):
+    q, k, v = keras.Input((3, 4)), keras.Input((5, 4)), keras.Input((5, 4))
+    m = keras.Model([q, k, v], keras.layers.MultiHeadAttention(2, 3)(query=q, key=k, value=v))
+    fill(m)
+    return m.predict([numbers(2, 3, 4), numbers(2, 5, 4, seed=3), numbers(2, 5, 4, seed=4)], verbose=0)
+
+
+@program
 def causal_attention(keras):
     x = keras.Input((None, 4))
     m = keras.Model(x, keras.layers.Attention(use_scale=True)([x, x], use_causal_mask=True))

@@ -85,7 +85,8 @@ class Layer(_kinds.Kind):
                 raise TypeError(f"{type(self).__name__}: got several values for \"{key}\"")
             given[key] = value
         inputs, plain, tensors = [], {}, {}
-        for key, value in given.items():
+        for key in sorted(given, key=lambda k: names.index(k) if k in names else len(names)):  # as by position
+            value = given[key]
             if key in symbolic:
                 leaves = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
                 if leaves:

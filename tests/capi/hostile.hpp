@@ -77,8 +77,8 @@ inline json usual(const std::string &key) {
                               {"output_size", 2},
                               {"x_min", 0.0},
                               {"x_max", 1.0},
-                              {"shape", {-1, 2}},
-                              {"start_indices", {0, 1}},
+                              {"shape", {-1, 2, 2}},
+                              {"start_indices", {0, 1, 0}},
                               {"equation", "abc,cd->abd"},
                               {"output_shape", {3, 4}},
                               {"num_classes", 3},
@@ -122,6 +122,18 @@ inline Target target_of(const std::string &category, const std::string &name, co
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
+  if (name == "Stack") t.base["axis"] = 1;  // by default the batch is no longer first
+  if (name == "GlobalAttention" || name == "LocalAttention") {
+    t.inputs = {"(B, T, F)", "(B, T, F)"};
+    return t;
+  }
+  if (name == "Dot") t.inputs = {"(B, F, F)", "(B, F, F)"};
+  if (name == "Take") t.inputs = {"(B, T, F)", "(B, T) integers"};
+  if (name == "Where") t.inputs = {"(B, T, F)", "(B, T, F)", "(B, T, F)"};
+  for (const char *two : {"Divide", "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual",
+                          "LogicalAnd", "LogicalOr"})
+    if (name == two) t.inputs = {"(B, T, F)", "(B, T, F)"};
+  if (!t.inputs.empty()) return t;
   for (const json &i : entry.value("inputs", json::array()))
     if (const std::string input = i.at("name"); !i.contains("if")) {
       t.inputs.push_back(i.at("shape"));

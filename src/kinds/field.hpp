@@ -21,7 +21,7 @@ struct Conversion {
   Json (*write)(const void *from);
 };
 // Of the types a field may have: bool, int32_t, int64_t, double, std::string, Activation, Of<a category>, InnerLayer,
-// lists of some, Numbers; std::optional of one also takes null (field.cpp).
+// lists of some, Numbers; std::optional of one also takes null (conversions.cpp).
 template <class M>
 const Conversion &conversion();
 

@@ -21,6 +21,7 @@ x /= np.maximum(x.sum(-1, keepdims=True), 1)
 y = np.array([[subjects.index(r["label"]) for r in rows]])
 part = {name: np.array([[r["split"] == name for r in rows]], "float32") for name in ("train", "val", "test")}
 one_way = np.loadtxt(f"{folder}/edges.tsv", dtype="int32", delimiter="\t", skiprows=1)
+weights = part["train"] * (len(rows) / part["train"].sum())  # the mean is over all papers: of the labelled ones
 edges = np.concatenate([one_way, one_way[:, ::-1]])[None]
 
 
@@ -41,7 +42,7 @@ for seed in range(int(*rest or [1])):
     model.compile(keras.optimizers.Adam(0.005), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     best, begin = (0.0, 0.0), time.perf_counter()
     for epoch in range(300):
-        model.train_on_batch([x, edges], y, sample_weight=part["train"])
+        model.train_on_batch([x, edges], y, sample_weight=weights)
         if epoch >= 50 and epoch % 5 == 4:
             right = model.predict_on_batch([x, edges]).argmax(-1) == y
             best = max(best, tuple(100 * float((right * part[p]).sum() / part[p].sum()) for p in ("val", "test")))

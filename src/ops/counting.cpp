@@ -1,5 +1,4 @@
 // Counting: numbers sorted into buckets, what lies in each added up, and which are the largest.
-#include "ops/counting.hpp"
 
 #include <cstring>
 

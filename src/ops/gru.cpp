@@ -1,5 +1,5 @@
 // gru_cell: all of a GRU's step but its products.
-#include "ops/gru.hpp"
+#include "ops/ops.hpp"
 
 #include "kernels/recurrent/gru.hpp"
 #include "ops/op.hpp"

@@ -1,5 +1,4 @@
 // hardmax: the first of the largest as a one among zeros.
-#include "ops/hardmax.hpp"
 
 #include <cstring>
 

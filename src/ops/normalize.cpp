@@ -1,5 +1,4 @@
 // normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
-#include "ops/normalize.hpp"
 
 #include "kernels/reduce/normalize.hpp"
 #include "ops/op.hpp"

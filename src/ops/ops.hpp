@@ -54,6 +54,8 @@ Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after);
 // Each place of an axis `times` times; linear: float32 between the neighbours, as an image is made larger.
 Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear = false);
 Id flip(Emit &e, Id x, int axis);
+// int64 (n): 0, 1, ... for the n elements of an axis of `like`, of which only the shape is read.
+Id indices(Emit &e, Id like, int axis);
 // `shape` elements of the 1-D x from element `offset` on; no copy.
 Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
 // One 1-D value of `total` elements with part i from element offsets[i] on, zeros between.
@@ -68,6 +70,11 @@ Id square_sum(Emit &e, Id x);        // scalar, summed in double
 Id softmax(Emit &e, Id x, int axis = -1);
 Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);
+// 1 for the first of the largest along an axis, else 0. The gradient is softmax's: straight through.
+Id hardmax(Emit &e, Id x, int axis = -1);
+// (x - mean) / sqrt(variance + epsilon) over the last `axes` axes of x together, times gamma, plus beta, which have the
+// shape of these axes or are none. Without `center` the mean counts as 0.
+Id normalize(Emit &e, Id x, int axes, double epsilon, bool center, Id gamma = none, Id beta = none);
 
 // ---- indexing ----------------------------------------------------------------------------------------------------
 // table (V, N), ids (M), also with other or more axes for M and N -> (M, N). ids of any integer dtype, or float32. An
@@ -85,6 +92,22 @@ Id pick(Emit &e, Id x, Id labels, Id valid = none);
 // scores (N, T, S) -> bool (T, S): is key s among those from t - before to t + after?
 Id band_mask(Emit &e, Id scores, int64_t before, int64_t after);
 inline Id causal_mask(Emit &e, Id scores) { return band_mask(e, scores, max_dim, 0); }
+
+// ---- segments and counts -----------------------------------------------------------------------------------------
+// Rows that belong to segments by number, in any order of the rows. Letters: E rows, V segments, B any batch axes.
+// ids (B, E), of any integer dtype: a row whose id is negative belongs to no segment; an id from V on is a fault of the
+// run. V is the axis of `like` that stands where E stands in ids; its leading axes are B; only its shape is read.
+Id segment_sum(Emit &e, Id x, Id ids, Id like);      // x (B, E, N) -> (B, V, N); nothing is 0
+Id segment_max(Emit &e, Id x, Id ids, Id like);      // the same; of nothing the lowest float
+Id segment_softmax(Emit &e, Id x, Id ids, Id like);  // x (B, E, N) -> (B, E, N); 0 for a row of no segment
+Id segment_gather(Emit &e, Id x, Id ids);            // x (B, V, N) -> (B, E, N): its segment's row, or 0
+
+// How many of the bounds (K, ascending) lie below each element: int32, 0 for NaN.
+Id bucketize(Emit &e, Id x, Id bounds);
+// (count): for each number the sum, in double, of the weights whose bucket (int32, any axes) it is; without weights how
+// many there are. What lies in no bucket counts nowhere.
+Id bucket_sums(Emit &e, Id buckets, Id weights, int64_t count);
+Id top_k(Emit &e, Id x, int64_t k);  // bool: which are the k largest of the last axis, of equals the first
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
@@ -143,11 +166,16 @@ struct LstmValues {
 // x (B, T, I), kernel (I, 4U), recurrent_kernel (U, 4U), bias (4U) or none, h0 c0 (B, U) or none = zeros,
 // mask (B, T) bool or none. Gates i f c o; go_backwards takes the steps from the last to the first.
 LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards);
+// One step of a GRU: the new state (B, U) from the products with the input and with the state, (B, 3U) each, and the
+// state before. Gates z r h, sigmoid and tanh, the reset gate after the product.
+Id gru_cell(Emit &e, Id from_x, Id from_h, Id h);
 
 // ---- chance, checks, updates -------------------------------------------------------------------------------------
 // 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like and then `tail`;
 // `draw` (int64 scalar) counts the draws.
 Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
+// Normals of mean 0 and deviation 1, shaped and counted likewise.
+Id random_normal(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
 // A fault of the run where x holds a NaN or an infinity.
 void check_finite(Emit &e, Id x);
 

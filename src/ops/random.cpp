@@ -1,5 +1,4 @@
 // random_keep: which elements dropout keeps, scaled up by what it drops. random_normal: normals.
-#include "ops/random.hpp"
 
 #include "kernels/elementwise/random.hpp"
 #include "ops/op.hpp"

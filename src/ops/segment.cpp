@@ -1,5 +1,4 @@
 // segment_sum, segment_max, segment_softmax, segment_gather: rows by the number of their segment.
-#include "ops/segment.hpp"
 
 #include <cstring>
 #include <limits>

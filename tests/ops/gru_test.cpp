@@ -1,5 +1,5 @@
 // gru_cell against the formula, and its gradient.
-#include "ops/gru.hpp"
+#include "ops/ops.hpp"
 
 #include <cmath>
 

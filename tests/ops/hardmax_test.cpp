@@ -1,5 +1,5 @@
 // hardmax: the first of the largest; its gradient is softmax's.
-#include "ops/hardmax.hpp"
+#include "ops/ops.hpp"
 
 #include "harness/gradient_check.hpp"
 

@@ -1,5 +1,5 @@
 // normalize: rows over one axis and several, with and without scale, shift and mean.
-#include "ops/normalize.hpp"
+#include "ops/ops.hpp"
 
 #include <cmath>
 

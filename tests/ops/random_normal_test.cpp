@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
-#include "ops/random.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::test {
 namespace {

@@ -1,6 +1,6 @@
 // segment_sum, segment_max, segment_softmax, segment_gather and indices: any order of ids, none, batches, ids past the
 // last.
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 #include <algorithm>
 #include <cmath>

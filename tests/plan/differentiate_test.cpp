@@ -11,16 +11,10 @@
 #include <set>
 #include <sstream>
 
-#include "ops/counting.hpp"
 #include "ops/custom.hpp"
-#include "ops/gru.hpp"
-#include "ops/hardmax.hpp"
-#include "ops/normalize.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/random.hpp"
 #include "ops/scan.hpp"
-#include "ops/segment.hpp"
 
 namespace dl4::plan {
 namespace {

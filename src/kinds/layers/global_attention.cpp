@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/hardmax.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 

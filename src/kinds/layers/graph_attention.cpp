@@ -2,7 +2,7 @@
 #include "kinds/layers/dropping.hpp"
 #include "kinds/layers/graph_edges.hpp"
 #include "kinds/layers/weights.hpp"
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

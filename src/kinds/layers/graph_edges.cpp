@@ -1,7 +1,7 @@
 // Edges of a graph, checked, with those that are not there marked.
 #include "kinds/layers/graph_edges.hpp"
 
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 

@@ -1,7 +1,7 @@
 // GraphNetwork: edges, nodes and the whole graph, each by those before it.
 #include "kinds/layers/graph_edges.hpp"
 #include "kinds/layers/weights.hpp"
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,6 +1,6 @@
 // GRU: gated recurrent units, gates z r h.
-#include "ops/gru.hpp"
 #include "kinds/layers/recurrent.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

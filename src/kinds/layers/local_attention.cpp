@@ -1,6 +1,6 @@
 // LocalAttention: a window around a place, which is the query's own or predicted.
 #include "kinds/layers/global_attention.hpp"
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

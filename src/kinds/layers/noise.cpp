@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kinds/layers/dropping.hpp"
-#include "ops/random.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,6 +1,6 @@
 // SegmentSum and SegmentMax: rows folded by the number of their segment.
 #include "kinds/layer.hpp"
-#include "ops/segment.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/normalize.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 

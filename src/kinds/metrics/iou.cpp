@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "kinds/layers/masks.hpp"
 #include "kinds/metric.hpp"
-#include "ops/counting.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/counting.hpp"
+#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -259,7 +259,7 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
-      if (!yes->is_boolean()) kinds::expected("true or false for \"trainable\"", *yes);
+      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }

@@ -118,7 +118,7 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean()) expected("true or false for \"trainable\"", *yes);
+      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }

@@ -7,18 +7,10 @@ namespace {
 
 struct LstmCell : CellAttributes {
   static constexpr int64_t gates = 4;
-  bool unit_forget_bias = true;
+  LstmBias bias;
 
-  void fields(Fields &f) {
-    CellAttributes::fields(f, gates);
-    f("unit_forget_bias", unit_forget_bias).doc("whether the forget gate's bias starts at 1");
-  }
-  void check() const {
-    if (weights.use_bias && unit_forget_bias && !weights.bias_initializer)
-      throw Error(Code::invalid_argument,
-                  "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
-          .with("attribute", "bias_initializer");
-  }
+  void fields(Fields &f) { CellAttributes::fields(f, gates), bias.fields(f); }
+  void check() const { bias.check(weights); }
 
   // Can the kernels for whole sequences do it?
   bool is_plain() const {
@@ -30,12 +22,8 @@ struct LstmCell : CellAttributes {
     ops::Id kernel, recurrent_kernel, bias;
   };
   Weights ask(Call &c) const {
-    Weights w{weights.kernel(c, {c.last_dim(), checked_mul(gates, units)}), recurrent_kernel(c, gates), ops::none};
-    if (!weights.use_bias) return w;
-    Of<Initializer> start = weights.bias_initializer;
-    if (unit_forget_bias) start = with_unit_forget_bias(start);
-    w.bias = c.weight("bias", {gates * units}, start, weights.bias_regularizer, weights.bias_constraint);
-    return w;
+    return {weights.kernel(c, {c.last_dim(), checked_mul(gates, units)}), recurrent_kernel(c, gates),
+            bias.ask(c, weights, units)};
   }
 
   Cell call(Call &c) const {

@@ -53,9 +53,8 @@ struct Sequencing {
   std::vector<Symbol> run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const;
 };
 
-// The attributes of Keras's three cells.
-struct CellAttributes {
-  int64_t units = 0, implementation = 2;
+// What Keras's cells have in common, those of convolutions too.
+struct Recurrence {
   Activation activation = Activation::parse("tanh"), recurrent_activation = Activation::parse("sigmoid");
   Of<Initializer> recurrent_initializer = parse<Initializer>("Orthogonal");
   Of<Regularizer> recurrent_regularizer;
@@ -66,6 +65,14 @@ struct CellAttributes {
 
   // gates: how many stand beside each other in the weights; one has no activation of its own.
   void fields(Fields &f, int64_t gates);
+  ops::Id recurrent_kernel(Call &c, const Shape &shape) const;
+};
+
+// The attributes of those whose products are with matrices.
+struct CellAttributes : Recurrence {
+  int64_t units = 0, implementation = 2;
+
+  void fields(Fields &f, int64_t gates);
   bool drops_by_gate() const { return implementation == 1 || recurrent_dropout != 0; }
   ops::Id recurrent_kernel(Call &c, int64_t gates) const;
   // Masks (B, size) or, by gate, (B, gates * size); none where nothing is dropped.
@@ -73,11 +80,18 @@ struct CellAttributes {
   ops::Id recurrent_masks(Call &c, int64_t gates) const;
 };
 
+// The bias of an LSTM; that of the forget gate may start at 1.
+struct LstmBias {
+  bool unit_forget = true;
+
+  void fields(Fields &f);
+  void check(const KernelAndBias &weights) const;
+  ops::Id ask(Call &c, const KernelAndBias &weights, int64_t units) const;  // none without use_bias
+};
+
 // From what the gates i f c o get by the input and by the state, and the cell state before.
 Cell::Step lstm_step(ops::Emit &e, const Ids &from_x, const Ids &from_h, ops::Id c, const Activation &activation,
                      const Activation &recurrent_activation);
-// The bias of an LSTM at the start: ones for the forget gate, the other three as their initializer says.
-Of<Initializer> with_unit_forget_bias(Of<Initializer> others);
 // Gate number `gate`, or more from there on, of what has those of `units` side by side in its last axis.
 ops::Id gate_of(ops::Emit &e, ops::Id v, int64_t units, int64_t gate, int64_t count = 1);
 // x as each gate sees it: times its mask where there is one.

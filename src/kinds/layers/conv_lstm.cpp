@@ -33,22 +33,12 @@ struct ConvLstm : Layer {
   }
   Facts facts() const override {
     constexpr const char *in[] = {"(B, T, R, C)", "(B, T, H, W, C)", "(B, T, D, H, W, C)"};
-    constexpr const char *out[] = {"(B, OR, filters), with return_sequences (B, T, OR, filters)",
-                                   "(B, OH, OW, filters), with return_sequences (B, T, OH, OW, filters)",
-                                   "(B, OD, OH, OW, filters), with return_sequences (B, T, OD, OH, OW, filters)"};
-    constexpr const char *state[] = {"(B, OR, filters)", "(B, OH, OW, filters)", "(B, OD, OH, OW, filters)"};
-    constexpr const char *kernel[] = {"(K, C, 4 filters)", "(KH, KW, C, 4 filters)", "(KD, KH, KW, C, 4 filters)"};
-    constexpr const char *recurrent[] = {"(K, filters, 4 filters)", "(KH, KW, filters, 4 filters)",
-                                         "(KD, KH, KW, filters, 4 filters)"};
-    return {
-        .inputs = {{"x", in[N - 1]}},
-        .outputs = {{"y", out[N - 1]}, {"h", state[N - 1], "return_state"}, {"c", state[N - 1], "return_state"}},
-        .weights = {{"kernel", kernel[N - 1]},
-                    {"recurrent_kernel", recurrent[N - 1]},
-                    {"bias", "(4 filters)", "use_bias"}},
-        .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
-                      {"initial_state", "tensors", "h and c; zeros by default"}},
-        .mask = "used, but with initial_state, as in Keras, only one that is given; passed on with return_sequences"};
+    constexpr const char *out[] = {"OR, filters", "OH, OW, filters", "OD, OH, OW, filters"};
+    constexpr const char *window[] = {"K", "KH, KW", "KD, KH, KW"};
+    return facts_of_run(in[N - 1], out[N - 1], 2,
+                        {{"kernel", text('(', window[N - 1], ", C, 4 filters)")},
+                         {"recurrent_kernel", text('(', window[N - 1], ", filters, 4 filters)")},
+                         {"bias", "(4 filters)", "use_bias"}});
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -90,11 +90,26 @@ std::vector<Symbol> CellLayer::call(Call &c) const {
   return outputs;
 }
 
-Facts facts_of_cell(const char *state, std::vector<Port> weights) {
+Facts facts_of_cell(const std::string &states, std::vector<Port> weights) {
   return {.inputs = {{"x", "(B, I)"}},
-          .outputs = {{"y", "(B, units)"}, {"states", state}},
+          .outputs = {{"y", "(B, units)"}, {"states", states}},
           .weights = std::move(weights),
           .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
+}
+
+std::string told(size_t states, const std::string &step) {
+  return states == 1 ? text("h, (B, ", step, ')') : text("h and c, (B, ", step, ") each");
+}
+
+Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights) {
+  const std::string one = text("(B, ", step, ')');
+  Facts facts{.inputs = {{"x", x}},
+              .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
+              .weights = std::move(weights),
+              .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
+              .mask = mask_of_run};
+  if (states > 1) facts.outputs.push_back({"c", one, "return_state"});
+  return facts;
 }
 
 void Sequencing::fields(Fields &f) {

@@ -52,11 +52,10 @@ struct LSTM : RecurrentLayer<LstmCell> {
       "repeats.";
 
   std::vector<Symbol> call(Call &c) const override {
+    if (!cell.is_plain()) return RecurrentLayer::call(c);
     c.need_rank(0, 3);
     c.need_float(0);
     const ops::Id used = how.mask(c);
-    const bool zeroes_back = how.zero_output_for_mask && used != ops::none && how.go_backwards && how.return_sequences;
-    if (!cell.is_plain() || zeroes_back) return RecurrentLayer::call(c);
     const LstmCell::Weights w = cell.ask(c);
     Ids given = given_states(c, "initial_state", cell.states());
     given.resize(2, ops::none);

@@ -65,6 +65,7 @@
   X(RNN)                           \
   X(ConvLSTM1D)                    \
   X(ConvLSTM2D)                    \
+  X(ConvLSTM3D)                    \
   X(LSTMCell)                      \
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \

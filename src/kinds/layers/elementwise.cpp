@@ -1,4 +1,4 @@
-// ElementwiseLayer functions of keras.ops as layers: tables of rows.
+// Elementwise functions of keras.ops as layers: tables of rows.
 #include <vector>
 
 #include "base/error.hpp"

@@ -212,7 +212,8 @@ func TestSavedAndLoaded(t *testing.T) {
 	equal(t, must(m.Bytes()), data)
 	x := line(2, 4)
 	want := must(Data[float32](must(must(NewSession(m, nil)).Run(background, x))[0]))
-	for _, again := range []*Model{must(LoadModel(nil, path, nil)), must(LoadModelBytes(nil, data, nil)), must(m.Clone())} {
+	models := []*Model{must(LoadModel(nil, path, nil)), must(LoadModelBytes(nil, data, nil)), must(m.Clone())}
+	for _, again := range models {
 		equal(t, must(Data[float32](must(must(NewSession(again, nil)).Run(background, x))[0])), want)
 	}
 	_, err := LoadModel(nil, "/nowhere/m", nil)

@@ -108,9 +108,9 @@ func FromSlice[T Element](data []T, shape ...int) (*Tensor, error) {
 	return t, nil
 }
 
-// Wrap makes a tensor of memory that is not Go's, or that is pinned, without a copy: mapped, of another library. strides
-// counts elements; nil means row-major. The memory must stay until release, which may be nil, is called: once, on any
-// goroutine. If Wrap fails it is not called.
+// Wrap makes a tensor of memory that is not Go's, or that is pinned, without a copy: mapped, of another library.
+// strides counts elements; nil means row-major. The memory must stay until release, which may be nil, is called: once,
+// on any goroutine. If Wrap fails it is not called.
 func Wrap(dtype DType, shape, strides []int, data unsafe.Pointer, bytes int64, release func()) (*Tensor, error) {
 	if strides != nil && len(strides) != len(shape) {
 		return nil, invalid("expected %d strides, got %d", len(shape), len(strides))

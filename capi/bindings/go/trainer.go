@@ -111,11 +111,11 @@ func dl4goProgress(user C.uintptr_t, event C.int32_t, step, total C.int64_t, met
 
 // Fit trains for some epochs, and validates after each if valid is not nil. Options are those of dl4_trainer_fit:
 // "epochs", "validation_split", "class_weight", "callbacks", ... progress, which may be nil, may return [Stop] or an
-// error, which Fit then returns. Where ctx ends the fit, all complete steps are kept, and with {"resume": true} the next
-// one goes on there.
-func (t *Trainer) Fit(ctx context.Context, train, valid *Dataset, options Attrs, progress func(Progress) error) (History,
-	error,
-) {
+// error, which Fit then returns. Where ctx ends the fit, all complete steps are kept, and with {"resume": true} the
+// next one goes on there.
+func (t *Trainer) Fit(
+	ctx context.Context, train, valid *Dataset, options Attrs, progress func(Progress) error,
+) (History, error) {
 	var c call
 	p, flag, attrs := c.trainer(t), c.cancel(ctx), c.attrs(options)
 	data, validation := c.dataset(train), c.dataset(valid)
@@ -149,9 +149,9 @@ func (t *Trainer) Evaluate(ctx context.Context, d *Dataset) ([]float64, error) {
 	})
 }
 
-func (c *call) metrics(t *Trainer, f func(out *C.double, limit C.int64_t, n *C.int64_t) *C.dl4_error) ([]float64,
-	error,
-) {
+func (c *call) metrics(
+	t *Trainer, f func(out *C.double, limit C.int64_t, n *C.int64_t) *C.dl4_error,
+) ([]float64, error) {
 	out := make([]float64, len(t.metrics)+1)
 	var n C.int64_t
 	err := c.run(func() *C.dl4_error { return f((*C.double)(&out[0]), C.int64_t(len(t.metrics)), &n) })

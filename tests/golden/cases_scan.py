@@ -3,7 +3,7 @@ import keras
 import numpy as np
 
 from cases_sequence import EMPTY, LEFT, MASKS, finish, normal
-from record import Family, Layer, Net, kind
+from record import Family, Layer, Net, inner, kind
 
 ADAM = kind("Adam", learning_rate=0.05)
 
@@ -89,15 +89,6 @@ def recurrent():
     return f
 
 
-def made(value):
-    """Keras's layer of a config that stands in another's, or in a list there; else the value itself."""
-    if isinstance(value, list):
-        return [made(v) for v in value]
-    if not isinstance(value, dict) or not hasattr(keras.layers, value["class_name"]):
-        return value
-    return getattr(keras.layers, value["class_name"])(**{key: made(v) for key, v in value["config"].items()})
-
-
 class OfCells(Layer):
     """A layer with cells as attributes, or a cell; its nested results one after the other."""
 
@@ -105,7 +96,7 @@ class OfCells(Layer):
         self.net, self.kind, self.name, self.attributes = net, class_name, name, attributes
         self.entry = {"class_name": class_name, "name": name, "version": 1, "config": attributes, "calls": []}
         net.layers.append(self.entry)
-        layer = getattr(keras.layers, class_name)(name=name, **{key: made(v) for key, v in attributes.items()})
+        layer = getattr(keras.layers, class_name)(name=name, **{key: inner(v) for key, v in attributes.items()})
         self.keras = lambda x, **given: keras.tree.flatten(layer(x, **given))
 
 

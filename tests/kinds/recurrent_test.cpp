@@ -13,8 +13,9 @@ TEST(Recurrent, Refusals) {
   for (const char *kind : all) {
     SCOPED_TRACE(kind);
     expect_config_refusal(kind, {{"units", 0}}, Code::invalid_argument, "\"units\": expected at least 1");
-    expect_config_refusal(kind, {{"units", 2}, {"stateful", true}}, Code::unsupported,
-                          "\"stateful\": only false is supported, got true");
+    expect_call_refusal(kind, {{"units", 2}, {"stateful", true}}, {{free_dim, 4, 3}},
+                        "\"stateful\": expected a known batch size, got shape (?, 4, 3) of input 0",
+                        Code::invalid_argument);
     expect_config_refusal(kind, {{"units", 2}, {"recurrent_dropout", 1.5}}, Code::invalid_argument,
                           "\"recurrent_dropout\": expected at most 1");
     expect_call_refusal(kind, {{"units", 2}}, {{2, 3}}, "expected ndim=3, found ndim=2");
@@ -177,7 +178,6 @@ TEST(ConvLstm, Refusals) {
   };
   for (const char *kind : {"ConvLSTM1D", "ConvLSTM2D"}) {
     SCOPED_TRACE(kind);
-    expect_config_refusal(kind, with("stateful", true), Code::unsupported, "\"stateful\": only false is supported");
     expect_config_refusal(kind, with("padding", "causal"), Code::invalid_argument, "\"padding\"");
     expect_config_refusal(kind, with("bias_initializer", nullptr), Code::invalid_argument, "\"bias_initializer\"");
     Json both = with("strides", 2);

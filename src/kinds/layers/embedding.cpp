@@ -35,6 +35,7 @@ struct Embedding : Layer {
             .mask = "made with mask_zero, else dropped"};
   }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id table = c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
                              embeddings_constraint);

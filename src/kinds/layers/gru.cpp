@@ -103,6 +103,7 @@ struct GRU : Layer {
             "used, but with initial_state, as in Keras, only one that is given; passed on with "
             "return_sequences"};
   }
+  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.need_float(0);

@@ -86,19 +86,24 @@ struct LSTM : Layer {
 
   void check() override { cell.check(); }
 
+  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.need_float(0);
     const ops::Id used = how.mask(c);
     const bool zeroes_back = how.zero_output_for_mask && used != ops::none && how.go_backwards && how.return_sequences;
-    if (!cell.is_plain() || zeroes_back) return how.run(c, cell.call(c), cell.weights.activity_regularizer);
+    const std::vector<Shape> states{Shape{cell.units}, Shape{cell.units}};
+    const Ids first = how.begin(c, states);
+    // What a masked step repeats may be of the call before.
+    const bool carried = first[0] != ops::none && c.symbols("initial_state").empty();
+    if (!cell.is_plain() || zeroes_back || (carried && used != ops::none))
+      return how.run(c, cell.call(c), cell.weights.activity_regularizer);
     const LstmCell::Weights w = cell.ask(c);
-    Ids given = given_states(c, "initial_state", {Shape{cell.units}, Shape{cell.units}});
-    given.resize(2, ops::none);
     const ops::Id masks = cell.input_masks(c, LstmCell::gates);
     const ops::Id x = masks == ops::none ? c.x() : ops::mul(c.e, c.x(), ops::expand_dims(c.e, masks, 1));
     auto [y, h, last] =
-        ops::lstm(c.e, x, w.kernel, w.recurrent_kernel, w.bias, given[0], given[1], used, how.go_backwards);
+        ops::lstm(c.e, x, w.kernel, w.recurrent_kernel, w.bias, first[0], first[1], used, how.go_backwards);
+    how.end(c, states, {h, last});
     ops::Id out = how.return_sequences ? y : h;
     if (how.zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
     c.penalize(cell.weights.activity_regularizer, out);

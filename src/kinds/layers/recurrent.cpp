@@ -88,7 +88,10 @@ void Sequencing::fields(Fields &f) {
   f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
   f("return_state", return_state).doc("whether the states are outputs too");
   f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
-  f("stateful", stateful).default_only().doc("only false is supported");
+  f("stateful", stateful)
+      .doc(
+          "whether a call begins with the states that the one before left, in training, evaluation and streams; the "
+          "batch size must be known");
   f("unroll", unroll).doc("has no effect on the result");
   f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
 }
@@ -120,28 +123,57 @@ Ids given_states(Call &c, const char *key, const std::vector<Shape> &states) {
   return all;
 }
 
+namespace {
+
+std::string state_name(size_t i) { return i == 0 ? "rnn_state" : text("rnn_state_", i); }
+
+}  // namespace
+
+Ids Sequencing::begin(Call &c, const std::vector<Shape> &states) const {
+  const int64_t batch = c.shape()[0];
+  if (stateful && batch == free_dim)
+    throw Error(Code::invalid_argument,
+                text("\"stateful\": expected a known batch size, got shape ", c.shape(), " of input 0"))
+        .with("attribute", "stateful");
+  Ids first = given_states(c, "initial_state", states);
+  const bool given = !first.empty();
+  first.resize(states.size(), ops::none);
+  for (size_t i = 0; i < states.size() && (stateful || !given); ++i) {
+    const Id kept = c.host.carried(state_name(i), states[i].inserted(0, batch), stateful);
+    if (!given) first[i] = kept;
+  }
+  return first;
+}
+
+void Sequencing::end(Call &c, const std::vector<Shape> &states, const Ids &last) const {
+  if (!stateful && !c.symbols("initial_state").empty()) return;
+  for (size_t i = 0; i < states.size(); ++i) c.host.carry(state_name(i), last[i], stateful);
+}
+
 std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const {
   Emit &e = c.e;
-  const Ids given = given_states(c, "initial_state", cell.states);
+  const Ids first = begin(c, cell.states);
+  const bool from_zeros = std::all_of(first.begin(), first.end(), [](Id v) { return v == ops::none; });
   const Id used = mask(c);
   ops::Scan s(e);
   Ids states;
   for (size_t i = 0; i < cell.states.size(); ++i)
-    states.push_back(s.state(given.empty() ? zeros(e, c.x(), cell.states[i]) : given[i]));
+    states.push_back(s.state(first[i] == ops::none ? zeros(e, c.x(), cell.states[i]) : first[i]));
   // What stands at masked steps must not leak, nor what a gradient makes of it.
   const Id x = s.each(turned(e, where_valid(e, used, c.x(), 0)), go_backwards);
   auto [out, next] = cell.step({s.body, [&](Id v) { return s.constant(v); }}, x, states);
   // The output is carried: it repeats at masked steps, and the last one may be all that is asked for.
   size_t at = 0;
   while (at < next.size() && next[at] != out) ++at;
-  const bool repeats_state = at < next.size() && (used == ops::none || (given.empty() && !zero_output_for_mask));
+  const bool repeats_state = at < next.size() && (used == ops::none || (from_zeros && !zero_output_for_mask));
   if (used != ops::none) {
     const Id valid = s.each(turned(e, used), go_backwards);
     for (size_t i = 0; i < next.size(); ++i)
       next[i] = ops::select(s.body, spread(s.body, valid, s.body.rank(next[i])), next[i], states[i]);
     if (!repeats_state) {
       const Shape tail = s.body.shape(out).last(s.body.rank(out) - 1);
-      states.push_back(s.state(zeros(e, c.x(), tail)));
+      const Id before = c.host.carried("rnn_output", tail.inserted(0, c.shape()[0]), false);
+      states.push_back(s.state(before == ops::none ? zeros(e, c.x(), tail) : before));
       const Id otherwise = zero_output_for_mask ? s.body.scalar(0) : states.back();
       out = ops::select(s.body, spread(s.body, valid, s.body.rank(out)), out, otherwise);
     }
@@ -154,6 +186,8 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
   }
   for (size_t i = 0; i < states.size(); ++i) s.become(states[i], next[i]);
   const auto values = s.emit();
+  end(c, cell.states, values.last);
+  if (used != ops::none && !repeats_state) c.host.carry("rnn_output", values.last[at], false);
 
   std::vector<Symbol> outputs{
       {return_sequences ? turned(e, values.states[at]) : values.last[at], return_sequences ? c.mask() : ops::none}};

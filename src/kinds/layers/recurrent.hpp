@@ -50,6 +50,10 @@ struct Sequencing {
   void fields(Fields &f);
   // The mask that the steps obey: as in Keras a carried one reaches only a call with no other tensor.
   ops::Id mask(Call &c) const;
+  // The states before the first step: given, or carried from the call before; none: zeros.
+  Ids begin(Call &c, const std::vector<Shape> &states) const;
+  // The states after the last step, to be carried to the next call.
+  void end(Call &c, const std::vector<Shape> &states, const Ids &last) const;
   std::vector<Symbol> run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const;
 };
 

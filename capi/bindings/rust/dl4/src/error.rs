@@ -178,14 +178,18 @@ pub(crate) fn check(e: *mut sys::dl4_error) -> Result<()> {
 
 #[cold]
 fn settle(e: Option<Handle<sys::dl4_error>>) -> Result<()> {
-    let refusal = e.map(|e| read(&e));
-    match (callback::take(), refusal) {
-        (Some(Pending::Panic(payload)), _) => std::panic::resume_unwind(payload),
-        (Some(Pending::Failure(failure)), Some(refusal)) if refusal.code == Code::CallbackFailed => {
-            Err(Error::of_failure(failure))
-        }
-        (_, Some(refusal)) => Err(Error::Library(Box::new(refusal))),
-        (_, None) => Ok(()),
+    let pending = callback::take();
+    if let Some(Pending::Panic(payload)) = pending {
+        drop(e);
+        std::panic::resume_unwind(payload);
+    }
+    let refusal = match e {
+        Some(e) => read(&e),
+        None => return Ok(()),
+    };
+    match pending {
+        Some(Pending::Failure(failure)) if refusal.code == Code::CallbackFailed => Err(Error::of_failure(failure)),
+        _ => Err(Error::Library(Box::new(refusal))),
     }
 }
 

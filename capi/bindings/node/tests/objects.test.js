@@ -163,7 +163,7 @@ test("a library of another version is refused", (t) => {
   if (made.status !== 0) return t.skip("no C compiler");
   const run = (file) =>
     spawnSync(process.execPath, ["-e", 'import("dl4").catch((e) => console.log(e.message))'],
-      { env: { ...process.env, DL4_LIBRARY: file }, cwd: import.meta.dirname ?? "tests", encoding: "utf8" }).stdout;
+      { env: { ...process.env, DL4_LIBRARY: file }, cwd: new URL(".", import.meta.url), encoding: "utf8" }).stdout;
   assert.match(run(library), /version 1 of libdl4, found 2\.3\.4/);
   assert.match(run(path.join(folder, "none.so")), /cannot load .*none\.so.*DL4_LIBRARY/);
   fs.rmSync(folder, { recursive: true });

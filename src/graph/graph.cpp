@@ -259,7 +259,9 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
-      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }

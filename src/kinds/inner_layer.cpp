@@ -117,7 +117,9 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }

@@ -526,6 +526,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name
 DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
+/* Adds a layer of another graph: one layer in both, with one set of weights, whichever of their models trains or sets
+ * them. It has been called in its own graph; the name is its own unless another is given.
+ * May be NULL: name.
+ * Errors: DL4_BUSY (from). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
+                                               dl4_layer *out);
+
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
  * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
  * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such

@@ -73,6 +73,9 @@
   X(Bidirectional)                 \
   X(TimeDistributed)               \
   X(Functional)                    \
+  X(WeightLayer)                   \
+  X(Cast)                          \
+  X(StopGradient)                  \
   X(Attention)                     \
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \
@@ -157,6 +160,7 @@
   X(Tversky)                       \
   X(Circle)                        \
   X(CosineSimilarity)              \
+  X(FunctionalLoss)                \
   X(CosineSimilarityMetric)        \
   /* optimizers */                 \
   X(SGD)                           \

@@ -69,6 +69,7 @@ const std::tuple all{
     F(dl4_graph_input),
     F(dl4_graph_constant),
     F(dl4_graph_layer),
+    F(dl4_graph_share),
     F(dl4_graph_call),
     F(dl4_graph_add),
     F(dl4_graph_merge_json),

@@ -12,6 +12,7 @@ mod kind;
 mod model;
 pub mod registry;
 mod session;
+mod stream;
 mod tensor;
 mod trainer;
 
@@ -28,5 +29,6 @@ pub use kind::{Gradient, Kind, Source, Target};
 pub use model::{Model, Port, Weight};
 pub use registry::{measure, version};
 pub use session::Session;
+pub use stream::Stream;
 pub use tensor::{DType, Element, Tensor, View};
 pub use trainer::{Event, Fit, Flow, History, Progress, Trainer};

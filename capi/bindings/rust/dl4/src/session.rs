@@ -7,7 +7,7 @@ use crate::error::{check, string, Result};
 use crate::handle::{made, shape, Format, Handle};
 use crate::model::{Model, Port};
 use crate::sys;
-use crate::tensor::{DType, Handles, Tensor};
+use crate::tensor::{new_tensors, DType, Handles, Tensor};
 
 /// A model made ready to run, with the weights it had at that moment. Immutable: any number of threads may run it at
 /// once; clones are the same session.
@@ -30,18 +30,28 @@ use crate::tensor::{DType, Handles, Tensor};
 /// # Ok::<(), dl4::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Session(Handle<sys::dl4_session>);
+pub struct Session {
+    handle: Handle<sys::dl4_session>,
+    outputs: usize,
+    pub(crate) model_outputs: usize,
+}
 
 // SAFETY: dl4.h, "Sessions": threads: any, at once.
 unsafe impl Send for Session {}
 unsafe impl Sync for Session {}
 
 impl Session {
-    /// Options as of `dl4_session_create`: `training`, `gradients`, `cotangents`, `profile`.
+    /// Options as of `dl4_session_create`: `training`, `gradients`, `cotangents`, `states`, `profile`.
     pub fn new(model: &Model, options: impl Into<Attrs>) -> Result<Session> {
         let options = options.into().bag()?;
         // SAFETY: live objects.
-        made(|out| unsafe { sys::dl4_session_create(model.as_ptr(), options.as_ptr(), out) }).map(Session)
+        let handle = made(|out| unsafe { sys::dl4_session_create(model.as_ptr(), options.as_ptr(), out) })?;
+        // SAFETY: live objects.
+        let (outputs, model_outputs) = unsafe {
+            let outputs = sys::dl4_session_io_count(handle.as_ptr(), sys::DL4_OUTPUTS);
+            (outputs as usize, sys::dl4_model_io_count(model.as_ptr(), sys::DL4_OUTPUTS) as usize)
+        };
+        Ok(Session { handle, outputs, model_outputs })
     }
 
     pub fn inputs(&self) -> Result<Vec<Port>> {
@@ -84,7 +94,7 @@ impl Session {
     pub fn run(&self, inputs: &[&Tensor<'_>]) -> Result<Vec<Tensor<'static>>> {
         let (s, from) = (self.as_ptr(), Handles::of(inputs));
         // SAFETY: live objects, lists as long as it is said.
-        self.new_tensors(|out, n| unsafe {
+        new_tensors(self.outputs, |out, n| unsafe {
             sys::dl4_session_run(s, from.as_ptr(), from.len(), out, n, ptr::null_mut())
         })
     }
@@ -116,30 +126,19 @@ impl Session {
     pub fn predict(&self, data: &Dataset<'_>, cancel: Option<&Cancel>) -> Result<Vec<Tensor<'static>>> {
         let s = self.as_ptr();
         // SAFETY: live objects, a list as long as it is said.
-        self.new_tensors(|out, n| unsafe { sys::dl4_session_predict(s, data.as_ptr(), Cancel::raw(cancel), out, n) })
-    }
-
-    fn new_tensors(
-        &self,
-        call: impl FnOnce(*mut *mut sys::dl4_tensor, i64) -> *mut sys::dl4_error,
-    ) -> Result<Vec<Tensor<'static>>> {
-        // SAFETY: a live object.
-        let n = unsafe { sys::dl4_session_io_count(self.as_ptr(), sys::DL4_OUTPUTS) };
-        let mut out = Handles::new((0..n as usize).map(|_| ptr::null_mut()));
-        let e = call(out.as_mut_ptr(), n);
-        let all = out.into_tensors(); // released if a panic goes on
-        check(e)?;
-        Ok(all)
+        new_tensors(self.outputs, |out, n| unsafe {
+            sys::dl4_session_predict(s, data.as_ptr(), Cancel::raw(cancel), out, n)
+        })
     }
 
     /// The Program and the Plan, with times where the session was made with `profile`.
     pub fn describe(&self, format: Format) -> Result<String> {
-        self.0.describe(format)
+        self.handle.describe(format)
     }
 
     /// For calls of [`sys`](crate::sys).
     #[inline]
     pub fn as_ptr(&self) -> *mut sys::dl4_session {
-        self.0.as_ptr()
+        self.handle.as_ptr()
     }
 }

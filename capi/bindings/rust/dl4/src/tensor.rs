@@ -427,12 +427,17 @@ impl Handles {
     pub(crate) fn len(&self) -> i64 {
         self.count as i64
     }
+}
 
-    /// What a call put into slots that were NULL.
-    pub(crate) fn into_tensors(mut self) -> Vec<Tensor<'static>> {
-        let slots = self.as_mut_ptr();
-        // SAFETY: that many slots, whose references are the caller's.
-        let all = unsafe { slice(slots, self.count) };
-        all.iter().filter_map(|&t| Handle::new(t)).map(Tensor::of).collect()
-    }
+/// What a call puts into `n` slots that are NULL.
+pub(crate) fn new_tensors(
+    n: usize,
+    call: impl FnOnce(*mut *mut sys::dl4_tensor, i64) -> *mut sys::dl4_error,
+) -> Result<Vec<Tensor<'static>>> {
+    let mut out = Handles::new((0..n).map(|_| ptr::null_mut()));
+    let e = call(out.as_mut_ptr(), n as i64);
+    // SAFETY: that many slots, whose references are ours: released if a panic goes on.
+    let all = unsafe { slice(out.as_mut_ptr(), n) }.iter().filter_map(|&t| Handle::new(t)).map(Tensor::of).collect();
+    check(e)?;
+    Ok(all)
 }

@@ -27,7 +27,6 @@ class BodyHost final : public Host {
     if (stateful) fail(Code::unsupported, "a cell can't be stateful: the layer that runs it is");
     return ops::none;
   }
-  void carry(const std::string &, Id, bool) override {}
   bool trainable(const std::string &inside) const override { return outside_.trainable(inside); }
 
  private:

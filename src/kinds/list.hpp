@@ -42,6 +42,7 @@
   X(LocalResponseNormalization)    \
   X(Masking)                       \
   X(GetMask)                       \
+  X(SetLengths)                    \
   X(SetMask)                       \
   X(Embedding)                     \
   X(ReversibleEmbedding)           \

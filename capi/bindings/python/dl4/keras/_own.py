@@ -192,8 +192,10 @@ class Own:
 
         return layer_of("SetMask")([outputs, mask])
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return previous_mask if self.supports_masking else None
+    def compute_mask(self, inputs, mask=None, previous_mask=None):
+        if self.class_name is not None:
+            return map_nest(mask_of, self._symbolic(inputs))
+        return (previous_mask if mask is None else mask) if self.supports_masking else None
 
     # ---- shapes
 

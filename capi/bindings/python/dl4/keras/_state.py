@@ -48,7 +48,8 @@ def goes_by_order():
     return _scheme == "tensorflow"
 
 
-def clear():
+def clear(free_memory=True):
+    """Names are counted from the start again."""
     global _scratch
     _scratch = None
     _counts.clear()

@@ -322,7 +322,7 @@ class Training:
         from .callbacks import told
 
         data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
-        told(callbacks, self, "on_test_begin")
+        told(callbacks, self, "on_test_begin", {})
         trainer = self._ready(targets)
         values = self._evaluated(data, targets) if self._need().branches() else trainer.evaluate(data)
         logs = dict(zip(trainer.shown, trainer.kept(values)))
@@ -346,7 +346,7 @@ class Training:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         from .callbacks import told
 
-        told(callbacks, self, "on_predict_begin")
+        told(callbacks, self, "on_predict_begin", {})
         if is_whole(x):
             functional = self._built_for(as_array(x))
             tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(as_array(x)), functional.inputs)]
@@ -360,7 +360,7 @@ class Training:
         else:
             stream = Stream(self, x, steps, labels=False)
             got = self._inference().predict(stream.dataset)
-        told(callbacks, self, "on_predict_end")
+        told(callbacks, self, "on_predict_end", {})
         return pack_like(self._need().nest_out, [t.numpy() for t in got])
 
     def predict_on_batch(self, x):

@@ -28,10 +28,11 @@ class Layer(_Own, _kinds.Kind):
     input_spec = None
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
+        self._batch_input_shape = _first_shape(kwargs)
+        if self.class_name in ("LSTM", "GRU"):
+            kwargs.pop("use_cudnn", None)  # has no effect on the result
         if self.class_name is None:
             kwargs.pop("autocast", None)
-            if "input_shape" in kwargs or "input_dim" in kwargs or "batch_input_shape" in kwargs:
-                kwargs.pop("input_shape", None), kwargs.pop("input_dim", None), kwargs.pop("batch_input_shape", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
             config = {}
@@ -411,6 +412,15 @@ class Wrapper(Layer):
 
         config = dict(config)
         return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
+
+
+def _first_shape(kwargs):
+    """What old programs say of the input at the first layer of a Sequential model."""
+    shape, size = kwargs.pop("input_shape", None), kwargs.pop("input_dim", None)
+    batch = kwargs.pop("batch_input_shape", kwargs.pop("batch_shape", None))
+    if size is not None:
+        shape = (size,)
+    return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
 
 
 def _merged(cls, name):

@@ -44,6 +44,8 @@ class Model(_layers.Layer, Training):
 
     def _need(self):
         if self._functional is None:
+            if not self._inner():
+                raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
             raise ValueError(f"Model {self.name} has not yet been built: call it on data, or build(input_shape) first")
         return self._functional
 
@@ -232,6 +234,10 @@ class Model(_layers.Layer, Training):
         own = type(self).call not in (Model.call, Sequential.call)
         return self._functional.layers() if self._functional is not None and not own else self._inner()
 
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
+
     def _inner(self):
         if self.__dict__.get("_functional") is not None and type(self).call is Model.call:
             return [x for x in self._functional.layers() if isinstance(x, _layers.Layer)]
@@ -375,6 +381,10 @@ class Sequential(Model):
                 f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
                 f"different Input layer to it."
             )
+        first = getattr(layer, "_batch_input_shape", None)
+        if first is not None and not self._list:
+            dtype = "int32" if layer.class_name == "Embedding" else "float32"
+            self._list.append(_layers.InputLayer(batch_shape=first, dtype=dtype))
         self._list.append(layer)
         if rebuild:
             self._rebuild()
@@ -425,6 +435,13 @@ class Sequential(Model):
     @property
     def layers(self):
         return [layer for layer in self._list if not isinstance(layer, _layers.InputLayer)]
+
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to change the "
+            "layers in this model."
+        )
 
     def get_config(self):
         from .saving import serialize_keras_object

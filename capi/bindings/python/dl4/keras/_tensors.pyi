@@ -5,9 +5,10 @@ from typing import Any as _Any  # a layer has that name
 
 class KerasTensor:
     """A symbolic value. Arithmetic on it makes layers."""
+
     sparse: _Any
     ragged: _Any
-    def __init__(self, call: _Any, index: _Any = 0, shape: _Any = None, dtype: _Any = 'float32') -> None: ...
+    def __init__(self, call: _Any, index: _Any = 0, shape: _Any = None, dtype: _Any = "float32") -> None: ...
     @property
     def name(self) -> _Any: ...
     @property

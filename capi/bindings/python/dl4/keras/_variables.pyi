@@ -5,6 +5,7 @@ from typing import Any as _Any  # a layer has that name
 
 class Weight:
     """A weight of a layer that the library has, by its name there. Arithmetic on it is NumPy's, or, where a call() is"""
+
     dtype: _Any
     def __init__(self, layer: _Any, name: _Any) -> None: ...
     @property
@@ -53,9 +54,23 @@ class Weight:
 
 class Variable(Weight):
     """keras.Variable, and what Layer.add_weight() gives: a weight of its own. Of another type than float32 it is an"""
+
     regularizer: _Any
     dtype: _Any
-    def __init__(self, initializer: _Any, shape: _Any = None, dtype: _Any = None, trainable: _Any = True, autocast: _Any = True, aggregation: _Any = None, synchronization: _Any = None, name: _Any = None, regularizer: _Any = None, constraint: _Any = None, owner: _Any = None) -> None: ...
+    def __init__(
+        self,
+        initializer: _Any,
+        shape: _Any = None,
+        dtype: _Any = None,
+        trainable: _Any = True,
+        autocast: _Any = True,
+        aggregation: _Any = None,
+        synchronization: _Any = None,
+        name: _Any = None,
+        regularizer: _Any = None,
+        constraint: _Any = None,
+        owner: _Any = None,
+    ) -> None: ...
     @property
     def name(self) -> _Any: ...
     @property

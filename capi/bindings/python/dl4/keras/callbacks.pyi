@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any as _Any  # a layer has that name
 
-
 class Callback:
     """What fit() tells; model and params are set before. In these methods a model may be read and run, its optimizer's"""
+
     model: _Any
     params: _Any
     def __init__(self) -> None: ...
@@ -30,6 +30,7 @@ class Callback:
 
 class CallbackList:
     """The callbacks of one fit, as its progress function."""
+
     native: _Any
     history: _Any
     list: _Any
@@ -40,21 +41,33 @@ class CallbackList:
     batches: _Any
     schedule: _Any
     recorded: _Any
-    def __init__(self, callbacks: _Any, model: _Any, trainer: _Any, verbose: _Any, epochs: _Any, steps: _Any = None) -> None: ...
+    def __init__(
+        self, callbacks: _Any, model: _Any, trainer: _Any, verbose: _Any, epochs: _Any, steps: _Any = None
+    ) -> None: ...
     def __call__(self, event: _Any, step: _Any, total: _Any, metrics: _Any) -> _Any: ...
 
 class History(Callback):
     """What fit() returns: `epoch`, and `history`, a list for each name."""
+
     epoch: _Any
     history: _Any
     def __init__(self) -> None: ...
 
 class LambdaCallback(Callback):
     """Functions as a callback."""
-    def __init__(self, on_epoch_begin: _Any = None, on_epoch_end: _Any = None, on_train_begin: _Any = None, on_train_end: _Any = None, on_train_batch_end: _Any = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        on_epoch_begin: _Any = None,
+        on_epoch_end: _Any = None,
+        on_train_begin: _Any = None,
+        on_train_end: _Any = None,
+        on_train_batch_end: _Any = None,
+        **kwargs: _Any,
+    ) -> None: ...
 
 class ProgbarLogger(Callback):
     """A line for each epoch; on a terminal a bar while it is under way."""
+
     bar: _Any
     def __init__(self, verbose: _Any = 1) -> None: ...
     def on_epoch_begin(self, epoch: _Any, logs: _Any = None) -> _Any: ...
@@ -63,6 +76,7 @@ class ProgbarLogger(Callback):
 
 class NativeCallback:
     """One that the library runs itself. Its files have architecture and weights, whatever save_weights_only says."""
+
     category: _Any
     class_name: _Any
     def __init__(self, *args: _Any, **kwargs: _Any) -> None: ...
@@ -75,7 +89,20 @@ class NativeCallback:
 class EarlyStopping(NativeCallback):
     """ends a fit whose monitor has not improved for some epochs; the epoch numbered 0 never ends it."""
 
-    def __init__(self, monitor: str = 'val_loss', min_delta: float = 0.0, patience: int = 0, verbose: int = 0, mode: str = 'auto', baseline: float | None = None, restore_best_weights: bool = False, start_from_epoch: int = 0, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0.0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+        *,
+        name: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     monitor: _Any
     mode: _Any
     verbose: _Any
@@ -88,7 +115,20 @@ class EarlyStopping(NativeCallback):
 class ReduceLROnPlateau(NativeCallback):
     """lowers the learning rate while the monitor does not improve."""
 
-    def __init__(self, monitor: str = 'val_loss', factor: float = 0.1, patience: int = 10, verbose: int = 0, mode: str = 'auto', min_delta: float = 0.0001, cooldown: int = 0, min_lr: float = 0.0, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 0.0001,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+        *,
+        name: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     monitor: _Any
     mode: _Any
     verbose: _Any
@@ -101,7 +141,20 @@ class ReduceLROnPlateau(NativeCallback):
 class ModelCheckpoint(NativeCallback):
     """saves the model after epochs or batches, as dl4_model_save() does; a fit whose model can't be saved can be resumed."""
 
-    def __init__(self, filepath: str, monitor: str = 'val_loss', verbose: int = 0, save_best_only: bool = False, save_weights_only: bool = False, mode: str = 'auto', save_freq: int | None = None, initial_value_threshold: float | None = None, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        filepath: str,
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: int | None = None,
+        initial_value_threshold: float | None = None,
+        *,
+        name: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     filepath: _Any
     monitor: _Any
     mode: _Any
@@ -114,7 +167,16 @@ class ModelCheckpoint(NativeCallback):
 class BackupAndRestore(NativeCallback):
     """keeps a checkpoint of the fit, "latest.dl4" in a folder, and goes on from one that is there: bit for bit as if nothing had happened, what other callbacks remember included."""
 
-    def __init__(self, backup_dir: str, save_freq: int | None = None, double_checkpoint: bool = False, delete_checkpoint: bool = True, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        backup_dir: str,
+        save_freq: int | None = None,
+        double_checkpoint: bool = False,
+        delete_checkpoint: bool = True,
+        *,
+        name: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     backup_dir: _Any
     save_freq: _Any
     double_checkpoint: _Any
@@ -123,7 +185,9 @@ class BackupAndRestore(NativeCallback):
 class CSVLogger(NativeCallback):
     """a line for each epoch: its number from 0, then what the history has, by name."""
 
-    def __init__(self, filename: str, separator: str = ',', append: bool = False, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, filename: str, separator: str = ",", append: bool = False, *, name: str | None = None, **kwargs: _Any
+    ) -> None: ...
     filename: _Any
     separator: _Any
     append: _Any
@@ -146,5 +210,6 @@ class SwapEMAWeights(NativeCallback):
 
     def __init__(self, swap_on_epoch: bool = False, *, name: str | None = None, **kwargs: _Any) -> None: ...
     swap_on_epoch: _Any
+
 def listed(callbacks: _Any) -> _Any: ...
 def told(callbacks: _Any, model: _Any, method: _Any, *arguments: _Any) -> _Any: ...

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any as _Any  # a layer has that name
 
-
 class Constraint:
     """What a weight is brought to after each update."""
+
     category: _Any
     class_name: _Any
     def __init__(self, *args: _Any, **kwargs: _Any) -> None: ...
@@ -19,14 +19,25 @@ class Constraint:
 class MaxNorm(Constraint):
     """weights along the axis are scaled down to a norm of at most max_value."""
 
-    def __init__(self, max_value: float = 2.0, axis: int | Sequence[int] = 0, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, max_value: float = 2.0, axis: int | Sequence[int] = 0, *, name: str | None = None, **kwargs: _Any
+    ) -> None: ...
     max_value: _Any
     axis: _Any
 
 class MinMaxNorm(Constraint):
     """weights along the axis are scaled towards a norm within [min_value, max_value]."""
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0, *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        min_value: float = 0.0,
+        max_value: float = 1.0,
+        rate: float = 1.0,
+        axis: int | Sequence[int] = 0,
+        *,
+        name: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     min_value: _Any
     max_value: _Any
     rate: _Any
@@ -42,6 +53,7 @@ class UnitNorm(Constraint):
 
     def __init__(self, axis: int | Sequence[int] = 0, *, name: str | None = None, **kwargs: _Any) -> None: ...
     axis: _Any
+
 def get(identifier: _Any) -> _Any: ...
 def serialize(thing: _Any) -> _Any: ...
 def deserialize(config: _Any, custom_objects: _Any = None) -> _Any: ...

@@ -28,7 +28,7 @@ class Layer(_Own, _kinds.Kind):
     input_spec = None
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
-        self._batch_input_shape = _first_shape(kwargs)
+        self._batch_input_shape = _first_shape(self, kwargs)
         if self.class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
         if self.class_name is None:
@@ -270,6 +270,10 @@ class Layer(_Own, _kinds.Kind):
 
         return import_module(f"..{category}s", __name__).get(value)
 
+    def _config_of(self, key):
+        """What was said of one of its weights."""
+        return self._read(key, self._config.get(key))
+
     def _weight(self, name):
         if name not in self._weights:
             self._weights[name] = _Weight(self, name)
@@ -414,10 +418,13 @@ class Wrapper(Layer):
         return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
 
 
-def _first_shape(kwargs):
+_NONE = _inspect.Signature()
+
+
+def _first_shape(layer, kwargs):
     """What old programs say of the input at the first layer of a Sequential model."""
-    shape, size = kwargs.pop("input_shape", None), kwargs.pop("input_dim", None)
-    batch = kwargs.pop("batch_input_shape", kwargs.pop("batch_shape", None))
+    shape, batch = kwargs.pop("input_shape", None), kwargs.pop("batch_input_shape", None)
+    size = None if "input_dim" in getattr(layer, "__signature__", _NONE).parameters else kwargs.pop("input_dim", None)
     if size is not None:
         shape = (size,)
     return tuple(batch) if batch is not None else None if shape is None else (None, *shape)

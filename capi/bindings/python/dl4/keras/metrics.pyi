@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any as _Any  # a layer has that name
 
-
 class Metric:
     """What compile() takes; by itself, update_state() adds batches and result() gives the number for all of them."""
+
     name: _Any
     dtype: _Any
     category: _Any
@@ -15,8 +15,17 @@ class Metric:
     @classmethod
     def from_config(cls, config: _Any, **_: _Any) -> _Any: ...
     def to_json_value(self) -> _Any: ...
-    def add_variable(self, shape: _Any = ..., initializer: _Any = None, dtype: _Any = None, aggregation: _Any = None, name: _Any = None) -> _Any: ...
-    def add_weight(self, shape: _Any = ..., initializer: _Any = None, dtype: _Any = None, name: _Any = None, **_: _Any) -> _Any: ...
+    def add_variable(
+        self,
+        shape: _Any = ...,
+        initializer: _Any = None,
+        dtype: _Any = None,
+        aggregation: _Any = None,
+        name: _Any = None,
+    ) -> _Any: ...
+    def add_weight(
+        self, shape: _Any = ..., initializer: _Any = None, dtype: _Any = None, name: _Any = None, **_: _Any
+    ) -> _Any: ...
     @property
     def variables(self) -> _Any: ...
     update_state: _Any
@@ -30,6 +39,7 @@ class Metric:
 
 class MeanMetricWrapper(Metric):
     """The mean of a function of targets and predictions, which is traced."""
+
     category: _Any
     class_name: _Any
     def __init__(self, fn: _Any, name: _Any = None, dtype: _Any = None, **kwargs: _Any) -> None: ...
@@ -45,13 +55,17 @@ class MeanMetricWrapper(Metric):
 class Accuracy(Metric):
     """share of predictions that equal their targets; the words "accuracy" and "acc" in a trainer's metrics mean by_shape."""
 
-    def __init__(self, name: str | None = None, dtype: str | None = None, *, by_shape: bool = False, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, name: str | None = None, dtype: str | None = None, *, by_shape: bool = False, **kwargs: _Any
+    ) -> None: ...
     by_shape: _Any
 
 class BinaryAccuracy(Metric):
     """share of predictions that lie above the threshold exactly where the target is 1."""
 
-    def __init__(self, name: str | None = None, dtype: str | None = None, threshold: float = 0.5, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, name: str | None = None, dtype: str | None = None, threshold: float = 0.5, **kwargs: _Any
+    ) -> None: ...
     threshold: _Any
 
 class CategoricalAccuracy(Metric):
@@ -73,38 +87,77 @@ class TopKCategoricalAccuracy(Metric):
 class SparseTopKCategoricalAccuracy(Metric):
     """share of samples whose class number is among the k largest predictions."""
 
-    def __init__(self, k: int = 5, name: str | None = None, dtype: str | None = None, from_sorted_ids: bool = False, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        k: int = 5,
+        name: str | None = None,
+        dtype: str | None = None,
+        from_sorted_ids: bool = False,
+        **kwargs: _Any,
+    ) -> None: ...
     k: _Any
     from_sorted_ids: _Any
 
 class TruePositives(Metric):
     """how often 1 was said and right."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
 
 class FalsePositives(Metric):
     """how often 1 was said and wrong."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
 
 class TrueNegatives(Metric):
     """how often 0 was said and right."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
 
 class FalseNegatives(Metric):
     """how often 0 was said and wrong."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
 
 class Precision(Metric):
     """share of the targets 1 where 1 was said; 0 where it never was."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
     top_k: _Any
     class_id: _Any
@@ -112,7 +165,15 @@ class Precision(Metric):
 class Recall(Metric):
     """share of the targets 1 that were found; 0 where there are none."""
 
-    def __init__(self, thresholds: float | Sequence[float] | None = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        thresholds: float | Sequence[float] | None = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     thresholds: _Any
     top_k: _Any
     class_id: _Any
@@ -120,7 +181,15 @@ class Recall(Metric):
 class SensitivityAtSpecificity(Metric):
     """the best recall at a threshold of at least this specificity."""
 
-    def __init__(self, specificity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        specificity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     specificity: _Any
     num_thresholds: _Any
     class_id: _Any
@@ -128,7 +197,15 @@ class SensitivityAtSpecificity(Metric):
 class SpecificityAtSensitivity(Metric):
     """the best specificity at a threshold of at least this recall."""
 
-    def __init__(self, sensitivity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        sensitivity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     sensitivity: _Any
     num_thresholds: _Any
     class_id: _Any
@@ -136,7 +213,15 @@ class SpecificityAtSensitivity(Metric):
 class PrecisionAtRecall(Metric):
     """the best precision at a threshold of at least this recall."""
 
-    def __init__(self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        recall: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     recall: _Any
     num_thresholds: _Any
     class_id: _Any
@@ -144,7 +229,15 @@ class PrecisionAtRecall(Metric):
 class RecallAtPrecision(Metric):
     """the best recall at a threshold of at least this precision."""
 
-    def __init__(self, precision: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        precision: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     precision: _Any
     num_thresholds: _Any
     class_id: _Any
@@ -152,7 +245,20 @@ class RecallAtPrecision(Metric):
 class AUC(Metric):
     """area under the curve of true over false positives (ROC), of precision over recall (PR) or of their gains, of predictions from 0 to 1."""
 
-    def __init__(self, num_thresholds: int = 200, curve: str = 'ROC', summation_method: str = 'interpolation', name: str | None = None, dtype: str | None = None, thresholds: float | Sequence[float] | None = None, multi_label: bool = False, num_labels: int | None = None, label_weights: float | Sequence[float] | None = None, from_logits: bool = False, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        num_thresholds: int = 200,
+        curve: str = "ROC",
+        summation_method: str = "interpolation",
+        name: str | None = None,
+        dtype: str | None = None,
+        thresholds: float | Sequence[float] | None = None,
+        multi_label: bool = False,
+        num_labels: int | None = None,
+        label_weights: float | Sequence[float] | None = None,
+        from_logits: bool = False,
+        **kwargs: _Any,
+    ) -> None: ...
     num_thresholds: _Any
     curve: _Any
     summation_method: _Any
@@ -165,7 +271,18 @@ class AUC(Metric):
 class IoU(Metric):
     """mean over some classes of their hits over what is one in targets or predictions."""
 
-    def __init__(self, num_classes: int, target_class_ids: int | Sequence[int], name: str | None = None, dtype: str = 'int64', ignore_class: int | None = None, sparse_y_true: bool = True, sparse_y_pred: bool = True, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        num_classes: int,
+        target_class_ids: int | Sequence[int],
+        name: str | None = None,
+        dtype: str = "int64",
+        ignore_class: int | None = None,
+        sparse_y_true: bool = True,
+        sparse_y_pred: bool = True,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     num_classes: _Any
     target_class_ids: _Any
     ignore_class: _Any
@@ -176,7 +293,17 @@ class IoU(Metric):
 class MeanIoU(Metric):
     """the same over all classes that occur."""
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: str = 'int64', ignore_class: int | None = None, sparse_y_true: bool = True, sparse_y_pred: bool = True, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: str = "int64",
+        ignore_class: int | None = None,
+        sparse_y_true: bool = True,
+        sparse_y_pred: bool = True,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     num_classes: _Any
     ignore_class: _Any
     sparse_y_true: _Any
@@ -186,7 +313,17 @@ class MeanIoU(Metric):
 class OneHotIoU(Metric):
     """IoU of one-hot targets and scores."""
 
-    def __init__(self, num_classes: int, target_class_ids: int | Sequence[int], name: str | None = None, dtype: str = 'int64', ignore_class: int | None = None, sparse_y_pred: bool = False, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        num_classes: int,
+        target_class_ids: int | Sequence[int],
+        name: str | None = None,
+        dtype: str = "int64",
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     num_classes: _Any
     target_class_ids: _Any
     ignore_class: _Any
@@ -196,7 +333,16 @@ class OneHotIoU(Metric):
 class OneHotMeanIoU(Metric):
     """MeanIoU of one-hot targets and scores."""
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: str = 'int64', ignore_class: int | None = None, sparse_y_pred: bool = False, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: str = "int64",
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     num_classes: _Any
     ignore_class: _Any
     sparse_y_pred: _Any
@@ -205,21 +351,43 @@ class OneHotMeanIoU(Metric):
 class BinaryIoU(Metric):
     """mean over classes 0 and 1 of their hits over what is one in targets or predictions."""
 
-    def __init__(self, target_class_ids: int | Sequence[int] = ..., threshold: float = 0.5, name: str | None = None, dtype: str = 'int64', **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        target_class_ids: int | Sequence[int] = ...,
+        threshold: float = 0.5,
+        name: str | None = None,
+        dtype: str = "int64",
+        **kwargs: _Any,
+    ) -> None: ...
     target_class_ids: _Any
     threshold: _Any
 
 class F1Score(Metric):
     """harmonic mean of precision and recall; targets are one-hot or 0 and 1."""
 
-    def __init__(self, average: str | None = None, threshold: float | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        average: str | None = None,
+        threshold: float | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     average: _Any
     threshold: _Any
 
 class FBetaScore(Metric):
     """(1 + beta^2) * precision * recall / (beta^2 * precision + recall); targets are one-hot or 0 and 1."""
 
-    def __init__(self, average: str | None = None, beta: float = 1.0, threshold: float | None = None, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        average: str | None = None,
+        beta: float = 1.0,
+        threshold: float | None = None,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     average: _Any
     threshold: _Any
     beta: _Any
@@ -232,7 +400,14 @@ class RootMeanSquaredError(Metric):
 class R2Score(Metric):
     """1 - squared error / variance of the targets, of predictions (B, outputs)."""
 
-    def __init__(self, class_aggregation: str = 'uniform_average', num_regressors: int = 0, name: str | None = None, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        class_aggregation: str = "uniform_average",
+        num_regressors: int = 0,
+        name: str | None = None,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     class_aggregation: _Any
     num_regressors: _Any
 
@@ -311,13 +486,24 @@ class CategoricalHinge(Metric):
 class Huber(Metric):
     """mean of 0.5 * e^2 where |e| = |y_pred - y_true| <= delta, else delta * |e| - 0.5 * delta^2, averaged over the last axis."""
 
-    def __init__(self, name: str | None = None, delta: float = 1.0, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, name: str | None = None, delta: float = 1.0, *, dtype: str | None = None, **kwargs: _Any
+    ) -> None: ...
     delta: _Any
 
 class BinaryCrossentropy(Metric):
     """mean of -y_true * log(p) - (1 - y_true) * log(1 - p), averaged over the axis."""
 
-    def __init__(self, name: str | None = None, dtype: str | None = None, from_logits: bool = False, label_smoothing: float = 0.0, *, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        dtype: str | None = None,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        *,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     from_logits: _Any
     label_smoothing: _Any
     axis: _Any
@@ -325,7 +511,15 @@ class BinaryCrossentropy(Metric):
 class CategoricalCrossentropy(Metric):
     """mean of -sum(y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution."""
 
-    def __init__(self, name: str | None = None, dtype: str | None = None, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        dtype: str | None = None,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     from_logits: _Any
     label_smoothing: _Any
     axis: _Any
@@ -333,7 +527,15 @@ class CategoricalCrossentropy(Metric):
 class SparseCategoricalCrossentropy(Metric):
     """mean of -log(p[y_true]) for class numbers y_true; one outside the classes stops the run."""
 
-    def __init__(self, name: str | None = None, dtype: str | None = None, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        dtype: str | None = None,
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        axis: int = -1,
+        **kwargs: _Any,
+    ) -> None: ...
     from_logits: _Any
     ignore_class: _Any
     axis: _Any
@@ -341,13 +543,27 @@ class SparseCategoricalCrossentropy(Metric):
 class CategoricalGeneralizedCrossEntropy(Metric):
     """mean of (1 - p[y_true]^q) / q for class numbers y_true: for labels some of which are wrong; a number outside the classes stops the run."""
 
-    def __init__(self, name: str | None = None, q: float = 0.5, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, name: str | None = None, q: float = 0.5, *, dtype: str | None = None, **kwargs: _Any
+    ) -> None: ...
     q: _Any
 
 class BinaryFocalCrossentropy(Metric):
     """mean of BinaryCrossentropy's terms times (1 - p_t)^gamma, p_t the probability of the right answer, averaged over the axis."""
 
-    def __init__(self, name: str | None = None, apply_class_balancing: bool = False, alpha: float = 0.25, gamma: float = 2.0, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        apply_class_balancing: bool = False,
+        alpha: float = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     apply_class_balancing: _Any
     alpha: _Any
     gamma: _Any
@@ -358,7 +574,18 @@ class BinaryFocalCrossentropy(Metric):
 class CategoricalFocalCrossentropy(Metric):
     """mean of -alpha * sum((1 - p)^gamma * y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution."""
 
-    def __init__(self, name: str | None = None, alpha: float | Sequence[float] = 0.25, gamma: float = 2.0, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        alpha: float | Sequence[float] = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     alpha: _Any
     gamma: _Any
     from_logits: _Any
@@ -368,13 +595,29 @@ class CategoricalFocalCrossentropy(Metric):
 class Dice(Metric):
     """mean of 1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred)) over the axes."""
 
-    def __init__(self, name: str | None = None, axis: int | Sequence[int] | None = None, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        axis: int | Sequence[int] | None = None,
+        *,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     axis: _Any
 
 class Tversky(Metric):
     """mean of 1 - b / (b + alpha * sum(y_true * (1 - y_pred)) + beta * sum((1 - y_true) * y_pred)), b = sum(y_true * y_pred), over the axes."""
 
-    def __init__(self, name: str | None = None, alpha: float = 0.5, beta: float = 0.5, axis: int | Sequence[int] | None = None, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        axis: int | Sequence[int] | None = None,
+        *,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     alpha: _Any
     beta: _Any
     axis: _Any
@@ -382,7 +625,16 @@ class Tversky(Metric):
 class Circle(Metric):
     """mean of of embeddings (B, E) of length 1 and class numbers: draws those of one class together and others apart; a sample without another of its class, or without one of another class, does not count."""
 
-    def __init__(self, name: str | None = None, gamma: float = 80.0, margin: float = 0.4, remove_diagonal: bool = True, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self,
+        name: str | None = None,
+        gamma: float = 80.0,
+        margin: float = 0.4,
+        remove_diagonal: bool = True,
+        *,
+        dtype: str | None = None,
+        **kwargs: _Any,
+    ) -> None: ...
     gamma: _Any
     margin: _Any
     remove_diagonal: _Any
@@ -390,7 +642,9 @@ class Circle(Metric):
 class Functional(Metric):
     """mean of A graph called on targets and predictions, both float32; its output has a value for each item."""
 
-    def __init__(self, name: str | None = None, model: _Any = None, *, dtype: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, name: str | None = None, model: _Any = None, *, dtype: str | None = None, **kwargs: _Any
+    ) -> None: ...
     model: _Any
 
 class CosineSimilarity(Metric):
@@ -398,6 +652,7 @@ class CosineSimilarity(Metric):
 
     def __init__(self, name: str | None = None, dtype: str | None = None, axis: int = -1, **kwargs: _Any) -> None: ...
     axis: _Any
+
 def accuracy(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
 def binary_accuracy(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
 def categorical_accuracy(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
@@ -457,7 +712,9 @@ def tversky(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ..
 def circle(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
 def functional(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
 def cosine_similarity(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ...
-def measured(category: _Any, kind: _Any, config: _Any, y_true: _Any, y_pred: _Any, sample_weight: _Any = None) -> _Any: ...
+def measured(
+    category: _Any, kind: _Any, config: _Any, y_true: _Any, y_pred: _Any, sample_weight: _Any = None
+) -> _Any: ...
 def get(identifier: _Any) -> _Any: ...
 def serialize(thing: _Any) -> _Any: ...
 def deserialize(config: _Any, custom_objects: _Any = None) -> _Any: ...

@@ -100,16 +100,15 @@ class Model(_layers.Layer, Training):
         else:
             session = self._inference()
         if len(functional.inputs) == 1 and is_array(x):
-            tensors = [core.Tensor.of(x, functional.inputs[0].dtype)]
+            tensors = [_ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
-            tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
-        self._need_fit(functional, tensors)
+            tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
 
-    def _need_fit(self, functional, tensors):
-        for t, wanted in zip(tensors, functional.inputs):
-            if len(t.shape) == len(wanted.shape) - 1 and wanted.shape[-1] == 1:
-                raise ValueError(f"Invalid input shape for input {t.numpy()!r}. Expected shape {wanted.shape}")
+    def _inputs_of(self, x):
+        """Tensors of the inputs."""
+        functional = self._built_for(x)
+        return [_ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
     def _inference(self):
         """A session with the weights of today."""
@@ -333,6 +332,16 @@ class Model(_layers.Layer, Training):
         from . import saving
 
         return saving.unpickled, (type(self).__name__, self.core.to_bytes())
+
+
+def _ranked(tensor, wanted):
+    """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
+    more = len(wanted.shape) - len(tensor.shape)
+    if more == 1 and wanted.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., None])
+    if more == -1 and tensor.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., 0])
+    return tensor
 
 
 def _leaves(x, functional):

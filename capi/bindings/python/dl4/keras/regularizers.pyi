@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any as _Any  # a layer has that name
 
-
 class Regularizer:
     """A penalty on a weight or an output. One of your own has __call__(x), traced where it is on a weight that"""
+
     category: _Any
     class_name: _Any
     def __init__(self, *args: _Any, **kwargs: _Any) -> None: ...
@@ -38,9 +38,12 @@ class L1L2(Regularizer):
 class OrthogonalRegularizer(Regularizer):
     """factor * the mean of |cosine| over all pairs of different rows (or columns) of a matrix."""
 
-    def __init__(self, factor: float = 0.01, mode: str = 'rows', *, name: str | None = None, **kwargs: _Any) -> None: ...
+    def __init__(
+        self, factor: float = 0.01, mode: str = "rows", *, name: str | None = None, **kwargs: _Any
+    ) -> None: ...
     factor: _Any
     mode: _Any
+
 def get(identifier: _Any) -> _Any: ...
 def serialize(thing: _Any) -> _Any: ...
 def deserialize(config: _Any, custom_objects: _Any = None) -> _Any: ...

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the type stubs of dl4.keras from the library's registry and the package itself:   stubs.py [--check]
+"""Writes the type stubs of dl4.keras from the library's registry and the package itself:   stubs.py [FOLDER]
 
---check writes nothing and fails where a stub is not what it would write. DL4_LIBRARY names the library."""
+wheel.py puts them into the wheel; without a folder they stand beside the modules. DL4_LIBRARY names the library."""
 
 import inspect
 import keyword
@@ -11,9 +11,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import dl4.keras as keras
-from dl4.abi import registry
-from dl4.keras import _kinds
+import dl4.keras as keras  # noqa: E402
+from dl4.abi import registry  # noqa: E402
+from dl4.keras import _kinds  # noqa: E402
 
 CATEGORIES = {
     "layers": "layer",
@@ -32,9 +32,9 @@ TYPES = {
     "f64": "float",
     "bool": "bool",
     "str": "str",
-    "i64s": "int | Sequence[int]",
-    "f64s": "float | Sequence[float]",
-    "strs": "Sequence[str]",
+    "i64s": "int | _Sequence[int]",
+    "f64s": "float | _Sequence[float]",
+    "strs": "_Sequence[str]",
     "layer": "Layer",
 }
 BASES = {
@@ -80,7 +80,7 @@ GIVES = {
     "set_params": "None",
     "add": "_Any",
 }
-HEAD = '"""Made by stubs.py."""\n\nfrom collections.abc import Sequence\nfrom typing import Any as _Any  # a layer has that name\n\n'
+HEAD = '"""Made by stubs.py."""\n\nfrom collections.abc import Sequence as _Sequence\nfrom typing import Any as _Any  # a layer has that name\n\n'
 
 
 def default(value):
@@ -260,24 +260,21 @@ def package_stub():
     return HEAD + "\n".join(lines) + "\n\nconfig = backend\n"
 
 
-def main(*arguments):
+def stubs():
+    """Texts by file name."""
+    weight = plain_class(keras.Variable.__mro__[1], {})
     files = {
         "__init__.pyi": package_stub(),
         "_tensors.pyi": HEAD + "\n".join(plain_class(keras.KerasTensor, {})) + "\n",
+        "_variables.pyi": HEAD + "\n".join([*weight, "", *plain_class(keras.Variable, {"Weight": None})]) + "\n",
     }
-    weight = plain_class(keras.Variable.__mro__[1], {})
-    files["_variables.pyi"] = HEAD + "\n".join([*weight, "", *plain_class(keras.Variable, {"Weight": None})]) + "\n"
-    for name in [*CATEGORIES, *PLAIN]:
-        files[f"{name}.pyi"] = module_stub(name)
-    old = [n for n, text in files.items() if not (p := HERE / "dl4" / "keras" / n).exists() or p.read_text() != text]
-    if "--check" in arguments:
-        print("stale stubs, run stubs.py: " + ", ".join(old) if old else "the stubs are current")
-        return bool(old)
-    for name in old:
-        (HERE / "dl4" / "keras" / name).write_text(files[name])
-    print(f"{len(old)} of {len(files)} stubs written")
-    return 0
+    return {**files, **{f"{name}.pyi": module_stub(name) for name in [*CATEGORIES, *PLAIN]}}
+
+
+def main(folder=HERE / "dl4" / "keras"):
+    for name, text in stubs().items():
+        (pathlib.Path(folder) / name).write_text(text)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

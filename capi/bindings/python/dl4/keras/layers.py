@@ -85,7 +85,7 @@ class Layer(_Own, _kinds.Kind):
         others it is the same layer, with the same weights."""
         if graph not in self._graphs:
             name = graph.free_name(self.name)
-            scratch = graph is _state.scratch()
+            scratch = graph.scratch
             if self.graph is not None and not scratch:
                 self._graphs[graph] = graph.share(self.graph, self._graphs[self.graph], name)
                 return self._graphs[graph]
@@ -293,7 +293,7 @@ class Layer(_Own, _kinds.Kind):
         if self.class_name is not None and self._core is not None:
             self._core.set_trainable(self._home_name, yes)
             _state.changed()
-        self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if g is not _state.scratch()})
+        self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if not g.scratch})
         self.forget_facts()
 
     def _native_weights(self):

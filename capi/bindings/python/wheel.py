@@ -5,6 +5,7 @@ It runs on any Linux whose C library is at least that of this machine; nothing e
 
 import base64
 import hashlib
+import os
 import pathlib
 import platform
 import re
@@ -43,6 +44,15 @@ def needed(library):
     return {name: found[name] for name in order}
 
 
+def typed(library):
+    """The type stubs of what this library has."""
+    os.environ["DL4_LIBRARY"] = str(library.resolve())
+    sys.path.insert(0, str(HERE))
+    from stubs import stubs
+
+    return stubs()
+
+
 def main(build, out="."):
     library = pathlib.Path(build) / "libdl4.so.1"
     project = (HERE / "pyproject.toml").read_text()
@@ -50,9 +60,9 @@ def main(build, out="."):
     glibc = platform.libc_ver()[1].replace(".", "_")
     tag = f"py3-none-manylinux_{glibc}_{platform.machine()}"
     libraries = needed(str(library))
-    files = {
-        f"dl4/{p.relative_to(HERE / 'dl4').as_posix()}": p.read_bytes() for p in sorted((HERE / "dl4").rglob("*.py"))
-    }
+    sources = sorted(p for p in (HERE / "dl4").rglob("*") if p.suffix in (".py", ".typed"))
+    files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sources}
+    files.update((f"dl4/keras/{name}", text.encode()) for name, text in typed(library).items())
     with tempfile.TemporaryDirectory() as folder:
         stripped = pathlib.Path(folder) / "libdl4.so.1"
         subprocess.run(["strip", "--strip-unneeded", "-o", stripped, library], check=True)

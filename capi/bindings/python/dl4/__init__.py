@@ -27,7 +27,7 @@ __version__ = abi.library.dl4_version_string().decode()
 
 
 def __getattr__(name):
-    if name in ("keras", "nn", "random"):
+    if name in ("keras", "nn", "plot", "random"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

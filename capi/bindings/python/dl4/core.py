@@ -38,6 +38,35 @@ class Context(Object):
         call("dl4_context_set_seed", self, int(seed))
 
 
+_capsule = C.PyDLL(None)
+_capsule.PyCapsule_New.restype = C.py_object
+_capsule.PyCapsule_New.argtypes = [C.c_void_p, C.c_char_p, C.c_void_p]
+_capsule.PyCapsule_GetName.restype, _capsule.PyCapsule_GetName.argtypes = C.c_char_p, [C.py_object]
+_capsule.PyCapsule_GetPointer.restype = C.c_void_p
+_capsule.PyCapsule_GetPointer.argtypes = [C.py_object, C.c_char_p]
+_capsule.PyCapsule_SetName.argtypes = [C.py_object, C.c_char_p]
+_USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
+
+
+_DELETERS = {b"dltensor": 48 + 8, b"dltensor_versioned": 16}  # where its deleter stands in a managed tensor
+
+
+@C.CFUNCTYPE(None, C.c_void_p)
+def _dropped(capsule):
+    """Of a capsule that nobody took: the tensor in it goes by its own deleter."""
+    for name, place in _DELETERS.items():
+        if _capsule_raw.PyCapsule_IsValid(capsule, name):
+            managed = _capsule_raw.PyCapsule_GetPointer(capsule, name)
+            C.CFUNCTYPE(None, C.c_void_p)(C.c_void_p.from_address(managed + place).value)(managed)
+
+
+_capsule_raw = C.PyDLL(None)  # for a capsule that is being freed: no reference may be taken
+_capsule_raw.PyCapsule_IsValid.argtypes = [C.c_void_p, C.c_char_p]
+_capsule_raw.PyCapsule_GetPointer.restype = C.c_void_p
+_capsule_raw.PyCapsule_GetPointer.argtypes = [C.c_void_p, C.c_char_p]
+_drop = C.cast(_dropped, C.c_void_p)
+
+
 class Tensor(Object):
     """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
 
@@ -71,6 +100,35 @@ class Tensor(Object):
         )
         tensor.array = array
         return tensor
+
+    @classmethod
+    def from_dlpack(cls, value):
+        """Of an array of any library on the CPU, in place."""
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"expected an array with __dlpack__(), got {type(value).__name__}")
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))  # what is read-only can say so
+        except TypeError:
+            capsule = value.__dlpack__()
+        name = _capsule.PyCapsule_GetName(capsule)
+        tensor = cls(
+            made(
+                "dl4_tensor_from_dlpack",
+                None,
+                int(name == b"dltensor_versioned"),
+                _capsule.PyCapsule_GetPointer(capsule, name),
+            )
+        )
+        _capsule.PyCapsule_SetName(capsule, _USED[name])
+        return tensor
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        versioned = max_version is not None and max_version[0] >= 1
+        managed = made("dl4_tensor_to_dlpack", self, int(versioned))
+        return _capsule.PyCapsule_New(managed, b"dltensor_versioned" if versioned else b"dltensor", _drop)
+
+    def __dlpack_device__(self):
+        return 1, 0  # the CPU
 
     @property
     def shape(self):
@@ -106,10 +164,11 @@ def _handles(tensors):
 
 
 class Graph(Object):
-    __slots__ = ("context", "names")
+    __slots__ = ("context", "names", "scratch")
 
-    def __init__(self, context=None):
-        self.context, self.names = context, set()
+    def __init__(self, context=None, scratch=False):
+        """`scratch`: only its shape rules are asked; no model is made of it."""
+        self.context, self.names, self.scratch = context, set(), scratch
         super().__init__(made("dl4_graph_create", context))
 
     def free_name(self, wanted):

@@ -33,6 +33,10 @@ def _eager_class():
             def numpy(self):
                 return numpy.asarray(self)
 
+            @property
+            def value(self):
+                return self
+
             def __array_wrap__(self, array, context=None, return_scalar=False):
                 return array.view(Eager)  # also of one number, as a tensor is
 

@@ -56,7 +56,7 @@ class Kind:
         return config
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config, **_):
         return cls(**config)
 
     def to_json_value(self):

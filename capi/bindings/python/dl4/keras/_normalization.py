@@ -1,21 +1,19 @@
 """Normalization.adapt()."""
 
+import itertools
+
 
 def adapt(self, data, batch_size=None, steps=None):
     """Takes mean and variance from data: an array, or something that gives batches of it."""
     import numpy
 
-    if not hasattr(data, "__array__"):
-        batches = (
-            [
-                numpy.asarray(x[0] if isinstance(x, tuple) else x)
-                for _, x in zip(range(steps) if steps else iter(int, 1), data)
-            ]
-            if not isinstance(data, (list, tuple))
-            else [numpy.asarray(data)]
-        )
-        data = numpy.concatenate(batches)
-    data = numpy.asarray(data, "float32")
+    if hasattr(data, "__array__") or isinstance(data, (list, tuple)):
+        data = numpy.asarray(data, "float32")
+    else:
+        if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+            data = [data[i] for i in range(len(data))]
+        batches = [x[0] if isinstance(x, tuple) else x for x in itertools.islice(iter(data), steps)]
+        data = numpy.concatenate([numpy.asarray(x, "float32") for x in batches])
     if not self.built:
         self.build(data.shape if data.ndim > 1 else (None, *data.shape))
     axis = self._config.get("axis", -1)

@@ -192,8 +192,10 @@ class Own:
 
         return layer_of("SetMask")([outputs, mask])
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return previous_mask if self.supports_masking else None
+    def compute_mask(self, inputs, mask=None, previous_mask=None):
+        if self.class_name is not None:
+            return masks_through(self, inputs, previous_mask if mask is None else mask)
+        return (previous_mask if mask is None else mask) if self.supports_masking else None
 
     # ---- shapes
 
@@ -283,6 +285,36 @@ def _own_tensor(x, given):
         return None
     x = as_tensor(x)
     return layer_of("Identity")(x) if any(x is t for t in given) else x
+
+
+def masks_through(layer, inputs, masks):
+    """The masks that a layer's outputs carry where its inputs carry these; of arrays, arrays."""
+    from ._functional import Functional
+    from ._eager import is_array, run
+    from ._tensors import layer_of, symbolic_like
+    from ..core import Tensor
+
+    several = isinstance(inputs, (list, tuple))
+    if several and masks is not None and not isinstance(masks, (list, tuple)):
+        raise ValueError(f"`mask` should be a list. Received: mask={masks}")
+    if isinstance(masks, (list, tuple)):
+        if not several:
+            raise ValueError(f"`inputs` should be a list. Received: inputs={inputs}")
+        if len(masks) != len(inputs):
+            raise ValueError(f"The lists `inputs` and `mask` should have the same length. Received: {inputs}, {masks}")
+    xs = flatten(inputs)
+    ms = [None] * len(xs) if masks is None else flatten(masks)
+    given = [v for v in (*xs, *ms) if v is not None and is_array(v)]
+    symbols = {id(v): symbolic_like(v) for v in given}
+    carrying = [
+        symbols.get(id(x), x) if m is None else layer_of("SetMask")([symbols.get(id(v), v) for v in (x, m)])
+        for x, m in zip(xs, ms)
+    ]
+    found = map_nest(mask_of, layer._symbolic(carrying if several else carrying[0]))
+    if not given or all(m is None for m in flatten(found)):
+        return found
+    functional = Functional([symbols[id(v)] for v in given], found, alone=True)
+    return run(functional.core.session(), [Tensor.of(v) for v in given], found)
 
 
 class _Traced:

@@ -33,7 +33,7 @@ def scratch():
     global _scratch, _scratch_calls
     _scratch_calls += 1
     if _scratch is None or _scratch_calls > _SCRATCH_CALLS:
-        _scratch, _scratch_calls = core.Graph(context()), 0
+        _scratch, _scratch_calls = core.Graph(context(), scratch=True), 0
     return _scratch
 
 
@@ -48,7 +48,8 @@ def goes_by_order():
     return _scheme == "tensorflow"
 
 
-def clear():
+def clear(free_memory=True):
+    """Names are counted from the start again."""
     global _scratch
     _scratch = None
     _counts.clear()

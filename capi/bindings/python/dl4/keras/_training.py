@@ -196,8 +196,7 @@ class Training:
 
     def _lists(self, x, y, w):
         """Tensors of the inputs, the targets and their weights."""
-        functional = self._built_for(x)
-        xs = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
+        xs = self._inputs_of(x)
         ys = [] if y is None else [core.Tensor.of(v) for v in self._targets(y)]
         ws = [] if w is None else [None if v is None else core.Tensor.of(v, "float32") for v in self._targets(w)]
         if len(ws) == 1 and len(ys) > 1:
@@ -322,7 +321,7 @@ class Training:
         from .callbacks import told
 
         data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
-        told(callbacks, self, "on_test_begin")
+        told(callbacks, self, "on_test_begin", {})
         trainer = self._ready(targets)
         values = self._evaluated(data, targets) if self._need().branches() else trainer.evaluate(data)
         logs = dict(zip(trainer.shown, trainer.kept(values)))
@@ -346,11 +345,9 @@ class Training:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         from .callbacks import told
 
-        told(callbacks, self, "on_predict_begin")
+        told(callbacks, self, "on_predict_begin", {})
         if is_whole(x):
-            functional = self._built_for(as_array(x))
-            tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(as_array(x)), functional.inputs)]
-            self._need_fit(functional, tensors)
+            tensors = self._inputs_of(as_array(x))
             rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
             if rows <= (batch_size or 32):
                 got = self._inference().run(tensors)
@@ -360,13 +357,12 @@ class Training:
         else:
             stream = Stream(self, x, steps, labels=False)
             got = self._inference().predict(stream.dataset)
-        told(callbacks, self, "on_predict_end")
+        told(callbacks, self, "on_predict_end", {})
         return pack_like(self._need().nest_out, [t.numpy() for t in got])
 
     def predict_on_batch(self, x):
-        functional = self._built_for(x)
-        given = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
-        return pack_like(functional.nest_out, [t.numpy() for t in self._inference().run(given)])
+        given = self._inputs_of(x)
+        return pack_like(self._need().nest_out, [t.numpy() for t in self._inference().run(given)])
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
         if class_weight is not None:

@@ -43,6 +43,14 @@ class Weight:
         self._layer.forget_facts()
 
     @property
+    def regularizer(self):
+        return self._layer._config_of(f"{self._name}_regularizer")
+
+    @property
+    def constraint(self):
+        return self._layer._config_of(f"{self._name}_constraint")
+
+    @property
     def ndim(self):
         return len(self.shape)
 
@@ -162,7 +170,8 @@ class Variable(Weight):
         import numpy
         from . import _kinds, layers
 
-        self._shown, self._owner, self._array, self.regularizer = name, owner, None, regularizer
+        self._shown, self._owner, self._array = name, owner, None
+        self._given = regularizer, constraint
         given = None if initializer is None or isinstance(initializer, (str, dict, _kinds.Kind)) else initializer
         if given is not None and callable(given):
             if shape is None:
@@ -239,6 +248,14 @@ class Variable(Weight):
 
     def numpy(self):
         return super().numpy() if self._layer is not None else self._array
+
+    @property
+    def regularizer(self):
+        return self._given[0]
+
+    @property
+    def constraint(self):
+        return self._given[1]
 
     @property
     def has_penalty(self):

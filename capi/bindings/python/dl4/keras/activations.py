@@ -14,9 +14,14 @@ class _Function:
         names = [a["name"] for a in _kinds.facts("activation")[self.__name__]["attributes"]]
         config = {**dict(zip(names, args)), **config}
         how = {"class_name": self.__name__, "config": config} if config else self.__name__
+        x = ops.convert_to_tensor(x)
+        if self.__name__ == "linear":
+            return x
+        if isinstance(config.get("axis"), (list, tuple)) and self.__name__ in ("softmax", "log_softmax"):
+            return getattr(ops, self.__name__)(x, **config)
         layer = layers.Activation(activation=how)
         layer.is_operation = True
-        return layer(ops.convert_to_tensor(x))
+        return layer(x)
 
     def to_json_value(self):
         return self.__name__

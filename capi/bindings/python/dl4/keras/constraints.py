@@ -14,6 +14,8 @@ class Constraint(_kinds.Kind):
         from . import ops
 
         config, kind = self.get_config(), self.class_name
+        if kind is None:
+            return w
         if kind == "NonNeg":
             return ops.maximum(w, 0.0)
         norms = ops.sqrt(ops.sum(ops.square(w), config["axis"], keepdims=True))

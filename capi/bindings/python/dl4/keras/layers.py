@@ -28,10 +28,11 @@ class Layer(_Own, _kinds.Kind):
     input_spec = None
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
+        self._batch_input_shape = _first_shape(self, kwargs)
+        if self.class_name in ("LSTM", "GRU"):
+            kwargs.pop("use_cudnn", None)  # has no effect on the result
         if self.class_name is None:
             kwargs.pop("autocast", None)
-            if "input_shape" in kwargs or "input_dim" in kwargs or "batch_input_shape" in kwargs:
-                kwargs.pop("input_shape", None), kwargs.pop("input_dim", None), kwargs.pop("batch_input_shape", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
             config = {}
@@ -84,7 +85,7 @@ class Layer(_Own, _kinds.Kind):
         others it is the same layer, with the same weights."""
         if graph not in self._graphs:
             name = graph.free_name(self.name)
-            scratch = graph is _state.scratch()
+            scratch = graph.scratch
             if self.graph is not None and not scratch:
                 self._graphs[graph] = graph.share(self.graph, self._graphs[self.graph], name)
                 return self._graphs[graph]
@@ -269,6 +270,10 @@ class Layer(_Own, _kinds.Kind):
 
         return import_module(f"..{category}s", __name__).get(value)
 
+    def _config_of(self, key):
+        """What was said of one of its weights."""
+        return self._read(key, self._config.get(key))
+
     def _weight(self, name):
         if name not in self._weights:
             self._weights[name] = _Weight(self, name)
@@ -288,7 +293,7 @@ class Layer(_Own, _kinds.Kind):
         if self.class_name is not None and self._core is not None:
             self._core.set_trainable(self._home_name, yes)
             _state.changed()
-        self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if g is not _state.scratch()})
+        self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if not g.scratch})
         self.forget_facts()
 
     def _native_weights(self):
@@ -411,6 +416,18 @@ class Wrapper(Layer):
 
         config = dict(config)
         return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
+
+
+_NONE = _inspect.Signature()
+
+
+def _first_shape(layer, kwargs):
+    """What old programs say of the input at the first layer of a Sequential model."""
+    shape, batch = kwargs.pop("input_shape", None), kwargs.pop("batch_input_shape", None)
+    size = None if "input_dim" in getattr(layer, "__signature__", _NONE).parameters else kwargs.pop("input_dim", None)
+    if size is not None:
+        shape = (size,)
+    return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
 
 
 def _merged(cls, name):

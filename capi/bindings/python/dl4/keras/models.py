@@ -44,6 +44,8 @@ class Model(_layers.Layer, Training):
 
     def _need(self):
         if self._functional is None:
+            if not self._inner():
+                raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
             raise ValueError(f"Model {self.name} has not yet been built: call it on data, or build(input_shape) first")
         return self._functional
 
@@ -98,16 +100,15 @@ class Model(_layers.Layer, Training):
         else:
             session = self._inference()
         if len(functional.inputs) == 1 and is_array(x):
-            tensors = [core.Tensor.of(x, functional.inputs[0].dtype)]
+            tensors = [_ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
-            tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
-        self._need_fit(functional, tensors)
+            tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
 
-    def _need_fit(self, functional, tensors):
-        for t, wanted in zip(tensors, functional.inputs):
-            if len(t.shape) == len(wanted.shape) - 1 and wanted.shape[-1] == 1:
-                raise ValueError(f"Invalid input shape for input {t.numpy()!r}. Expected shape {wanted.shape}")
+    def _inputs_of(self, x):
+        """Tensors of the inputs."""
+        functional = self._built_for(x)
+        return [_ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
     def _inference(self):
         """A session with the weights of today."""
@@ -232,6 +233,10 @@ class Model(_layers.Layer, Training):
         own = type(self).call not in (Model.call, Sequential.call)
         return self._functional.layers() if self._functional is not None and not own else self._inner()
 
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
+
     def _inner(self):
         if self.__dict__.get("_functional") is not None and type(self).call is Model.call:
             return [x for x in self._functional.layers() if isinstance(x, _layers.Layer)]
@@ -329,6 +334,16 @@ class Model(_layers.Layer, Training):
         return saving.unpickled, (type(self).__name__, self.core.to_bytes())
 
 
+def _ranked(tensor, wanted):
+    """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
+    more = len(wanted.shape) - len(tensor.shape)
+    if more == 1 and wanted.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., None])
+    if more == -1 and tensor.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., 0])
+    return tensor
+
+
 def _leaves(x, functional):
     """The arrays of a nest: a list of numbers is one array where there is one input."""
     if len(functional.inputs) == 1 and not any(is_array(leaf) for leaf in flatten(x)):
@@ -375,6 +390,10 @@ class Sequential(Model):
                 f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
                 f"different Input layer to it."
             )
+        first = getattr(layer, "_batch_input_shape", None)
+        if first is not None and not self._list:
+            dtype = "int32" if layer.class_name == "Embedding" else "float32"
+            self._list.append(_layers.InputLayer(batch_shape=first, dtype=dtype))
         self._list.append(layer)
         if rebuild:
             self._rebuild()
@@ -425,6 +444,13 @@ class Sequential(Model):
     @property
     def layers(self):
         return [layer for layer in self._list if not isinstance(layer, _layers.InputLayer)]
+
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to change the "
+            "layers in this model."
+        )
 
     def get_config(self):
         from .saving import serialize_keras_object

@@ -67,7 +67,7 @@ class Optimizer(_kinds.Kind):
         elif rate is None:
             rate = Optimizer.__getattr__(self, "learning_rate")
             rate = rate(0) if callable(rate) else rate
-        return eager(numpy.float32(rate).reshape(()))
+        return eager(numpy.array(rate, "float32"))
 
     @learning_rate.setter
     def learning_rate(self, value):
@@ -91,7 +91,7 @@ class Optimizer(_kinds.Kind):
         from ._eager import eager
 
         n = self._trainer.get("iterations") if self._trainer is not None else self._last[1]
-        return eager(numpy.int64(n).reshape(()))
+        return eager(numpy.array(int(n)))
 
     def apply_gradients(self, *_, **__):
         raise NotImplementedError("gradients by hand are not in dl4.keras: dl4.Trainer has accumulate() and apply()")

@@ -20,6 +20,9 @@ class Regularizer(_kinds.Kind):
                     f"Invalid value for argument {key}: expected a non-negative float. Received: {key}={value}"
                 )
 
+        if self._config.get("mode", "rows") not in ("rows", "columns"):
+            raise ValueError(f'Invalid value for argument mode: expected "rows" or "columns", got {self.mode}')
+
     def __call__(self, x):
         from . import ops
 

@@ -1,0 +1,224 @@
+"""What a program may do to a library: finalizers in any order, threads, processes, other frameworks' memory, the end."""
+
+import gc
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import dl4
+import dl4.keras as keras
+
+X, Y = np.linspace(-1, 1, 80, dtype="float32").reshape(20, 4), np.ones((20, 3), "float32")
+
+
+def small(units=3):
+    x = keras.Input((4,))
+    return keras.Model(x, keras.layers.Dense(units)(x))
+
+
+def pages():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1])
+
+
+class Lives(unittest.TestCase):
+    def test_ten_thousand_objects_end_in_random_order(self):
+        r, made, graph = random.Random(3), [], dl4.Graph()
+        node = graph.input("x", "float32", (None, 4))
+        model = graph.build([node], graph.call(graph.layer("Dense", "d", {"units": 2}), [node]))
+        data = [dl4.Tensor.of(X)]
+        makers = [
+            lambda: dl4.Tensor.of(X),
+            lambda: dl4.Dataset(data, [dl4.Tensor.of(Y[:, :2])]),
+            dl4.Context,
+            dl4.Graph,
+            lambda: model.session(),
+            lambda: model.clone(),
+            lambda: model.session().run(data)[0],
+            lambda: dl4.abi.Attrs({"units": 3}),
+        ]
+        for i in range(10000):
+            made.append(makers[i % len(makers)]())
+            if len(made) > 200:
+                made[r.randrange(len(made))] = None
+                made = [m for m in made if m is not None] if i % 50 == 0 else made
+        r.shuffle(made)
+        while made:
+            made.pop()
+        self.assertEqual(model.session().run(data)[0].shape, (20, 2))
+
+    def test_models_leave_nothing(self):
+        def life(n):
+            for _ in range(n):
+                m = small()
+                m.compile("adam", lambda y, p: keras.ops.mean((y - p) ** 2, axis=-1))
+                m.fit(X, Y, verbose=0)
+                m(X), m.predict(X, verbose=0), keras.ops.exp(X)
+            gc.collect()
+
+        life(60)
+        before = pages()
+        life(120)
+        self.assertLess(pages() - before, 2500)  # of 4 KiB; a model that stayed would take 20 and more
+
+    def test_garbage_in_cycles(self):
+        for _ in range(20):
+            m = small()
+            m.compile("sgd", "mse")
+            m.train_on_batch(X, Y)
+            m.cycle = [m, m.layers[1], m._trainer]
+        del m
+        gc.collect()
+
+    def test_cancelled_by_another_thread(self):
+        m = small()
+        m.compile("sgd", "mse")
+        begun = threading.Event()
+
+        class Tell(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                begun.set()
+                time.sleep(0.001)
+
+        def stop():
+            begun.wait(20)
+            m.stop_training = True
+
+        thread = threading.Thread(target=stop)
+        thread.start()
+        h = m.fit(X, Y, epochs=100000, batch_size=1, verbose=0, callbacks=[Tell()])
+        thread.join()
+        self.assertLess(len(h.epoch), 100000)
+
+    def test_interrupted_from_the_keyboard(self):
+        m = small()
+        m.compile("sgd", "mse")
+
+        class Interrupt(keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            m.fit(X, Y, epochs=9, verbose=0, callbacks=[Interrupt()])
+        m.fit(X, Y, verbose=0)
+
+    def test_exceptions_in_functions_that_are_traced(self):
+        def raising(*_):
+            raise LookupError("mine")
+
+        m = small()
+        m.compile("sgd", raising)
+        with self.assertRaises(LookupError):
+            m.fit(X, Y, verbose=0)
+        with self.assertRaises(LookupError):
+            keras.layers.Lambda(raising)(keras.Input((3,)))
+        m.compile("sgd", "mse")
+        m.fit(X, Y, verbose=0)
+        self.assertIsNone(keras._state.owner())
+
+    def test_worker_processes(self):
+        m = small()
+        expected = m.predict(X, verbose=0)
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            for got in pool.map(m.predict, [X, X, X]):
+                np.testing.assert_array_equal(got, expected)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:  # pickled with its weights
+            np.testing.assert_array_equal(pool.apply(run, (m,)), expected)
+
+    def test_the_interpreter_ends_amid_everything(self):
+        program = (
+            "import numpy as np, threading, dl4, dl4.keras as k\n"
+            "x = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\nm.compile('sgd', 'mse')\n"
+            "def batches():\n    while True: yield np.ones((8, 4)), np.ones((8, 2))\n"
+            "m.fit(batches(), steps_per_epoch=2, verbose=0)\n"
+            "t = threading.Thread(target=lambda: [m.predict(np.ones((9, 4)), verbose=0) for _ in range(50)], daemon=True)\n"
+            "t.start()\nview = m(np.ones((3, 4)))\nm.me = m\n"
+        )
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+
+def run(model):
+    return model.predict(X, verbose=0)
+
+
+class Memory(unittest.TestCase):
+    def test_dlpack_with_numpy(self):
+        t = dl4.Tensor.of(X)
+        seen = np.from_dlpack(t)
+        self.assertTrue(np.shares_memory(seen, X))
+        back = dl4.Tensor.from_dlpack(seen)
+        self.assertTrue(np.shares_memory(back.numpy(), X))
+        y = small().core.session().run([t])[0]
+        kept = np.from_dlpack(y)
+        values = kept.copy()
+        del y
+        gc.collect()
+        np.testing.assert_array_equal(kept, values)
+        with self.assertRaises(TypeError):
+            dl4.Tensor.from_dlpack([1, 2])
+        with self.assertRaises(TypeError):
+            dl4.Tensor.of(np.array(["a"]))
+
+    def test_dlpack_with_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("no torch")
+        a = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+        t = dl4.Tensor.from_dlpack(a)
+        self.assertEqual(t.numpy().ctypes.data, a.data_ptr())
+        b = torch.from_dlpack(t)
+        self.assertEqual(b.data_ptr(), a.data_ptr())
+        m = small()
+        np.testing.assert_array_equal(m(a), m(a.numpy()))
+        loader = torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=5
+        )
+        m.compile("sgd", "mse")
+        n = keras.models.clone_model(m)
+        n.set_weights(m.get_weights())
+        n.compile("sgd", "mse")
+        got = m.fit(loader, epochs=2, verbose=0).history["loss"]
+        np.testing.assert_allclose(
+            got, n.fit(X, Y, batch_size=5, epochs=2, shuffle=False, verbose=0).history["loss"], 1e-6
+        )
+
+    def test_an_iterable_as_of_tf_data(self):
+        class Tensor:  # what TensorFlow's give: numpy()
+            def __init__(self, a):
+                self.a = a
+
+            def numpy(self):
+                return self.a
+
+        class Batches:
+            def __iter__(self):
+                return ((Tensor(X[i : i + 5]), Tensor(Y[i : i + 5])) for i in range(0, 20, 5))
+
+        m = small()
+        m.compile("sgd", "mse")
+        h = m.fit(Batches(), epochs=3, verbose=0)
+        self.assertEqual(len(h.history["loss"]), 3)
+        self.assertEqual(m.predict(Batches(), verbose=0).shape, (20, 3))
+
+    def test_strided_and_read_only_arrays(self):
+        m = small()
+        wide = np.zeros((20, 8), "float32")
+        wide[:, ::2] = X
+        fixed = X.copy()
+        fixed.setflags(write=False)
+        for x in (wide[:, ::2], np.asfortranarray(X), fixed, X[::-1][::-1], X.astype(">f4"), X.astype("float16")):
+            np.testing.assert_allclose(m(x), m(X), 1e-2 if x.dtype == "float16" else 1e-6, 1e-3)
+
+
+if __name__ == "__main__":
+    assert os.name == "posix"
+    unittest.main()

@@ -10,6 +10,7 @@ import java.util.Map;
  */
 public final class Session extends Handle {
   private final int outputs;
+  final int modelOutputs; // without states and gradients
 
   public Session(Model model) {
     this(model, null);
@@ -19,6 +20,9 @@ public final class Session extends Handle {
   public Session(Model model, Map<String, ?> options) {
     super(made(model, options));
     outputs = (int) Lib.dl4_session_io_count(ref.address(), 1);
+    try (Call c = new Call()) {
+      modelOutputs = (int) Lib.dl4_model_io_count(c.use(model), 1);
+    }
   }
 
   private static long made(Model model, Map<String, ?> options) {
@@ -103,7 +107,7 @@ public final class Session extends Handle {
     }
   }
 
-  private static void fill(Call c, Tensor[] out, long slots) {
+  static void fill(Call c, Tensor[] out, long slots) {
     for (int i = 0; i < out.length; i++) {
       if (out[i] == null) {
         out[i] = new Tensor(c.get(slots, i));

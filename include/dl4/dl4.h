@@ -762,6 +762,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_stream **out);
 
+/* The number of inputs (direction 0) or outputs (1) of a stream: the model's, without the states. */
+DL4_API int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction);
+
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
  * sequence has T steps, at least 1; an output that is no sequence is that of the last step. On failure the stream is
  * where it was.

@@ -123,6 +123,7 @@ const std::tuple all{
     F(dl4_trainer_load),
     F(dl4_trainer_load_memory),
     F(dl4_stream_create),
+    F(dl4_stream_io_count),
     F(dl4_stream_run),
     F(dl4_stream_reset),
     F(dl4_stream_save_memory),

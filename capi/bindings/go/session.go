@@ -12,8 +12,7 @@ import (
 // goroutines may run it at once.
 type Session struct {
 	*object
-	outputs      int
-	modelOutputs int // without states and gradients
+	outputs int
 }
 
 // NewSession makes a session. Options, which may be nil, are those of dl4_session_create: "training", "gradients", ...
@@ -21,17 +20,11 @@ func NewSession(m *Model, options Attrs) (*Session, error) {
 	var c call
 	p, attrs := c.model(m), c.attrs(options)
 	var out *C.dl4_session
-	var n int
-	err := c.run(func() *C.dl4_error {
-		e := C.dl4_session_create(p, attrs, &out)
-		n = int(C.dl4_model_io_count(p, C.DL4_OUTPUTS))
-		return e
-	})
-	if err != nil {
+	if err := c.run(func() *C.dl4_error { return C.dl4_session_create(p, attrs, &out) }); err != nil {
 		return nil, err
 	}
-	all := int(C.dl4_session_io_count(out, C.DL4_OUTPUTS))
-	return &Session{newObject("Session", unsafe.Pointer(out)), all, n}, nil
+	n := int(C.dl4_session_io_count(out, C.DL4_OUTPUTS))
+	return &Session{newObject("Session", unsafe.Pointer(out)), n}, nil
 }
 
 // Inputs are the inputs, in the order that Run takes them.

@@ -24,7 +24,8 @@ func NewStream(s *Session, options Attrs) (*Stream, error) {
 	if err := c.run(func() *C.dl4_error { return C.dl4_stream_create(p, attrs, &out) }); err != nil {
 		return nil, err
 	}
-	return &Stream{newObject("Stream", unsafe.Pointer(out)), s.modelOutputs}, nil
+	n := int(C.dl4_stream_io_count(out, C.DL4_OUTPUTS))
+	return &Stream{newObject("Stream", unsafe.Pointer(out)), n}, nil
 }
 
 func (c *call) stream(s *Stream) *C.dl4_stream {

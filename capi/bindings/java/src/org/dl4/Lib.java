@@ -275,4 +275,6 @@ final class Lib {
   static native long dl4_stream_save_memory(long s, long out);
 
   static native long dl4_stream_load_memory(long s, long data, long bytes);
+
+  static native long dl4_stream_io_count(long s, int direction);
 }

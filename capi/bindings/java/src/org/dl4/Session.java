@@ -10,7 +10,6 @@ import java.util.Map;
  */
 public final class Session extends Handle {
   private final int outputs;
-  final int modelOutputs; // without states and gradients
 
   public Session(Model model) {
     this(model, null);
@@ -20,9 +19,6 @@ public final class Session extends Handle {
   public Session(Model model, Map<String, ?> options) {
     super(made(model, options));
     outputs = (int) Lib.dl4_session_io_count(ref.address(), 1);
-    try (Call c = new Call()) {
-      modelOutputs = (int) Lib.dl4_model_io_count(c.use(model), 1);
-    }
   }
 
   private static long made(Model model, Map<String, ?> options) {

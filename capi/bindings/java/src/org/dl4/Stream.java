@@ -18,7 +18,7 @@ public final class Stream extends Handle {
   /** Options, which may be null, are those of dl4_stream_create: "batch". */
   public Stream(Session session, Map<String, ?> options) {
     super(made(session, options));
-    outputs = session.modelOutputs;
+    outputs = (int) Lib.dl4_stream_io_count(ref.address(), 1);
   }
 
   private static long made(Session session, Map<String, ?> options) {

@@ -276,6 +276,45 @@ func TestTrainer(t *testing.T) {
 	equal(t, math.IsNaN(h["loss"][1]), true)
 }
 
+func TestStreams(t *testing.T) {
+	g := must(NewGraph(nil))
+	x := g.Input("x", Float32, -1, -1, 3)
+	m := must(g.Build([]Node{x}, []Node{g.Add("LSTM", Attrs{"units": 2, "return_sequences": true}, x)}))
+	s := must(NewSession(m, Attrs{"states": true}))
+	equal(t, len(must(s.Outputs())), 3)
+	stream, steps := must(NewStream(s, nil)), must(Data[float32](line(1, 4, 3)))
+	all := must(Data[float32](must(stream.Run(background, line(1, 4, 3)))[0]))
+	check(t, stream.Reset())
+	first := must(FromSlice(steps[:6], 1, 2, 3))
+	must(stream.Run(background, first))
+	place := must(stream.Bytes())
+	rest, out := must(FromSlice(steps[6:], 1, 2, 3)), []*Tensor{must(NewTensor(nil, Float32, 1, 2, 2))}
+	check(t, stream.RunInto(background, []*Tensor{rest}, out))
+	equal(t, must(Data[float32](out[0])), all[4:])
+	other := must(NewStream(s, nil))
+	check(t, other.LoadBytes(place))
+	equal(t, must(Data[float32](must(other.Run(background, rest))[0])), all[4:])
+	refused(t, other.LoadBytes(nil), ErrCorruptFile)
+	refused(t, other.RunInto(background, []*Tensor{line(1, 2)}, out), ErrShapeMismatch)
+	_, err := NewStream(must(NewSession(m, nil)), nil)
+	refused(t, err, ErrUnsupported)
+	_, err = NewStream(s, Attrs{"batches": 2})
+	equal(t, refused(t, err, ErrInvalidArgument).Attribute, "batches")
+	check(t, other.Close())
+	refused(t, other.Reset(), ErrInvalidArgument)
+}
+
+func TestLayersOfTwoGraphs(t *testing.T) {
+	a, b := must(NewGraph(nil)), must(NewGraph(nil))
+	x, y := a.Input("x", Float32, -1, 4), b.Input("y", Float32, -1, 4)
+	dense := a.Layer("Dense", Attrs{"units": 2})
+	one := must(a.Build([]Node{x}, []Node{dense.Call(nil, x)}))
+	two := must(b.Build([]Node{y}, []Node{b.Share(dense, "again").Call(nil, y)}))
+	check(t, one.SetWeight("dense/bias", must(FromSlice([]float32{1, 2}, 2))))
+	equal(t, must(Data[float32](must(two.Weight("again/bias")))), []float32{1, 2})
+	equal(t, b.Share(Layer{}, ""), Layer{})
+}
+
 func TestRegistry(t *testing.T) {
 	layers := must(Kinds("layer"))
 	equal(t, len(layers) > 100, true)

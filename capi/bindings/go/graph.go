@@ -113,6 +113,18 @@ func (g *Graph) Layer(kind string, attrs Attrs) Layer {
 	return Layer(n)
 }
 
+// Share adds a layer of another graph, which has been called there: one layer in both, with one set of weights. An empty
+// name is the layer's own.
+func (g *Graph) Share(l Layer, name string) Layer {
+	if l.graph == nil {
+		return Layer{}
+	}
+	var c call
+	p, from, name_ := c.graph(g), c.graph(l.graph), c.optional(name)
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_share(p, from, l.id, name_, out) })
+	return Layer(n)
+}
+
 // Call calls the layer with call arguments, which may be nil: "mask", "initial_state", "training", ... It gives the
 // first output; the others are those of [Node.Outputs].
 func (l Layer) Call(arguments Attrs, inputs ...Node) Node {

@@ -2,8 +2,8 @@
 # Makes dl4.jar in the folder given: build.sh FOLDER. Needs a JDK from 17 on, and JNA: Debian's libjna-java, the jar that
 # DL4_JNA names, or, by Maven, the one of Maven Central. 77 says that one of them is missing.
 set -euo pipefail
+out=$(realpath -m "${1:?usage: build.sh FOLDER}")
 cd "$(dirname "${BASH_SOURCE[0]}")"
-out=${1:?usage: build.sh FOLDER}
 skip() { echo "skipped: $1"; exit 77; }
 for tool in javac jar java; do command -v "$tool" >/dev/null || skip "there is no $tool"; done
 version=$(javac -version 2>&1 | sed -nE 's/^javac ([0-9]+).*/\1/p')

@@ -59,6 +59,19 @@ public final class Graph extends Handle {
   }
 
   /**
+   * Adds a layer of another graph, which has been called there: one layer in both, with one set of
+   * weights. A null name is the layer's own.
+   */
+  public Layer share(Layer layer, String name) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long from = c.use(layer.graph);
+      c.check(Lib.dl4_graph_share(c.use(this), from, layer.id, c.text(name), out));
+      return new Layer(this, c.getInt(out));
+    }
+  }
+
+  /**
    * Adds a layer and calls it once; gives the first output, the others are its {@link
    * Node#outputs}.
    */

@@ -5,8 +5,8 @@ import java.util.Map;
 
 /** A layer in a graph that may be called more than once; its calls share its weights. */
 public final class Layer {
-  private final Graph graph;
-  private final int id;
+  final Graph graph;
+  final int id;
 
   Layer(Graph graph, int id) {
     this.graph = graph;

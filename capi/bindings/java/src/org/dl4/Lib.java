@@ -263,4 +263,18 @@ final class Lib {
   static native void dl4_cancel_trigger(long c);
 
   static native int dl4_cancel_triggered(long c);
+
+  static native long dl4_graph_share(long g, long from, int layer, long name, long out);
+
+  static native long dl4_stream_create(long s, long options, long out);
+
+  static native long dl4_stream_run(long s, long in, long n_in, long out, long n_out, long cancel);
+
+  static native long dl4_stream_reset(long s);
+
+  static native long dl4_stream_save_memory(long s, long out);
+
+  static native long dl4_stream_load_memory(long s, long data, long bytes);
+
+  static native long dl4_stream_io_count(long s, int direction);
 }

@@ -103,7 +103,7 @@ public final class Session extends Handle {
     }
   }
 
-  private static void fill(Call c, Tensor[] out, long slots) {
+  static void fill(Call c, Tensor[] out, long slots) {
     for (int i = 0; i < out.length; i++) {
       if (out[i] == null) {
         out[i] = new Tensor(c.get(slots, i));

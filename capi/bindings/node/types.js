@@ -5,13 +5,25 @@ import { registry } from "./lib/abi.js";
 
 const { every_layer, ...categories } = registry();
 const names = {
-  layer: "layers", loss: "losses", metric: "metrics", optimizer: "optimizers", initializer: "initializers",
-  regularizer: "regularizers", constraint: "constraints", schedule: "schedules", callback: "callbacks",
+  layer: "layers",
+  loss: "losses",
+  metric: "metrics",
+  optimizer: "optimizers",
+  initializer: "initializers",
+  regularizer: "regularizers",
+  constraint: "constraints",
+  schedule: "schedules",
+  callback: "callbacks",
 };
 const plain = { i64: "number", f64: "number", bool: "boolean", str: "string", json: "unknown", attrs: "string | Kind" };
 Object.assign(plain, {
-  i64s: "number | readonly number[]", f64s: "number | readonly number[]", strs: "readonly string[]", layer: "Layer",
-  layers: "readonly Layer[]", tensor: "Node | null", tensors: "Node | readonly (Node | null)[]",
+  i64s: "number | readonly number[]",
+  f64s: "number | readonly number[]",
+  strs: "readonly string[]",
+  layer: "Layer",
+  layers: "readonly Layer[]",
+  tensor: "Node | null",
+  tensors: "Node | readonly (Node | null)[]",
 });
 
 const comment = (text, indent = "  ") => `${indent}/** ${text.replaceAll("*/", "* /")} */\n`;
@@ -72,7 +84,8 @@ function setting(category) {
 function category([key, name]) {
   const made = Object.entries(categories[key]).map(key === "layer" ? layer : setting(key));
   const type = name[0].toUpperCase() + name.slice(1);
-  return `${made.map(([config]) => config).join("")}export interface ${type} {\n${made.map(([, call]) => call).join("")}}\n`;
+  const [configs, calls] = [0, 1].map((i) => made.map((pair) => pair[i]).join(""));
+  return `${configs}export interface ${type} {\n${calls}}\n`;
 }
 
 const text = `// Made by types.js from the library's registry.

@@ -7,7 +7,12 @@ const x = graph.input({ shape: [2] });
 const hidden = layers.Dense({ units: 8, activation: "tanh" })(x);
 const model = graph.build(x, layers.Dense({ units: 1, activation: "sigmoid" })(hidden));
 
-const inputs = new Tensor([[0, 0], [0, 1], [1, 0], [1, 1]]);
+const inputs = new Tensor([
+  [0, 0],
+  [0, 1],
+  [1, 0],
+  [1, 1],
+]);
 const data = new Dataset({ x: inputs, y: new Tensor([[0], [1], [1], [0]]) });
 const trainer = model.trainer({ optimizer: optimizers.Adam({ learning_rate: 0.05 }), loss: "binary_crossentropy" });
 const { loss } = await trainer.fit(data, { epochs: 300 });

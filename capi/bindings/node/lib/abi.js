@@ -70,6 +70,9 @@ export const description = describe();
 /** Numbers of the C interface by name: DL4_FLOAT32, ... */
 export const constants = Object.fromEntries(description.constants.map((c) => [c.name, c.value]));
 
+/** Ends the process without waiting for its threads. */
+export const exitNow = koffi.load(null).func("_exit", "void", ["int"]);
+
 /** Numbers at an address. */
 export const { decode, encode } = koffi;
 
@@ -84,7 +87,12 @@ const slots = new FinalizationRegistry((pointer) => koffi.unregister(pointer));
 const callbacks = Object.fromEntries(
   description.callbacks.map((c) => [
     c.name,
-    koffi.pointer(koffi.proto(typeOf(c.returns), c.parameters.map((p) => typeOf(p.type)))),
+    koffi.pointer(
+      koffi.proto(
+        typeOf(c.returns),
+        c.parameters.map((p) => typeOf(p.type)),
+      ),
+    ),
   ]),
 );
 
@@ -110,9 +118,26 @@ export class DL4Error extends Error {
 }
 DL4Error.prototype.name = "DL4Error";
 
+const thrown = new Map(); // what callbacks threw, by what they answered for it
+let answers = 0;
+
+/** Calls a callback's body; what it throws becomes an answer that fails the call, which then throws the same. */
+export function answering(body) {
+  try {
+    return body();
+  } catch (error) {
+    thrown.set(--answers, error);
+    return answers;
+  }
+}
+
+/** What to throw for an error, which is released. */
 function failure(error) {
   const code = CODES[dl4.error_code(error)] ?? "DL4_INTERNAL";
-  const made = new DL4Error(dl4.error_message(error), code, JSON.parse(dl4.error_detail(error)));
+  const facts = JSON.parse(dl4.error_detail(error));
+  const answer = Number(facts.answer);
+  const made = thrown.has(answer) ? thrown.get(answer) : new DL4Error(dl4.error_message(error), code, facts);
+  thrown.delete(answer);
   release(error);
   return made;
 }
@@ -141,7 +166,8 @@ export function given(name, ...args) {
 export function later(name, ...args) {
   return new Promise((resolve, reject) => {
     dl4[name].async(...args, (broken, error) => {
-      if (broken || error) reject(broken ?? failure(error));
+      if (broken) reject(broken);
+      else if (error) reject(failure(error));
       else resolve();
     });
   });
@@ -155,13 +181,29 @@ export function shape(name, ...args) {
 }
 
 /** Dimensions as the library takes them. */
-export const dims = (list) => BigInt64Array.from(list, (d) => BigInt(d ?? -1));
+export function dims(list) {
+  const numbers = new BigInt64Array(list.length);
+  for (let i = 0; i < list.length; ++i) numbers[i] = BigInt(list[i] ?? -1);
+  return numbers;
+}
 
 /** The texts that `name` gives for 0, 1, ... */
 export function names(name, ...args) {
   const list = [];
   for (let i = 0, found; (found = dl4[name](...args, i)) !== null; ++i) list.push(found);
   return list;
+}
+
+let held = null; // written only, so that what it is given is alive until then
+
+/** Calls a function that uses the memory of some tensors, which is theirs until it returns. */
+export function holding(tensors, call) {
+  try {
+    return call();
+  } finally {
+    held = tensors;
+    held &&= null;
+  }
 }
 
 const finalizers = new FinalizationRegistry(release);
@@ -227,7 +269,8 @@ export class Handle {
 if (Symbol.dispose) Handle.prototype[Symbol.dispose] = Handle.prototype.close;
 
 function plain(key, value) {
-  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`"${key}": expected a number, got ${value}`);
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`"${key}": expected a number, got ${value}`);
   if (typeof value === "function") throw new TypeError(`"${key}": expected a value or a kind's name, got a function`);
   return ArrayBuffer.isView(value) ? Array.from(value) : value;
 }
@@ -239,7 +282,14 @@ class Attrs extends Handle {
     check(dl4.attrs_merge_json(this.handle, JSON.stringify(values, plain)));
     for (const [key, model] of models) check(dl4.attrs_set_model(this.handle, key, model.handle));
     for (const [key, list] of nodes) {
-      check(dl4.attrs_set_nodes(this.handle, key, Int32Array.from(list, (n) => n?.id ?? -1), list.length));
+      check(
+        dl4.attrs_set_nodes(
+          this.handle,
+          key,
+          Int32Array.from(list, (n) => n?.id ?? -1),
+          list.length,
+        ),
+      );
     }
   }
 }

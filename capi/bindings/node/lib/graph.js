@@ -1,5 +1,5 @@
 // Graphs: layers called on symbolic values, and the models made of them.
-import { check, dims, dl4, given, Handle, made, names, registry, shape, text, withAttrs } from "./abi.js";
+import { check, dims, dl4, given, Handle, holding, made, names, registry, shape, text, withAttrs } from "./abi.js";
 import { Model } from "./model.js";
 import { NAMES, NUMBERS, Tensor } from "./tensor.js";
 
@@ -39,12 +39,16 @@ export class Graph extends Handle {
   /** An input of a shape without the batch axis, or of a whole `batch_shape`; null is free. */
   input({ shape = [], batch_shape = [null, ...shape], dtype = "float32", name = null } = {}) {
     const { handle } = this;
-    return new Node(this, given("graph_input", handle, name, NUMBERS[dtype] ?? 0, batch_shape.length, dims(batch_shape)));
+    return new Node(
+      this,
+      given("graph_input", handle, name, NUMBERS[dtype] ?? 0, batch_shape.length, dims(batch_shape)),
+    );
   }
 
   /** A value that never changes. */
   constant(value, { name = null, dtype } = {}) {
-    return new Node(this, given("graph_constant", this.handle, name, Tensor.as(value, { dtype }).handle));
+    const tensor = Tensor.as(value, { dtype });
+    return holding([tensor], () => new Node(this, given("graph_constant", this.handle, name, tensor.handle)));
   }
 
   /** Everything of an architecture in JSON; then build() without arguments. */
@@ -95,17 +99,24 @@ function layer(class_name, config = {}) {
 
 /** An object that has the kinds of a category as functions, as the registry lists them. */
 function kinds(category, make) {
-  const all = new Set(names("registry_name", category));
-  return new Proxy({}, {
-    get: (_, name) => {
-      if (typeof name === "symbol" || name === "then") return undefined;
-      if (!all.has(name)) registry(category, name); // throws, and says which is nearest
-      return (config) => make(name, config);
+  const list = () => names("registry_name", category);
+  let all = new Set(list());
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (typeof name === "symbol" || name === "then") return undefined;
+        if (!all.has(name)) {
+          registry(category, name); // throws, and says which is nearest, unless it was added since
+          all = new Set(list());
+        }
+        return (config) => make(name, config);
+      },
+      has: (_, name) => all.has(name),
+      ownKeys: () => [...all],
+      getOwnPropertyDescriptor: (_, name) => (all.has(name) ? { enumerable: true, configurable: true } : undefined),
     },
-    has: (_, name) => all.has(name),
-    ownKeys: () => [...all],
-    getOwnPropertyDescriptor: (_, name) => (all.has(name) ? { enumerable: true, configurable: true } : undefined),
-  });
+  );
 }
 
 /** layers.Dense({ units: 8 })(x) */
@@ -123,10 +134,10 @@ export const callbacks = settings("callback");
 
 /** A loss or metric of two tensors; `weights` are those of the samples. */
 export function measure(category, kind, yTrue, yPred, { weights = null, context = null, ...attrs } = {}) {
-  const [t, p, w] = [yTrue, yPred, weights].map((v) => v && Tensor.as(v));
-  return withAttrs(attrs, (bag) =>
-    Tensor.taken(made("measure", context && context.handle, category, kind, bag, t.handle, p.handle, w && w.handle)),
-  );
+  const tensors = [yTrue, yPred, weights].map((v) => v && Tensor.as(v));
+  const where = context && context.handle;
+  const call = (bag) => made("measure", where, category, kind, bag, ...tensors.map((t) => t && t.handle));
+  return holding(tensors, () => Tensor.taken(withAttrs(attrs, call)));
 }
 
 /** Threads, seed and memory of what is made in it. */

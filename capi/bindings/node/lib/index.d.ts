@@ -1,7 +1,16 @@
 // Types of dl4. Those of layers, losses, ... are in kinds.d.ts, which is made from the library's registry.
 /// <reference lib="esnext.disposable" />
 import type {
-  CallArguments, Callbacks, Constraints, Initializers, Layers, Losses, Metrics, Optimizers, Regularizers, Schedules,
+  CallArguments,
+  Callbacks,
+  Constraints,
+  Initializers,
+  Layers,
+  Losses,
+  Metrics,
+  Optimizers,
+  Regularizers,
+  Schedules,
 } from "./kinds.js";
 
 export type * from "./kinds.js";
@@ -246,6 +255,34 @@ export function measure(
   yPred: Data,
   options?: { weights?: Data | null; context?: Context | null; [attribute: string]: unknown },
 ): Tensor;
+/** A copy of a tensor of the library's; one to be written has zeros. */
+export interface Seen {
+  data: TypedArray;
+  shape: number[];
+  dtype: Dtype;
+}
+
+export interface OwnKind {
+  doc?: string;
+  /** Outputs of a layer; default 1. */
+  outputs?: number;
+  /** Names of a layer's weights. */
+  weights?: readonly string[];
+  /** Shapes of the outputs, then of the weights; without it each output has the shape of the last source. */
+  shape?: (sources: (number | null)[][], config: string) => Shape[];
+  /** Sources are the inputs, then the weights; of a loss or metric y_true and y_pred. An output may be null. */
+  forward: (sources: Seen[], outputs: (Seen | null)[], config: string) => void;
+  backward?: (
+    sources: Seen[],
+    outputs: Seen[],
+    gradients: Seen[],
+    sourceGradients: (Seen | null)[],
+    config: string,
+  ) => void;
+}
+
+/** Adds a kind of one's own, on the main thread, for the rest of the process. */
+export function addKind(category: "layer" | "loss" | "metric", name: string, kind: OwnKind): void;
 export function registry(category?: string | null, name?: string | null): Record<string, Record<string, object>>;
 export function setSeed(seed: number): void;
 export function buildInfo(): Record<string, unknown>;

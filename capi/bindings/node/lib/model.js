@@ -1,7 +1,21 @@
 // Models and sessions.
 import { resolve as absolute } from "node:path";
 
-import { check, content, dims, dl4, DL4Error, Handle, later, made, memory, names, shape, withAttrs } from "./abi.js";
+import {
+  check,
+  content,
+  dims,
+  dl4,
+  DL4Error,
+  Handle,
+  holding,
+  later,
+  made,
+  memory,
+  names,
+  shape,
+  withAttrs,
+} from "./abi.js";
 import { cancellable } from "./cancel.js";
 import { NAMES, Tensor } from "./tensor.js";
 import { Trainer } from "./training.js";
@@ -72,7 +86,8 @@ export class Model extends Handle {
 
   setWeight(name, value) {
     const found = this.weights.find((w) => w.name === name);
-    check(dl4.model_set_weight(this.handle, name, Tensor.as(value, found).handle));
+    const tensor = Tensor.as(value, found);
+    holding([tensor], () => check(dl4.model_set_weight(this.handle, name, tensor.handle)));
   }
 
   /** Of a layer's weights, of one, or with "*" of all. */
@@ -101,7 +116,7 @@ export class Model extends Handle {
 
 /** A model made ready to run, with the weights it had then. */
 export class Session extends Handle {
-  #last = null; // shapes of inputs, and of the outputs that follow
+  #last = null; // forms of the inputs of the last run with new outputs, and of these: later ones are like them
 
   constructor(model, options) {
     super(withAttrs(options, (bag) => made("session_create", model.handle, bag)));
@@ -109,42 +124,64 @@ export class Session extends Handle {
     this.outputs = facts("session", this.handle, 1);
   }
 
-  #shapes(ins) {
-    const last = this.#last;
-    const same = (t, i) => t.shape.length === last.ins[i].length && t.shape.every((d, k) => d === last.ins[i][k]);
-    if (last && ins.every(same)) return last.outs;
+  #fits(ins) {
+    if (!this.#last) return false;
+    for (let i = 0; i < ins.length; ++i) {
+      const [a, b] = [ins[i].shape, this.#last.ins[i].shape];
+      if (a !== b && (a.length !== b.length || a.some((d, k) => d !== b[k]))) return false;
+    }
+    return true;
+  }
+
+  /** New tensors for the outputs. */
+  #results(ins) {
+    if (ins.length !== this.inputs.length) return []; // the library will say so
+    if (this.#fits(ins)) return this.#last.outs.map((out) => out.another());
     const ranks = Int32Array.from(ins, (t) => t.shape.length);
     const all = dims(ins.flatMap((t) => t.shape));
     const { handle } = this;
-    const outs = this.outputs.map((_, i) => shape("session_output_shape", handle, ranks, all, ins.length, i));
-    this.#last = { ins: ins.map((t) => t.shape), outs };
+    const outs = this.outputs.map(({ dtype }, i) =>
+      Tensor.zeros(shape("session_output_shape", handle, ranks, all, ins.length, i), dtype),
+    );
+    this.#last = { ins: ins.map((t) => t.form()), outs: outs.map((t) => t.form()) };
     return outs;
+  }
+
+  /** Inputs as a list. */
+  #list(inputs) {
+    if (inputs instanceof Tensor || ArrayBuffer.isView(inputs)) return [inputs];
+    if (Array.isArray(inputs)) return isData(inputs) ? [inputs] : inputs;
+    if (typeof inputs !== "object" || inputs === null) return [inputs];
+    const unknown = Object.keys(inputs).find((name) => !this.inputs.some((i) => i.name === name));
+    if (unknown !== undefined) throw new DL4Error(`there is no input "${unknown}"`, "DL4_NOT_FOUND");
+    return this.inputs.filter((i) => i.name in inputs).map((i) => inputs[i.name]);
+  }
+
+  #input(value, i) {
+    const like = ArrayBuffer.isView(value) && this.#last?.ins[i]?.of(value);
+    return like || Tensor.as(value, this.inputs[i]);
   }
 
   /** The tensors of a run and its arguments; handles that end with it go into `ended`. */
   #prepare(inputs, into, ended) {
-    const given = Array.isArray(inputs) && !isData(inputs) ? inputs : isNamed(inputs) ? this.#named(inputs) : [inputs];
-    const handle = (tensor, value) => {
-      if (tensor === value) return tensor.handle;
-      ended.push(tensor.wrap());
-      return ended[ended.length - 1];
-    };
-    const ins = given.map((value, i) => Tensor.as(value, this.inputs[i]));
-    const inHandles = BigUint64Array.from(ins, (t, i) => handle(t, given[i]));
-    const mine = into && (Array.isArray(into) ? into : [into]);
-    const outs = mine ?? (ins.length === this.inputs.length ? this.#made(ins) : []);
-    const outHandles = BigUint64Array.from(outs, (t) => handle(t, mine && t));
-    return { ins, outs, args: [this.handle, inHandles, ins.length, outHandles, outs.length] };
-  }
-
-  #made(ins) {
-    return this.#shapes(ins).map((dimensions, i) => Tensor.zeros(dimensions, this.outputs[i].dtype));
-  }
-
-  #named(inputs) {
-    const unknown = Object.keys(inputs).find((name) => !this.inputs.some((i) => i.name === name));
-    if (unknown !== undefined) throw new DL4Error(`there is no input "${unknown}"`, "DL4_NOT_FOUND");
-    return this.inputs.filter((i) => i.name in inputs).map((i) => inputs[i.name]);
+    const given = this.#list(inputs);
+    const inHandles = new BigUint64Array(given.length);
+    const ins = given.map((value, i) => {
+      if (value instanceof Tensor) {
+        inHandles[i] = value.handle;
+        return value;
+      }
+      const tensor = this.#input(value, i);
+      ended.push((inHandles[i] = tensor.wrap()));
+      return tensor;
+    });
+    const outs = into ? (Array.isArray(into) ? into : [into]) : this.#results(ins);
+    const outHandles = new BigUint64Array(outs.length);
+    for (let i = 0; i < outs.length; ++i) {
+      outHandles[i] = into ? outs[i].handle : outs[i].wrap();
+      if (!into) ended.push(outHandles[i]);
+    }
+    return { ins, outs, inHandles, outHandles };
   }
 
   /**
@@ -154,11 +191,12 @@ export class Session extends Handle {
   async run(inputs, { into, signal } = {}) {
     const ended = [];
     try {
-      const { ins, outs, args } = this.#prepare(inputs, into, ended);
+      const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
+      const args = [this.handle, inHandles, ins.length, outHandles, outs.length];
       await cancellable(signal, (flag) => Handle.during([this, ...ins, ...outs], later("session_run", ...args, flag)));
       return outs.length === 1 ? outs[0] : outs;
     } finally {
-      ended.forEach((handle) => dl4.release(handle));
+      for (const handle of ended) dl4.release(handle);
     }
   }
 
@@ -166,21 +204,19 @@ export class Session extends Handle {
   runSync(inputs, { into } = {}) {
     const ended = [];
     try {
-      const { outs, args } = this.#prepare(inputs, into, ended);
-      check(dl4.session_run(...args, null));
+      const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
+      holding(ins, () => check(dl4.session_run(this.handle, inHandles, ins.length, outHandles, outs.length, null)));
       return outs.length === 1 ? outs[0] : outs;
     } finally {
-      ended.forEach((handle) => dl4.release(handle));
+      for (const handle of ended) dl4.release(handle);
     }
   }
 
   /** Runs over a dataset, in order; outputs are joined along their first axis. */
   async predict(dataset, { signal } = {}) {
     const out = new BigUint64Array(this.outputs.length);
-    await dataset.during(
-      cancellable(signal, (flag) =>
-        Handle.during([this, dataset], later("session_predict", this.handle, dataset.handle, flag, out, out.length)),
-      ),
+    await cancellable(signal, (flag) =>
+      Handle.during([this, dataset], later("session_predict", this.handle, dataset.handle, flag, out, out.length)),
     );
     const outs = Array.from(out, Tensor.taken);
     return outs.length === 1 ? outs[0] : outs;
@@ -193,5 +229,3 @@ function isData(list) {
   while (Array.isArray(first)) first = first[0];
   return ["number", "bigint", "boolean"].includes(typeof first);
 }
-
-const isNamed = (v) => typeof v === "object" && v !== null && !ArrayBuffer.isView(v) && !(v instanceof Tensor);

@@ -1,7 +1,7 @@
 // Tensors: typed arrays with a shape, seen by the library without a copy.
-import { check, decode, description, dims, dl4, DL4Error, Handle, made } from "./abi.js";
+import { check, decode, description, dims, dl4, DL4Error, Handle } from "./abi.js";
 
-const ARRAYS = {
+export const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,
   int32: Int32Array,
@@ -17,6 +17,7 @@ export const NUMBERS = Object.fromEntries(
 );
 export const NAMES = Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [value, name]));
 
+const slot = new BigUint64Array(1);
 const count = (shape) => shape.reduce((n, d) => n * d, 1);
 
 /** Nested lists as one list; gives the shape. */
@@ -63,13 +64,22 @@ function converted(data, dtype) {
 /** Numbers with a type and a shape. `data` is a typed array, of which the library sees the memory itself. */
 export class Tensor extends Handle {
   #dims;
+  #length;
 
   /**
    * Of a typed array, which is not copied if it has the type, or of a number or nested lists, which are float32, int64
-   * (BigInts) or bool unless `dtype` says otherwise.
+   * (BigInts) or bool unless `dtype` says otherwise. `like` is a tensor of the same type, shape and kind of array.
    */
-  constructor(value, { shape, dtype } = {}) {
+  constructor(value, { shape, dtype } = {}, like = null) {
     super();
+    if (like) {
+      this.dtype = like.dtype;
+      this.shape = like.shape;
+      this.data = value;
+      this.#dims = like.#dims;
+      this.#length = like.#length;
+      return;
+    }
     const [data, found] = ArrayBuffer.isView(value) ? [value, [value.length]] : flatten(value);
     this.dtype = dtype ?? dtypeOf(data);
     if (!(this.dtype in NUMBERS)) {
@@ -79,15 +89,34 @@ export class Tensor extends Handle {
     this.shape = Object.freeze([...(shape ?? found)]);
     this.data = converted(data, this.dtype);
     this.#dims = dims(this.shape);
-    if (count(this.shape) !== this.data.length) {
-      throw new DL4Error(`expected ${count(this.shape)} numbers for shape [${this.shape}], got ${this.data.length}`,
-        "DL4_SHAPE_MISMATCH");
+    this.#length = this.data.length;
+    if (count(this.shape) !== this.#length) {
+      throw new DL4Error(
+        `expected ${count(this.shape)} numbers for shape [${this.shape}], got ${this.#length}`,
+        "DL4_SHAPE_MISMATCH",
+      );
     }
   }
 
   /** Of zeros. */
   static zeros(shape, dtype = "float32") {
     return new Tensor(new ARRAYS[dtype](count(shape)), { shape, dtype });
+  }
+
+  /** Its type and shape without its memory, for of() and another(). */
+  form() {
+    return new Tensor(new this.data.constructor(0), undefined, this);
+  }
+
+  /** Of an array, if it has this one's type and size; else null. */
+  of(array) {
+    const same = array.constructor === this.data.constructor && array.length === this.#length && this.dtype !== "bool";
+    return same ? new Tensor(array, undefined, this) : null;
+  }
+
+  /** Of zeros, like this one. */
+  another() {
+    return new Tensor(new this.data.constructor(this.#length), undefined, this);
   }
 
   /** A value as a tensor for an input of a type and shape, of which one dimension may follow from the length. */
@@ -98,8 +127,10 @@ export class Tensor extends Handle {
     const known = count(shape.filter((d) => d !== null));
     const n = value.length / known;
     if (free !== shape.lastIndexOf(null) || !Number.isInteger(n)) {
-      throw new DL4Error(`expected a tensor of shape [${shape.map((d) => d ?? "any")}], got ${value.length} numbers`,
-        "DL4_SHAPE_MISMATCH");
+      throw new DL4Error(
+        `expected a tensor of shape [${shape.map((d) => d ?? "any")}], got ${value.length} numbers`,
+        "DL4_SHAPE_MISMATCH",
+      );
     }
     return new Tensor(value, { dtype, shape: shape.map((d) => d ?? n) });
   }
@@ -120,9 +151,13 @@ export class Tensor extends Handle {
   /** A new handle on the memory; it is the caller's. */
   wrap() {
     const { data } = this;
-    if (count(this.shape) !== data.length) throw new DL4Error("the memory of this Tensor was transferred");
-    return made("tensor_wrap", null, NUMBERS[this.dtype], this.shape.length, this.#dims, null,
-      data.length ? data : null, data.byteLength, null, null);
+    if (data.length !== this.#length) throw new DL4Error("the memory of this Tensor was transferred");
+    const memory = data.length ? data : null;
+    const rank = this.shape.length;
+    check(
+      dl4.tensor_wrap(null, NUMBERS[this.dtype], rank, this.#dims, null, memory, data.byteLength, null, null, slot),
+    );
+    return slot[0];
   }
 
   make() {
@@ -130,7 +165,7 @@ export class Tensor extends Handle {
   }
 
   get handle() {
-    if (count(this.shape) !== this.data.length) this.wrap(); // throws
+    if (this.data.length !== this.#length) this.wrap(); // throws
     return super.handle;
   }
 

@@ -2,7 +2,22 @@
 import { resolve as absolute } from "node:path";
 
 import {
-  callback, check, constants, content, decode, description, dl4, encode, Handle, later, made, memory, text, withAttrs,
+  answering,
+  callback,
+  check,
+  constants,
+  content,
+  decode,
+  description,
+  dl4,
+  encode,
+  Handle,
+  holding,
+  later,
+  made,
+  memory,
+  text,
+  withAttrs,
 } from "./abi.js";
 import { cancellable } from "./cancel.js";
 import { Tensor } from "./tensor.js";
@@ -13,12 +28,12 @@ const EVENTS = Object.fromEntries(
     .map((c) => [c.value, c.name.slice(4).toLowerCase()]),
 );
 const { DL4_CONTINUE: CONTINUE, DL4_STOP: STOP } = constants;
-const FAILED = -1;
 
 /** Tensors of an array or tensor, of a list of those, or of nothing; null in a list stays. */
 function tensors(value) {
   if (value === undefined || value === null) return [];
-  const several = Array.isArray(value) && (!value.length || value.some((v) => typeof v === "object" && !Array.isArray(v)));
+  const several =
+    Array.isArray(value) && (!value.length || value.some((v) => typeof v === "object" && !Array.isArray(v)));
   return (several ? value : [value]).map((v) => (v === null ? null : Tensor.as(v)));
 }
 
@@ -26,7 +41,7 @@ const handles = (list) => BigUint64Array.from(list, (t) => (t ? t.handle : 0n));
 const counted = (list) => [handles(list), list.length];
 
 /** Puts the batches that a function gives into the library's hands. */
-function feeder(batches, state) {
+function feeder(batches) {
   let iterator;
   let next = -1;
   const put = (value, slots, n, required) => {
@@ -34,11 +49,13 @@ function feeder(batches, state) {
     if (!list.length && !(n && required)) return;
     if (list.length && list.length !== n) throw new TypeError(`expected ${n} arrays, got ${list.length}`);
     // Copies: the library may keep a batch for longer than this array lives.
-    encode(slots, "uint64_t", list.map((t) => (t ? made("tensor_clone", t.handle) : 0n)), n);
+    const copies = holding(list, () => list.map((t) => (t ? made("tensor_clone", t.handle) : 0n)));
+    encode(slots, "uint64_t", copies, n);
   };
-  return (_, index, x, nx, y, ny, w, nw) => {
-    try {
+  return (_, index, x, nx, y, ny, w, nw) =>
+    answering(() => {
       if (index !== next) {
+        iterator?.return?.(); // of an epoch that ended before its data
         iterator = batches()[Symbol.iterator]();
         for (next = 0; next < index; ++next) iterator.next();
       }
@@ -49,24 +66,18 @@ function feeder(batches, state) {
       put(value.y, y, ny, true);
       put(value.w, w, nw, false);
       return CONTINUE;
-    } catch (error) {
-      state.failure = { error };
-      return FAILED;
-    }
-  };
+    });
 }
 
 /** Batches of inputs x, targets y and sample weights w, each a tensor or array or a list of them. */
 export class Dataset extends Handle {
   #held; // the library sees the arrays' memory, and calls the function that goes with them
-  #state;
 
   /** Of whole tensors, [B, ...] each; or with `batches`, see from(). */
   constructor({ x, y, w, batches } = {}, { context = null, ...options } = {}) {
     const where = context && context.handle;
-    const state = { failure: null };
     const held = [x, y, w].map(tensors);
-    const give = batches && callback("dl4_batch_fn", held, feeder(batches, state));
+    const give = batches && callback("dl4_batch_fn", held, feeder(batches));
     super(
       withAttrs(options, (bag) =>
         batches
@@ -75,22 +86,11 @@ export class Dataset extends Handle {
       ),
     );
     this.#held = held;
-    this.#state = state;
   }
 
   /** Of batches { x, y, w } that a generator function gives anew for each epoch. */
   static from(batches, options) {
     return new Dataset({ batches }, options);
-  }
-
-  /** What a promise gives, or what the generator threw meanwhile. */
-  async during(promise) {
-    this.#state.failure = null;
-    try {
-      return await promise;
-    } catch (error) {
-      throw this.#state.failure ? this.#state.failure.error : error;
-    }
   }
 }
 
@@ -118,8 +118,8 @@ export class Trainer extends Handle {
   }
 
   #now(name, x, y, w) {
-    const { metrics, args } = this.#batch(x, y, w);
-    check(dl4[name](...args));
+    const { parts, metrics, args } = this.#batch(x, y, w);
+    holding(parts, () => check(dl4[name](...args)));
     return this.#named(metrics);
   }
 
@@ -152,27 +152,24 @@ export class Trainer extends Handle {
   }
 
   setGradient(weight, value, { add = false } = {}) {
-    check(dl4.trainer_set_gradient(this.handle, weight, Tensor.as(value).handle, Number(add)));
+    const tensor = Tensor.as(value);
+    holding([tensor], () => check(dl4.trainer_set_gradient(this.handle, weight, tensor.handle, Number(add))));
   }
 
   zeroGradients() {
     check(dl4.trainer_zero_gradients(this.handle));
   }
 
-  #teller(progress, state) {
-    return (_, event, step, total, metrics, n) => {
-      try {
+  #teller(progress) {
+    return (_, event, step, total, metrics, n) =>
+      answering(() => {
         const values = n ? decode(metrics, "double", n) : [];
         const half = this.metricNames.length;
         const told = { ...this.#named(values.slice(0, half)), ...this.#named(values.slice(half), "val_") };
         const answer = progress({ event: EVENTS[event], step, total, metrics: told });
         if (typeof answer?.then === "function") throw new TypeError("progress: expected a function that is not async");
         return answer === "stop" ? STOP : CONTINUE;
-      } catch (error) {
-        state.failure = { error };
-        return FAILED;
-      }
-    };
+      });
   }
 
   /**
@@ -180,19 +177,15 @@ export class Trainer extends Handle {
    * what it throws is what the promise fails with.
    */
   async fit(train, { validation = null, progress, signal, ...options } = {}) {
-    const state = { failure: null };
     const out = new BigUint64Array(1);
-    const tell = progress ? this.#teller(progress, state) : null;
+    const tell = progress ? this.#teller(progress) : null;
     const both = [train.handle, validation && validation.handle];
-    const run = (flag) =>
-      withAttrs(options, (bag) => later("trainer_fit", this.handle, ...both, bag, tell, null, flag, out));
-    try {
-      await (validation ?? train).during(
-        train.during(cancellable(signal, (flag) => Handle.during([this, train, validation], run(flag)))),
-      );
-    } catch (error) {
-      throw state.failure ? state.failure.error : error;
-    }
+    await cancellable(signal, (flag) =>
+      Handle.during(
+        [this, train, validation],
+        withAttrs(options, (bag) => later("trainer_fit", this.handle, ...both, bag, tell, null, flag, out)),
+      ),
+    );
     return JSON.parse(text(out[0]));
   }
 
@@ -226,10 +219,8 @@ export class Trainer extends Handle {
   async evaluate(dataset, { signal } = {}) {
     const metrics = new Float64Array(this.metricNames.length);
     const args = [this.handle, dataset.handle];
-    await dataset.during(
-      cancellable(signal, (flag) =>
-        Handle.during([this, dataset], later("trainer_evaluate", ...args, flag, metrics, metrics.length, null)),
-      ),
+    await cancellable(signal, (flag) =>
+      Handle.during([this, dataset], later("trainer_evaluate", ...args, flag, metrics, metrics.length, null)),
     );
     return this.#named(metrics);
   }

@@ -80,7 +80,11 @@ class Case {
   mask = (s) => this.put(s.to, this.of(s.node).mask);
   build = (s) => this.put(s.to, this.of(s.graph).build(this.all(s.in), this.all(s.out)));
 
-  weights = (s) => assert.deepEqual(this.of(s.model).weights.map((w) => w.name), s.names);
+  weights = (s) =>
+    assert.deepEqual(
+      this.of(s.model).weights.map((w) => w.name),
+      s.names,
+    );
   get_weight = (s) => this.put(s.to, this.of(s.model).getWeight(s.name));
   set_weight = (s) => this.of(s.model).setWeight(s.name, this.of(s.tensor));
   set_trainable = (s) => this.of(s.model).setTrainable(s.name, s.value);
@@ -102,7 +106,10 @@ class Case {
   dataset = (s) => this.put(s.to, new Dataset({ x: this.all(s.x), y: this.all(s.y), w: this.all(s.w) }, s.options));
   batches = (s) => {
     const batches = s.batches.map((b) => ({ x: this.all(b.x), y: this.all(b.y), w: this.all(b.w) }));
-    this.put(s.to, Dataset.from(() => batches, s.options));
+    this.put(
+      s.to,
+      Dataset.from(() => batches, s.options),
+    );
   };
   trainer = (s) => this.put(s.to, this.of(s.model).trainer(s.options));
   batch = async (s) => {
@@ -114,11 +121,13 @@ class Case {
   apply = (s) => this.of(s.trainer).apply();
   gradient = (s) => this.put(s.to, this.of(s.trainer).gradient(s.weight));
   fit = async (s) => {
-    const progress = s.at && ((e) => {
-      if (constants[`DL4_${e.event.toUpperCase()}`] !== s.at.event || e.step !== s.at.step) return undefined;
-      if (s.at.trigger) this.of(s.at.trigger).abort();
-      return s.at.stop ? "stop" : undefined;
-    });
+    const progress =
+      s.at &&
+      ((e) => {
+        if (constants[`DL4_${e.event.toUpperCase()}`] !== s.at.event || e.step !== s.at.step) return undefined;
+        if (s.at.trigger) this.of(s.at.trigger).abort();
+        return s.at.stop ? "stop" : undefined;
+      });
     const options = { ...s.options, validation: this.maybe(s.valid), signal: this.maybe(s.cancel)?.signal, progress };
     closeByName(await this.of(s.trainer).fit(this.of(s.train), options), s.history);
   };
@@ -168,7 +177,10 @@ class Case {
         try {
           new Graph().idOf(layers[kind]({ ...given, [name]: null }));
         } catch (error) {
-          assert.ok(error instanceof DL4Error && [name, ...missing].includes(error.attribute), `${kind}.${name}: ${error}`);
+          assert.ok(
+            error instanceof DL4Error && [name, ...missing].includes(error.attribute),
+            `${kind}.${name}: ${error}`,
+          );
         }
       }
     }

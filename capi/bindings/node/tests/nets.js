@@ -18,8 +18,13 @@ export function numbers(n, seed = 1) {
 }
 
 export const batch = (n = 8) => new Tensor(numbers(n * 4), { shape: [n, 4] });
-export const labels = (n = 8) => new Tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { shape: [n, 1] });
-export const dataset = (n = 64, options = {}) => new Dataset({ x: batch(n), y: labels(n) }, { batch_size: 8, ...options });
+export const labels = (n = 8) =>
+  new Tensor(
+    Int32Array.from({ length: n }, (_, i) => i % 3),
+    { shape: [n, 1] },
+  );
+export const dataset = (n = 64, options = {}) =>
+  new Dataset({ x: batch(n), y: labels(n) }, { batch_size: 8, ...options });
 
 export const trainer = (model = dense()) =>
   model.trainer({ optimizer: "adam", loss: "sparse_categorical_crossentropy", metrics: ["accuracy"] });

@@ -7,23 +7,41 @@ import path from "node:path";
 import { test } from "node:test";
 
 import {
-  buildInfo, Context, Dataset, DL4Error, Graph, initializers, layers, losses, measure, Model, optimizers, registry, setSeed,
-  Tensor, version,
+  buildInfo,
+  Context,
+  Dataset,
+  DL4Error,
+  Graph,
+  initializers,
+  layers,
+  losses,
+  measure,
+  Model,
+  optimizers,
+  registry,
+  setSeed,
+  Tensor,
+  version,
 } from "dl4";
 import { batch, dataset, dense, numbers, trainer } from "./nets.js";
 
-const refused = (code, facts = {}) => (error) => {
-  assert.ok(error instanceof DL4Error, error);
-  assert.equal(error.code, code, error.message);
-  for (const [key, value] of Object.entries(facts)) assert.equal(error[key], value, error.message);
-  return true;
-};
+const refused =
+  (code, facts = {}) =>
+  (error) => {
+    assert.ok(error instanceof DL4Error, error);
+    assert.equal(error.code, code, error.message);
+    for (const [key, value] of Object.entries(facts)) assert.equal(error[key], value, error.message);
+    return true;
+  };
 
 test("arrays become tensors by rule", () => {
   const array = Float32Array.of(1, 2, 3, 4);
   const tensor = new Tensor(array, { shape: [2, 2] });
   assert.equal(tensor.data, array);
-  assert.deepEqual(tensor.toArray(), [[1, 2], [3, 4]]);
+  assert.deepEqual(tensor.toArray(), [
+    [1, 2],
+    [3, 4],
+  ]);
   assert.deepEqual(new Tensor([[1, 2, 3]]).shape, [1, 3]);
   assert.equal(new Tensor([true, false]).dtype, "bool");
   assert.equal(new Tensor([1n, 2n]).dtype, "int64");
@@ -33,9 +51,18 @@ test("arrays become tensors by rule", () => {
   assert.deepEqual([...new Tensor([1, 2], { dtype: "int64" }).data], [1n, 2n]);
   assert.deepEqual([...new Tensor(Float64Array.of(1.5), { dtype: "float32" }).data], [1.5]);
   assert.deepEqual([...new Tensor(BigInt64Array.of(7n), { dtype: "int32" }).data], [7]);
-  for (const [value, dtype] of [[[1.5], "int32"], [[300], "uint8"], [[NaN], "int32"], [Uint8Array.of(2), "bool"],
-    [BigInt64Array.of(2n ** 40n), "int32"], [["1"], "float32"], [[null], "float32"], [[[1], [1, 2]], "float32"],
-    [[[1], 2], "float32"], [Uint16Array.of(1), undefined]]) {
+  for (const [value, dtype] of [
+    [[1.5], "int32"],
+    [[300], "uint8"],
+    [[NaN], "int32"],
+    [Uint8Array.of(2), "bool"],
+    [BigInt64Array.of(2n ** 40n), "int32"],
+    [["1"], "float32"],
+    [[null], "float32"],
+    [[[1], [1, 2]], "float32"],
+    [[[1], 2], "float32"],
+    [Uint16Array.of(1), undefined],
+  ]) {
     assert.throws(() => new Tensor(value, { dtype }), TypeError, String(value));
   }
   assert.throws(() => new Tensor([1, 2], { shape: [3] }), refused("DL4_SHAPE_MISMATCH"));
@@ -46,17 +73,32 @@ test("runs take tensors, arrays, lists and names, and write in place", async () 
   const [a, b] = ["a", "b"].map((name) => graph.input({ shape: [2], name }));
   const session = graph.build([a, b], layers.Subtract()([a, b])).session();
   const expected = [[4, 4]];
-  for (const inputs of [[[[5, 6]], [[1, 2]]].map((v) => new Tensor(v)), [Float32Array.of(5, 6), Float64Array.of(1, 2)],
-    { b: [[1, 2]], a: Int32Array.of(5, 6) }]) {
+  for (const inputs of [
+    [[[5, 6]], [[1, 2]]].map((v) => new Tensor(v)),
+    [Float32Array.of(5, 6), Float64Array.of(1, 2)],
+    { b: [[1, 2]], a: Int32Array.of(5, 6) },
+  ]) {
     assert.deepEqual((await session.run(inputs)).toArray(), expected);
     assert.deepEqual(session.runSync(inputs).toArray(), expected);
   }
   const mine = Tensor.zeros([1, 2]);
-  assert.equal(session.runSync([[5, 6], [1, 2]].map((v) => Float32Array.from(v)), { into: mine }), mine);
+  assert.equal(
+    session.runSync(
+      [
+        [5, 6],
+        [1, 2],
+      ].map((v) => Float32Array.from(v)),
+      { into: mine },
+    ),
+    mine,
+  );
   assert.deepEqual([...mine.data], [4, 4]);
   assert.throws(() => session.runSync({ a: [[1, 2]], c: [[1, 2]] }), refused("DL4_NOT_FOUND"));
   assert.throws(() => session.runSync(Float32Array.of(1, 2)), refused("DL4_INVALID_ARGUMENT"));
-  assert.throws(() => session.runSync([Float32Array.of(1, 2, 3), Float32Array.of(1, 2)]), refused("DL4_SHAPE_MISMATCH"));
+  assert.throws(
+    () => session.runSync([Float32Array.of(1, 2, 3), Float32Array.of(1, 2)]),
+    refused("DL4_SHAPE_MISMATCH"),
+  );
 });
 
 test("memory that was transferred is refused", () => {
@@ -91,7 +133,13 @@ test("layers come from the registry", () => {
   const x = graph.input({ shape: [null, 3], dtype: "float32" });
   assert.deepEqual(x.shape, [null, null, 3]);
   const [sequence, h, c] = layers.LSTM({ units: 4, return_sequences: true, return_state: true })(x);
-  assert.deepEqual([sequence.shape, h.shape], [[null, null, 4], [null, 4]]);
+  assert.deepEqual(
+    [sequence.shape, h.shape],
+    [
+      [null, null, 4],
+      [null, 4],
+    ],
+  );
   const both = layers.Bidirectional({ layer: layers.LSTM({ units: 2 }), merge_mode: "sum" })(sequence);
   const next = layers.LSTM({ units: 4 })(sequence, { initial_state: [h, c] });
   const y = layers.Add()([layers.Dense({ units: 4 })(both), next]);
@@ -103,8 +151,10 @@ test("layers come from the registry", () => {
   for (const attrs of [{ units: NaN }, { units: () => 1 }, { units: 1n }]) {
     assert.throws(() => layers.Dense(attrs)(x), TypeError);
   }
-  assert.throws(() => layers.Dense({ units: 1, name: "here", unit: 1 })(x),
-    refused("DL4_INVALID_ARGUMENT", { layer: "here", attribute: "unit", did_you_mean: "units" }));
+  assert.throws(
+    () => layers.Dense({ units: 1, name: "here", unit: 1 })(x),
+    refused("DL4_INVALID_ARGUMENT", { layer: "here", attribute: "unit", did_you_mean: "units" }),
+  );
 });
 
 test("models: weights, files, clones, nesting", async () => {
@@ -120,7 +170,12 @@ test("models: weights, files, clones, nesting", async () => {
   const bytes = model.toBytes();
   assert.deepEqual(new Uint8Array(fs.readFileSync(file)), new Uint8Array(bytes));
   const expected = (await model.predict(batch())).data;
-  for (const again of [await Model.load(file), await Model.load(bytes), await Model.load(bytes.slice().buffer), model.clone()]) {
+  for (const again of [
+    await Model.load(file),
+    await Model.load(bytes),
+    await Model.load(bytes.slice().buffer),
+    model.clone(),
+  ]) {
     assert.deepEqual((await again.predict(batch())).data, expected);
   }
   await assert.rejects(Model.load(path.join(folder, "none")), refused("DL4_NOT_FOUND"));
@@ -158,19 +213,26 @@ test("seeds, measures, facts of the library", () => {
 test("a library of another version is refused", (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "dl4-"));
   const [source, library] = ["other.c", "libother.so"].map((f) => path.join(folder, f));
-  fs.writeFileSync(source, 'int dl4_version(void) { return 2003004; } const char *dl4_version_string(void) { return "2.3.4"; }');
+  fs.writeFileSync(
+    source,
+    'int dl4_version(void) { return 2003004; } const char *dl4_version_string(void) { return "2.3.4"; }',
+  );
   const made = spawnSync("cc", ["-shared", "-fPIC", "-o", library, source]);
   if (made.status !== 0) return t.skip("no C compiler");
   const run = (file) =>
-    spawnSync(process.execPath, ["-e", 'import("dl4").catch((e) => console.log(e.message))'],
-      { env: { ...process.env, DL4_LIBRARY: file }, cwd: new URL(".", import.meta.url), encoding: "utf8" }).stdout;
+    spawnSync(process.execPath, ["-e", 'import("dl4").catch((e) => console.log(e.message))'], {
+      env: { ...process.env, DL4_LIBRARY: file },
+      cwd: new URL(".", import.meta.url),
+      encoding: "utf8",
+    }).stdout;
   assert.match(run(library), /version 1 of libdl4, found 2\.3\.4/);
   assert.match(run(path.join(folder, "none.so")), /cannot load .*none\.so.*DL4_LIBRARY/);
   fs.rmSync(folder, { recursive: true });
 });
 
 test("examples run", () => {
-  const run = (name) => execFileSync(process.execPath, [name], { encoding: "utf8", cwd: new URL("../examples", import.meta.url) });
+  const run = (name) =>
+    execFileSync(process.execPath, [name], { encoding: "utf8", cwd: new URL("../examples", import.meta.url) });
   assert.match(run("xor.js"), /0 xor 1 = 1\n/);
   const accuracy = Number(/test accuracy (\d\.\d+)/.exec(run("fashion.js"))[1]);
   assert.ok(accuracy > 0.8, `accuracy ${accuracy}`);

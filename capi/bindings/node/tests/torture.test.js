@@ -25,8 +25,14 @@ async function collect() {
 test("10,000 objects, let go of in any order, leave nothing", async () => {
   const context = new Context({ threads: 1 });
   const makers = [
-    () => new Graph({ context }), () => dense({ context }), () => dense({ context }).session(), () => dataset(16),
-    () => trainer(dense({ context })), () => Dataset.from(function* () {}), () => new Context({ threads: 1 }), batch,
+    () => new Graph({ context }),
+    () => dense({ context }),
+    () => dense({ context }).session(),
+    () => dataset(16),
+    () => trainer(dense({ context })),
+    () => Dataset.from(function* () {}),
+    () => new Context({ threads: 1 }),
+    batch,
   ];
   const round = async () => {
     const kept = [];
@@ -118,7 +124,9 @@ test("worker threads train and run, and may be ended in mid-fit", async () => {
 });
 
 for (const [how, code] of [
-  ["process.exit(7)", 7], ["process.exitCode = 7", 7], ['setTimeout(() => { throw new Error("mine"); }, 20)', 1],
+  ["process.exit(7)", 7],
+  ["process.exitCode = 7", 7],
+  ['setTimeout(() => { throw new Error("mine"); }, 20)', 1],
   ["trainer().fit(dataset(), { epochs: 1e7, progress: () => {} }); setTimeout(() => process.exit(7), 50)", 7],
   ["trainer().fit(dataset(), { epochs: 1e7 }); setTimeout(() => process.exit(7), 50)", 7],
 ]) {

@@ -28,7 +28,13 @@ test("what a callback throws is what the promise fails with, and training goes o
   }
   for (const thrown of [undefined, null, 0, "text"]) {
     let caught = "nothing";
-    await t.fit(data, { progress: () => { throw thrown; } }).catch((e) => (caught = e));
+    await t
+      .fit(data, {
+        progress: () => {
+          throw thrown;
+        },
+      })
+      .catch((e) => (caught = e));
     assert.equal(caught, thrown);
   }
   await assert.rejects(t.fit(data, { progress: async () => {} }), TypeError);
@@ -59,19 +65,15 @@ test("what a generator throws is what fit, evaluate and predict fail with", asyn
   await assert.rejects(t.fit(Dataset.from(() => [{ x: batch() }])), DL4Error);
 });
 
-test("stop, learning rate from inside, second fit after a failed one", async () => {
+test("stop, second fit after a failed one", async () => {
   const t = trainer();
-  const rates = [];
   const history = await t.fit(dataset(), {
     epochs: 5,
     progress: ({ event, step }) => {
-      if (event === "epoch_begin") t.learningRate = 0.1 / (step + 1);
-      if (event === "epoch_end") rates.push(t.learningRate);
       return event === "epoch_end" && step === 2 ? "stop" : undefined;
     },
   });
   assert.equal(history.loss.length, 2);
-  assert.deepEqual(rates.map((r) => r.toFixed(3)), ["0.100", "0.050"]);
   await assert.rejects(t.fit(new Dataset({ x: new Tensor([[1, 2]]), y: labels(1) })), DL4Error);
   assert.equal((await t.fit(dataset())).loss.length, 1);
 });
@@ -128,9 +130,11 @@ test("steps beside the loop and in it are the same", async () => {
 
 test("two calls at once on one trainer: the second is refused", async () => {
   const t = trainer();
-  const first = t.fit(dataset(), { epochs: 20, progress: () => {} });
-  await tick(1);
+  const stop = new AbortController();
+  let first;
+  await new Promise((begun) => (first = t.fit(dataset(), { epochs: 1e6, progress: begun, signal: stop.signal })));
   await assert.rejects(t.fit(dataset()), { code: "DL4_BUSY" });
   assert.throws(() => t.stepSync(batch(), labels()), { code: "DL4_BUSY" });
-  assert.equal((await first).loss.length, 20);
+  stop.abort();
+  await assert.rejects(first, { name: "AbortError" });
 });

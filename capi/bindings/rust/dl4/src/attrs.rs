@@ -8,7 +8,8 @@ use crate::json;
 use crate::model::Model;
 use crate::sys;
 
-/// Attributes of a layer, options of a call, call arguments: named values, which the library checks where they are used.
+/// Attributes of a layer, options of a call, call arguments: named values, which the library checks where they are
+/// used.
 ///
 /// ```
 /// use dl4::{attrs, Attrs};

@@ -43,6 +43,11 @@ dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_strea
   });
 }
 
+int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction) {
+  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return 0;
+  return static_cast<int64_t>(direction == DL4_INPUTS ? s->core.inputs() : s->core.outputs_count());
+}
+
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                           dl4_cancel *cancel) {
   return guard(__func__, [&] {

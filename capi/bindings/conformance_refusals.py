@@ -18,11 +18,10 @@ def attributes(c):
     for kind, attrs, attribute in [
             ("Dense", {}, "units"), ("Dense", {"units": -1}, "units"), ("Dense", {"units": "many"}, "units"),
             ("Dense", {"units": 1.5}, "units"), ("Dense", {"units": 1, "unit": 2}, "unit"),
-            ("Dropout", {"rate": 2}, "rate"), ("LSTM", {"units": 1, "stateful": True}, "stateful"),
+            ("Dropout", {"rate": 2}, "rate"),
             ("Conv2D", {"filters": 1, "kernel_size": [3, 3], "padding": "some"}, "padding")]:
-        code = "UNSUPPORTED" if attribute == "stateful" else "INVALID_ARGUMENT"
         c("layer", graph="g", to="l", kind=kind, name="here", attrs=attrs,
-          error=fails(code, layer="here", attribute=attribute))
+          error=fails("INVALID_ARGUMENT", layer="here", attribute=attribute))
     c("layer", graph="g", to="l", kind="Dense", name="here", attrs={"units": 1, "activation": "rely"},
       error=fails("UNKNOWN_KIND", layer="here", attribute="activation", did_you_mean="relu"))
 

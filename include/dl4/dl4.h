@@ -526,6 +526,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name
 DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
+/* Adds a layer of another graph: one layer in both, with one set of weights, whichever of their models trains or sets
+ * them. It has been called in its own graph; the name is its own unless another is given.
+ * May be NULL: name.
+ * Errors: DL4_BUSY (from). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
+                                               dl4_layer *out);
+
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
  * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
  * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
@@ -754,6 +761,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  * May be NULL: options.
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_stream **out);
+
+/* The number of inputs (direction 0) or outputs (1) of a stream: the model's, without the states. */
+DL4_API int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
  * sequence has T steps, at least 1; an output that is no sequence is that of the last step. On failure the stream is

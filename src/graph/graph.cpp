@@ -259,7 +259,9 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
-      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }
@@ -273,6 +275,32 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   } catch (Error &error) {
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
     throw;
+  }
+  make_room(layers_, 1);
+  names_.insert(l.name);
+  layers_.push_back(std::move(l));
+  return static_cast<int32_t>(layers_.size()) - 1;
+}
+
+int32_t Graph::share(const Graph &from, int32_t layer, const std::string &name) {
+  if (layer < 0 || layer >= static_cast<int32_t>(from.layers_.size()))
+    fail(Code::invalid_argument, "layer ", layer, " is not in the other graph, which has ", from.layers_.size());
+  const Layer &its = from.layers_[static_cast<size_t>(layer)];
+  if (!its.kind || its.calls == 0)
+    throw Error(Code::invalid_argument, text("layer \"", its.name, "\": expected a layer that has been called, got ",
+                                             its.kind ? "one that has not" : "an input or a constant"))
+        .with("layer", its.name);
+  Layer l;
+  l.name = unique_name(name.empty() ? its.name : name, its.kind->entry().name);
+  l.kind = its.kind;
+  l.trainable = its.trainable;
+  l.random_seed = its.random_seed;
+  for (const auto &w : its.weights) {
+    auto same = std::make_shared<Weight>(w->stored);
+    same->spec = w->spec;
+    same->name = l.name + "/" + w->spec.name;
+    same->seed = w->seed;
+    l.weights.push_back(std::move(same));
   }
   make_room(layers_, 1);
   names_.insert(l.name);

@@ -113,6 +113,9 @@ class Graph {
   // given: models among the attributes. Refuses one in training.
   int32_t layer(const std::string &kind, const std::string &name, Json attributes,
                 const std::vector<Given> &given = {});
+  // A layer of another graph, that has been called there, in this one too: its weights are one. An empty name gives its
+  // own.
+  int32_t share(const Graph &from, int32_t layer, const std::string &name);
   // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
   // `asked`: the outputs it must have at least.
   std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "base/error.hpp"
 
@@ -118,7 +117,9 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean()) fail(Code::invalid_argument, "\"trainable\": expected true or false, got ", yes->shown());
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }
@@ -139,7 +140,7 @@ Json InnerLayer::to_json() const {
 
 bool by_sample(const Layer &layer) {
   const Facts facts = layer.facts();
-  const auto first = [](const Port &port) { return std::string_view(port.shape).substr(0, 2) == "(B"; };
+  const auto first = [](const Port &port) { return port.shape.starts_with("(B"); };
   return std::all_of(facts.inputs.begin(), facts.inputs.end(), first) &&
          std::all_of(facts.outputs.begin(), facts.outputs.end(), first);
 }

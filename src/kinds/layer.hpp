@@ -52,8 +52,10 @@ class Host {
   virtual void write(const std::string &name, ops::Id value) = 0;
   // What the layer carries from call to call under that name, of this shape with the batch axis; none: it begins at
   // zeros. A stateful layer keeps it for good, any other where the Program runs a part of a sequence.
-  virtual ops::Id carried(const std::string &name, const Shape &shape, bool stateful) = 0;
-  virtual void carry(const std::string &name, ops::Id value, bool stateful) = 0;
+  virtual ops::Id carried(const std::string & /*name*/, const Shape & /*shape*/, bool /*stateful*/) {
+    return ops::none;
+  }
+  virtual void carry(const std::string & /*name*/, ops::Id /*value*/, bool /*stateful*/) {}
   // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
   virtual bool trainable(const std::string &inside) const = 0;
 };

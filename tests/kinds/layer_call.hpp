@@ -62,8 +62,6 @@ class LayerCall final : public kinds::Host {
   Id draws() override { return count == ops::none ? count = e.state("draws", DType::i64, {}) : count; }
   void add_loss(Id scalar) override { losses.push_back(scalar); }
   void write(const std::string &name, Id value) override { weights.at(name) = value; }
-  Id carried(const std::string &, const Shape &, bool) override { return ops::none; }
-  void carry(const std::string &, Id, bool) override {}
   bool trainable(const std::string &) const override { return true; }
 
   ops::Program program;

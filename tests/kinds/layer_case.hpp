@@ -27,8 +27,6 @@ class GivenWeights final : public kinds::Host {
   Id draws() override { return e_.constant(make_tensor(DType::i64, {})); }
   void add_loss(Id) override {}
   void write(const std::string &, Id) override {}
-  Id carried(const std::string &, const Shape &, bool) override { return ops::none; }
-  void carry(const std::string &, Id, bool) override {}
   bool trainable(const std::string &) const override { return true; }
   bool all_taken() const { return named_.size() == given_.size(); }
 

@@ -1,4 +1,4 @@
-// ElementwiseLayer functions of keras.ops as layers: tables of rows.
+// Elementwise functions of keras.ops as layers: tables of rows.
 #include <vector>
 
 #include "base/error.hpp"
@@ -114,6 +114,11 @@ const std::vector<Pairwise::Row> &pairwise() {
     return Pairwise::Row{{"layer", name, doc, fresh<Pairwise>, std::move(aliases)}, takes, f};
   };
   static const std::vector<Pairwise::Row> rows{
+      row("BroadcastAdd", "x1 + x2, where Add wants one batch size: keras.ops.add.", Binary::add),
+      row("BroadcastSubtract", "x1 - x2, where Subtract wants one batch size: keras.ops.subtract.", Binary::sub),
+      row("BroadcastMultiply", "x1 * x2, where Multiply wants one batch size: keras.ops.multiply.", Binary::mul),
+      row("BroadcastMaximum", "The larger of x1 and x2: keras.ops.maximum.", Binary::max),
+      row("BroadcastMinimum", "The smaller of x1 and x2: keras.ops.minimum.", Binary::min),
       row("Divide", "x1 / x2, in float32.", Binary::div, Pairwise::Row::floats, {"TrueDivide"}),
       row("Power", "x1 to the power of x2, in float32.", Binary::pow, Pairwise::Row::floats),
       row("Equal", "x1 == x2: bool.", Binary::equal),

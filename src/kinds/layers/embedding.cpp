@@ -50,8 +50,7 @@ struct ReversibleEmbedding final : Embedding {
   static constexpr const char *name = "ReversibleEmbedding";
   static constexpr const char *doc =
       "An Embedding that also leads back: called with reverse, it multiplies vectors by the table, or by a weight of "
-      "its "
-      "own, to a score of each id.";
+      "its own, to a score of each id.";
   bool tie_weights = true;
   enum class ReverseType { float32, none } reverse_dtype = ReverseType::none;
   std::optional<double> logit_soft_cap;

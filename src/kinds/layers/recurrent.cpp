@@ -60,8 +60,21 @@ Cell::Step lstm_step(Emit &e, const Ids &from_x, const Ids &from_h, Id c, const 
   return {h, {h, cell}};
 }
 
-Of<Initializer> with_unit_forget_bias(Of<Initializer> others) {
-  return std::make_shared<UnitForgetBias>(std::move(others));
+void LstmBias::fields(Fields &f) {
+  f("unit_forget_bias", unit_forget).doc("whether the forget gate's bias starts at 1");
+}
+
+void LstmBias::check(const KernelAndBias &weights) const {
+  if (weights.use_bias && unit_forget && !weights.bias_initializer)
+    throw Error(Code::invalid_argument, "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
+        .with("attribute", "bias_initializer");
+}
+
+Id LstmBias::ask(Call &c, const KernelAndBias &weights, int64_t units) const {
+  if (!weights.use_bias) return ops::none;
+  Of<Initializer> start = weights.bias_initializer;
+  if (unit_forget) start = std::make_shared<UnitForgetBias>(std::move(start));
+  return c.weight("bias", {checked_mul(4, units)}, start, weights.bias_regularizer, weights.bias_constraint);
 }
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
@@ -77,11 +90,26 @@ std::vector<Symbol> CellLayer::call(Call &c) const {
   return outputs;
 }
 
-Facts facts_of_cell(const char *state, std::vector<Port> weights) {
+Facts facts_of_cell(const std::string &states, std::vector<Port> weights) {
   return {.inputs = {{"x", "(B, I)"}},
-          .outputs = {{"y", "(B, units)"}, {"states", state}},
+          .outputs = {{"y", "(B, units)"}, {"states", states}},
           .weights = std::move(weights),
           .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
+}
+
+std::string told(size_t states, const std::string &step) {
+  return states == 1 ? text("h, (B, ", step, ')') : text("h and c, (B, ", step, ") each");
+}
+
+Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights) {
+  const std::string one = text("(B, ", step, ')');
+  Facts facts{.inputs = {{"x", x}},
+              .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
+              .weights = std::move(weights),
+              .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
+              .mask = mask_of_run};
+  if (states > 1) facts.outputs.push_back({"c", one, "return_state"});
+  return facts;
 }
 
 void Sequencing::fields(Fields &f) {
@@ -196,8 +224,7 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
   return outputs;
 }
 
-void CellAttributes::fields(Fields &f, int64_t gates) {
-  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+void Recurrence::fields(Fields &f, int64_t gates) {
   f("activation", activation).doc("of the candidate for the new state");
   if (gates > 1) f("recurrent_activation", recurrent_activation).doc("of the gates");
   f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
@@ -221,9 +248,17 @@ void CellAttributes::fields(Fields &f, int64_t gates) {
   weights.fields(f);
 }
 
+Id Recurrence::recurrent_kernel(Call &c, const Shape &shape) const {
+  return c.weight("recurrent_kernel", shape, recurrent_initializer, recurrent_regularizer, recurrent_constraint);
+}
+
+void CellAttributes::fields(Fields &f, int64_t gates) {
+  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+  Recurrence::fields(f, gates);
+}
+
 Id CellAttributes::recurrent_kernel(Call &c, int64_t gates) const {
-  return c.weight("recurrent_kernel", {units, checked_mul(gates, units)}, recurrent_initializer, recurrent_regularizer,
-                  recurrent_constraint);
+  return Recurrence::recurrent_kernel(c, {units, checked_mul(gates, units)});
 }
 
 Id CellAttributes::input_masks(Call &c, int64_t gates) const {

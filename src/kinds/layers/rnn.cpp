@@ -27,7 +27,6 @@ class BodyHost final : public Host {
     if (stateful) fail(Code::unsupported, "a cell can't be stateful: the layer that runs it is");
     return ops::none;
   }
-  void carry(const std::string &, Id, bool) override {}
   bool trainable(const std::string &inside) const override { return outside_.trainable(inside); }
 
  private:
@@ -61,11 +60,8 @@ struct RNN : Layer {
             .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
                         {"states", "those of the cell", "return_state"}},
             .weights = {{"weights", "those of the cell, under its name"}},
-            .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
-                          {"initial_state", "tensors", "those of the cell; zeros by default"}},
-            .mask =
-                "used, but with initial_state, as in Keras, only one that is given; passed on with "
-                "return_sequences"};
+            .arguments = {mask_argument, {"initial_state", "tensors", "those of the cell; zeros by default"}},
+            .mask = mask_of_run};
   }
   bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {

@@ -27,7 +27,6 @@ class Probe final : public Host {
     by_step |= stateful;
     return stateful ? e_.state(name, DType::f32, shape) : ops::none;
   }
-  void carry(const std::string &, Id, bool) override {}
   bool trainable(const std::string &) const override { return true; }
 
   bool by_step = false;

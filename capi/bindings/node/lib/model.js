@@ -33,7 +33,7 @@ export class Model extends Handle {
     return new Model(out[0]);
   }
 
-  save(path) {
+  async save(path) {
     return Handle.during([this], later("model_save", this.handle, absolute(path), null));
   }
 

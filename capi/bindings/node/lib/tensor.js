@@ -129,6 +129,11 @@ export class Tensor extends Handle {
     return this.wrap();
   }
 
+  get handle() {
+    if (count(this.shape) !== this.data.length) this.wrap(); // throws
+    return super.handle;
+  }
+
   /** Nested lists; a number if the shape is []. */
   toArray() {
     let level = Array.from(this.data, this.dtype === "bool" ? Boolean : (v) => v);

@@ -254,7 +254,7 @@ export class Trainer extends Handle {
   }
 
   /** Saves a checkpoint to a file. */
-  save(path) {
+  async save(path) {
     return Handle.during([this], later("trainer_save", this.handle, absolute(path)));
   }
 

@@ -126,7 +126,7 @@ fn rust_type(c: &str) -> String {
 // ---- The library
 
 fn link(out: &Path, soname: &str) {
-    for name in ["DL4_LIBRARY", "DL4_LIB_DIR", "PKG_CONFIG_PATH"] {
+    for name in ["DL4_LIBRARY", "DL4_LIB_DIR", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
         println!("cargo:rerun-if-env-changed={}", name);
     }
     let library = match find() {

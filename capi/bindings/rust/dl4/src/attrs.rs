@@ -8,7 +8,8 @@ use crate::json;
 use crate::model::Model;
 use crate::sys;
 
-/// Attributes of a layer, options of a call, call arguments: named values, which the library checks where they are used.
+/// Attributes of a layer, options of a call, call arguments: named values, which the library checks where they are
+/// used.
 ///
 /// ```
 /// use dl4::{attrs, Attrs};
@@ -185,11 +186,12 @@ impl Value {
         Ok(match self {
             Value::Null => Json::Null,
             Value::Bool(v) => Json::Bool(*v),
-            Value::Int(v) => Json::Number(*v as f64),
+            Value::Int(v) if v.unsigned_abs() <= 1 << 53 => Json::Number(*v as f64),
+            Value::Int(v) => return Err(not_plain(key, "at most 2^53 in a list", &v.to_string())),
             Value::Float(v) if v.is_finite() => Json::Number(*v),
             Value::Float(v) => return Err(not_plain(key, "a finite number in a list", &v.to_string())),
             Value::Str(v) => Json::String(v.clone()),
-            Value::Ints(v) => Json::Array(v.iter().map(|v| Json::Number(*v as f64)).collect()),
+            Value::Ints(v) => Json::Array(v.iter().map(|v| Value::Int(*v).plain(key)).collect::<Result<Vec<_>>>()?),
             Value::Floats(v) => Json::Array(v.iter().map(|v| Value::Float(*v).plain(key)).collect::<Result<Vec<_>>>()?),
             Value::Strs(v) => Json::Array(v.iter().map(|v| Json::String(v.clone())).collect()),
             Value::Attrs(v) => v.plain()?,
@@ -228,6 +230,7 @@ values! {
     i32, v => Value::Int(v.into());
     i64, v => Value::Int(v);
     u32, v => Value::Int(v.into());
+    usize, v => Value::Int(v as i64);
     f32, v => Value::Float(v.into());
     f64, v => Value::Float(v);
     &str, v => Value::Str(v.into());
@@ -237,6 +240,7 @@ values! {
     &[f64], v => Value::Floats(v.into());
     Vec<f64>, v => Value::Floats(v);
     Vec<String>, v => Value::Strs(v);
+    Vec<&str>, v => Value::Strs(v.into_iter().map(String::from).collect());
     Vec<Value>, v => Value::List(v);
     Vec<Attrs>, v => Value::List(v.into_iter().map(Value::Attrs).collect());
     Attrs, v => Value::Attrs(v);

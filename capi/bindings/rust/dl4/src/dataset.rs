@@ -32,9 +32,30 @@ use crate::tensor::{slice_mut, Handles, Tensor};
 /// drop(x);
 /// data.as_ptr();
 /// ```
+///
+/// nor what its closure uses, until the closure is dropped with it:
+///
+/// ```compile_fail,E0597
+/// # use dl4::Dataset;
+/// struct Last<'a>(&'a [f32]);
+/// impl Drop for Last<'_> {
+///     fn drop(&mut self) {
+///         println!("{:?}", self.0);
+///     }
+/// }
+/// let (data, values); // dropped in the other order
+/// values = vec![1f32];
+/// let last = Last(&values);
+/// data = Dataset::from_fn(move |_| Ok(Some(last.0).filter(|v| v.is_empty()).map(|_| Default::default())), ());
+/// ```
 pub struct Dataset<'a> {
     handle: Handle<sys::dl4_dataset>,
     uses: PhantomData<&'a mut ()>,
+}
+
+// Says that the closure is dropped here: what it borrows is alive then.
+impl Drop for Dataset<'_> {
+    fn drop(&mut self) {}
 }
 
 // SAFETY: dl4.h, "Datasets": threads: one at a time. What it was made of is Send.

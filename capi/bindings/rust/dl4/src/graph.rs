@@ -114,7 +114,8 @@ impl Graph {
         self.add_first(kind, &attrs.into(), inputs.as_ref(), &Attrs::new())
     }
 
-    /// A layer called once with arguments, those of Keras's call (`mask`, `initial_state`, `training`): all its outputs.
+    /// A layer called once with arguments, those of Keras's call (`mask`, `initial_state`, `training`): all its
+    /// outputs.
     pub fn add_with(
         &self,
         kind: &str,
@@ -168,9 +169,8 @@ impl Graph {
         Ok(all.into_iter().map(Node).collect())
     }
 
-    /// Everything of an architecture in JSON, as [`describe`](Graph::describe) gives it; build it with [`build_merged`].
-    ///
-    /// [`build_merged`]: Graph::build_merged
+    /// Everything of an architecture in JSON, as [`describe`](Graph::describe) gives it, for
+    /// [`build_merged`](Graph::build_merged).
     pub fn merge_json(&self, architecture: &str) -> Result<()> {
         let text = c_string(architecture, "json")?;
         // SAFETY: a live object, text that ends with a NUL.

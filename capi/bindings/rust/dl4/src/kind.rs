@@ -40,8 +40,8 @@ pub trait Kind: Send + Sync + 'static {
     /// Is [`backward`](Kind::backward) there?
     const HAS_BACKWARD: bool = false;
 
-    /// Shapes of `n` outputs and weights, in that order, for sources of these shapes; -1 is free while a graph is built.
-    /// By default each has the shape of the last source.
+    /// Shapes of `n` outputs and weights, in that order, for sources of these shapes; -1 is free while a graph is
+    /// built. By default each has the shape of the last source.
     fn shapes(&self, config: &str, sources: &[&[i64]], n: usize) -> std::result::Result<Vec<Vec<i64>>, Failure> {
         let _ = config;
         Ok(vec![sources.last().map_or_else(Vec::new, |s| s.to_vec()); n])

@@ -45,8 +45,8 @@ impl Stream {
         Ok(Stream { handle, outputs: session.model_outputs })
     }
 
-    /// The next steps, at least one: new tensors, in the order of the model's outputs. On failure the stream is where it
-    /// was.
+    /// The next steps, at least one: new tensors, in the order of the model's outputs. On failure the stream is where
+    /// it was.
     pub fn run(&mut self, inputs: &[&Tensor<'_>]) -> Result<Vec<Tensor<'static>>> {
         let (s, from) = (self.as_ptr(), Handles::of(inputs));
         // SAFETY: live objects, lists as long as it is said.

@@ -218,7 +218,11 @@ fn attributes_of_every_kind() -> Result<()> {
     let data = Dataset::new(&[&features], &[&target], ())?;
     let trainer = Trainer::new(&model, attrs! { optimizer: "sgd", loss: "mse" })?;
     trainer.fit(&data, Fit::new(lists))?;
-    assert_eq!(trainer.fit(&data, Fit::new(nodes)).unwrap_err().code(), Code::InvalidArgument);
+    let large = attrs! { callbacks: vec![dl4::Value::Int(1 << 60)] };
+    for wrong in [nodes, large, attrs! { callbacks: vec![dl4::Value::from(&model)] }] {
+        let e = trainer.fit(&data, Fit::new(wrong)).unwrap_err();
+        assert_eq!((e.code(), e.expected().is_some()), (Code::InvalidArgument, true), "{}", e);
+    }
     Ok(())
 }
 

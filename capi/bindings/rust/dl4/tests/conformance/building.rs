@@ -5,7 +5,7 @@ use dl4::{Attrs, Context, DType, Element, Graph, Model, Result, Session, Tensor}
 
 use crate::{Case, Done, Slot, Step};
 
-pub fn dtype(name: &str) -> DType {
+pub(crate) fn dtype(name: &str) -> DType {
     let all = [DType::F32, DType::F64, DType::I32, DType::I64, DType::U8, DType::Bool, DType::F16, DType::BF16];
     all.into_iter().find(|d| d.to_string() == name).unwrap_or_else(|| panic!("no type of data {}", name))
 }
@@ -26,7 +26,7 @@ fn tensor(step: Step<'_>) -> Result<Tensor<'static>> {
 }
 
 impl Case {
-    pub fn build(&mut self, word: &str, step: Step<'_>) -> Option<Done> {
+    pub(crate) fn build(&mut self, word: &str, step: Step<'_>) -> Option<Done> {
         let new = match word {
             "tensor" => tensor(step).map(Slot::Tensor),
             "context" => Context::new(step.attrs("options")).map(Slot::Context),

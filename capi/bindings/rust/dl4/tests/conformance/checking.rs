@@ -7,7 +7,7 @@ use crate::building::dtype;
 use crate::{differs, Case, Done, Slot, Step, Stop};
 
 /// |a - e| <= tolerance * max(1, |e|), for each.
-pub fn agree(what: &str, got: &[f64], expected: &[f64], step: Step<'_>) -> Done {
+pub(crate) fn agree(what: &str, got: &[f64], expected: &[f64], step: Step<'_>) -> Done {
     let tolerance = step.0.get("tolerance").and_then(Value::as_f64).unwrap_or(1e-5);
     let close = |a: &f64, e: &f64| (a - e).abs() <= tolerance * e.abs().max(1.0) || (a.is_nan() && e.is_nan());
     if got.len() == expected.len() && got.iter().zip(expected).all(|(a, e)| close(a, e)) {
@@ -35,7 +35,7 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Don
 }
 
 impl Case {
-    pub fn check(&mut self, word: &str, step: Step<'_>) -> Done {
+    pub(crate) fn check(&mut self, word: &str, step: Step<'_>) -> Done {
         match word {
             "expect" => {
                 let t = self.tensor(step.text("tensor"));

@@ -12,7 +12,7 @@ fn event(number: f64) -> Event {
 }
 
 impl Case {
-    pub fn train(&mut self, word: &str, step: Step<'_>) -> Option<Done> {
+    pub(crate) fn train(&mut self, word: &str, step: Step<'_>) -> Option<Done> {
         let done = match word {
             "dataset" => self.new_dataset(step).map(|d| self.put(step.text("to"), Slot::Dataset(d))),
             "batches" => self.batches(step).map(|d| self.put(step.text("to"), Slot::Dataset(d))),

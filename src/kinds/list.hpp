@@ -71,6 +71,7 @@
   X(StackedRNNCells)               \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
+  X(SpectralNormalization)         \
   X(Functional)                    \
   X(Attention)                     \
   X(AdditiveAttention)             \

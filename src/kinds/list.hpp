@@ -57,6 +57,7 @@
   X(SeparableConv1D)               \
   X(SeparableConv2D)               \
   X(STFTSpectrogram)               \
+  X(MelSpectrogram)                \
   X(Poolings)                      \
   X(GlobalPoolings)                \
   X(LSTM)                          \
@@ -65,6 +66,7 @@
   X(RNN)                           \
   X(ConvLSTM1D)                    \
   X(ConvLSTM2D)                    \
+  X(ConvLSTM3D)                    \
   X(LSTMCell)                      \
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \

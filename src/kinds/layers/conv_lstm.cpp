@@ -1,4 +1,4 @@
-// ConvLSTM1D, ConvLSTM2D: an LSTM whose products are convolutions.
+// ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM whose products are convolutions.
 #include <algorithm>
 #include <array>
 
@@ -107,40 +107,33 @@ struct ConvLstm : Layer {
     return Shape(shape);
   }
   ops::Conv over_input() const {
-    ops::Conv conv;
-    for (size_t i = 0; i < N; ++i) {
-      conv.strides[i + 2 - N] = strides[i];
-      conv.dilation[i + 2 - N] = dilation_rate[i];
-    }
-    conv.padding = padding;
-    return conv;
+    return {.strides{strides.begin(), strides.end()},
+            .dilation{dilation_rate.begin(), dilation_rate.end()},
+            .padding = padding};
   }
-  // One axis is two of which the first has size 1.
-  static Id convolved(Emit &e, Id x, Id w, Id b, const ops::Conv &conv) {
-    if (N == 2) return ops::conv(e, x, w, b, conv);
-    return ops::squeeze(e, ops::conv(e, ops::expand_dims(e, x, 1), ops::expand_dims(e, w, 0), b, conv), 1);
+  static ops::Conv over_state() {
+    const std::vector<int64_t> ones(N, 1);
+    return {.strides = ones, .dilation = ones, .padding = ops::Padding::same};
   }
 
   // By gate. Without masks it is one convolution.
   Ids convolved_by_gate(Emit &e, Id x, Id masks, Id w, Id b, const ops::Conv &conv) const {
     Ids all;
-    const Id whole = masks == ops::none ? convolved(e, x, w, b, conv) : ops::none;
+    const Id whole = masks == ops::none ? ops::conv(e, x, w, b, conv) : ops::none;
     for (int64_t g = 0; g < gates; ++g) {
       if (whole != ops::none) {
         all.push_back(gate_of(e, whole, filters, g));
         continue;
       }
       const Id part = b == ops::none ? b : gate_of(e, b, filters, g);
-      all.push_back(convolved(e, masked_for(e, x, masks, g), gate_of(e, w, filters, g), part, conv));
+      all.push_back(ops::conv(e, masked_for(e, x, masks, g), gate_of(e, w, filters, g), part, conv));
     }
     return all;
   }
 
   // x: the shape of one step.
   Cell cell(Call &c, const Shape &x, Id w, Id r, Id b) const {
-    const Shape y = N == 1 ? ops::conv_shape("conv", over_input(), x.inserted(1, 1), c.e.shape(w).inserted(0, 1))
-                           : ops::conv_shape("conv", over_input(), x, c.e.shape(w));
-    const Shape state = N == 1 ? Shape{y[2], filters} : Shape{y[1], y[2], filters};
+    const Shape state = ops::conv_shape("conv", over_input(), x, c.e.shape(w)).without(0).with(-1, filters);
     auto masks = [&](double rate, const Shape &of, uint64_t which) {
       if (rate == 1) return ops::none;
       return keep_mask(c, rate, seed, c.x(), 1, of.with(-1, checked_mul(gates, of.last())), which);
@@ -149,9 +142,8 @@ struct ConvLstm : Layer {
     return {{state, state}, [=, this](const Inside &in, Id step, const Ids &states) {
               Emit &e = in.e;
               auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
-              const ops::Conv over_state{.padding = ops::Padding::same};
               const Ids from_x = convolved_by_gate(e, step, here(x_masks), here(w), here(b), over_input());
-              const Ids from_h = convolved_by_gate(e, states[0], here(h_masks), here(r), ops::none, over_state);
+              const Ids from_h = convolved_by_gate(e, states[0], here(h_masks), here(r), ops::none, over_state());
               return lstm_step(e, from_x, from_h, states[1], activation, recurrent_activation);
             }};
   }
@@ -190,7 +182,25 @@ struct ConvLSTM2D final : ConvLstm<2> {
   }
 };
 
+struct ConvLSTM3D final : ConvLstm<3> {
+  static constexpr const char *name = "ConvLSTM3D";
+  static constexpr const char *doc =
+      "An LSTM over (batch, time, depth, height, width, channels) whose products are convolutions.";
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, T, D, H, W, C)"}},
+            .outputs = {{"y", "(B, OD, OH, OW, filters), with return_sequences (B, T, OD, OH, OW, filters)"},
+                        {"h", "(B, OD, OH, OW, filters)", "return_state"},
+                        {"c", "(B, OD, OH, OW, filters)", "return_state"}},
+            .weights = {{"kernel", "(KD, KH, KW, C, 4 filters)"},
+                        {"recurrent_kernel", "(KD, KH, KW, filters, 4 filters)"},
+                        {"bias", "(4 filters)", "use_bias"}},
+            .arguments = arguments,
+            .mask = mask};
+  }
+};
+
 }  // namespace
 DL4_KIND(ConvLSTM1D)
 DL4_KIND(ConvLSTM2D)
+DL4_KIND(ConvLSTM3D)
 }  // namespace dl4::kinds

@@ -158,6 +158,7 @@
   X(Dice)                          \
   X(Tversky)                       \
   X(Circle)                        \
+  X(CTC)                           \
   X(CosineSimilarity)              \
   X(CosineSimilarityMetric)        \
   /* optimizers */                 \

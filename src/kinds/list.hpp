@@ -174,6 +174,7 @@
   X(Ftrl)                          \
   X(Lamb)                          \
   X(Adafactor)                     \
+  X(Muon)                          \
   /* schedules */                  \
   X(ExponentialDecay)              \
   X(PiecewiseConstantDecay)        \

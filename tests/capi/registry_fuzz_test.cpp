@@ -393,7 +393,7 @@ const std::map<std::string, const char *> particular = {
     {"Power", "of positive numbers"},        {"GraphAttention", "edges are pairs"},
     {"GraphNetwork", "edges are pairs"},     {"SegmentSum", "its rows are no batch"},
     {"SegmentMax", "its rows are no batch"}, {"STFTSpectrogram", "of sequences longer than a window"},
-    {"Take", "of floats by integers"},
+    {"Take", "of floats by integers"},       {"CTC", "of labels for steps"},
 };
 
 TEST_F(RegistryFuzz, EveryKindIsBuiltRunTrainedAndSaved) {

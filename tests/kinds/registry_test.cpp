@@ -73,6 +73,7 @@ Json least_config(const kinds::Entry &e) {
       config[key] = values.at(key);
     }
   if (e.name == "TimeDistributed") config["layer"] = "Flatten";
+  if (e.name == "SpectralNormalization") config["layer"] = Json{{"class_name", "Dense"}, {"config", {{"units", 2}}}};
   if (e.name == "Functional")
     config["model"] = Json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
         {"class_name": "Input", "name": "x", "config": {"shape": [null, 4, 6], "dtype": "float32"}},
@@ -150,8 +151,8 @@ TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
   try {
     kinds::find("optimizer", "multi_optimizer");
   } catch (const Error &error) {
-    EXPECT_EQ(error.detail,
-              (std::vector<std::pair<std::string, std::string>>{{"category", "optimizer"}, {"kind", "multi_optimizer"}}));
+    EXPECT_EQ(error.detail, (std::vector<std::pair<std::string, std::string>>{{"category", "optimizer"},
+                                                                              {"kind", "multi_optimizer"}}));
   }
   expect_refusal(Code::unknown_kind, "unknown layer \"GRUU\"", [] { kinds::find("layer", "GRUU"); });
 }
@@ -240,7 +241,8 @@ TEST(Registry, EveryLayerCanBeCalled) {
   const std::map<std::string, Shape> own_shapes{{"MatMul", {free_dim, 4, 4}},
                                                 {"RepeatVector", {free_dim, 6}},
                                                 {"Slice", {free_dim, 4}},
-                                                {"STFTSpectrogram", {free_dim, 300, 2}}};
+                                                {"STFTSpectrogram", {free_dim, 300, 2}},
+                                                {"MelSpectrogram", {free_dim, 1500}}};
   const std::set<std::string> without_batch{"Metric", "Stack", "Sum", "Mean", "Max", "Min",
                                             "Prod",   "Var",   "Std", "Any",  "All"};
   for (const kinds::Entry *e : kinds::entries("layer")) {
@@ -253,6 +255,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
+    if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
     if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
     DType dtype = e->name == "Embedding" || e->name == "ReversibleEmbedding" ? DType::i32 : DType::f32;
     if (e->name == "GroupNormalization") shape = {free_dim, 4, 64};

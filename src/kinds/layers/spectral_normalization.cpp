@@ -28,8 +28,9 @@ struct SpectralNormalization : Layer {
     f("power_iterations", power_iterations).at_least(1).at_most(1000).doc("iterations of each call");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "what the layer takes"}},
-            .outputs = {{"y", "what the layer gives"}},
+    const char *const shape = !layer || by_sample(*layer.kind) ? "(B, ...)" : "(...)";
+    return {.inputs = {{"x", shape}},
+            .outputs = {{"y", shape}},
             .weights = {{"kernel", "the layer's"},
                         {"vector_u", "(1, its last axis): moved in training"},
                         {"weights", "the layer's others"}},

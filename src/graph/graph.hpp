@@ -47,7 +47,8 @@ struct Weight {
   std::atomic<bool> &in_training = stored->in_training;
 
   bool trainable() const { return spec.trainable && !frozen; }
-  bool written() const { return !spec.trainable && (spec.kept || !frozen); }  // by a step, as moving statistics are
+  // By the calls of a step, as moving statistics are.
+  bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
   void initialise();
 };
 

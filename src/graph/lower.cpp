@@ -32,10 +32,12 @@ class Replay final : public kinds::Host {
   void add_loss(ops::Id scalar) override { lowered_.penalties.push_back(scalar); }
   void write(const std::string &name, ops::Id value) override {
     const Weight &w = find(name);
-    if (w.spec.trainable) fail(Code::internal, "weight \"", name, "\" is trained, not written");
+    if (w.spec.trainable && !w.spec.assigned) fail(Code::internal, "weight \"", name, "\" is trained, not written");
     if (e_.shape(value) != w.spec.shape)
       fail(Code::internal, "weight \"", name, "\" of shape ", w.spec.shape, " can't hold ", e_.shape(value));
-    if (!w.frozen) weights_[&w] = stop_gradient(e_, value);
+    if (!w.written()) return;
+    ops::Id &now = weights_.at(&w);
+    now = w.trainable() ? straight_through(e_, value, now) : stop_gradient(e_, value);
   }
   ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
     if (!how_.part) return stateful ? weights_.at(&find(name)) : ops::none;

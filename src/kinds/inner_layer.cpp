@@ -12,8 +12,9 @@ namespace {
 // The host of an inner layer: all it asks for is asked of the outer one's, under its name.
 class InnerHost final : public Host {
  public:
-  InnerHost(Host &outer, const InnerLayer &layer, int64_t number)
+  InnerHost(Host &outer, const InnerLayer &layer, int64_t number, const WeightOf &weight_of)
       : outer_(outer),
+        weight_of_(weight_of),
         prefix_(layer.name + '/'),
         frozen_(!layer.trainable),
         penalized_(layer.penalized),
@@ -24,7 +25,7 @@ class InnerHost final : public Host {
     WeightSpec inner = spec;
     inner.name = prefix_ + spec.name;
     inner.frozen |= frozen_;
-    return outer_.weight(inner);
+    return weight_of_ ? weight_of_(inner) : outer_.weight(inner);
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     uint64_t seed = outer_.random_seed(own);
@@ -55,6 +56,7 @@ class InnerHost final : public Host {
   }
 
   Host &outer_;
+  const WeightOf &weight_of_;
   const std::string prefix_;
   const bool frozen_, penalized_, carries_;
   const uint64_t number_;
@@ -84,13 +86,14 @@ void need_inner_name(const std::string &name) {
 
 }  // namespace
 
-std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments) {
+std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments,
+                              const WeightOf &weight_of) {
   auto &[kind, count] = inner_[layer.name];
   if (!kind) kind = layer.kind.get();
   if (kind != layer.kind.get())
     fail(Code::invalid_argument, "expected inner layers of different names, got two of \"", layer.name, '"');
   Scope scope(e, layer.name);
-  InnerHost inner(host, layer, count++);
+  InnerHost inner(host, layer, count++, weight_of);
   try {
     layer->arity().check(inputs.size());
     Call call(e, inner, std::move(inputs), arguments, training());

@@ -58,6 +58,7 @@
   X(SeparableConv1D)               \
   X(SeparableConv2D)               \
   X(STFTSpectrogram)               \
+  X(MelSpectrogram)                \
   X(Poolings)                      \
   X(GlobalPoolings)                \
   X(LSTM)                          \
@@ -73,6 +74,7 @@
   X(StackedRNNCells)               \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
+  X(SpectralNormalization)         \
   X(Functional)                    \
   X(WeightLayer)                   \
   X(Cast)                          \
@@ -160,6 +162,7 @@
   X(Dice)                          \
   X(Tversky)                       \
   X(Circle)                        \
+  X(CTC)                           \
   X(CosineSimilarity)              \
   X(FunctionalLoss)                \
   X(CosineSimilarityMetric)        \
@@ -176,6 +179,7 @@
   X(Ftrl)                          \
   X(Lamb)                          \
   X(Adafactor)                     \
+  X(Muon)                          \
   /* schedules */                  \
   X(ExponentialDecay)              \
   X(PiecewiseConstantDecay)        \

@@ -123,7 +123,9 @@ inline Target target_of(const std::string &category, const std::string &name, co
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
-  if (name == "Stack") t.base["axis"] = 1;  // by default the batch is no longer first
+  if (name == "SpectralNormalization") t.base["layer"] = {{"class_name", "Dense"}, {"config", {{"units", 4}}}};
+  if (name == "MelSpectrogram") t.base["fft_length"] = 4;  // of sounds as short as any input
+  if (name == "Stack") t.base["axis"] = 1;                 // by default the batch is no longer first
   if (name == "GlobalAttention" || name == "LocalAttention") {
     t.inputs = {"(B, T, F)", "(B, T, F)"};
     return t;

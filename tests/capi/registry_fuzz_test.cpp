@@ -404,6 +404,7 @@ const std::map<std::string, const char *> particular = {
     {"Weight", "has no input"},
     {"loss Functional", "a model of two inputs"},
     {"metric Functional", "the same"},
+    {"CTC", "of labels for steps"},
 };
 
 bool is_particular(const Target &t) { return particular.count(t.name) || particular.count(t.category + ' ' + t.name); }

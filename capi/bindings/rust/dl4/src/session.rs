@@ -33,7 +33,6 @@ use crate::tensor::{new_tensors, DType, Handles, Tensor};
 pub struct Session {
     handle: Handle<sys::dl4_session>,
     outputs: usize,
-    pub(crate) model_outputs: usize,
 }
 
 // SAFETY: dl4.h, "Sessions": threads: any, at once.
@@ -46,12 +45,9 @@ impl Session {
         let options = options.into().bag()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_session_create(model.as_ptr(), options.as_ptr(), out) })?;
-        // SAFETY: live objects.
-        let (outputs, model_outputs) = unsafe {
-            let outputs = sys::dl4_session_io_count(handle.as_ptr(), sys::DL4_OUTPUTS);
-            (outputs as usize, sys::dl4_model_io_count(model.as_ptr(), sys::DL4_OUTPUTS) as usize)
-        };
-        Ok(Session { handle, outputs, model_outputs })
+        // SAFETY: a live object.
+        let outputs = unsafe { sys::dl4_session_io_count(handle.as_ptr(), sys::DL4_OUTPUTS) } as usize;
+        Ok(Session { handle, outputs })
     }
 
     pub fn inputs(&self) -> Result<Vec<Port>> {

@@ -42,7 +42,9 @@ impl Stream {
         let options = options.into().bag()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_stream_create(session.as_ptr(), options.as_ptr(), out) })?;
-        Ok(Stream { handle, outputs: session.model_outputs })
+        // SAFETY: a live object.
+        let outputs = unsafe { sys::dl4_stream_io_count(handle.as_ptr(), sys::DL4_OUTPUTS) } as usize;
+        Ok(Stream { handle, outputs })
     }
 
     /// The next steps, at least one: new tensors, in the order of the model's outputs. On failure the stream is where

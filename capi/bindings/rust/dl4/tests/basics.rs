@@ -3,7 +3,7 @@
 use dl4::{
     attrs, json, registry, Attrs, Code, DType, Dataset, Event, Fit, Flow, Format, Graph, Model, Session, Tensor,
 };
-use dl4::{Context, Error, Level, Result, Trainer};
+use dl4::{Cancel, Context, Error, Level, Result, Stream, Trainer};
 use std::sync::{Arc, Mutex};
 
 fn perceptron(context: &Context) -> Result<Model> {
@@ -327,4 +327,33 @@ fn json_is_read() {
         assert!(Value::parse(wrong).is_err(), "{}", wrong);
     }
     assert!(Value::parse(&"[".repeat(10_000)).is_err());
+}
+
+#[test]
+fn a_stream_goes_on() -> Result<()> {
+    let g = Graph::new()?;
+    let x = g.input("x", DType::F32, &[-1, -1, 3])?;
+    let y = g.add("GRU", attrs! { units: 2 }, x)?;
+    let model = g.build(x, y)?;
+    assert_eq!(Stream::new(&Session::new(&model, ())?, ()).err().map(|e| e.code()), Some(Code::Unsupported));
+    let session = Session::new(&model, attrs! { states: true })?;
+    let step = Tensor::copy_of(&[0.1f32, 0.2, 0.3, 0.4, 0.5, 0.6], &[2, 1, 3])?;
+    let mut stream = Stream::new(&session, attrs! { batch: 2 })?;
+    let first = stream.run(&[&step])?.remove(0);
+    let stood = stream.to_bytes()?;
+    let second = stream.run(&[&step])?.remove(0).to_vec::<f32>()?;
+    assert_ne!(first.data::<f32>()?, second);
+    let mut out = Tensor::zeros::<f32>(&[2, 2])?;
+    stream.load_bytes(&stood)?;
+    stream.run_into(&[&step], &mut [&mut out], None)?;
+    assert_eq!(out.data::<f32>()?, second);
+    stream.reset()?;
+    assert_eq!(stream.run(&[&step])?[0].data::<f32>()?, first.data::<f32>()?);
+    let cancel = Cancel::new()?;
+    cancel.trigger();
+    let stopped = stream.run_into(&[&step], &mut [&mut out], Some(&cancel)).unwrap_err();
+    assert_eq!(stopped.code(), Code::Cancelled);
+    assert_eq!(stream.run(&[&first]).unwrap_err().code(), Code::ShapeMismatch);
+    assert_eq!(stream.load_bytes(&stood[..9]).unwrap_err().code(), Code::CorruptFile);
+    Ok(())
 }

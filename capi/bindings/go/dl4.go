@@ -12,8 +12,8 @@
 //
 // # Goroutines
 //
-// A [Session] runs on any number of goroutines at once. Of a [Graph], [Trainer] or [Dataset] a second caller at the
-// same time gets [ErrBusy]. Callbacks run on the goroutine that made the call. An error that they return, and a panic,
+// A [Session] runs on any number of goroutines at once. A [Graph] is for one at a time; of a [Trainer], [Dataset] or
+// [Stream] a second caller at the same time gets [ErrBusy]. Callbacks run on the goroutine that made the call. An error that they return, and a panic,
 // comes back from that call as itself. In a callback neither [runtime.Goexit] nor the FailNow of a test may be called:
 // that ends the process, as it would leave the library in the middle of its work.
 //

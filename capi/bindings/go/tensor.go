@@ -149,8 +149,8 @@ func (t *Tensor) Shape() []int {
 // Len is the number of elements.
 func (t *Tensor) Len() int {
 	n := 1
-	for _, d := range t.Shape() {
-		n *= d
+	for _, d := range t.facts.dims[:t.facts.rank] {
+		n *= int(d)
 	}
 	return n
 }
@@ -185,7 +185,7 @@ func typed[T Element](t *Tensor) error {
 	return nil
 }
 
-func first0[T any](s []T) unsafe.Pointer {
+func start[T any](s []T) unsafe.Pointer {
 	if len(s) == 0 {
 		return nil
 	}
@@ -194,22 +194,37 @@ func first0[T any](s []T) unsafe.Pointer {
 
 // CopyIn copies all elements into a tensor, row-major.
 func CopyIn[T Element](t *Tensor, from []T) error {
-	if err := typed[T](t); err != nil {
+	done, err := copied(t, from, func(elements []T) { copy(elements, from) })
+	if done || err != nil {
 		return err
 	}
 	var c call
-	p, data, size := c.tensor(t), first0(from), C.int64_t(len(from))*C.int64_t(unsafe.Sizeof(*new(T)))
+	p, data, size := c.tensor(t), start(from), C.int64_t(len(from))*C.int64_t(unsafe.Sizeof(*new(T)))
 	return c.run(func() *C.dl4_error { return C.dl4_tensor_copy_in(p, data, size) })
 }
 
 // CopyOut copies all elements out of a tensor, row-major.
 func CopyOut[T Element](t *Tensor, to []T) error {
-	if err := typed[T](t); err != nil {
+	done, err := copied(t, to, func(elements []T) { copy(to, elements) })
+	if done || err != nil {
 		return err
 	}
 	var c call
-	p, data, size := c.tensor(t), first0(to), C.int64_t(len(to))*C.int64_t(unsafe.Sizeof(*new(T)))
+	p, data, size := c.tensor(t), start(to), C.int64_t(len(to))*C.int64_t(unsafe.Sizeof(*new(T)))
 	return c.run(func() *C.dl4_error { return C.dl4_tensor_copy_out(p, data, size) })
+}
+
+// copied copies without a call of the library, where elements are dense and as many as those outside.
+func copied[T Element](t *Tensor, outside []T, f func(elements []T)) (bool, error) {
+	if err := typed[T](t); err != nil || t.facts.dense == 0 || len(outside) != t.Len() {
+		return false, err
+	}
+	if _, err := t.use(); err != nil {
+		return false, err
+	}
+	defer t.done()
+	f(unsafe.Slice((*T)(t.facts.data), len(outside)))
+	return true, nil
 }
 
 // Data gives a copy of the elements, row-major.

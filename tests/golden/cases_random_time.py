@@ -292,4 +292,4 @@ def random_nets():
     return f
 
 
-FAMILIES = {"random_attention": random_attention}
+FAMILIES = {"random_recurrent": random_recurrent, "random_attention": random_attention}

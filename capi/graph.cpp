@@ -95,6 +95,19 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
   });
 }
 
+dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
+  clear(out, -1);
+  return guard(__func__, [&] {
+    dl4_graph &graph = object(g, "g"), &other = object(from, "from");
+    dl4_layer &to = needed(out, "out");
+    if (&graph == &other) refuse_argument("from", "expected another graph, got the same one");
+    Gate::Alone alone(graph.gate, "graph");
+    Gate::Reading reading(other.gate, "from");
+    to = graph.core.share(other.core, layer, string_or_empty(name, "name"));
+    graph.weights->join(other.weights);
+  });
+}
+
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
   return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {

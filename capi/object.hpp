@@ -31,6 +31,7 @@ enum class Tag : uint64_t {
   dataset,
   trainer,
   cancel,
+  stream,
 };
 
 const char *name_of(Tag tag);  // "dl4_tensor"
@@ -60,7 +61,7 @@ class Object {
 inline const Object *object_of(const void *handle) noexcept {
   if (!handle || reinterpret_cast<uintptr_t>(handle) % alignof(Object)) return nullptr;
   auto *o = static_cast<const Object *>(handle);
-  return o->tag() >= Tag::error && o->tag() <= Tag::cancel ? o : nullptr;
+  return o->tag() >= Tag::error && o->tag() <= Tag::stream ? o : nullptr;
 }
 
 // One counted reference.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "base/error.hpp"
 
@@ -18,6 +17,7 @@ class InnerHost final : public Host {
         prefix_(layer.name + '/'),
         frozen_(!layer.trainable),
         penalized_(layer.penalized),
+        carries_(layer.carries),
         number_(static_cast<uint64_t>(number)) {}
 
   ops::Id weight(const WeightSpec &spec) override {
@@ -37,6 +37,12 @@ class InnerHost final : public Host {
     if (penalized_) pass_on(scalar);
   }
   void write(const std::string &name, ops::Id value) override { outer_.write(prefix_ + name, value); }
+  ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
+    return stateful || carries_ ? outer_.carried(prefix_ + name, shape, stateful) : ops::none;
+  }
+  void carry(const std::string &name, ops::Id value, bool stateful) override {
+    if (stateful || carries_) outer_.carry(prefix_ + name, value, stateful);
+  }
   bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
 
  private:
@@ -50,7 +56,7 @@ class InnerHost final : public Host {
 
   Host &outer_;
   const std::string prefix_;
-  const bool frozen_, penalized_;
+  const bool frozen_, penalized_, carries_;
   const uint64_t number_;
 };
 
@@ -111,7 +117,9 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean()) expected("true or false for \"trainable\"", *yes);
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }
@@ -132,7 +140,7 @@ Json InnerLayer::to_json() const {
 
 bool by_sample(const Layer &layer) {
   const Facts facts = layer.facts();
-  const auto first = [](const Port &port) { return std::string_view(port.shape).substr(0, 2) == "(B"; };
+  const auto first = [](const Port &port) { return port.shape.starts_with("(B"); };
   return std::all_of(facts.inputs.begin(), facts.inputs.end(), first) &&
          std::all_of(facts.outputs.begin(), facts.outputs.end(), first);
 }

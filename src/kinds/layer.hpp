@@ -1,6 +1,7 @@
 // What a kind of layer is: from symbols to symbols, in ops.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
@@ -35,6 +36,7 @@ struct WeightSpec {
   Of<Constraint> constraint;
   bool trainable = true;  // false: no gradient changes it, only Call::write
   bool frozen = false;    // at the start training does not change it
+  bool kept = false;  // the state of a stateful layer: every run of a trainer writes it, and no model is saved with it
 };
 
 // What a layer may ask of the graph it stands in.
@@ -48,6 +50,12 @@ class Host {
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
   // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good.
   virtual void write(const std::string &name, ops::Id value) = 0;
+  // What the layer carries from call to call under that name, of this shape with the batch axis; none: it begins at
+  // zeros. A stateful layer keeps it for good, any other where the Program runs a part of a sequence.
+  virtual ops::Id carried(const std::string & /*name*/, const Shape & /*shape*/, bool /*stateful*/) {
+    return ops::none;
+  }
+  virtual void carry(const std::string & /*name*/, ops::Id /*value*/, bool /*stateful*/) {}
   // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
   virtual bool trainable(const std::string &inside) const = 0;
 };
@@ -118,6 +126,14 @@ class Layer : public Kind {
   virtual Facts facts() const = 0;
   Json more() const override { return facts().json(); }
   virtual std::vector<Symbol> call(Call &c) const = 0;
+  // Of x (B, T, ...) of that rank: does it give each step what that step gets in a longer sequence, but for what the
+  // layer carries?
+  virtual bool by_step(int /*rank*/) const { return false; }
 };
+
+// Is none of these axes of a value of that rank the second one, of the steps?
+inline bool spares_steps(const std::vector<int64_t> &axes, int rank) {
+  return std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return a == 1 || a == 1 - rank; });
+}
 
 }  // namespace dl4::kinds

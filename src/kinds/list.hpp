@@ -65,6 +65,7 @@
   X(RNN)                           \
   X(ConvLSTM1D)                    \
   X(ConvLSTM2D)                    \
+  X(ConvLSTM3D)                    \
   X(LSTMCell)                      \
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \
@@ -72,6 +73,9 @@
   X(Bidirectional)                 \
   X(TimeDistributed)               \
   X(Functional)                    \
+  X(WeightLayer)                   \
+  X(Cast)                          \
+  X(StopGradient)                  \
   X(Attention)                     \
   X(AdditiveAttention)             \
   X(MultiHeadAttention)            \
@@ -156,6 +160,7 @@
   X(Tversky)                       \
   X(Circle)                        \
   X(CosineSimilarity)              \
+  X(FunctionalLoss)                \
   X(CosineSimilarityMetric)        \
   /* optimizers */                 \
   X(SGD)                           \

@@ -33,7 +33,7 @@ class Writer final : kinds::Slots {
       if (offset >= 0) trainable_.push_back(values_.back());
     }
     draws_ = state(kept::draws);
-    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, training);
+    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, {.training = training});
     std::vector<Id> y = inputs("target", b.y), w = inputs("sample weight", b.w);
     std::vector<Id> penalties = std::move(lowered.penalties);
     writes_ = std::move(lowered.writes);
@@ -124,10 +124,10 @@ class Writer final : kinds::Slots {
   void forget() { e_.write(accumulated_, integer(0)); }
 
   // Last: what was refused before it leaves the weights that layers write, and draws the same when it is tried again.
-  void finish() {
+  void finish(bool training) {
     for (size_t i = 0; i < writes_.size(); ++i)
       if (writes_[i] != none) e_.write(values_[i], copy(e_, writes_[i]));
-    e_.write(draws_, next(draws_));
+    if (training) e_.write(draws_, next(draws_));
   }
 
   // Gradients from nowhere, for an update that is never run.
@@ -263,7 +263,7 @@ class Writer final : kinds::Slots {
 Written step_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.update(w.backward(w.forward(b, true)));
-  w.finish();
+  w.finish(true);
   return w.take();
 }
 
@@ -272,7 +272,7 @@ Written accumulate_program(const Recipe &recipe, const Batch &b) {
   recipe.state.number(kept::accumulated, DType::i64, 0);
   Writer w(recipe);
   w.accumulate(w.backward(w.forward(b, true)));
-  w.finish();
+  w.finish(true);
   return w.take();
 }
 
@@ -286,6 +286,7 @@ Written apply_program(const Recipe &recipe) {
 Written evaluate_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.forward(b, false);
+  w.finish(false);
   return w.take();
 }
 

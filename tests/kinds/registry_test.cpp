@@ -137,12 +137,13 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
             "Embedding.activity_regularizer ReversibleEmbedding.activity_regularizer EinsumDense.activity_regularizer "
             "LSTM.zero_output_for_mask LSTM.implementation "
             "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask ConvLSTM1D.unroll "
-            "ConvLSTM1D.zero_output_for_mask ConvLSTM2D.unroll ConvLSTM2D.zero_output_for_mask AdditiveAttention.seed "
+            "ConvLSTM1D.zero_output_for_mask ConvLSTM2D.unroll ConvLSTM2D.zero_output_for_mask "
+            "ConvLSTM3D.unroll ConvLSTM3D.zero_output_for_mask AdditiveAttention.seed "
             "Accuracy.by_shape BinaryCrossentropy.axis ");
 }
 
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
-  for (const char *name : {"ConvLSTM3D", "conv_lstm3d", "MelSpectrogram", "SpectralNormalization"})
+  for (const char *name : {"MelSpectrogram", "mel_spectrogram", "SpectralNormalization"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
   expect_refusal(Code::unsupported, "optimizer Muon is not in this version", [] { kinds::find("optimizer", "muon"); });
   expect_refusal(Code::unsupported, "loss CTC is not in this version", [] { kinds::find("loss", "CTC"); });
@@ -252,6 +253,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
+    if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
     if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
     DType dtype = e->name == "Embedding" || e->name == "ReversibleEmbedding" ? DType::i32 : DType::f32;
     if (e->name == "GroupNormalization") shape = {free_dim, 4, 64};

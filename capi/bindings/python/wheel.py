@@ -2,6 +2,7 @@
 """Builds a wheel with the library and all it needs inside:   wheel.py BUILD_FOLDER [OUTPUT_FOLDER]
 
 It runs on any Linux whose C library is at least that of this machine; nothing else of it is needed there."""
+
 import base64
 import hashlib
 import pathlib
@@ -24,9 +25,15 @@ def needed(library):
     for name, path in re.findall(r"^\s*(\S+) => (\S+)", listed, re.M):
         if not SYSTEM.match(name):
             found[name] = path
-    names = {name: set(re.findall(r"NEEDED\)\s+Shared library: \[(.+?)\]",
-                                  subprocess.run(["readelf", "-d", path], capture_output=True, text=True,
-                                                 check=True).stdout)) for name, path in found.items()}
+    names = {
+        name: set(
+            re.findall(
+                r"NEEDED\)\s+Shared library: \[(.+?)\]",
+                subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout,
+            )
+        )
+        for name, path in found.items()
+    }
     order = []
     while len(order) < len(found):
         ready = [n for n in found if n not in order and not (names[n] & set(found)) - set(order)]
@@ -43,8 +50,9 @@ def main(build, out="."):
     glibc = platform.libc_ver()[1].replace(".", "_")
     tag = f"py3-none-manylinux_{glibc}_{platform.machine()}"
     libraries = needed(str(library))
-    files = {f"dl4/{p.relative_to(HERE / 'dl4').as_posix()}": p.read_bytes()
-             for p in sorted((HERE / "dl4").rglob("*.py"))}
+    files = {
+        f"dl4/{p.relative_to(HERE / 'dl4').as_posix()}": p.read_bytes() for p in sorted((HERE / "dl4").rglob("*.py"))
+    }
     with tempfile.TemporaryDirectory() as folder:
         stripped = pathlib.Path(folder) / "libdl4.so.1"
         subprocess.run(["strip", "--strip-unneeded", "-o", stripped, library], check=True)
@@ -53,14 +61,17 @@ def main(build, out="."):
         files[f"dl4/lib/{name}"] = pathlib.Path(path).read_bytes()
     files["dl4/lib/order.txt"] = "\n".join(libraries).encode()
     about = f"dl4-{version}.dist-info"
-    files[f"{about}/METADATA"] = (f"Metadata-Version: 2.1\nName: dl4\nVersion: {version}\n"
-                                  "Summary: neural networks with Keras's words, without a framework of gigabytes\n"
-                                  "License: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: numpy\n"
-                                  "Description-Content-Type: text/markdown\n\n").encode() + \
-        (HERE / "README.md").read_bytes()
+    files[f"{about}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: dl4\nVersion: {version}\n"
+        "Summary: neural networks with Keras's words, without a framework of gigabytes\n"
+        "License: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: numpy\n"
+        "Description-Content-Type: text/markdown\n\n"
+    ).encode() + (HERE / "README.md").read_bytes()
     files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: dl4\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    records = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},"
-               f"{len(data)}" for name, data in files.items()]
+    records = [
+        f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
+        for name, data in files.items()
+    ]
     files[f"{about}/RECORD"] = "\n".join(records + [f"{about}/RECORD,,"]).encode()
     path = pathlib.Path(out) / f"dl4-{version}-{tag}.whl"
     path.parent.mkdir(parents=True, exist_ok=True)

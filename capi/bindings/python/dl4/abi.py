@@ -1,4 +1,5 @@
 """The C interface: found, declared from its own description, its errors as exceptions."""
+
 import ctypes as C
 import json
 import os
@@ -21,8 +22,15 @@ def _load():
 
 
 library = _load()
-_SCALARS = {"int32_t": C.c_int32, "int64_t": C.c_int64, "double": C.c_double, "const char *": C.c_char_p,
-            "dl4_node": C.c_int32, "dl4_layer": C.c_int32, "void": None}
+_SCALARS = {
+    "int32_t": C.c_int32,
+    "int64_t": C.c_int64,
+    "double": C.c_double,
+    "const char *": C.c_char_p,
+    "dl4_node": C.c_int32,
+    "dl4_layer": C.c_int32,
+    "void": None,
+}
 
 
 def _type(name):
@@ -36,8 +44,10 @@ def _declare():
     description = json.loads(library.dl4_blob_data(blob))
     library.dl4_release.argtypes = [C.c_void_p]
     library.dl4_release(blob)
-    callbacks = {c["name"]: C.CFUNCTYPE(_type(c["returns"]), *[_type(p["type"]) for p in c["parameters"]])
-                 for c in description["callbacks"]}
+    callbacks = {
+        c["name"]: C.CFUNCTYPE(_type(c["returns"]), *[_type(p["type"]) for p in c["parameters"]])
+        for c in description["callbacks"]
+    }
     for f in description["functions"]:
         function = getattr(library, f["name"])
         function.restype = _type(f["returns"])
@@ -47,8 +57,9 @@ def _declare():
 
 description, callbacks, constants = _declare()
 if library.dl4_version() // 1000000 != 1:
-    raise ImportError(f"dl4 for Python is made for version 1 of the library, found "
-                      f"{library.dl4_version_string().decode()}")
+    raise ImportError(
+        f"dl4 for Python is made for version 1 of the library, found {library.dl4_version_string().decode()}"
+    )
 
 
 class Error(Exception):
@@ -80,10 +91,21 @@ Busy = _error("Busy", RuntimeError)
 CallbackFailed = _error("CallbackFailed", RuntimeError)
 NumericError = _error("NumericError", ArithmeticError)
 InternalError = _error("InternalError", RuntimeError)
-_BY_CODE = {"OUT_OF_MEMORY": OutOfMemory, "INVALID_ARGUMENT": InvalidArgument, "UNKNOWN_KIND": UnknownKind,
-            "NOT_FOUND": NotFound, "CANCELLED": Cancelled, "SHAPE_MISMATCH": ShapeMismatch,
-            "UNSUPPORTED": Unsupported, "IO": FileFailure, "CORRUPT_FILE": CorruptFile, "VERSION": WrongVersion,
-            "BUSY": Busy, "CALLBACK_FAILED": CallbackFailed, "NUMERIC": NumericError}
+_BY_CODE = {
+    "OUT_OF_MEMORY": OutOfMemory,
+    "INVALID_ARGUMENT": InvalidArgument,
+    "UNKNOWN_KIND": UnknownKind,
+    "NOT_FOUND": NotFound,
+    "CANCELLED": Cancelled,
+    "SHAPE_MISMATCH": ShapeMismatch,
+    "UNSUPPORTED": Unsupported,
+    "IO": FileFailure,
+    "CORRUPT_FILE": CorruptFile,
+    "VERSION": WrongVersion,
+    "BUSY": Busy,
+    "CALLBACK_FAILED": CallbackFailed,
+    "NUMERIC": NumericError,
+}
 _BY_CODE = {constants["DL4_" + name]: kind for name, kind in _BY_CODE.items()}
 
 
@@ -134,6 +156,7 @@ def encoded(s):
 
 class Object:
     """A handle; the object is released with it."""
+
     __slots__ = ("handle", "__weakref__")
 
     def __init__(self, handle):
@@ -156,6 +179,7 @@ class Object:
 
 class Attrs(Object):
     """Attributes, options or call arguments: plain values, and symbolic ones (a node or a list of nodes and None)."""
+
     __slots__ = ()
 
     def __init__(self, values=None, nodes=None):

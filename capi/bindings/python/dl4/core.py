@@ -1,4 +1,5 @@
 """The objects of the C interface, for those who want them: Context, Tensor, Graph, Model, Session, Dataset, Trainer."""
+
 import ctypes as C
 import json
 
@@ -11,6 +12,7 @@ NAMES = {number: name for name, number in DTYPES.items()}
 
 def _numpy():
     import numpy
+
     return numpy
 
 
@@ -21,11 +23,12 @@ def _dims(shape):
 def _shape(function, *args):
     dims, rank = (C.c_int64 * 8)(), C.c_int32()
     check(function(*args, dims, 8, C.byref(rank)))
-    return tuple(None if d < 0 else d for d in dims[:rank.value])
+    return tuple(None if d < 0 else d for d in dims[: rank.value])
 
 
 class Context(Object):
     """Threads, seed and memory of what is made in it; options as in dl4_context_create()."""
+
     __slots__ = ()
 
     def __init__(self, **options):
@@ -37,6 +40,7 @@ class Context(Object):
 
 class Tensor(Object):
     """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
+
     __slots__ = ("array",)
 
     @classmethod
@@ -51,8 +55,20 @@ class Tensor(Object):
         if dtype not in DTYPES:
             raise TypeError(f"expected numbers, got an array of {array.dtype}")
         array = np.ascontiguousarray(array, dtype).reshape(array.shape)
-        tensor = cls(made("dl4_tensor_wrap", None, DTYPES[dtype], array.ndim, _dims(array.shape), None,
-                          array.ctypes.data if array.size else None, array.nbytes, callbacks["dl4_release_fn"](), None))
+        tensor = cls(
+            made(
+                "dl4_tensor_wrap",
+                None,
+                DTYPES[dtype],
+                array.ndim,
+                _dims(array.shape),
+                None,
+                array.ctypes.data if array.size else None,
+                array.nbytes,
+                callbacks["dl4_release_fn"](),
+                None,
+            )
+        )
         tensor.array = array
         return tensor
 
@@ -68,8 +84,12 @@ class Tensor(Object):
     @property
     def __array_interface__(self):
         kind = _NAMES[self.dtype]
-        return {"shape": self.shape, "typestr": ("|" if kind in ("b1", "u1") else "<") + kind, "version": 3,
-                "data": (library.dl4_tensor_data(self) or 0, False)}
+        return {
+            "shape": self.shape,
+            "typestr": ("|" if kind in ("b1", "u1") else "<") + kind,
+            "version": 3,
+            "data": (library.dl4_tensor_data(self) or 0, False),
+        }
 
     def numpy(self):
         """An array over the same memory."""
@@ -107,8 +127,19 @@ class Graph(Object):
     def constant(self, value, name=None):
         return made("dl4_graph_constant", self, encoded(name), value, type=C.c_int32)
 
-    def layer(self, kind, name=None, config=None):
-        return made("dl4_graph_layer", self, encoded(kind), encoded(name), Attrs(config), type=C.c_int32)
+    def layer(self, kind, name=None, config=None, models=None):
+        """models: by attribute, those that are layers in it."""
+        attrs = Attrs(config)
+        for key, model in (models or {}).items():
+            call("dl4_attrs_set_model", attrs, key.encode(), model)
+        return made("dl4_graph_layer", self, encoded(kind), encoded(name), attrs, type=C.c_int32)
+
+    def share(self, graph, layer, name=None):
+        """A layer of another graph, with its weights."""
+        return made("dl4_graph_share", self, graph, layer, encoded(name), type=C.c_int32)
+
+    def carries_mask(self, node):
+        return made("dl4_graph_mask", self, node, type=C.c_int32) >= 0
 
     def call(self, layer, inputs, plain=None, nodes=None):
         """All outputs."""
@@ -120,7 +151,7 @@ class Graph(Object):
         """All outputs of the call that gave a node."""
         outs, count = (C.c_int32 * 64)(), C.c_int64()
         call("dl4_graph_outputs", self, node, outs, 64, C.byref(count))
-        return outs[:count.value]
+        return outs[: count.value]
 
     def merge_json(self, architecture):
         call("dl4_graph_merge_json", self, architecture.encode())
@@ -162,22 +193,33 @@ class Model(Object):
 
     def names(self, direction):
         """Of the inputs (0) or outputs (1)."""
-        return [library.dl4_model_io_name(self, direction, i).decode()
-                for i in range(library.dl4_model_io_count(self, direction))]
+        return [
+            library.dl4_model_io_name(self, direction, i).decode()
+            for i in range(library.dl4_model_io_count(self, direction))
+        ]
 
     def shapes(self, direction):
-        return [_shape(library.dl4_model_io_shape, self, direction, i)
-                for i in range(library.dl4_model_io_count(self, direction))]
+        return [
+            _shape(library.dl4_model_io_shape, self, direction, i)
+            for i in range(library.dl4_model_io_count(self, direction))
+        ]
 
     def dtypes(self, direction):
-        return [NAMES[library.dl4_model_io_dtype(self, direction, i)]
-                for i in range(library.dl4_model_io_count(self, direction))]
+        return [
+            NAMES[library.dl4_model_io_dtype(self, direction, i)]
+            for i in range(library.dl4_model_io_count(self, direction))
+        ]
 
     def weights(self):
         """(name, shape, trainable) of each."""
-        return [(library.dl4_model_weight_name(self, i).decode(), _shape(library.dl4_model_weight_shape, self, i),
-                 bool(library.dl4_model_weight_trainable(self, i)))
-                for i in range(library.dl4_model_weight_count(self))]
+        return [
+            (
+                library.dl4_model_weight_name(self, i).decode(),
+                _shape(library.dl4_model_weight_shape, self, i),
+                bool(library.dl4_model_weight_trainable(self, i)),
+            )
+            for i in range(library.dl4_model_weight_count(self))
+        ]
 
     def get_weight(self, name):
         return Tensor(made("dl4_model_get_weight", self, encoded(name))).numpy()
@@ -216,14 +258,16 @@ class Session(Object):
 
 class Dataset(Object):
     """Of whole tensors, or of batches that `batches(index)` gives: (x, y, w), lists of arrays, or None at the end."""
+
     __slots__ = ("held", "failure")
 
     def __init__(self, x=(), y=(), w=(), batches=None, context=None, **options):
         self.failure = None
         if batches is None:
             self.held = [*x, *y, *w]
-            super().__init__(made("dl4_dataset_from_tensors", context, *_handles(x), *_handles(y), *_handles(w),
-                                  Attrs(options)))
+            super().__init__(
+                made("dl4_dataset_from_tensors", context, *_handles(x), *_handles(y), *_handles(w), Attrs(options))
+            )
             return
         last = []
 
@@ -245,10 +289,12 @@ class Dataset(Object):
             except BaseException as e:  # comes back as itself when the call ends
                 self.failure = e
                 return -1
+
         function = callbacks["dl4_batch_fn"](ask)
         self.held = [function, last]
-        super().__init__(made("dl4_dataset_from_callback", context, function, None,
-                              callbacks["dl4_release_fn"](), Attrs(options)))
+        super().__init__(
+            made("dl4_dataset_from_callback", context, function, None, callbacks["dl4_release_fn"](), Attrs(options))
+        )
 
 
 class Trainer(Object):
@@ -283,10 +329,12 @@ class Trainer(Object):
             except BaseException as e:
                 raised.append(e)
                 return -1
+
         function = callbacks["dl4_progress_fn"](tell) if progress else callbacks["dl4_progress_fn"]()
         history = C.c_void_p()
-        error = library.dl4_trainer_fit(self.handle, train.handle, valid and valid.handle, Attrs(options),
-                                        function, None, None, C.byref(history))
+        error = library.dl4_trainer_fit(
+            self.handle, train.handle, valid and valid.handle, Attrs(options), function, None, None, C.byref(history)
+        )
         self._raise(error, raised, train, valid)
         return json.loads(text(history.value))
 
@@ -305,8 +353,11 @@ class Trainer(Object):
 
     def evaluate(self, dataset):
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        self._raise(library.dl4_trainer_evaluate(self.handle, dataset.handle, None, metrics, len(metrics), C.byref(n)),
-                    [], dataset)
+        self._raise(
+            library.dl4_trainer_evaluate(self.handle, dataset.handle, None, metrics, len(metrics), C.byref(n)),
+            [],
+            dataset,
+        )
         return list(metrics)
 
     def get(self, key):

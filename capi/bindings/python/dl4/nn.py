@@ -1,4 +1,5 @@
 """What Keras programs use of tf.nn."""
+
 from .keras import activations, layers
 
 

@@ -1,4 +1,5 @@
 """tf.random: the seed that gives TensorFlow's initial weights."""
+
 from .keras import _state
 
 

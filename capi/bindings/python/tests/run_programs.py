@@ -1,11 +1,12 @@
 """Runs the programs:   run_programs.py keras RESULTS.npz   or   run_programs.py dl4 RESULTS.npz, which compares."""
+
 import json
 import sys
 import traceback
 
 import numpy as np
 
-from keras_programs import PROGRAMS
+from keras_suite import PROGRAMS
 
 
 def flat(value):
@@ -18,6 +19,7 @@ def flat(value):
 def main(side, path):
     if side == "keras":
         import keras
+
         results = {}
         for name, f in PROGRAMS.items():
             for i, leaf in enumerate(flat(f(keras))):
@@ -25,6 +27,7 @@ def main(side, path):
         np.savez_compressed(path, **results)
         return 0
     import dl4.keras as keras
+
     expected, failed = np.load(path), []
     for name, f in PROGRAMS.items():
         wanted = [expected[k] for k in expected.files if k.split("/")[0] == name]

@@ -1,4 +1,5 @@
-"""What a binding must hold: lifetimes, errors, callbacks, threads; and the programs of keras_programs.py."""
+"""What a binding must hold: lifetimes, errors, callbacks, threads; and the programs of keras_suite."""
+
 import gc
 import os
 import pathlib
@@ -28,19 +29,25 @@ X, Y = np.linspace(-1, 1, 80, dtype="float32").reshape(20, 4), np.ones((20, 3), 
 
 class Keras(unittest.TestCase):
     def test_programs_agree_with_keras(self):
-        self.assertEqual(run_programs.main("dl4", HERE / "programs.npz"), 0)
+        self.assertEqual(run_programs.main("dl4", HERE / "keras_suite" / "expected.npz"), 0)
 
     def test_every_kind_has_a_class_with_its_arguments_and_docs(self):
-        modules = {"layer": keras.layers, "loss": keras.losses, "metric": keras.metrics,
-                   "optimizer": keras.optimizers, "initializer": keras.initializers,
-                   "regularizer": keras.regularizers, "constraint": keras.constraints}
+        modules = {
+            "layer": keras.layers,
+            "loss": keras.losses,
+            "metric": keras.metrics,
+            "optimizer": keras.optimizers,
+            "initializer": keras.initializers,
+            "regularizer": keras.regularizers,
+            "constraint": keras.constraints,
+        }
         for category, module in modules.items():
             for name, known in dl4.registry(category)[category].items():
                 with self.subTest(category=category, name=name):
                     kind = getattr(module, name)
                     self.assertIn(name, dir(module))
                     names = list(kind.__signature__.parameters)
-                    self.assertEqual(names[:len(known["positional"])], known["positional"])
+                    self.assertEqual(names[: len(known["positional"])], known["positional"])
                     for attribute in known["attributes"]:
                         self.assertIn(attribute["name"], kind.__doc__)
 
@@ -71,6 +78,7 @@ class Keras(unittest.TestCase):
             keras.utils.set_random_seed(7)
             keras.backend.clear_session()
             return small().get_weights()[0]
+
         np.testing.assert_array_equal(weights(), weights())
 
     def test_data_of_any_kind(self):
@@ -123,8 +131,15 @@ class Objects(unittest.TestCase):
             m = small()
             m.compile("adam", "mse")
             m.train_on_batch(X, Y)
-            things = [m.core, m._trainer, m.core.session(), m._functional.graph, dl4.Context(), dl4.Tensor.of(X),
-                      dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)])]
+            things = [
+                m.core,
+                m._trainer,
+                m.core.session(),
+                m._functional.graph,
+                dl4.Context(),
+                dl4.Tensor.of(X),
+                dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)]),
+            ]
             del m
             r.shuffle(things)
             while things:
@@ -135,6 +150,7 @@ class Objects(unittest.TestCase):
     def test_many_objects_leave_nothing(self):
         def pages():
             return int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+
         graph = dl4.Graph()
         x = graph.input("x", "float32", (None, 4))
         for i in range(12000):
@@ -153,6 +169,7 @@ class Objects(unittest.TestCase):
 
         def raising(*_):
             raise Mine("callback")
+
         m = small()
         m.compile("sgd", "mse")
         for name in ("on_train_begin", "on_epoch_begin", "on_train_batch_end", "on_epoch_end", "on_train_end"):
@@ -165,6 +182,7 @@ class Objects(unittest.TestCase):
         def batches():
             yield X, Y
             raise Mine("generator")
+
         with self.assertRaises(Mine):
             m.fit(batches(), epochs=2, steps_per_epoch=3, verbose=0)
         m.fit(X, Y, epochs=1, verbose=0)
@@ -177,6 +195,7 @@ class Objects(unittest.TestCase):
             for _ in range(200):
                 if not np.array_equal(session.run([dl4.Tensor.of(X)])[0].numpy(), wanted):
                     wrong.append(1)
+
         threads = [threading.Thread(target=work) for _ in range(4)]
         for t in threads:
             t.start()
@@ -193,9 +212,11 @@ class Objects(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
     def test_the_interpreter_ends_while_objects_live(self):
-        program = ("import numpy as np, dl4.keras as k\nx = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\n"
-                   "m.compile('sgd', 'mse')\nm.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)\ncycle = [m]\n"
-                   "cycle.append(cycle)\n")
+        program = (
+            "import numpy as np, dl4.keras as k\nx = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\n"
+            "m.compile('sgd', 'mse')\nm.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)\ncycle = [m]\n"
+            "cycle.append(cycle)\n"
+        )
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 

@@ -1,17 +1,45 @@
 """Keras's words on libdl4: `import dl4.keras as keras`."""
-from . import (activations, callbacks, constraints, initializers, layers, losses, metrics, models, optimizers,
-               regularizers, schedules, utils)
+
+import sys as _sys
+
+from . import (
+    activations,
+    callbacks,
+    constraints,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    ops,
+    optimizers,
+    regularizers,
+    saving,
+    schedules,
+    utils,
+)
 from ._state import clear as _clear
 from ._tensors import Input, KerasTensor
+from ._variables import Variable
 from .callbacks import Callback
-from .layers import Layer
-from .models import Functional, Model, Sequential, Variable, clone_model, load_model, model_from_json
+from .constraints import Constraint
+from .initializers import Initializer
+from .layers import InputSpec, Layer
+from .losses import Loss
+from .metrics import Metric
+from .models import Model, Sequential
+from .optimizers import Optimizer
+from .regularizers import Regularizer
 
 __version__ = "3.15.1"  # of the Keras whose words these are
+models.load_model, models.save_model = saving.load_model, saving.save_model
+utils.clear_session, utils.register_keras_serializable = _clear, saving.register_keras_serializable
+utils.custom_object_scope, utils.CustomObjectScope = saving.custom_object_scope, saving.CustomObjectScope
 
 
 class backend:
-    """What old programs ask of keras.backend."""
+    """What programs ask of keras.backend and keras.config."""
+
     clear_session = staticmethod(_clear)
 
     @staticmethod
@@ -26,10 +54,14 @@ class backend:
     def floatx():
         return "float32"
 
+    @staticmethod
+    def image_data_format():
+        return "channels_last"
 
-class saving:
-    load_model = staticmethod(load_model)
+    @staticmethod
+    def is_keras_tensor(x):
+        return isinstance(x, KerasTensor)
 
 
-models.Model, models.Sequential, utils.clear_session = Model, Sequential, _clear
-Optimizer, Loss, Metric = optimizers.Optimizer, losses.Loss, metrics.Metric
+config = backend
+_sys.modules[__name__ + ".backend"] = _sys.modules[__name__ + ".config"] = backend

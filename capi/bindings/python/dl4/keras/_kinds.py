@@ -1,4 +1,5 @@
 """Classes and functions for the library's kinds, made when they are asked for: what is in the library is here."""
+
 import inspect
 
 from ..abi import registry
@@ -16,29 +17,29 @@ def facts(category):
 
 class Kind:
     """A configured kind: an initializer, loss, optimizer, ..., or (in layers.py) a layer."""
+
     category = None
     class_name = None
-    _own = ()  # arguments that are not the library's
 
     def __init__(self, *args, **kwargs):
-        self._config = self._bound(args, kwargs)
+        self._config = self._bound(args, kwargs) if self.class_name is not None else {}
 
     def _bound(self, args, kwargs):
         try:
-            given = self.__signature__.bind(*args, **kwargs).arguments
+            config = dict(self.__signature__.bind(*args, **kwargs).arguments)
         except TypeError as e:
             raise TypeError(f"{type(self).__name__}: {e}") from None
-        config = dict(given)
-        config.update(config.pop("kwargs", {}))
-        for key in self._own:
-            config.pop(key, None)
+        more = config.pop("kwargs", {})
+        if more and self.category != "layer":
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(more))}'")
+        config.update(more)
         if config.get("dtype", 0) is None:
             del config["dtype"]
-        return {key: value for key, value in config.items()}
+        return config
 
     def __getattr__(self, key):
         config = self.__dict__.get("_config")
-        if config is not None:
+        if config is not None and self.class_name is not None:
             if key in config:
                 return config[key]
             for attribute in facts(self.category)[self.class_name]["attributes"]:
@@ -48,7 +49,9 @@ class Kind:
 
     def get_config(self):
         """Every attribute, with its default where none was given."""
-        config = {a["name"]: a.get("default") for a in facts(self.category)[self.class_name]["attributes"]}
+        config = {}
+        if self.class_name is not None:
+            config = {a["name"]: a.get("default") for a in facts(self.category)[self.class_name]["attributes"]}
         config.update({key: as_json(value) for key, value in self._config.items()})
         return config
 
@@ -71,7 +74,7 @@ def as_json(value):
         return [as_json(item) for item in value]
     for method in ("to_json_value", "tolist"):
         if hasattr(value, method) and not isinstance(value, type):
-            return getattr(value, method)()
+            return as_json(getattr(value, method)())
     if isinstance(value, type) and issubclass(value, Kind):
         return value.class_name
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -110,8 +113,9 @@ def documentation(known):
         lines.append(f"    {a['name']}: {a['doc']}.{words}{default}")
     for title, key in (("Inputs:", "inputs"), ("Outputs:", "outputs")):
         if known.get(key):
-            lines += [title] + [f"    {p['name']}: {p['shape']}" + (f" if {p['if']}" if "if" in p else "")
-                                for p in known[key]]
+            lines += [title] + [
+                f"    {p['name']}: {p['shape']}" + (f" if {p['if']}" if "if" in p else "") for p in known[key]
+            ]
     if known.get("arguments"):
         lines += ["Call arguments:"] + [f"    {a['name']}: {a['doc']}." for a in known["arguments"]]
     return "\n".join(lines)
@@ -119,13 +123,26 @@ def documentation(known):
 
 def made_class(category, name, base, module):
     known = facts(category)[name]
-    first = ("name", "trainable", "dtype") if category == "layer" else ("name",)
-    return type(name, (base,), {"category": category, "class_name": name, "__doc__": documentation(known),
-                                "__module__": module, "__signature__": signature(known, first)})
+    first = {"layer": ("name", "trainable", "dtype"), "loss": ("name", "dtype"), "metric": ("name", "dtype")}.get(
+        category, ("name",)
+    )
+    return type(
+        name,
+        (base,),
+        {
+            "category": category,
+            "class_name": name,
+            "__doc__": documentation(known),
+            "__module__": module,
+            "__signature__": signature(known, first),
+        },
+    )
 
 
-def serve(namespace, category, base, functions=False):
-    """__getattr__ and __dir__ of a module that has the classes of a category, and aliases as Keras has them."""
+def served(namespace, category, base, function=None):
+    """__getattr__ and __dir__ of a module that has the classes of a category, made when they are asked for.
+
+    function(class, name) makes what stands under a kind's name in snake case and under its other names."""
     module = namespace["__name__"]
 
     def __getattr__(name):
@@ -135,33 +152,54 @@ def serve(namespace, category, base, functions=False):
             if name == kind:
                 namespace[name] = made_class(category, kind, base, module)
                 return namespace[name]
-            if functions and (name in known.get("aliases", ()) or name == _state.snake_case(kind)):
-                return functions(__getattr__(kind) if kind not in namespace else namespace[kind], name)
+            if name in known.get("aliases", ()) or name == _state.snake_case(kind):
+                cls = namespace[kind] if kind in namespace else __getattr__(kind)
+                if function is not None:
+                    namespace[name] = function(cls, name)
+                    return namespace[name]
+                if name[0].isupper():
+                    return cls
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     def __dir__():
         return sorted({*namespace, *facts(category)})
 
-    namespace.update(__getattr__=__getattr__, __dir__=__dir__, __all__=None)
-    del namespace["__all__"]
+    return __getattr__, __dir__
 
 
 def got(category, base, module):
     """Keras's get(), serialize() and deserialize() of a category."""
-    def deserialize(config, custom_objects=None):
-        return get(config)
 
     def get(identifier):
         """An object of a name, a config or itself; None of None."""
-        if identifier is None or isinstance(identifier, base) or callable(identifier):
-            return identifier() if isinstance(identifier, type) else identifier
+        from . import saving
+
+        if identifier is None or isinstance(identifier, base):
+            return identifier
+        if isinstance(identifier, type):
+            return identifier()
+        if callable(identifier):
+            return identifier
         name, config = identifier, {}
         if isinstance(identifier, dict):
             name, config = identifier["class_name"], identifier.get("config", {})
-        (kind, known), = registry(category, name)[category].items()
-        del known
-        return getattr(module, kind)(**config)
+        own = saving.registered(name)
+        if own is not None:
+            return own.from_config(config) if isinstance(own, type) else own
+        if not isinstance(name, str):
+            raise ValueError(f"Could not interpret {category} identifier: {identifier}")
+        ((kind, _),) = registry(category, name)[category].items()
+        if kind not in facts(category):
+            raise ValueError(f"Could not interpret {category} identifier: {identifier}")
+        return getattr(module, kind).from_config(config)
+
+    def deserialize(config, custom_objects=None):
+        from . import saving
+
+        with saving.custom_object_scope(custom_objects):
+            return get(config)
 
     def serialize(thing):
         return as_json(thing)
+
     return {"get": get, "serialize": serialize, "deserialize": deserialize}

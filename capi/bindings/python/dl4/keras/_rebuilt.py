@@ -1,18 +1,28 @@
 """Models of an architecture in JSON."""
+
+from .. import core
 from . import layers as _layers
 from ._tensors import Call, Input
+
+
+def _constant(config):
+    import numpy
+
+    data = numpy.frombuffer(bytes.fromhex(config["data"]), config["dtype"])
+    return core.Tensor.of(data.reshape(config["shape"]).copy())
 
 
 def rebuilt(architecture):
     """A model whose layers have the names and configs of an architecture, as the library describes it."""
     from .models import Model
+
     made, waiting, layers = {}, [], {}
     for item in architecture["layers"]:
         name, config = item["name"], dict(item.get("config", {}))
         if item["class_name"] == "Input":
             made[name, 0] = [Input(batch_shape=config["shape"], dtype=config["dtype"], name=name)]
         elif item["class_name"] == "Constant":
-            raise NotImplementedError(f"layer \"{name}\": constants can't be read back in this version")
+            made[name, 0] = Call(None, value=_constant(config), name=name).try_out()
         else:
             layers[name] = getattr(_layers, item["class_name"])(**{**config, "name": name})
             waiting += [(name, i, call) for i, call in enumerate(item["calls"])]
@@ -25,6 +35,7 @@ def rebuilt(architecture):
 
     def tensor(ref):
         return None if ref is None else made[ref[0], ref[1]][ref[2]]
+
     while waiting:
         left = []
         for name, i, call in waiting:
@@ -34,10 +45,14 @@ def rebuilt(architecture):
                 left.append((name, i, call))
                 continue
             plain = {k: v for k, v in arguments.items() if k not in lists}
-            c = Call(layers[name], [tensor(r) for r in call["inputs"]], plain,
-                     {k: [tensor(r) for r in v] for k, v in lists.items()})
+            c = Call(
+                layers[name],
+                [tensor(r) for r in call["inputs"]],
+                plain,
+                {k: [tensor(r) for r in v] for k, v in lists.items()},
+            )
             made[name, i] = c.try_out()
-            layers[name]._calls.append(c)
+            layers[name]._calls, layers[name].built = layers[name]._calls or [c], True
         if len(left) == len(waiting):
             raise ValueError("the architecture reads calls that are not in it")
         waiting = left

@@ -1,12 +1,15 @@
-"""What is global in Keras: automatic names, the context with its seed, and the scratch graph."""
+"""What is global in Keras: automatic names, the context with its seed, scratch graphs, and who is being traced."""
+
+import contextlib
 import re
 
 from .. import core
 
-_context = None
-_scratch = None
+_context, _scratch, _scratch_calls = None, None, 0
 _counts = {}
-_scheme = "dl4"
+_scheme, _seed, _graphs = "dl4", 0, 0
+_SCRATCH_CALLS = 2000  # then another one: what nobody holds goes with the old one
+_STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
 
 
 def context():
@@ -16,17 +19,28 @@ def context():
     return _context
 
 
+def new_graph():
+    """Each has numbers of its own; with TensorFlow's seeds each begins anew, which gives one model its weights."""
+    global _graphs
+    if _scheme == "dl4":
+        context().set_seed((_seed + _graphs * _STEP) % 2**53)
+        _graphs += 1
+    return core.Graph(context())
+
+
 def scratch():
-    global _scratch
-    if _scratch is None:
-        _scratch = core.Graph(context())
+    """The graph whose shape rules answer."""
+    global _scratch, _scratch_calls
+    _scratch_calls += 1
+    if _scratch is None or _scratch_calls > _SCRATCH_CALLS:
+        _scratch, _scratch_calls = core.Graph(context()), 0
     return _scratch
 
 
 def set_seed(seed, scheme="dl4"):
     """Models that are made from now on draw from the start of this seed's numbers."""
-    global _context, _scheme
-    _context, _scheme = core.Context(seed=int(seed), seed_scheme=scheme), scheme
+    global _context, _scheme, _seed, _graphs
+    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme=scheme), scheme, int(seed), 0
 
 
 def goes_by_order():
@@ -46,10 +60,8 @@ def snake_case(name):
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
-def unique(name, automatic=True):
+def unique(name):
     """Keras's automatic name for a base: dense, dense_1, ..."""
-    if not automatic:
-        return name
     n = _counts.get(name, 0)
     _counts[name] = n + 1
     return f"{name}_{n}" if n else name
@@ -66,3 +78,49 @@ def changed():
 
 def changes():
     return _changes
+
+
+class Flag:
+    """The argument `training` of a traced call(): who asks it needs a trace of training beside that of inference."""
+
+    def __init__(self, value):
+        self.value, self.asked = value, False
+
+    def __bool__(self):
+        self.asked = True
+        return bool(self.value)
+
+    def __eq__(self, other):
+        return bool(self) == other
+
+    __hash__ = object.__hash__
+
+
+class Record:
+    """A call of a layer of one's own: what is made in it belongs to the outermost one."""
+
+    def __init__(self, layer=None, args=(), kwargs=None, training=None):
+        self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
+        self.outputs, self.branches, self.losses = None, False, []
+
+
+_records = []
+
+
+@contextlib.contextmanager
+def traced(layer, *arguments):
+    record = Record(layer, *arguments)
+    _records.append(record)
+    try:
+        yield record
+    finally:
+        _records.pop()
+
+
+def owner():
+    return _records[0] if _records else None
+
+
+def training():
+    """What the traced call was told, the innermost word that was said; None where nobody did."""
+    return next((r.training for r in reversed(_records) if r.training is not None), None)

@@ -1,53 +1,196 @@
 """compile, fit, evaluate and predict."""
-from .. import core
+
+import weakref
+
+from .. import abi, core
 from . import _kinds, _state
-from ._tensors import flatten
+from ._data import Stream, as_array, is_whole
+from ._tensors import flatten, pack_like
+
+_trained = weakref.WeakSet()  # models that have a trainer
+
+
+class Trainer(core.Trainer):
+    """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none."""
+
+    __slots__ = ("shown", "_kept")
+
+    def __init__(self, model, options, hidden=(), several=True):
+        super().__init__(model, options)
+        drop = {f"{name}_loss" for name in hidden}
+        if not several and hidden:
+            drop |= {n for n in self.names if n.endswith("_loss") and n != "loss"}
+        prefix = "" if several or not hidden else model.names(1)[0] + "_"
+        self._kept = [i for i, n in enumerate(self.names) if n not in drop]
+        self.shown = [
+            self.names[i][len(prefix) :] if prefix and self.names[i].startswith(prefix) else self.names[i]
+            for i in self._kept
+        ]
+
+    def kept(self, values):
+        return [values[i] for i in self._kept]
 
 
 class Training:
     """What a model is trained and run with."""
 
-    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
-                run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
+    def compile(
+        self,
+        optimizer="rmsprop",
+        loss=None,
+        loss_weights=None,
+        metrics=None,
+        weighted_metrics=None,
+        run_eagerly=False,
+        steps_per_execution=1,
+        jit_compile="auto",
+        auto_scale_loss=True,
+    ):
         from . import optimizers
+
         self.optimizer = optimizers.get(optimizer)
-        self._compiled = {"loss": loss, "loss_weights": loss_weights, "metrics": metrics,
-                          "weighted_metrics": weighted_metrics}
-        self._trainer = None
-        if self._functional is not None:
-            self._trained()  # what can't be is refused here
+        self._compiled = {
+            "loss": loss,
+            "loss_weights": loss_weights,
+            "metrics": metrics,
+            "weighted_metrics": weighted_metrics,
+        }
+        self.loss, self._trainer, self._suspended = loss, None, None
+        from ._traced import needs_targets
 
-    def _by_output(self, value, several):
-        """A list in the order of the outputs, of a dict by their names."""
-        if isinstance(value, dict):
-            names = self.output_names
-            for key in value:
-                if key not in names:
-                    raise ValueError(f"expected the name of an output, one of {names}, got {key!r}")
-            return [value.get(name) for name in names]
-        return value
+        if self._functional is not None and not needs_targets(self._compiled):
+            self._ready()  # what can't be is refused here
 
-    def _trained(self):
-        """The trainer."""
+    @property
+    def compiled(self):
+        return self._compiled is not None
+
+    def _ready(self, targets=None):
+        """The trainer; `targets`, arrays, are looked at by losses that are functions of Python."""
         if self._compiled is None:
-            raise ValueError("You must call `compile()` before using the model.")
+            raise ValueError("You must call `compile()` before calling `fit()`, `evaluate()` or the like.")
         if self._trainer is None:
-            options = {"optimizer": _kinds.as_json(self.optimizer)}
-            for key, value in self._compiled.items():
-                value = self._by_output(value, len(self.outputs) > 1)
-                if value is not None:
-                    options[key] = [value] if key.endswith("metrics") and not isinstance(value, list) else value
-            for leaf in flatten([options.get("loss"), options.get("metrics")]):
-                if callable(leaf) and not hasattr(leaf, "to_json_value"):
-                    raise NotImplementedError(f"{leaf!r}: a loss or metric that is a function of Python is not in this "
-                                              "version; make it of layers, with loss=\"output\"")
-            self._trainer = core.Trainer(self.core, _kinds.as_json(options))
+            functional = self._for_training()
+            extra = functional.losses
+            model = functional.with_outputs(extra) if extra else functional.core
+            options = {
+                "optimizer": self.optimizer.to_json_value(),
+                "nan_guard": "off",
+                **self._objective(functional, targets, len(extra)),
+            }
+            hidden = model.names(1)[len(functional.outputs) :]
+            several = len(functional.outputs) > 1
+            try:
+                self._trainer = Trainer(model, _kinds.as_json(options), hidden, several)
+            except abi.Busy:
+                self._take_over()
+                self._trainer = Trainer(model, _kinds.as_json(options), hidden, several)
+            _trained.add(self)
             self.optimizer.bind(self._trainer)
+            self._resume()
         return self._trainer
+
+    def _take_over(self):
+        """Other models that share weights with this one give their trainers up, and go on from their state later."""
+        mine = {id(c.layer) for c in self._need().calls if c.layer is not None}
+        for other in list(_trained):
+            if (
+                other is not self
+                and other._trainer is not None
+                and any(id(c.layer) in mine for c in other._need().calls)
+            ):
+                other._suspended = abi.content(abi.made("dl4_trainer_save_memory", other._trainer))
+                other.optimizer.bind(None)
+                other._trainer = None
+                _trained.discard(other)
+
+    def _resume(self):
+        if self._suspended is not None:
+            data, self._suspended = self._suspended, None
+            names = [name for name, _, _ in self.core.weights()]
+            now = [self.core.get_weight(name) for name in names]
+            abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
+            for name, value in zip(names, now):
+                self.core.set_weight(name, value)
+
+    def _objective(self, functional, targets, extra):
+        """Losses and metrics for the library, one entry for each output."""
+        from ._traced import loss_config, metric_config
+
+        n, names = len(functional.outputs), self._output_keys()
+        losses = self._per_output(self._compiled["loss"], n, names, "loss")
+        if all(v is None for v in losses) and not extra:
+            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
+        shapes, at = [], 0
+        for i in range(n):
+            t = None if targets is None or losses[i] is None else targets[at]
+            at += losses[i] is not None
+            shapes.append(None if t is None else (None, *t.shape[1:]))
+
+        def graph(f, thing, i):
+            if callable(thing) and shapes[i] is None and not hasattr(thing, "to_json_value"):
+                raise ValueError(f"{thing!r}: a function needs targets to be traced for")
+            return f(thing, shapes[i], functional.outputs[i].shape)
+
+        options = {"loss": [graph(loss_config, v, i) for i, v in enumerate(losses)]}
+        weights = self._compiled["loss_weights"]
+        if weights is not None:
+            weights = self._per_output(weights, n, names, "loss_weights")
+            options["loss_weights"] = weights + [None] * extra
+        for key in ("metrics", "weighted_metrics"):
+            value = self._compiled[key]
+            if value is None:
+                continue
+            lists = self._metric_lists(value, n, names, key)
+            options[key] = [[graph(metric_config, m, i) for m in one] for i, one in enumerate(lists)] + [None] * extra
+        options["loss"] += ["output"] * extra
+        return options
+
+    def _output_keys(self):
+        nest = self._need().nest_out
+        return sorted(nest, key=str) if isinstance(nest, dict) else self.output_names
+
+    def _per_output(self, value, n, names, key):
+        if isinstance(value, dict) and "class_name" not in value:
+            for name in value:
+                if name not in names:
+                    raise ValueError(
+                        f"In the dict argument `{key}`, key '{name}' does not correspond to any model output. "
+                        f"Received: {key}={value}, expected keys {names}"
+                    )
+            return [value.get(name) for name in names]
+        if isinstance(value, (list, tuple)):
+            if len(value) != n:
+                raise ValueError(
+                    f"When there are multiple outputs, `{key}` must have one entry for each: expected {n}, "
+                    f"got {len(value)}"
+                )
+            return list(value)
+        if n > 1 and value is not None:
+            if key == "loss":
+                return [value] * n
+            raise ValueError(f"`{key}`: expected a list of {n}, one for each output")
+        return [value] * n
+
+    def _metric_lists(self, value, n, names, key):
+        def listed(v):
+            return list(v) if isinstance(v, (list, tuple)) else [] if v is None else [v]
+
+        if isinstance(value, dict) and "class_name" not in value:
+            return [listed(v) for v in self._per_output(value, n, names, key)]
+        if n == 1:
+            value = listed(value)
+            return [listed(value[0]) if len(value) == 1 and isinstance(value[0], (list, tuple)) else value]
+        if not isinstance(value, (list, tuple)) or len(value) != n:
+            raise ValueError(
+                f"For a model with multiple outputs, `{key}` must have one entry for each of the {n} outputs. "
+                f"Received: {value}"
+            )
+        return [listed(v) for v in value]
 
     @property
     def metrics_names(self):
-        return list(self._trained().names)
+        return ["loss"] + [m for m in self._ready().shown if m != "loss"]
 
     # ---- data
 
@@ -57,79 +200,97 @@ class Training:
         xs = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
         ys = [] if y is None else [core.Tensor.of(v) for v in self._targets(y)]
         ws = [] if w is None else [None if v is None else core.Tensor.of(v, "float32") for v in self._targets(w)]
+        if len(ws) == 1 and len(ys) > 1:
+            ws = ws * len(ys)
         return xs, ys, ws
 
     def _targets(self, y):
         if isinstance(y, dict):
-            return [y[name] for name in self.output_names if name in y]
+            return [y[name] for name in self._output_keys() if name in y]
         if isinstance(y, (list, tuple)) and len(self.outputs) > 1:
-            return list(y)
+            return list(flatten(y)) if any(isinstance(v, (dict, tuple)) for v in y) else list(y)
         return [y]
 
-    def _dataset(self, x, y=None, sample_weight=None, class_weight=None, steps=None, **options):
-        """Of arrays, or of anything that gives batches."""
-        if isinstance(x, core.Dataset):
-            return x
-        if hasattr(x, "__array__") or isinstance(x, dict) or (isinstance(x, (list, tuple)) and x is not None and
-                                                              not hasattr(x, "__next__")):
-            if class_weight is not None:
-                if sample_weight is not None:
-                    raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-                sample_weight = weights_of_classes(y, class_weight)
-            return core.Dataset(*self._lists(x, y, sample_weight), context=_state.context(), **options)
-        return self._stream(x, class_weight, steps)
-
-    def _stream(self, source, class_weight, steps):
-        """Batches of a generator, a data set or a loader: tuples (x, y) or (x, y, sample_weight)."""
-        indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__") and not hasattr(source, "__iter__")
-        if steps is None and hasattr(source, "__len__"):
-            steps = len(source)
-        endless = hasattr(source, "__next__")
-        state = {"iterator": None}
-
-        def batch(index):
-            if steps is not None and index >= steps:
-                return None
-            if indexed:
-                got = source[index]
-            else:
-                if state["iterator"] is None or (index == 0 and not endless):
-                    state["iterator"] = iter(source)
-                got = next(state["iterator"], None)
-            if got is None:
-                return None
-            x, y, w = (tuple(got) + (None, None))[:3] if isinstance(got, (tuple, list)) else (got, None, None)
-            if class_weight is not None and w is None:
-                w = weights_of_classes(y, class_weight)
-            return self._lists(as_array(x), as_array(y), as_array(w))
-        if self._functional is None:
-            import itertools
-            first = next(iter(source)) if not indexed else source[0]
-            self._built_for(as_array(first[0] if isinstance(first, (tuple, list)) else first))
-            if endless:
-                source = itertools.chain([first], source)
-        return core.Dataset(batches=batch, **({} if steps is None else {"steps": int(steps)}))
+    def _dataset(self, x, y=None, sample_weight=None, steps=None, **options):
+        """Of arrays, or of anything that gives batches; with the first targets."""
+        if is_whole(x):
+            lists = self._lists(as_array(x), as_array(y), as_array(sample_weight))
+            return core.Dataset(*lists, context=_state.context(), **options), lists[1]
+        if y is not None:
+            raise ValueError(
+                f"When providing `x` as a {type(x).__name__}, `y` should not be passed. Instead, the targets "
+                "should be included as part of it."
+            )
+        if sample_weight is not None:
+            raise ValueError(
+                f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
+                "the sample weights should be included as part of it."
+            )
+        stream = Stream(self, x, steps)
+        return stream.dataset, stream.first[1]
 
     # ---- Keras's verbs
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
-            validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
-            steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+    ):
         from .callbacks import CallbackList
-        train = self._dataset(x, y, sample_weight, class_weight, steps_per_epoch, batch_size=batch_size or 32,
-                              shuffle=bool(shuffle), seed=_state.changes())
-        trainer = self._trained()
+
+        if self._compiled is None:
+            raise ValueError("You must call `compile()` before calling `fit()`.")
+        if class_weight is not None and sample_weight is not None:
+            raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+        train, targets = self._dataset(
+            x,
+            y,
+            sample_weight,
+            steps_per_epoch,
+            batch_size=batch_size or 32,
+            shuffle=bool(shuffle),
+            seed=_state.changes(),
+        )
+        trainer = self._ready(targets)
         valid = None
+        if (validation_data is not None or validation_split) and self._need().branches():
+            raise NotImplementedError(
+                "a model whose call() asks whether it is training can't be validated within fit() in this version: "
+                "call evaluate()"
+            )
         if validation_data is not None:
             parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-            valid = self._dataset(*parts, steps=validation_steps, batch_size=validation_batch_size or batch_size or 32,
-                                  shuffle=False)
+            valid, _ = self._dataset(
+                *parts, steps=validation_steps, batch_size=validation_batch_size or batch_size or 32, shuffle=False
+            )
         self.stop_training = False
         told = CallbackList(callbacks, self, trainer, verbose, epochs)
-        options = {"epochs": int(epochs), "initial_epoch": int(initial_epoch), "validation_freq": int(validation_freq),
-                   "resume": False}
+        options = {
+            "epochs": int(epochs),
+            "initial_epoch": int(initial_epoch),
+            "validation_freq": int(validation_freq),
+            "resume": False,
+        }
         if validation_split:
+            if not 0 < validation_split < 1:
+                raise ValueError(f"`validation_split` must be between 0 and 1, received: {validation_split}.")
             options["validation_split"] = float(validation_split)
+        if class_weight is not None:
+            options["class_weight"] = by_class(class_weight)
         if told.native:
             options["callbacks"] = _kinds.as_json(told.native)
         try:
@@ -138,65 +299,116 @@ class Training:
             _state.changed()
         self.history = told.history
         self.history.epoch = history.pop("epoch", [])
-        self.history.history = history
+        names = dict(zip(trainer.kept(trainer.names), trainer.shown))
+        names.update({f"val_{k}": f"val_{v}" for k, v in names.items()})
+        self.history.history = {
+            **told.recorded,
+            **{names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"},
+        }
         return self.history
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
-                 return_dict=False, **_):
-        data = self._dataset(x, y, sample_weight, steps=steps, batch_size=batch_size or 32, shuffle=False)
-        trainer = self._trained()
-        return self._told(trainer, trainer.evaluate(data), return_dict)
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        steps=None,
+        callbacks=None,
+        return_dict=False,
+        **_,
+    ):
+        from .callbacks import told
+
+        data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
+        told(callbacks, self, "on_test_begin")
+        trainer = self._ready(targets)
+        values = self._evaluated(data, targets) if self._need().branches() else trainer.evaluate(data)
+        logs = dict(zip(trainer.shown, trainer.kept(values)))
+        told(callbacks, self, "on_test_end", logs)
+        return logs if return_dict else _one(list(logs.values()))
+
+    def _evaluated(self, data, targets):
+        """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
+        state = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+        self.optimizer.bind(None)
+        self._trainer = None
+        functional = self._need()
+        extra = functional.losses
+        model = functional.with_outputs(extra) if extra else functional.core
+        options = {"optimizer": "SGD", "nan_guard": "off", **self._objective(functional, targets, len(extra))}
+        values = core.Trainer(model, _kinds.as_json(options)).evaluate(data)
+        self._suspended = state
+        self._ready(targets)
+        return values
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        data = self._dataset(x, steps=steps, batch_size=batch_size or 32, shuffle=False)
-        from ._tensors import pack_like
-        return pack_like(self._need().nest_out, [t.numpy() for t in self._inference().predict(data)])
+        from .callbacks import told
+
+        told(callbacks, self, "on_predict_begin")
+        if is_whole(x):
+            functional = self._built_for(as_array(x))
+            tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(as_array(x)), functional.inputs)]
+            self._need_fit(functional, tensors)
+            rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
+            if rows <= (batch_size or 32):
+                got = self._inference().run(tensors)
+            else:
+                data = core.Dataset(tensors, context=_state.context(), batch_size=batch_size or 32, shuffle=False)
+                got = self._inference().predict(data)
+        else:
+            stream = Stream(self, x, steps, labels=False)
+            got = self._inference().predict(stream.dataset)
+        told(callbacks, self, "on_predict_end")
+        return pack_like(self._need().nest_out, [t.numpy() for t in got])
 
     def predict_on_batch(self, x):
-        from .models import run
-        import numpy
-        return numpy.asarray(run(self._inference(), list(zip(self._arranged(x), [t.dtype for t in self.inputs])), 0))
+        functional = self._built_for(x)
+        given = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
+        return pack_like(functional.nest_out, [t.numpy() for t in self._inference().run(given)])
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
         if class_weight is not None:
-            sample_weight = weights_of_classes(y, class_weight)
+            if sample_weight is not None:
+                raise ValueError(
+                    "Arguments `sample_weight` and `class_weight` cannot be specified at the same time. "
+                    f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
+                )
+            return self._one_step(x, y, class_weight, return_dict)
         lists = self._lists(x, y, sample_weight)
-        trainer = self._trained()
+        trainer = self._ready(lists[1])
+        schedule = self.optimizer.own_schedule()
+        if schedule is not None:
+            trainer.set("learning_rate", float(schedule(int(trainer.get("iterations")))))
         try:
             return self._told(trainer, trainer.step(*lists), return_dict)
         finally:
             _state.changed()
+
+    def _one_step(self, x, y, class_weight, return_dict):
+        history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
+        logs = {k: v[-1] for k, v in history.items()}
+        return logs if return_dict else _one(list(logs.values()))
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
 
     @staticmethod
     def _told(trainer, values, return_dict):
-        if return_dict:
-            return dict(zip(trainer.names, values))
-        return values[0] if len(values) == 1 else values
+        values = trainer.kept(values)
+        return dict(zip(trainer.shown, values)) if return_dict else _one(values)
 
-    def _changed(self):
-        return self._versions != self._now()
-
-    @staticmethod
-    def _now():
-        return _state.changes()
+    def reset_metrics(self):
+        pass  # nothing is kept between calls
 
 
-def as_array(x):
-    """What NumPy can see: tensors of other libraries too."""
-    if x is None or isinstance(x, (list, tuple, dict)):
-        return x
-    return x.numpy() if hasattr(x, "numpy") else x
+def _one(values):
+    return values[0] if len(values) == 1 else values
 
 
-def weights_of_classes(y, class_weight):
-    """Sample weights by class, as Keras: of labels, or of one-hot rows."""
-    import numpy
-    y = numpy.asarray(y)
-    if y.ndim > 1 and y.shape[-1] > 1:
-        y = y.argmax(-1)
-    elif y.ndim > 1:
-        y = y[..., 0]
-    return numpy.vectorize(lambda c: float(class_weight.get(int(c), 1.0)), otypes=[numpy.float32])(y)
+def by_class(class_weight):
+    """The library's list, of Keras's dict."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"`class_weight`: expected a dict of class numbers, got {class_weight!r}")
+    return [float(class_weight.get(i, 1.0)) for i in range(max(class_weight, default=-1) + 1)]

@@ -1,4 +1,5 @@
 """Activations: functions of symbolic tensors and arrays, and what `activation=` takes."""
+
 from ..abi import registry
 from . import _kinds
 
@@ -7,10 +8,15 @@ class _Function:
     def __init__(self, name):
         self.__name__, self.__doc__ = name, _kinds.documentation(_kinds.facts("activation")[name])
 
-    def __call__(self, x, **config):
-        from . import layers
+    def __call__(self, x, *args, **config):
+        from . import layers, ops
+
+        names = [a["name"] for a in _kinds.facts("activation")[self.__name__]["attributes"]]
+        config = {**dict(zip(names, args)), **config}
         how = {"class_name": self.__name__, "config": config} if config else self.__name__
-        return layers.Activation(activation=how)(x)
+        layer = layers.Activation(activation=how)
+        layer.is_operation = True
+        return layer(ops.convert_to_tensor(x))
 
     def to_json_value(self):
         return self.__name__
@@ -27,8 +33,15 @@ def get(identifier):
         return get("linear")
     if callable(identifier):
         return identifier
+    from . import saving
+
+    own = saving.registered(identifier) if isinstance(identifier, str) else None
+    if own is not None:
+        return own
+    if not isinstance(identifier, (str, dict)):
+        raise ValueError(f"Could not interpret activation function identifier: {identifier}")
     name = identifier["class_name"] if isinstance(identifier, dict) else identifier
-    (name, _), = registry("activation", name)["activation"].items()
+    ((name, _),) = registry("activation", name)["activation"].items()
     return _functions.setdefault(name, _Function(name))
 
 
@@ -36,7 +49,11 @@ def serialize(activation):
     return _kinds.as_json(activation)
 
 
-deserialize = get
+def deserialize(config, custom_objects=None):
+    from . import saving
+
+    with saving.custom_object_scope(custom_objects):
+        return get(config)
 
 
 def __getattr__(name):

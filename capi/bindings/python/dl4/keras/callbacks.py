@@ -1,8 +1,9 @@
 """Callbacks: Keras's, where the library has them, and a base for one's own."""
+
 import sys
 import time
 
-from ..abi import constants, registry
+from ..abi import constants
 from . import _kinds
 
 
@@ -31,11 +32,41 @@ class Callback:
     def on_epoch_end(self, epoch, logs=None):
         pass
 
+    def on_batch_begin(self, batch, logs=None):
+        pass
+
     def on_batch_end(self, batch, logs=None):
         pass
 
+    def on_train_batch_begin(self, batch, logs=None):
+        self.on_batch_begin(batch, logs)
+
     def on_train_batch_end(self, batch, logs=None):
         self.on_batch_end(batch, logs)
+
+    def on_test_begin(self, logs=None):
+        pass
+
+    def on_test_end(self, logs=None):
+        pass
+
+    def on_test_batch_begin(self, batch, logs=None):
+        pass
+
+    def on_test_batch_end(self, batch, logs=None):
+        pass
+
+    def on_predict_begin(self, logs=None):
+        pass
+
+    def on_predict_end(self, logs=None):
+        pass
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        pass
+
+    def on_predict_batch_end(self, batch, logs=None):
+        pass
 
 
 class History(Callback):
@@ -49,12 +80,24 @@ class History(Callback):
 class LambdaCallback(Callback):
     """Functions as a callback."""
 
-    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_train_begin=None, on_train_end=None,
-                 on_train_batch_end=None, **kwargs):
+    def __init__(
+        self,
+        on_epoch_begin=None,
+        on_epoch_end=None,
+        on_train_begin=None,
+        on_train_end=None,
+        on_train_batch_end=None,
+        **kwargs,
+    ):
         super().__init__()
-        for name, function in {**kwargs, "on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end,
-                               "on_train_begin": on_train_begin, "on_train_end": on_train_end,
-                               "on_train_batch_end": on_train_batch_end}.items():
+        for name, function in {
+            **kwargs,
+            "on_epoch_begin": on_epoch_begin,
+            "on_epoch_end": on_epoch_end,
+            "on_train_begin": on_train_begin,
+            "on_train_end": on_train_end,
+            "on_train_batch_end": on_train_batch_end,
+        }.items():
             if function is not None:
                 setattr(self, name, function)
 
@@ -71,8 +114,10 @@ class ProgbarLogger(Callback):
         self.begun, self.shown, self.batches = time.perf_counter(), 0.0, 0
 
     def _numbers(self, logs):
-        return "".join(f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
-                       for name, value in (logs or {}).items())
+        return "".join(
+            f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
+            for name, value in (logs or {}).items()
+        )
 
     def on_train_batch_end(self, batch, logs=None):
         self.batches = batch + 1
@@ -80,7 +125,11 @@ class ProgbarLogger(Callback):
         if not self.bar or now - self.shown < 0.05:
             return
         self.shown, total = now, self.params["steps"]
-        done = "" if not total or total < 0 else "━" * (20 * self.batches // total) + " " * (20 - 20 * self.batches // total)
+        done = (
+            ""
+            if not total or total < 0
+            else "━" * (20 * self.batches // total) + " " * (20 - 20 * self.batches // total)
+        )
         print(f"\r{self.batches}/{total if done else '?'} {done}{self._numbers(logs)}", end="", flush=True)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -88,55 +137,132 @@ class ProgbarLogger(Callback):
         print(f"{chr(13) if self.bar else ''}{self.batches}/{self.batches} - {spent:.1f}s{self._numbers(logs)}")
 
 
+def listed(callbacks):
+    """One callback, a list of them, or none, as a list."""
+    found = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    for c in found:
+        if not isinstance(c, (Callback, _kinds.Kind)):
+            raise TypeError(f"expected callbacks, got {c!r}")
+    return found
+
+
+def told(callbacks, model, method, *arguments):
+    """Tells those of Python's, of evaluate() and predict()."""
+    for c in listed(callbacks):
+        if isinstance(c, Callback):
+            if c.model is not model:
+                c.set_model(model)
+            getattr(c, method)(*arguments)
+
+
+class LearningRateScheduler(Callback):
+    """The rate of each epoch, by a function of its number and, if it takes two arguments, the rate before."""
+
+    def __init__(self, schedule, verbose=0):
+        super().__init__()
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch, logs=None):
+        import numbers
+
+        try:
+            rate = self.schedule(epoch, float(self.model.optimizer.learning_rate))
+        except TypeError:
+            rate = self.schedule(epoch)
+        if not isinstance(rate, (float, numbers.Number)) and not hasattr(rate, "__float__"):
+            raise ValueError(f"The output of the `schedule` function should be a float. Got: {rate}")
+        self.model.optimizer.learning_rate = float(rate)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if logs is not None:
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+
+
 class CallbackList:
     """The callbacks of one fit, as its progress function."""
 
-    def __init__(self, callbacks, model, trainer, verbose, epochs):
-        callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    def __init__(self, callbacks, model, trainer, verbose, epochs, steps=None):
+        callbacks = listed(callbacks)
         self.native = [c for c in callbacks if isinstance(c, _kinds.Kind)]
         self.history = next((c for c in callbacks if isinstance(c, History)), None) or History()
         self.list = [c for c in callbacks if not isinstance(c, _kinds.Kind)]
-        for c in self.list:
-            if not isinstance(c, Callback):
-                raise TypeError(f"expected callbacks, got {c!r}")
         if verbose == "auto" or verbose:
             self.list.append(ProgbarLogger(2 if verbose == 2 else 1))
-        self.model, self.names = model, trainer.names
-        self.params = {"epochs": int(epochs), "steps": None, "verbose": verbose}
+        self.model, self.trainer, self.names = model, trainer, trainer.shown
+        self.params = {"epochs": int(epochs), "steps": steps, "verbose": 1 if verbose == "auto" else verbose}
         for c in self.list + [self.history]:
             c.set_model(model)
             c.set_params(self.params)
-        self.epoch = 0
+        self.batches = any(
+            type(c).on_train_batch_begin is not Callback.on_train_batch_begin
+            or type(c).on_batch_begin is not Callback.on_batch_begin
+            or "on_train_batch_begin" in vars(c)
+            for c in self.list
+        )
+        self.schedule = model.optimizer.own_schedule()
+        self.recorded = {}  # with what callbacks put into the logs
+
+    def _logs(self, metrics):
+        n = len(self.trainer.names)
+        logs = dict(zip(self.names, self.trainer.kept(metrics[:n])))
+        if len(metrics) > n:
+            logs.update(zip(["val_" + name for name in self.names], self.trainer.kept(metrics[n:])))
+        return logs
+
+    def _begin(self, batch):
+        if self.schedule is not None:
+            self.trainer.set("learning_rate", float(self.schedule(int(self.trainer.get("iterations")))))
+        if self.batches:
+            for c in self.list:
+                c.on_train_batch_begin(batch, {})
 
     def __call__(self, event, step, total, metrics):
         from . import _state
-        logs = dict(zip(self.names + ["val_" + n for n in self.names], metrics))
+
         if event == constants["DL4_BATCH_END"]:
-            self.params["steps"] = total
-            for c in self.list:
-                c.on_train_batch_end(step - 1, logs)
-        else:
-            _state.changed()
-            for c in self.list:
-                if event == constants["DL4_TRAIN_BEGIN"]:
-                    c.on_train_begin()
-                elif event == constants["DL4_EPOCH_BEGIN"]:
-                    c.on_epoch_begin(step)
-                elif event == constants["DL4_EPOCH_END"]:
-                    c.on_epoch_end(step - 1, logs)
-                elif event == constants["DL4_TRAIN_END"]:
-                    c.on_train_end()
+            self.params["steps"] = total if total >= 0 else None
+            if self.list:
+                _state.changed()
+                logs = self._logs(metrics)
+                for c in self.list:
+                    c.on_train_batch_end(step - 1, logs)
+            if step != total and not self.model.stop_training:
+                self._begin(step)
+            return self.model.stop_training
+        _state.changed()
+        logs = self._logs(metrics) if event == constants["DL4_EPOCH_END"] else {}
+        for c in self.list:
+            if event == constants["DL4_TRAIN_BEGIN"]:
+                c.on_train_begin({})
+            elif event == constants["DL4_EPOCH_BEGIN"]:
+                c.on_epoch_begin(step, {})
+            elif event == constants["DL4_EPOCH_END"]:
+                c.on_epoch_end(step - 1, logs)
+            elif event == constants["DL4_TRAIN_END"]:
+                c.on_train_end({})
+        for name, value in logs.items():
+            self.recorded.setdefault(name, []).append(value)
+        if event == constants["DL4_EPOCH_BEGIN"]:
+            self._begin(0)
         return self.model.stop_training
 
 
 class NativeCallback(_kinds.Kind):
-    """One that the library runs itself."""
+    """One that the library runs itself. Its files have architecture and weights, whatever save_weights_only says."""
+
     category = "callback"
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if self._config.get("factor", 0) >= 1.0:
+            raise ValueError(f"{self.class_name} does not support a factor >= 1.0. Got {self._config['factor']}")
+        for key in ("save_weights_only", "verbose"):
+            self._config.pop(key, None)
+        for key in ("filepath", "filename", "backup_dir"):
+            if key in self._config:
+                import os
 
-def _known():
-    return "callback" in registry()
+                self._config[key] = os.fspath(self._config[key])
 
 
-if _known():
-    _kinds.serve(globals(), "callback", NativeCallback)
+__getattr__, __dir__ = _kinds.served(globals(), "callback", NativeCallback)

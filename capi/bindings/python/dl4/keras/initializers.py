@@ -1,12 +1,33 @@
-"""Initializers: the library's, with Keras's names."""
+"""Initializers: the library's, with Keras's names; called with a shape they give an array."""
+
 import sys
 
 from . import _kinds
 
 
 class Initializer(_kinds.Kind):
+    """The first values of a weight. One of your own has __call__(shape, dtype=None)."""
+
     category = "initializer"
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        from . import _state, layers
 
-_kinds.serve(globals(), "initializer", Initializer)
+        if self.class_name is not None:
+            layers.Weight(shape=[1, 1], initializer=self, name="initializer").placed(_state.scratch())
+
+    def __call__(self, shape, dtype=None):
+        import numpy
+        from ._eager import eager
+        from ._variables import Variable
+
+        value = Variable(self, tuple(int(d) for d in shape)).numpy()
+        return eager(numpy.array(value, str(dtype or "float32")))
+
+    def clone(self):
+        return type(self).from_config(self.get_config())
+
+
+__getattr__, __dir__ = _kinds.served(globals(), "initializer", Initializer)
 globals().update(_kinds.got("initializer", Initializer, sys.modules[__name__]))

@@ -1,148 +1,237 @@
 """Layers: Keras's classes, made of the library's kinds."""
+
 import inspect as _inspect
+from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
 from . import _kinds, _state
+from ._inputs import InputLayer, InputSpec
+from ._own import Own as _Own
 from ._tensors import Call as _Call
-from ._tensors import Input, KerasTensor, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
+from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
+from ._traced import is_native as _is_native
+from ._variables import Weight as _Weight
 
-__all__ = ["Input", "InputLayer", "Layer"]
+__all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
+_LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
-class Layer(_kinds.Kind):
+class Layer(_Own, _kinds.Kind):
     """A layer: called on symbolic tensors it gives symbolic tensors, called on arrays it computes.
 
-    A class of your own derives from it or from Model, makes layers in __init__ or build() and uses them in call(), which
-    is traced."""
+    A class of your own derives from it or from Model, makes layers and weights in __init__ or build() and uses them in
+    call(), which is traced."""
+
     category = "layer"
     class_name = None
+    is_operation = False  # made by an operator or a function of ops: not among the layers of a model
+    supports_masking = False
+    input_spec = None
 
-    def __init__(self, *args, name=None, trainable=True, dtype=None, **kwargs):
+    def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
         if self.class_name is None:
+            kwargs.pop("autocast", None)
+            if "input_shape" in kwargs or "input_dim" in kwargs or "batch_input_shape" in kwargs:
+                kwargs.pop("input_shape", None), kwargs.pop("input_dim", None), kwargs.pop("batch_input_shape", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
-            self._config = {}
+            config = {}
         else:
-            if name is not None:
-                kwargs["name"] = name
-            if dtype is not None:
-                kwargs["dtype"] = dtype
+            given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}
+            kwargs.update({k: v for k, v in given.items() if v is not None})
             config = self._bound(args, kwargs)
             name = config.pop("name", None)
             trainable = config.pop("trainable", trainable)
-            self._config = config
-        self._graphs, self.graph, self.core_name = {}, None, None  # numbers in graphs; where its weights live
+        if name is not None and not isinstance(name, str):
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        if name and "/" in name:
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        self._config, self._python = config, {}
+        self._graphs, self.graph, self._core = _WeakKeyDictionary(), None, None
+        self._facts, self._weights, self._eager = None, {}, {}
         self.name = name or _state.unique(_state.snake_case(type(self).__name__))
         self._trainable, self._calls, self.built = bool(trainable), [], False
+        self._init_own(activity_regularizer)
         if self.class_name is not None:
+            self._take_functions()
             self.placed(_state.scratch())  # what can't be is refused here
+
+    def _take_functions(self):
+        """Activations and initializers that are functions of Python are called by us."""
+        for key, value in list(self._config.items()):
+            if isinstance(value, Layer) and key == "activation":
+                self._python[key] = self._config.pop(key)
+            if isinstance(value, type) and issubclass(value, _kinds.Kind):
+                self._config[key] = value = value()
+            if key == "cell" and isinstance(value, (list, tuple)):
+                self._config[key] = __getattr__("StackedRNNCells")(cells=list(value))
+            if not callable(value) or isinstance(value, Layer) or _is_native(value):
+                continue
+            if key == "activation" and self.class_name not in ("LSTM", "GRU", "SimpleRNN"):
+                self._python[key] = self._config.pop(key)
+                if self.class_name == "Activation":
+                    self._config[key] = "linear"
+            elif key.endswith("_initializer"):
+                self._python[key] = self._config.pop(key)
 
     # ---- places in graphs
 
     def placed(self, graph):
-        """Its number in a graph, made when it is asked for. Weights live in the first graph that is not the scratch."""
+        """Its number in a graph, made when it is asked for. The first graph that is not a scratch one is its home; in
+        others it is the same layer, with the same weights."""
         if graph not in self._graphs:
-            scratch = graph is _state.scratch()
-            config = {**{k: _kinds.as_json(v) for k, v in self._config.items()}, "trainable": self._trainable}
             name = graph.free_name(self.name)
-            self._graphs[graph] = graph.layer(self.class_name, name, config)
+            scratch = graph is _state.scratch()
+            if self.graph is not None and not scratch:
+                self._graphs[graph] = graph.share(self.graph, self._graphs[self.graph], name)
+                return self._graphs[graph]
+            models = {k: v.core for k, v in self._config.items() if hasattr(v, "core")}
+            config = {k: _kinds.as_json(v) for k, v in self._config.items() if k not in models}
+            if not models:
+                config["trainable"] = self._trainable
+            self._graphs[graph] = graph.layer(self.class_name, name, config, models)
             if not scratch:
-                self.graph, self.core_name = graph, name
+                self.graph, self._home_name = graph, name
         return self._graphs[graph]
+
+    def live_in(self, core_model):
+        """Its weights are to be found in this model."""
+        if self._core is not None:
+            return
+        self._core, self._facts = core_model, None
+        for key, f in self._python.items():
+            name = key[: -len("_initializer")]
+            if key.endswith("_initializer") and name in self.weight_facts():
+                from ._traced import initial
+
+                core_model.set_weight(f"{self._home_name}/{name}", initial(f, self.weight_facts()[name][0]))
+
+    def home(self):
+        """The library's model that has its weights, and its name there."""
+        if self._core is None:
+            from ._functional import Functional
+
+            if not self._calls and self.class_name == "Weight":
+                Functional([], self._symbolic())
+            elif self._calls:
+                outputs = self._calls[0].outputs
+                Functional(
+                    [c.outputs[0] for c in outputs[0].call.needed() if c.layer is None and c.value is None], outputs
+                )
+            else:
+                raise ValueError(f"layer {self.name} has no weights before it is called or built")
+        return self._core, self._home_name
+
+    def weight_facts(self):
+        """Shape and whether it is trained, by name."""
+        if self._facts is None:
+            core, name = self.home()
+            self._facts = {
+                n[len(name) + 1 :]: (shape, trained) for n, shape, trained in core.weights() if n.startswith(name + "/")
+            }
+        return self._facts
+
+    def forget_facts(self):
+        self._facts = None
 
     # ---- calls
 
     def __call__(self, *args, **kwargs):
-        if any(_is_tensor(leaf) for leaf in _flatten([args, kwargs])):
+        if _state.owner() is not None or any(_is_tensor(leaf) for leaf in _flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
-        from .models import computed
+        from ._eager import computed
+
         return computed(self, args, kwargs)
 
     def _symbolic(self, *args, **kwargs):
         if self.class_name is None:
             return self._traced(*args, **kwargs)
         inputs, plain, tensors = self._arguments(args, kwargs)
-        call = _Call(self, [_as_tensor(t) for t in inputs], plain, tensors)
+        if self.class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
+            inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
+        call = _Call(self, inputs, plain, tensors)
         outputs = call.try_out()
-        self._calls.append(call)
+        self._calls = self._calls or [call]
         self.built = True
-        return outputs[0] if len(outputs) == 1 else self._packed(outputs)
-
-    def _packed(self, outputs):
-        return list(outputs)
+        if "activation" in self._python:
+            with _state.traced(self):
+                outputs = [self._python["activation"](outputs[0])] + outputs[1:]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) if self.class_name != "Functional" else outputs
 
     def _arguments(self, args, kwargs):
         """Inputs, plain call arguments and symbolic ones."""
         known = _kinds.facts("layer")[self.class_name]
         symbolic = {a["name"]: a for a in known["arguments"] if a["type"] != "bool"}
         flags = {a["name"] for a in known["arguments"]} | {"training"}
-        names = known.get("call_positional") or [p["name"] for p in known["inputs"]]
+        ports = [p["name"] for p in known["inputs"]]
+        names = known.get("call_positional") or ports
         given = dict(zip(names, args))
         if len(args) > len(names):  # several inputs, or arguments that Keras takes by name alone
-            raise TypeError(f"{type(self).__name__}: expected at most {len(names)} positional call arguments, "
-                            f"got {len(args)}")
+            raise TypeError(
+                f"{type(self).__name__}: expected at most {len(names)} positional call arguments, got {len(args)}"
+            )
         for key, value in kwargs.items():
             if key in given:
-                raise TypeError(f"{type(self).__name__}: got several values for \"{key}\"")
+                raise TypeError(f'{type(self).__name__}: got several values for "{key}"')
             given[key] = value
+        first = names[0] if names else ""
+        if self.class_name in _LISTS and not isinstance(given.get(first), (list, tuple)) and first in given:
+            if not self.is_operation:
+                raise ValueError(
+                    f"A merge layer should be called on a list of inputs. Received: {first}="
+                    f"{given[first]} (not a list of tensors)"
+                )
         inputs, plain, tensors = [], {}, {}
         for key in sorted(given, key=lambda k: names.index(k) if k in names else len(names)):  # as by position
             value = given[key]
             if key in symbolic:
                 leaves = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
-                if leaves:
+                if any(leaf is not None for leaf in leaves):
                     tensors[key] = [None if t is None else _as_tensor(t) for t in leaves]
             elif key in flags:
+                value = None if isinstance(value, _state.Flag) else value
+                value = _state.training() if key == "training" and value is None else value
                 if value is not None:
                     plain[key] = bool(value)
             elif value is None and key in names:
                 continue
-            elif key in names or key in [p["name"] for p in known["inputs"]]:
-                inputs += _flatten(value)
+            elif key in names or key in ports:
+                inputs += [_as_tensor(t) for t in _flatten(value)]
             else:
-                plain[key] = value  # the library refuses what it does not know
+                raise TypeError(f"{type(self).__name__}.call() got an unexpected keyword argument '{key}'")
+        if "training" not in plain and _state.training() is not None and "training" not in given:
+            plain["training"] = bool(_state.training())
         return inputs, plain, tensors
 
-    # ---- of one's own
-
-    def build(self, input_shape):
-        self.built = True
-
-    def call(self, *args, **kwargs):
-        raise NotImplementedError(f"{type(self).__name__} has no call()")
-
-    def _traced(self, *args, **kwargs):
-        if not self.built:
-            shapes = [t.shape for t in _flatten(list(args)) if _is_tensor(t)]
-            self.build(shapes[0] if len(shapes) == 1 else shapes)
+    def build(self, input_shape=None, *shapes, **named):
+        """Makes the weights for inputs of a shape (or several), with the batch axis."""
+        if self.class_name is None or self._calls:
             self.built = True
-        if "training" in kwargs and "training" not in _inspect.signature(self.call).parameters:
-            del kwargs["training"]
-        return self.call(*args, **kwargs)
-
-    def _inner(self):
-        """The layers that are attributes of this one, in order."""
-        found = []
-
-        def look(value):
-            if isinstance(value, Layer):
-                if value not in found:
-                    found.append(value)
-            elif isinstance(value, dict):
-                for item in value.values():
-                    look(item)
-            elif isinstance(value, (list, tuple)):
-                for item in value:
-                    look(item)
-        for key, value in vars(self).items():
-            if key not in ("_calls", "_graphs", "_config"):
-                look(value)
-        return found
+            return
+        if input_shape is None and not named:
+            return
+        if input_shape is not None and not isinstance(input_shape, dict):
+            shapes = (input_shape, *shapes)
+            several = len(shapes) > 1 or (shapes[0] and isinstance(shapes[0][0], (list, tuple)))
+            shapes = (shapes if len(shapes) > 1 else shapes[0]) if several else [shapes[0]]
+        else:
+            shapes = list((input_shape or named).values())
+        dtype = "int32" if self.class_name in ("Embedding", "ReversibleEmbedding") else "float32"
+        tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s in shapes]
+        with _state.traced(None):
+            self._symbolic(tensors[0] if len(tensors) == 1 else tensors) if len(
+                tensors
+            ) == 1 or self.class_name in _LISTS else self._symbolic(*tensors)
 
     # ---- what it has
 
     @property
     def input(self):
-        return self._one_call().inputs[0] if len(self._one_call().inputs) == 1 else self._one_call().inputs
+        inputs = self._one_call().inputs
+        return inputs[0] if len(inputs) == 1 else inputs
 
     @property
     def output(self):
@@ -154,6 +243,37 @@ class Layer(_kinds.Kind):
             raise AttributeError(f"The layer {self.name} has never been called and thus has no defined input.")
         return self._calls[0]
 
+    def __getattr__(self, key):
+        if key.startswith("_"):
+            raise AttributeError(key)
+        if self.class_name is not None:
+            known = _kinds.facts("layer")[self.class_name]
+            if self.__dict__.get("built") and any(w["name"] == key for w in known["weights"]):
+                return self._weight(key) if key in self.weight_facts() else None
+            if key in self.__dict__.get("_python", ()):
+                return self._python[key]
+            if key in ("states", "cell") and "cell" not in self._config:
+                raise AttributeError(key)
+        value = super().__getattr__(key)
+        if isinstance(value, str) or value is None:
+            value = self._read(key, value)
+        return value
+
+    def _read(self, key, value):
+        """The object of a kind that an attribute names, as Keras keeps it."""
+        attribute = next((a for a in _kinds.facts("layer")[self.class_name]["attributes"] if a["name"] == key), {})
+        category = attribute.get("category")
+        if category not in ("activation", "initializer", "regularizer", "constraint"):
+            return value
+        from importlib import import_module
+
+        return import_module(f"..{category}s", __name__).get(value)
+
+    def _weight(self, name):
+        if name not in self._weights:
+            self._weights[name] = _Weight(self, name)
+        return self._weights[name]
+
     @property
     def trainable(self):
         return self._trainable
@@ -163,21 +283,32 @@ class Layer(_kinds.Kind):
         self._trainable = bool(yes)
         for layer in self._inner():
             layer.trainable = yes
-        if self.class_name is not None and self.graph is not None:
-            self._model().core.set_trainable(self.core_name, yes)
+        for variable in self._variables:
+            variable.trainable = yes
+        if self.class_name is not None and self._core is not None:
+            self._core.set_trainable(self._home_name, yes)
+            _state.changed()
+        self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if g is not _state.scratch()})
+        self.forget_facts()
 
-    def _model(self):
-        from .models import model_with
-        return model_with(self)
+    def _native_weights(self):
+        if not self.built:
+            return []
+        if not _kinds.facts("layer")[self.class_name]["weights"]:
+            return []
+        return [self._weight(name) for name in self.weight_facts()]
 
     @property
     def weights(self):
-        if self.class_name is None:
-            return [w for layer in self._inner() for w in layer.weights]
-        prefix = self._model() and self.core_name + "/"
-        return [w for w in self._model().weights() if w.path.startswith(prefix)]
+        if self.class_name is not None:
+            return self._native_weights() + [v for v in self._variables]
+        own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
+        found = own + [w for layer in self._inner() for w in layer.weights]
+        return list({id(w): w for w in found}.values())
 
-    variables = weights
+    @property
+    def variables(self):
+        return self.weights
 
     @property
     def trainable_weights(self):
@@ -188,25 +319,48 @@ class Layer(_kinds.Kind):
         return [w for w in self.weights if not w.trainable]
 
     trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
+    metrics_variables = metrics = ()
 
     def get_weights(self):
         return [w.numpy() for w in self.weights]
 
-    def set_weights(self, values):
-        weights = self.weights
-        values = list(values)
-        if len(weights) != len(values):
-            raise ValueError(f"Layer {self.name} expected {len(weights)} weights, got {len(values)}")
-        for w, value in zip(weights, values):
+    def set_weights(self, weights):
+        mine, values = self.weights, list(weights)
+        if len(mine) != len(values):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length "
+                f"{len(values)}, but the layer was expecting {len(mine)} weights."
+            )
+        for w, value in zip(mine, values):
+            if tuple(w.shape) != tuple(getattr(value, "shape", w.shape)):
+                raise ValueError(
+                    f"Layer {self.name} weight shape {tuple(w.shape)} is not compatible with provided "
+                    f"weight shape {tuple(value.shape)}."
+                )
+        for w, value in zip(mine, values):
             w.assign(value)
 
     def count_params(self):
+        if not self.built and self.class_name is not None and _kinds.facts("layer")[self.class_name]["weights"]:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You "
+                "can build it manually via: `layer.build(input_shape)`."
+            )
         return sum(w.size for w in self.weights)
 
     def get_config(self):
-        return {"name": self.name, "trainable": self.trainable, **super().get_config()}
+        config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
+        for key, value in self._python.items():
+            config[key] = value
+        return config
 
     def to_json_value(self):
+        if self.class_name is None:
+            from .saving import serialize_keras_object
+
+            return serialize_keras_object(self)
+        if any(not k.endswith("_initializer") for k in self._python):
+            raise NotImplementedError(f"{self.name}: a layer with a function of Python is not taken here")
         value = super().to_json_value()
         value["config"].update(name=self.name, trainable=self._trainable)
         return value
@@ -215,26 +369,69 @@ class Layer(_kinds.Kind):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
 
 
-class InputLayer:
-    """An input among the layers of a model, or as the first entry of a Sequential one."""
-    trainable, weights = False, []
+class Lambda(Layer):
+    """A function as a layer, traced: it is written in operators, layers and keras.ops."""
 
-    def __init__(self, shape=None, batch_size=None, dtype=None, name=None, batch_shape=None, input_shape=None,
-                 input_tensor=None, **_):
-        if input_tensor is None:
-            input_tensor = Input(shape=shape if shape is not None else input_shape, batch_size=batch_size, dtype=dtype,
-                                 batch_shape=batch_shape, name=name)
-        self.tensor = self.output = input_tensor
-        self.name = input_tensor.name
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        super().__init__(**kwargs)
+        self.function, self.arguments, self.mask = function, arguments or {}, mask
+        self._training = "training" in _inspect.signature(function).parameters if callable(function) else False
 
-    def get_weights(self):
-        return []
-
-    def count_params(self):
-        return 0
-
-    def __repr__(self):
-        return f"<InputLayer name={self.name}, built=True>"
+    def call(self, inputs, mask=None, training=None):
+        more = {"training": training} if self._training else {}
+        return self.function(inputs, **self.arguments, **more)
 
 
-_kinds.serve(globals(), "layer", Layer)
+class Wrapper(Layer):
+    """A layer of one's own around another one."""
+
+    def __init__(self, layer, **kwargs):
+        if not isinstance(layer, Layer):
+            raise ValueError(
+                f"Layer {layer} supplied to Wrapper isn't a supported layer type. Please ensure wrapped "
+                "layer is a valid Keras layer."
+            )
+        super().__init__(**kwargs)
+        self.layer = layer
+
+    def build(self, input_shape=None):
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.built = True
+
+    def get_config(self):
+        from .saving import serialize_keras_object
+
+        return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from .saving import deserialize_keras_object
+
+        config = dict(config)
+        return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
+
+
+def _merged(cls, name):
+    """keras.layers.add and its like."""
+
+    def function(inputs, **kwargs):
+        return cls(**kwargs)(inputs)
+
+    function.__name__, function.__doc__ = name, cls.__doc__
+    return function
+
+
+_kind, __dir__ = _kinds.served(globals(), "layer", Layer)
+
+
+def __getattr__(name):
+    if name in ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"):
+        return _merged(__getattr__(name.capitalize()), name)
+    found = _kind(name)
+    if name == "Normalization":
+        from ._normalization import adapt
+
+        found.adapt = adapt
+    return found

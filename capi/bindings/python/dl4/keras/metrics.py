@@ -1,43 +1,169 @@
 """Metrics."""
+
 import sys
 
-from . import _kinds
+from . import _kinds, _state
 from .losses import _function as _loss_function, measured
 
 
 class Metric(_kinds.Kind):
-    """What compile() takes; by itself, update_state() adds batches and result() gives the number for all of them."""
+    """What compile() takes; by itself, update_state() adds batches and result() gives the number for all of them.
+
+    One of your own derives from it, makes its state with add_variable() and has update_state(), result() and
+    reset_state(); it computes on arrays."""
+
     category = "metric"
 
     def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._batches = []
+        self._variables, self._batches = [], []
+        if self.class_name is not None:
+            super().__init__(*args, **kwargs)
+            self._checked()
+            return
+        given = {**dict(zip(("dtype", "name"), args)), **kwargs}
+        self.name, self.dtype, self._config = given.get("name") or _state.snake_case(type(self).__name__), "float32", {}
+
+    def _checked(self):
+        """What the library refuses is refused here."""
+        import numpy
+
+        if self.class_name in ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU"):
+            return
+        try:
+            measured(
+                "metric", self.class_name, self._plain(), numpy.zeros((2, 2), "float32"), numpy.zeros((2, 2), "float32")
+            )
+        except Exception as e:
+            if getattr(e, "attribute", None) in self._config:
+                raise
+
+    def _plain(self):
+        return {k: v for k, v in self._config.items() if k != "dtype"}
+
+    def __getattr__(self, key):
+        if key == "name" and self.class_name is not None:
+            known = _kinds.facts("metric")[self.class_name]
+            return self._config.get("name") or known.get("log_name")
+        if key.startswith("_"):
+            raise AttributeError(key)
+        return super().__getattr__(key)
+
+    # ---- for one's own
+
+    def add_variable(self, shape=(), initializer=None, dtype=None, aggregation=None, name=None):
+        from ._variables import Variable
+
+        variable = Variable(initializer or "zeros", shape, dtype, trainable=False, name=name)
+        self._variables.append(variable)
+        return variable
+
+    def add_weight(self, shape=(), initializer=None, dtype=None, name=None, **_):
+        return self.add_variable(shape, initializer, dtype, name=name)
 
     @property
-    def name(self):
-        known = _kinds.facts("metric")[self.class_name]
-        return self._config.get("name") or known.get("log_name")
+    def variables(self):
+        return list(self._variables)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true, y_pred=None, sample_weight=None):
+        if self.class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no update_state()")
         import numpy
+
+        if self.class_name in ("Mean", "Sum"):
+            y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
         self._batches.append(tuple(None if v is None else numpy.array(v) for v in (y_true, y_pred, sample_weight)))
 
     def reset_state(self):
         self._batches = []
+        for v in self._variables:
+            v.assign(0 * v.numpy())
+
+    def result(self):
+        if self.class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no result()")
+        import numpy
+        from ._eager import eager
+
+        if not self._batches:
+            return eager(numpy.zeros((), "float32"))
+        y, p, w = zip(*self._batches)
+        weights = None
+        if any(v is not None for v in w):
+            weights = _joined([numpy.ones(a.shape[:1], "float32") if v is None else v for a, v in zip(y, w)])
+        return eager(measured("metric", self.class_name, self._plain(), _joined(y), _joined(p), weights))
+
+    def __call__(self, *args, **kwargs):
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def stateless_update_state(self, *_, **__):
+        raise NotImplementedError("stateless metrics are not in this version")
+
+    stateless_result = stateless_reset_state = stateless_update_state
+
+    def get_config(self):
+        if self.class_name is None:
+            return {"name": self.name, "dtype": "float32"}
+        return {**super().get_config(), "name": self.name, "dtype": "float32"}
+
+    def to_json_value(self):
+        value = super().to_json_value()
+        value["config"].pop("dtype", None)
+        return value
+
+    def __repr__(self):
+        return f"<{type(self).__name__} name={self.name}>"
+
+
+def _joined(arrays):
+    import numpy
+
+    return numpy.concatenate([a if a.ndim else a.reshape(1) for a in arrays])
+
+
+def _values(values, weights):
+    """Numbers for Mean and Sum, each with its weight, as predictions without targets."""
+    import numpy
+
+    values = numpy.asarray(values, "float32")
+    if weights is not None:
+        weights = numpy.asarray(weights, "float32")
+        while weights.ndim > values.ndim:
+            values = values[..., None]
+        while weights.ndim < values.ndim:
+            weights = weights[..., None]
+        weights = numpy.broadcast_to(weights, values.shape).reshape(-1)
+    values = values.reshape(-1, 1)
+    return values, values, weights
+
+
+class MeanMetricWrapper(Metric):
+    """The mean of a function of targets and predictions, which is traced."""
+
+    def __init__(self, fn, name=None, dtype=None, **kwargs):
+        super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"))
+        self._total, self._count, self._arguments = 0.0, 0.0, kwargs
+        self._fn = (lambda y, p: fn(y, p, **kwargs)) if kwargs else fn
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        import numpy
+
+        values = numpy.asarray(self._fn(numpy.asarray(y_true, "float32"), numpy.asarray(y_pred, "float32")))
+        w = numpy.ones(values.shape, "float32")
+        if sample_weight is not None:
+            w = numpy.asarray(sample_weight, "float32")
+            w = numpy.broadcast_to(w.reshape(w.shape + (1,) * (values.ndim - w.ndim)), values.shape)
+        self._total, self._count = self._total + float((values * w).sum()), self._count + float(w.sum())
 
     def result(self):
         import numpy
-        if not self._batches:
-            return 0.0
-        y, p, w = zip(*self._batches)
-        w = None if w[0] is None else numpy.concatenate(w)
-        config = {k: v for k, v in self._config.items() if k != "dtype"}
-        return measured("metric", self.class_name, config, numpy.concatenate(y), numpy.concatenate(p), w)
+        from ._eager import eager
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        self.update_state(y_true, y_pred, sample_weight)
-        return self.result()
+        return eager(numpy.float32(self._total / self._count if self._count else 0.0).reshape(()))
+
+    def reset_state(self):
+        self._total = self._count = 0.0
 
 
-_kinds.serve(globals(), "metric", Metric, _loss_function)
+__getattr__, __dir__ = _kinds.served(globals(), "metric", Metric, _loss_function)
 globals().update(_kinds.got("metric", Metric, sys.modules[__name__]))

@@ -1,199 +1,41 @@
 """Models: functional, sequential and subclassed."""
+
 import json
-import weakref
 
 from .. import core
 from . import _state, layers as _layers
-from ._tensors import Call, Input, KerasTensor, flatten, is_tensor, pack_like
+from ._eager import is_array, run
+from ._functional import Functional as _Graph
+from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
 
-_models = weakref.WeakSet()  # those that exist, for layers that look for their weights
-
-
-class Variable:
-    """A weight of a model."""
-
-    def __init__(self, core_model, name, shape, trainable):
-        self._core, self.path, self.shape, self.trainable = core_model, name, shape, trainable
-        self.name = name.rsplit("/", 1)[-1]
-        self.dtype = "float32"
-
-    @property
-    def size(self):
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
-
-    def numpy(self):
-        return self._core.get_weight(self.path)
-
-    @property
-    def value(self):
-        return self.numpy()
-
-    def assign(self, value):
-        self._core.set_weight(self.path, value)
-        _state.changed()
-
-    def __array__(self, dtype=None, copy=None):
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
-
-    def __repr__(self):
-        return f"<Variable path={self.path}, shape={self.shape}>"
-
-
-class Functional:
-    """What lies between symbolic tensors, in a graph of the library's."""
-
-    def __init__(self, inputs, outputs):
-        self.nest_in, self.nest_out = inputs, outputs
-        self.inputs, self.outputs = flatten(inputs), flatten(outputs)
-        for t in self.inputs + self.outputs:
-            if not is_tensor(t):
-                raise ValueError(f"expected symbolic tensors, got {t!r}")
-        self.calls = self._needed()
-        graphs = {c.layer.graph for c in self.calls if c.layer is not None and c.layer.graph is not None}
-        if len(graphs) > 1:
-            raise NotImplementedError("layers of models that were built apart can't be put into one model: "
-                                      "call the models themselves")
-        self.graph = graphs.pop() if graphs else core.Graph(_state.context())
-        for call in self._placed():
-            call.put(self.graph)
-        node = [t.call.nodes[self.graph][t.index] for t in self.inputs]
-        self.core = self.graph.build(node, [t.call.nodes[self.graph][t.index] for t in self.outputs])
-        self._names = {}
-        _models.add(self)
-
-    def _needed(self):
-        """Between the outputs and the inputs, in the order in which they were made."""
-        ends, found, stack = {t.call for t in self.inputs}, {}, [t.call for t in self.outputs]
-        while stack:
-            call = stack.pop()
-            if call in found:
-                continue
-            found[call] = None
-            if call in ends:
-                continue
-            if call.layer is None and call.value is None:
-                raise ValueError(f"the outputs need the input \"{call.name}\", which is not among the inputs of the model")
-            stack.extend(t.call for t in call.sources())
-        for end in ends:
-            found[end] = None
-        return sorted(found, key=lambda c: c.number)
-
-    def _placed(self):
-        """Where initial weights go by the order of calls, those that the model leaves out take their part too."""
-        for t in self.inputs:
-            if t.call.layer is not None:
-                raise NotImplementedError(f"expected inputs made by Input(), got {t!r}")
-        if not _state.goes_by_order():
-            return self.calls
-        return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
-
-    def layers(self):
-        """With one for each input, as in Keras."""
-        found = {}
-        for call in self.calls:
-            if call.value is None:
-                layer = call.layer or _layers.InputLayer(input_tensor=call.outputs[0])
-                found.setdefault(call.layer or call, layer)
-        return list(found.values())
-
-    def weights(self):
-        return [Variable(self.core, name, shape, trainable) for name, shape, trainable in self.core.weights()]
-
-
-def layers_beside(calls):
-    """Calls that read only what these calls give, made before the last of them."""
-    known, found, last = set(calls), [], calls[-1].number
-    waiting = [c for call in calls for c in call.readers]
-    while waiting:
-        call = waiting.pop()
-        if call not in known and call.number < last and all(t.call in known for t in call.sources()):
-            known.add(call)
-            found.append(call)
-            waiting += call.readers
-    return found
-
-
-def model_with(layer):
-    """A model that has the weights of a layer; one of its first call if there is none yet."""
-    for model in list(_models):
-        if layer in model.layers():
-            return model
-    if not layer._calls:
-        raise ValueError(f"layer {layer.name} has no weights before it is called")
-    outputs = layer._calls[0].outputs
-    inputs = [c.outputs[0] for c in outputs[0].call.needed() if c.layer is None and c.value is None]
-    layer._weights_model = Functional(inputs, outputs)
-    return layer._weights_model
-
-
-def run(session, inputs, nest):
-    """A session on arrays; arrays in the structure of a nest."""
-    given = [core.Tensor.of(x, dtype) for x, dtype in inputs]
-    return pack_like(nest, [eager(t.numpy()) for t in session.run(given)])
-
-
-def eager(array):
-    """An array with what a TensorFlow tensor has beside."""
-    return array.view(_eager_class())
-
-
-_eager = None
-
-
-def _eager_class():
-    global _eager
-    if _eager is None:
-        import numpy
-
-        class Eager(numpy.ndarray):
-            def numpy(self):
-                return numpy.asarray(self)
-        _eager = Eager
-    return _eager
-
-
-def symbolic_like(value):
-    """An input for arrays like this one."""
-    array = core.Tensor.of(value)
-    return Input(batch_shape=(None, *array.shape[1:]) if array.shape else (), dtype=array.dtype)
-
-
-def computed(layer, args, kwargs):
-    """A layer called on arrays."""
-    leaves = flatten([args, kwargs])
-    arrays = [i for i, x in enumerate(leaves) if hasattr(x, "__array__") or hasattr(x, "__array_interface__")]
-    symbols = list(leaves)
-    for i in arrays:
-        symbols[i] = symbolic_like(leaves[i])
-    args, kwargs = pack_like([list(args), kwargs], symbols)
-    training = kwargs.get("training")
-    nest = layer(*args, **kwargs)
-    model = Functional([symbols[i] for i in arrays], nest)
-    session = model.core.session(training=bool(training))
-    return run(session, [(leaves[i], symbols[i].dtype) for i in arrays], nest)
+__all__ = ["Functional", "Model", "Sequential", "clone_model", "model_from_json"]
 
 
 class Model(_layers.Layer, Training):
     """A model of inputs and outputs, Model(inputs, outputs), or of a class of one's own with a call() of its layers."""
 
-    def __init__(self, inputs=None, outputs=None, name=None, trainable=True, **kwargs):
-        super().__init__(name=name, trainable=trainable, **kwargs)
+    def __new__(cls, *args, **kwargs):
+        functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
+        return super().__new__(Functional if functional else cls)
+
+    def __init__(self, inputs=None, outputs=None, *args, name=None, trainable=True, **kwargs):
+        if args and isinstance(args[0], str):
+            name = args[0]
+        if type(self) in (Model, Functional) and (inputs is None) != (outputs is None):
+            raise ValueError("Model(inputs, outputs): expected both")
+        super().__init__(
+            name=name or (None if outputs is None else _state.unique("functional")), trainable=trainable, **kwargs
+        )
         self._functional, self._session, self._compiled, self._trainer = None, None, None, None
+        self._training_functional = self._suspended = None
         self.stop_training, self.history, self.optimizer = False, None, None
-        if inputs is not None or outputs is not None:
-            self._set(Functional(inputs, outputs))
+        if inputs is not None:
+            self._set(_Graph(inputs, outputs))
 
     def _set(self, functional):
-        self._functional, self._session, self._trainer, self.built = functional, None, None, True
-        if not self._trainable:
-            functional.core.set_trainable("*", False)
-
-    # ---- structure
+        self._functional, self._session, self._trainer, self._training_functional = functional, None, None, None
+        self.built = True
 
     @property
     def core(self):
@@ -205,8 +47,12 @@ class Model(_layers.Layer, Training):
             raise ValueError(f"Model {self.name} has not yet been built: call it on data, or build(input_shape) first")
         return self._functional
 
-    def build(self, input_shape):
-        if isinstance(input_shape, list):
+    def build(self, input_shape=None):
+        if self._functional is not None or input_shape is None:
+            return
+        if isinstance(input_shape, dict):
+            inputs = {k: Input(batch_shape=s, name=k) for k, s in input_shape.items()}
+        elif input_shape and isinstance(input_shape[0], (list, tuple)):
             inputs = [Input(batch_shape=s) for s in input_shape]
         else:
             inputs = Input(batch_shape=input_shape)
@@ -214,77 +60,144 @@ class Model(_layers.Layer, Training):
 
     def _trace(self, inputs):
         """Of a class of one's own: its call() on symbolic tensors."""
-        self.built = True
-        self._set(Functional(inputs, self.call(inputs)))
+        self._set(_Graph(inputs, self._traced(inputs)))
 
     def _built_for(self, x):
         if self._functional is None:
-            leaves = [symbolic_like(leaf) for leaf in flatten(x)]
-            self._trace(pack_like(x, leaves))
+            self._trace(
+                map_nest(symbolic_like, x)
+                if isinstance(x, (list, tuple))
+                else {k: symbolic_like(v, k) for k, v in x.items()}
+                if isinstance(x, dict)
+                else symbolic_like(x)
+            )
         return self._functional
 
     def __call__(self, *args, **kwargs):
-        if any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+        if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         training = kwargs.pop("training", None)
-        kwargs.pop("mask", None)
-        if len(args) != 1 or kwargs:
-            from .models import computed
-            return computed(self, args, kwargs)
-        functional = self._built_for(args[0])
+        mask = kwargs.pop("mask", None)
+        if len(args) != 1 or kwargs or mask is not None:
+            from ._eager import computed
+
+            return computed(
+                self,
+                args,
+                {
+                    **kwargs,
+                    **({} if training is None else {"training": training}),
+                    **({} if mask is None else {"mask": mask}),
+                },
+            )
+        x = args[0]
+        functional = self._functional or self._built_for(x)
         if training:
+            functional = self._for_training()
             session = functional.core.session(training=True)
         else:
             session = self._inference()
-        return run(session, list(zip(self._arranged(args[0]), [t.dtype for t in functional.inputs])), functional.nest_out)
+        if len(functional.inputs) == 1 and is_array(x):
+            tensors = [core.Tensor.of(x, functional.inputs[0].dtype)]
+        else:
+            tensors = [core.Tensor.of(v, t.dtype) for v, t in zip(self._arranged(x), functional.inputs)]
+        self._need_fit(functional, tensors)
+        return run(session, tensors, functional.nest_out)
+
+    def _need_fit(self, functional, tensors):
+        for t, wanted in zip(tensors, functional.inputs):
+            if len(t.shape) == len(wanted.shape) - 1 and wanted.shape[-1] == 1:
+                raise ValueError(f"Invalid input shape for input {t.numpy()!r}. Expected shape {wanted.shape}")
 
     def _inference(self):
         """A session with the weights of today."""
-        if self._session is None or self._changed():
-            self._session = self.core.session()
-            self._versions = self._now()
-        return self._session
+        if self._session is None or self._session[1] != _state.changes():
+            self._session = self.core.session(), _state.changes()
+        return self._session[0]
+
+    def _for_training(self):
+        """The functional model as training sees it: the same, unless a call() asks whether it is training."""
+        functional = self._need()
+        if not functional.branches():
+            return functional
+        if self._training_functional is None:
+            self._training_functional = functional.in_training()
+        return self._training_functional
 
     def _arranged(self, x):
         """Data in the order of the inputs: in their structure, or by their names."""
         functional = self._built_for(x)
+        if isinstance(x, dict) and not isinstance(functional.nest_in, dict):
+            missing = [t.name for t in functional.inputs if t.name not in x]
+            if missing:
+                raise ValueError(
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys '
+                    f"{list(x)}. Expected the following keys: {self.input_names}"
+                )
+            return [x[t.name] for t in functional.inputs]
         if isinstance(x, dict):
-            x = [x[t.name] for t in functional.inputs]
-        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else flatten_arrays(x, functional)
+            return [x[k] for k in sorted(functional.nest_in, key=str)]
+        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else _leaves(x, functional)
         if len(leaves) != len(functional.inputs):
-            raise ValueError(f"Model {self.name} expects {len(functional.inputs)} inputs, got {len(leaves)}")
+            raise ValueError(
+                f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
+                f"{len(leaves)} input tensors."
+            )
         return leaves
 
     def _symbolic(self, *args, **kwargs):
-        if self._functional is None or not args or len(args) > 1:
+        """Its calls again, on other tensors; of a class of one's own, its call()."""
+        own = type(self).call not in (Model.call, Sequential.call)
+        if self._functional is None or own or len(args) != 1 or kwargs.get("mask") is not None:
             return self._traced(*args, **kwargs)
-        functional, given = self._functional, flatten(args[0])
+        functional, x = self._functional, args[0]
+        if isinstance(x, dict):
+            given = (
+                [x[k] for k in sorted(x, key=str)]
+                if isinstance(functional.nest_in, dict)
+                else [x[t.name] for t in functional.inputs]
+            )
+        else:
+            given = flatten(x)
         if len(given) != len(functional.inputs):
-            raise ValueError(f"Model {self.name} expects {len(functional.inputs)} inputs, got {len(given)}")
-        plain = {} if kwargs.get("training") is None else {"training": bool(kwargs["training"])}
-        now = {t: s for t, s in zip(functional.inputs, given)}
-        for call in functional.calls:
-            if call.layer is None:
-                if call.value is not None:
-                    now[call.outputs[0]] = call.outputs[0]
-                continue
-            again = Call(call.layer, [now[t] for t in call.inputs], {**plain, **call.plain},
-                         {key: [None if t is None else now[t] for t in list_] for key, list_ in call.tensors.items()})
-            now.update(zip(call.outputs, again.try_out()))
-        return pack_like(functional.nest_out, [now[t] for t in functional.outputs])
+            raise ValueError(
+                f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
+                f"{len(given)} input tensors."
+            )
+        from ._tensors import as_tensor
+
+        given = [as_tensor(t) for t in given]
+        for t, wanted in zip(given, functional.inputs):
+            if len(t.shape) != len(wanted.shape) or any(a != b for a, b in zip(t.shape, wanted.shape) if a and b):
+                raise ValueError(
+                    f'Input 0 of layer "{self.name}" is incompatible with the layer: expected '
+                    f"shape={wanted.shape}, found shape={t.shape}"
+                )
+        training = kwargs.get("training")
+        training = training.value if isinstance(training, _state.Flag) else training
+        training = _state.training() if training is None else training
+        with _state.traced(self, args, kwargs, training) as record:
+            outputs = functional.called(given, training, again=functional.branches() and training is not None)
+            record.outputs, record.branches = outputs, functional.branches() and training is None
+        if _state.owner() is not None:
+            _state.owner().losses += record.losses
+            _state.owner().branches |= record.branches
+        return outputs
 
     def call(self, inputs, training=None, mask=None):
         if self._functional is None:
-            raise NotImplementedError(f"{type(self).__name__} has no call()")
-        return self._symbolic(inputs)
+            raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
+        return self._functional.called(flatten(inputs))
+
+    # ---- what it has
 
     @property
     def inputs(self):
-        return self._need().inputs
+        return self._functional.inputs if self._functional is not None else None
 
     @property
     def outputs(self):
-        return self._need().outputs
+        return self._functional.outputs if self._functional is not None else None
 
     @property
     def input(self):
@@ -296,89 +209,135 @@ class Model(_layers.Layer, Training):
 
     @property
     def input_shape(self):
-        shapes = [t.shape for t in self.inputs]
-        return shapes[0] if len(shapes) == 1 else shapes
+        return map_nest(lambda t: t.shape, self._need().nest_in)
 
     @property
     def output_shape(self):
-        shapes = [t.shape for t in self.outputs]
-        return shapes[0] if len(shapes) == 1 else shapes
+        return map_nest(lambda t: t.shape, self._need().nest_out)
 
     @property
     def input_names(self):
-        return self.core.names(0)
+        return [t.name for t in self._need().inputs]
 
     @property
     def output_names(self):
-        return self.core.names(1)
+        """Of the layers that give them, in Keras's way; where outputs are a dict its keys are in logs."""
+        return [
+            t.call.owner.layer.name if t.call.owner is not None and t.call.owner.layer not in (None, self) else t.name
+            for t in self._need().outputs
+        ]
 
     @property
     def layers(self):
-        return self._need().layers() if self._functional is not None else self._inner()
+        own = type(self).call not in (Model.call, Sequential.call)
+        return self._functional.layers() if self._functional is not None and not own else self._inner()
+
+    def _inner(self):
+        if self.__dict__.get("_functional") is not None and type(self).call is Model.call:
+            return [x for x in self._functional.layers() if isinstance(x, _layers.Layer)]
+        return super()._inner()
+
+    @property
+    def weights(self):
+        if self._functional is None and not any(layer.built for layer in self._inner()):
+            return []
+        return super().weights
 
     def get_layer(self, name=None, index=None):
+        if index is not None and name is not None:
+            raise ValueError("Provide only a layer name or a layer index.")
         if index is not None:
+            if len(self.layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has {len(self.layers)} layers."
+                )
             return self.layers[index]
+        if name is None:
+            raise ValueError("Provide either a layer name or layer index at `get_layer`.")
         for layer in self.layers:
             if layer.name == name:
                 return layer
         raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in self.layers]}.")
 
-    @property
-    def weights(self):
-        return self._need().weights()
+    def summary(
+        self,
+        line_length=None,
+        positions=None,
+        print_fn=None,
+        expand_nested=False,
+        show_trainable=False,
+        layer_range=None,
+    ):
+        from ._summary import summary
 
-    @property
-    def trainable(self):
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, yes):
-        self._trainable = bool(yes)
-        if self._functional is not None:
-            for layer in self._functional.layers():
-                if isinstance(layer, _layers.Layer):
-                    layer._trainable = bool(yes)
-            self._functional.core.set_trainable("*", yes)
-
-    def summary(self, line_length=None, positions=None, print_fn=None, **_):
-        (print_fn or print)(self.core.describe(1))
+        if not self.built:
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling `build()` or by calling "
+                "the model on a batch of data."
+            )
+        (print_fn or print)(summary(self, show_trainable))
 
     def to_json(self, **_):
-        return self.core.describe(0)
+        """The architecture, as Keras writes it; model_from_json() reads it."""
+        from .saving import serialize_keras_object
+
+        return json.dumps(serialize_keras_object(self), default=list)
 
     def get_config(self):
-        return json.loads(self.to_json())
+        """Of a functional or sequential model, its layers and calls; a class of one's own says it itself."""
+        from ._config import model_config
+
+        if type(self).call not in (Model.call, Sequential.call):
+            return {}
+        return model_config(self)
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from ._config import functional_of
+        from .saving import custom_object_scope
+
+        with custom_object_scope(custom_objects):
+            if "input_layers" in config:
+                return functional_of(cls if cls not in (Sequential,) else Model, config)
+            return cls(**config)
+
+    def to_json_value(self):
+        return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
     def save(self, filepath, overwrite=True, **_):
         """One safetensors file with architecture and weights."""
-        path = str(filepath)
-        if path.endswith((".keras", ".h5", ".hdf5")):
-            raise NotImplementedError(f"{path}: Keras's own files are not in this version; save as .safetensors")
-        if not overwrite:
-            import os
-            if os.path.exists(path):
-                raise FileExistsError(path)
-        self.core.save(path)
+        from . import saving
 
-    def save_weights(self, filepath, overwrite=True):
-        self.save(filepath, overwrite)
+        saving.save_model(self, filepath, overwrite)
 
-    def load_weights(self, filepath, **_):
-        other = core.Model.load(str(filepath), _state.context())
-        names = [name for name, _, _ in self.core.weights()]
-        theirs = [name for name, _, _ in other.weights()]
-        if len(names) != len(theirs):
-            raise ValueError(f"the file has {len(theirs)} weights, the model {len(names)}")
-        for mine, name in zip(names, theirs):
-            self.core.set_weight(mine, other.get_weight(name))
+    def save_weights(self, filepath, overwrite=True, **_):
+        from . import saving
+
+        saving.save_weights(self, filepath, overwrite)
+
+    def load_weights(self, filepath, skip_mismatch=False, **_):
+        from . import saving
+
+        saving.load_weights(self, filepath, skip_mismatch)
+
+    def export(self, filepath, **_):
+        raise NotImplementedError("export is not in this version; save() writes a file that every language reads")
+
+    def __reduce__(self):
+        from . import saving
+
+        return saving.unpickled, (type(self).__name__, self.core.to_bytes())
 
 
-def flatten_arrays(x, functional):
+def _leaves(x, functional):
     """The arrays of a nest: a list of numbers is one array where there is one input."""
-    if len(functional.inputs) == 1 and not any(hasattr(leaf, "__array__") for leaf in flatten(x)):
+    if len(functional.inputs) == 1 and not any(is_array(leaf) for leaf in flatten(x)):
         return [x]
     return flatten(x)
+
+
+class Functional(Model):
+    """What Model(inputs, outputs) gives."""
 
 
 class Sequential(Model):
@@ -387,28 +346,72 @@ class Sequential(Model):
     def __init__(self, layers=None, trainable=True, name=None):
         super().__init__(name=name or _state.unique("sequential"), trainable=trainable)
         self._list = []
-        for layer in layers or []:
-            self.add(layer)
+        if layers is not None:
+            if not isinstance(layers, (list, tuple)):
+                layers = [layers]
+            for layer in layers:
+                self.add(layer, rebuild=False)
+            self._rebuild()
 
     def add(self, layer, rebuild=True):
         if is_tensor(layer):
             layer = _layers.InputLayer(input_tensor=layer)
+        if callable(layer) and not isinstance(layer, _layers.Layer):
+            layer = _layers.Lambda(layer)
         if not isinstance(layer, (_layers.Layer, _layers.InputLayer)):
-            raise ValueError(f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer!r}")
+            raise ValueError(
+                f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of "
+                f"type {type(layer)})"
+            )
+        if any(layer.name == other.name for other in self._list):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is "
+                "already the name of a layer in this model. Update the `name` argument to pass a unique "
+                "name."
+            )
         if isinstance(layer, _layers.InputLayer) and self._list:
-            raise ValueError(f"Sequential model '{self.name}' has already been configured to use input shape")
+            raise ValueError(
+                f"Sequential model '{self.name}' has already been configured to use input shape "
+                f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
+                f"different Input layer to it."
+            )
         self._list.append(layer)
-        self._rebuild()
+        if rebuild:
+            self._rebuild()
 
     def pop(self, rebuild=True):
         layer = self._list.pop()
-        self._rebuild()
+        self.built, self._functional = False, None
+        if rebuild:
+            self._rebuild()
         return layer
 
     def _rebuild(self):
-        self._functional = None
-        if self._list and isinstance(self._list[0], _layers.InputLayer) and len(self._list) > 1:
-            self._trace(self._list[0].tensor)
+        self._functional, self.built = None, False
+        first = self._list[0] if self._list else None
+        if isinstance(first, _layers.InputLayer):
+            self._trace(first.tensor)
+        elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
+            self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+
+    def build(self, input_shape=None):
+        if self._functional is None and input_shape is not None and self._list:
+            dtype = "int32" if getattr(self._list[0], "class_name", "") == "Embedding" else "float32"
+            self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
+
+    def _trace(self, inputs):
+        try:
+            outputs = inputs
+            for layer in self._list:
+                if not isinstance(layer, _layers.InputLayer):
+                    outputs = layer(outputs)
+        except NotImplementedError as e:
+            if "call()" in str(e):
+                return
+            raise
+        if outputs is inputs:
+            return
+        self._set(_Graph(inputs, outputs))
 
     def call(self, inputs, training=None, mask=None):
         for layer in self._list:
@@ -416,32 +419,55 @@ class Sequential(Model):
                 inputs = layer(inputs)
         return inputs
 
+    def _inner(self):
+        return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
+
     @property
     def layers(self):
         return [layer for layer in self._list if not isinstance(layer, _layers.InputLayer)]
 
+    def get_config(self):
+        from .saving import serialize_keras_object
 
-def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """A model of a file that save() wrote; of a .dl4 or .safetensors file of any language."""
-    return from_core(core.Model.load(str(filepath), _state.context()))
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": "float32",
+            "layers": [serialize_keras_object(layer) for layer in self._list],
+        }
+        if self._functional is not None:
+            config["build_input_shape"] = self._functional.inputs[0].shape
+        return config
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from .saving import custom_object_scope, deserialize_keras_object
+
+        with custom_object_scope(custom_objects):
+            model = cls(name=config.get("name"), trainable=config.get("trainable", True))
+            for layer in config["layers"]:
+                model.add(deserialize_keras_object(layer), rebuild=False)
+            model._rebuild()
+            if model._functional is None and config.get("build_input_shape"):
+                model.build(tuple(config["build_input_shape"]))
+        return model
 
 
-def from_core(core_model):
-    """A model of a graph that is made of the architecture, with the weights of a core model."""
-    from ._rebuilt import rebuilt
-    model = rebuilt(json.loads(core_model.describe(0)))
-    for name, _, trainable in core_model.weights():
-        model.core.set_weight(name, core_model.get_weight(name))
-        if not trainable:
-            model.core.set_trainable(name, False)
-    return model
+def model_from_json(json_string, custom_objects=None):
+    from .saving import deserialize_keras_object
+
+    architecture = json.loads(json_string)
+    if "layers" in architecture:  # of the library's own
+        from ._rebuilt import rebuilt
+
+        return rebuilt(architecture)
+    return deserialize_keras_object(architecture, custom_objects)
 
 
-def model_from_json(architecture, custom_objects=None):
-    from ._rebuilt import rebuilt
-    return rebuilt(json.loads(architecture))
-
-
-def clone_model(model, input_tensors=None, **_):
+def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False, **_):
     """The same architecture with weights of its own."""
-    return model_from_json(model.to_json())
+    from ._config import cloned
+
+    if call_function is not None:
+        raise NotImplementedError("clone_model: call_function is not in this version")
+    return cloned(model, input_tensors, clone_function)

@@ -1,4 +1,5 @@
 """Optimizers and, in `schedules`, learning rates that change."""
+
 import sys
 
 from . import _kinds, schedules
@@ -7,34 +8,96 @@ sys.modules[__name__ + ".schedules"] = schedules  # to be imported from, as in K
 
 
 class Optimizer(_kinds.Kind):
+    """How weights follow their gradients; learning_rate may be read and set while a model trains."""
+
     category = "optimizer"
 
     def __init__(self, *args, **kwargs):
-        self._trainer = None
+        self._trainer, self._last = None, (None, 0)
         super().__init__(*args, **kwargs)
+        from . import _state
+        from .. import core
+
+        graph = core.Graph(_state.context())
+        x = graph.input("x", "float32", (None, 1))
+        y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
+        core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
 
     def bind(self, trainer):
-        """To the trainer of a model: what is read and set from now on is its."""
+        """To the trainer of a model: what is read and set from now on is its. None: it has ended."""
+        if trainer is None and self._trainer is not None:
+            self._last = self._trainer.get("learning_rate"), int(self._trainer.get("iterations"))
         self._trainer = trainer
+
+    def own_schedule(self):
+        """A schedule that is a function of Python; its rates are set batch by batch."""
+        given = self._config.get("learning_rate")
+        return given if callable(given) and getattr(given, "class_name", None) is None else None
+
+    def to_json_value(self):
+        schedule = self.own_schedule()
+        config = {**self._config, **({} if schedule is None else {"learning_rate": float(schedule(0))})}
+        config.pop("name", None)
+        return {"class_name": self.class_name, "config": _kinds.as_json(config)}
+
+    def get_config(self):
+        from . import _state
+
+        config = super().get_config()
+        return {
+            "name": _state.snake_case(self.class_name),
+            **config,
+            "learning_rate": self._config.get("learning_rate", config["learning_rate"]),
+        }
+
+    @property
+    def name(self):
+        from . import _state
+
+        return self._config.get("name") or _state.snake_case(self.class_name)
 
     @property
     def learning_rate(self):
-        if self._trainer is not None and self._trainer.handle:
-            return self._trainer.get("learning_rate")
-        return Optimizer.__getattr__(self, "learning_rate")
+        import numpy
+        from ._eager import eager
+
+        rate = self._last[0]
+        if self._trainer is not None:
+            rate = self._trainer.get("learning_rate")
+        elif rate is None:
+            rate = Optimizer.__getattr__(self, "learning_rate")
+            rate = rate(0) if callable(rate) else rate
+        return eager(numpy.float32(rate).reshape(()))
 
     @learning_rate.setter
     def learning_rate(self, value):
-        self._config["learning_rate"] = value
-        if self._trainer is not None and self._trainer.handle:
+        if callable(self._config.get("learning_rate")) and self._trainer is not None and self.own_schedule() is None:
+            raise TypeError(
+                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` "
+                "constructor argument, hence its learning rate is not settable. If you need the learning "
+                "rate to be settable, you should instantiate the optimizer with a float `learning_rate` "
+                "argument."
+            )
+        value = value if callable(value) else float(value)
+        self._config["learning_rate"], self._last = value, (None, self._last[1])
+        if self._trainer is not None and not callable(value):
             self._trainer.set("learning_rate", value)
 
     lr = learning_rate
 
     @property
     def iterations(self):
-        return int(self._trainer.get("iterations")) if self._trainer is not None else 0
+        import numpy
+        from ._eager import eager
+
+        n = self._trainer.get("iterations") if self._trainer is not None else self._last[1]
+        return eager(numpy.int64(n).reshape(()))
+
+    def apply_gradients(self, *_, **__):
+        raise NotImplementedError("gradients by hand are not in dl4.keras: dl4.Trainer has accumulate() and apply()")
+
+    apply = apply_gradients
 
 
-_kinds.serve(globals(), "optimizer", Optimizer)
+__getattr__, __dir__ = _kinds.served(globals(), "optimizer", Optimizer)
 globals().update(_kinds.got("optimizer", Optimizer, sys.modules[__name__]))

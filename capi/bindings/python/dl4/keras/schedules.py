@@ -1,12 +1,84 @@
 """Learning rates that change from step to step, as `optimizers.schedules`."""
+
+import math
 import sys
 
-from . import _kinds
+from . import _kinds, _state
 
 
 class LearningRateSchedule(_kinds.Kind):
+    """Called with a step it gives the rate of that update. One of your own has __call__(step)."""
+
     category = "schedule"
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if self.class_name is not None:
+            from .. import core
 
-_kinds.serve(globals(), "schedule", LearningRateSchedule)
+            graph = core.Graph(_state.context())
+            x = graph.input("x", "float32", (None, 1))
+            y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
+            optimizer = {"class_name": "SGD", "config": {"learning_rate": self.to_json_value()}}
+            graph.build([x], y).trainer(optimizer=optimizer, loss="mse")  # what can't be is refused here
+
+    def __call__(self, step):
+        c = self.get_config()
+        return _RATES[self.class_name](c, float(step))
+
+
+def _exponential(c, step):
+    p = step / c["decay_steps"]
+    return c["initial_learning_rate"] * c["decay_rate"] ** (math.floor(p) if c["staircase"] else p)
+
+
+def _piecewise(c, step):
+    return c["values"][sum(step > b for b in c["boundaries"])]
+
+
+def _polynomial(c, step):
+    steps = c["decay_steps"]
+    if c["cycle"]:
+        steps *= max(1.0, math.ceil(step / steps))
+    else:
+        step = min(step, steps)
+    left = 1 - step / steps
+    return (c["initial_learning_rate"] - c["end_learning_rate"]) * left ** c["power"] + c["end_learning_rate"]
+
+
+def _inverse(c, step):
+    p = step / c["decay_steps"]
+    return c["initial_learning_rate"] / (1 + c["decay_rate"] * (math.floor(p) if c["staircase"] else p))
+
+
+def _cosine(c, step):
+    first, target, warmup = c["initial_learning_rate"], c.get("warmup_target"), c.get("warmup_steps") or 0
+    if target is not None:
+        if step < warmup:
+            return first + (target - first) * step / warmup
+        step, first = step - warmup, target
+    p = min(step, c["decay_steps"]) / c["decay_steps"]
+    return first * ((1 - c["alpha"]) * 0.5 * (1 + math.cos(math.pi * p)) + c["alpha"])
+
+
+def _restarts(c, step):
+    done, t = step / c["first_decay_steps"], c["t_mul"]
+    if t == 1.0:
+        i, p = math.floor(done), done - math.floor(done)
+    else:
+        i = math.floor(math.log(1 - done * (1 - t)) / math.log(t))
+        p = (done - (1 - t**i) / (1 - t)) / t**i
+    m = c["m_mul"] ** i
+    return c["initial_learning_rate"] * ((1 - c["alpha"]) * 0.5 * m * (1 + math.cos(math.pi * p)) + c["alpha"])
+
+
+_RATES = {
+    "ExponentialDecay": _exponential,
+    "PiecewiseConstantDecay": _piecewise,
+    "PolynomialDecay": _polynomial,
+    "InverseTimeDecay": _inverse,
+    "CosineDecay": _cosine,
+    "CosineDecayRestarts": _restarts,
+}
+__getattr__, __dir__ = _kinds.served(globals(), "schedule", LearningRateSchedule)
 globals().update(_kinds.got("schedule", LearningRateSchedule, sys.modules[__name__]))

@@ -1,13 +1,18 @@
-"""Seeds, one-hot labels, drawings."""
+"""Seeds, one-hot labels, sequences, drawings."""
+
 from . import _state
 
 
 def set_random_seed(seed):
     """Of Python, NumPy and the models made from now on."""
     import random
+
+    if not isinstance(seed, int):
+        raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
     random.seed(seed)
     try:
         import numpy
+
         numpy.random.seed(seed)
     except ImportError:
         pass
@@ -17,11 +22,72 @@ def set_random_seed(seed):
 def to_categorical(x, num_classes=None):
     """One-hot rows of labels."""
     import numpy
+
     x = numpy.asarray(x, dtype="int64")
     if x.ndim > 1 and x.shape[-1] == 1:
         x = x[..., 0]
     classes = int(num_classes or x.max() + 1)
     return numpy.eye(classes, dtype="float32")[x]
+
+
+def normalize(x, axis=-1, order=2):
+    """An array divided by its norms along an axis."""
+    import numpy
+
+    norms = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
+    norms[norms == 0] = 1
+    return x / numpy.expand_dims(norms, axis)
+
+
+def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
+    """Sequences of one length: cut, and filled up with a value."""
+    import numpy
+
+    if not hasattr(sequences, "__len__"):
+        raise ValueError("`sequences` must be iterable.")
+    lengths, sample = [], ()
+    for s in sequences:
+        if not hasattr(s, "__len__"):
+            raise ValueError(f"`sequences` must be a list of iterables. Found non-iterable: {s}")
+        lengths.append(len(s))
+        sample = sample or numpy.asarray(s).shape[1:] if len(s) else sample
+    length = max(lengths, default=0) if maxlen is None else maxlen
+    if isinstance(value, str) and dtype is not object and not numpy.issubdtype(dtype, numpy.str_):
+        raise ValueError(
+            f"`dtype` {dtype} is not compatible with `value`'s type: {type(value)}\nYou should set "
+            "`dtype=object` for variable length strings."
+        )
+    for word, what in ((padding, "Padding"), (truncating, "Truncating")):
+        if word not in ("pre", "post"):
+            raise ValueError(f'{what} type "{word}" not understood')
+    x = numpy.full((len(lengths), length, *sample), value, dtype=dtype)
+    for i, s in enumerate(sequences):
+        s = s[-length:] if truncating == "pre" else s[:length]
+        if not len(s) or not length:
+            continue
+        s = numpy.asarray(s, dtype=dtype)
+        if s.shape[1:] != sample:
+            raise ValueError(
+                f"Shape of sample {s.shape[1:]} of sequence at position {i} is different from expected shape {sample}"
+            )
+        if padding == "post":
+            x[i, : len(s)] = s
+        else:
+            x[i, -len(s) :] = s
+    return x
+
+
+class Sequence:
+    """Batches by number: __len__() and __getitem__(index), and on_epoch_end() if you like."""
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        self.workers = workers
+
+    def on_epoch_end(self):
+        pass
+
+
+PyDataset = Sequence
 
 
 def model_to_dot(model, **_):
@@ -30,12 +96,16 @@ def model_to_dot(model, **_):
 
 
 def plot_model(model, to_file="model.svg", **_):
-    """Draws a model with Graphviz's `dot`; a file that ends in .dot is its text."""
+    """Draws a model with Graphviz's `dot`. Without it, or where the name ends in .dot, its DOT text is written, and the
+    name of that file comes back."""
     import pathlib
+    import shutil
     import subprocess
+
     text, path = model_to_dot(model), pathlib.Path(to_file)
-    if path.suffix == ".dot":
-        path.write_text(text)
+    if path.suffix == ".dot" or shutil.which("dot") is None:
+        path = path.with_suffix(".dot")
+        path.write_text(text, encoding="utf-8")
     else:
         subprocess.run(["dot", f"-T{path.suffix[1:] or 'svg'}", "-o", str(path)], input=text.encode(), check=True)
     return str(path)

@@ -1,36 +1,8 @@
-"""Small programs that a Keras user would write: each runs on Keras and on dl4.keras, unchanged, with equal results.
+"""The shortest of everything: models, fit, callbacks, states, shapes and names."""
 
-A program takes the module `keras` and gives numbers, shapes, names or texts. Weights are set, never drawn, so that both
-compute from the same."""
 import numpy as np
 
-PROGRAMS = {}
-
-
-def program(f):
-    PROGRAMS[f.__name__] = f
-    return f
-
-
-def numbers(*shape, seed=0, scale=1.0):
-    return (np.random.RandomState(seed).standard_normal(shape) * scale).astype("float32")
-
-
-def fill(model, seed=1, scale=0.5):
-    """The same weights everywhere."""
-    r = np.random.RandomState(seed)
-    model.set_weights([(r.standard_normal(w.shape) * scale).astype("float32") for w in model.get_weights()])
-    return model
-
-
-def mlp(keras, last="softmax"):
-    x = keras.Input(shape=(4,), name="x")
-    h = keras.layers.Dense(8, activation="tanh")(x)
-    return fill(keras.Model(x, keras.layers.Dense(3, activation=last)(h)))
-
-
-DATA, LABELS = numbers(40, 4), np.random.RandomState(2).randint(0, 3, 40)
-ONE_HOT = np.eye(3, dtype="float32")[LABELS]
+from . import DATA, LABELS, ONE_HOT, fill, mlp, numbers, program
 
 
 @program
@@ -90,8 +62,9 @@ def validation_data_and_split(keras):
     m = mlp(keras)
     m.compile("sgd", "mse", metrics=["mae"])
     a = m.fit(DATA, ONE_HOT, epochs=2, shuffle=False, verbose=0, validation_split=0.25).history
-    b = m.fit(DATA[:20], ONE_HOT[:20], epochs=1, shuffle=False, verbose=0,
-              validation_data=(DATA[20:], ONE_HOT[20:])).history
+    b = m.fit(
+        DATA[:20], ONE_HOT[:20], epochs=1, shuffle=False, verbose=0, validation_data=(DATA[20:], ONE_HOT[20:])
+    ).history
     return [a[k] for k in sorted(a)], sorted(a), [b[k] for k in sorted(b)]
 
 
@@ -136,9 +109,12 @@ def function_losses(keras):
 @program
 def losses_by_themselves(keras):
     y, p = ONE_HOT[:6], np.asarray(mlp(keras)(DATA[:6]))
-    return [np.asarray(keras.losses.CategoricalCrossentropy()(y, p)), np.asarray(keras.losses.Huber(0.3)(y, p)),
-            np.asarray(keras.losses.MeanSquaredError(reduction="none")(y, p)),
-            np.asarray(keras.losses.MeanAbsoluteError()(y, p, np.arange(6, dtype="float32")))]
+    return [
+        np.asarray(keras.losses.CategoricalCrossentropy()(y, p)),
+        np.asarray(keras.losses.Huber(0.3)(y, p)),
+        np.asarray(keras.losses.MeanSquaredError(reduction="none")(y, p)),
+        np.asarray(keras.losses.MeanAbsoluteError()(y, p, np.arange(6, dtype="float32"))),
+    ]
 
 
 @program
@@ -156,7 +132,9 @@ def set_weights_after_compile(keras):
     m.compile("sgd", "mse")
     m.fit(DATA, ONE_HOT, epochs=1, verbose=0, shuffle=False)
     fill(m, seed=9)
-    return m.evaluate(DATA, ONE_HOT, verbose=0), m.fit(DATA, ONE_HOT, epochs=1, verbose=0, shuffle=False).history["loss"]
+    return m.evaluate(DATA, ONE_HOT, verbose=0), m.fit(DATA, ONE_HOT, epochs=1, verbose=0, shuffle=False).history[
+        "loss"
+    ]
 
 
 @program
@@ -281,8 +259,13 @@ def lambda_callback(keras):
     told = []
     m = mlp(keras)
     m.compile("sgd", "mse")
-    m.fit(DATA, ONE_HOT, epochs=2, verbose=0, callbacks=[
-        keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: told.append((epoch, sorted(logs))))])
+    m.fit(
+        DATA,
+        ONE_HOT,
+        epochs=2,
+        verbose=0,
+        callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: told.append((epoch, sorted(logs))))],
+    )
     return str(told)
 
 
@@ -428,7 +411,7 @@ def generator_of_batches(keras):
     def batches():
         for i in range(1000):
             at = (i * 8) % 40
-            yield DATA[at:at + 8], ONE_HOT[at:at + 8]
+            yield DATA[at : at + 8], ONE_HOT[at : at + 8]
 
     m = mlp(keras)
     m.compile("sgd", "mse")
@@ -438,9 +421,13 @@ def generator_of_batches(keras):
 @program
 def initializers_regularizers_constraints(keras):
     x = keras.Input((4,))
-    y = keras.layers.Dense(3, kernel_initializer=keras.initializers.Constant(0.3), bias_initializer="ones",
-                           kernel_regularizer=keras.regularizers.L2(0.1),
-                           kernel_constraint=keras.constraints.MaxNorm(0.5))(x)
+    y = keras.layers.Dense(
+        3,
+        kernel_initializer=keras.initializers.Constant(0.3),
+        bias_initializer="ones",
+        kernel_regularizer=keras.regularizers.L2(0.1),
+        kernel_constraint=keras.constraints.MaxNorm(0.5),
+    )(x)
     m = keras.Model(x, y)
     m.compile("sgd", "mse")
     return m.fit(DATA, ONE_HOT, epochs=2, verbose=0, shuffle=False).history["loss"], m.get_weights()
@@ -449,8 +436,15 @@ def initializers_regularizers_constraints(keras):
 @program
 def activations_by_object(keras):
     x = keras.Input((4,))
-    m = keras.Model(x, [keras.layers.Activation(keras.activations.gelu)(x), keras.activations.relu(x),
-                        keras.layers.LeakyReLU(negative_slope=0.1)(x), keras.layers.Softmax()(x)])
+    m = keras.Model(
+        x,
+        [
+            keras.layers.Activation(keras.activations.gelu)(x),
+            keras.activations.relu(x),
+            keras.layers.LeakyReLU(negative_slope=0.1)(x),
+            keras.layers.Softmax()(x),
+        ],
+    )
     return m.predict(DATA[:3], verbose=0)
 
 
@@ -460,16 +454,27 @@ def shapes_and_names(keras):
     layer = keras.layers.LSTM(5, name="reader")
     y = layer(x)
     m = keras.Model(x, y, name="net")
-    return [str(x.shape), str(y.shape), m.name, layer.name, m.count_params(), [list(w.shape) for w in m.weights],
-            [w.name for w in layer.weights]]
+    return [
+        str(x.shape),
+        str(y.shape),
+        m.name,
+        layer.name,
+        m.count_params(),
+        [list(w.shape) for w in m.weights],
+        [w.name for w in layer.weights],
+    ]
 
 
 @program
 def wrong_arguments(keras):
     kinds = []
-    for make in (lambda: keras.layers.Dense(-1), lambda: keras.layers.Dense(3, activation="reluu"),
-                 lambda: keras.layers.Conv2D(2, 3)(keras.Input((4,))), lambda: keras.layers.Dense(),
-                 lambda: keras.layers.Dense(3, unitz=4)):
+    for make in (
+        lambda: keras.layers.Dense(-1),
+        lambda: keras.layers.Dense(3, activation="reluu"),
+        lambda: keras.layers.Conv2D(2, 3)(keras.Input((4,))),
+        lambda: keras.layers.Dense(),
+        lambda: keras.layers.Dense(3, unitz=4),
+    ):
         try:
             make()
             kinds.append("taken")

@@ -1,0 +1,215 @@
+"""Architectures of models as Keras's config, and back; clones."""
+
+from ._tensors import Input, flatten, is_tensor, map_nest
+
+
+def _steps(functional):
+    """The calls of a model as a user made them, with what each gave: of a layer of one's own the outermost call."""
+    done, steps = set(), []
+    for call in functional.calls:
+        record = call.owner if call.owner is not None and call.owner.layer is not None else None
+        if call.layer is None and record is None:
+            if call.value is None:
+                steps.append((None, (), {}, call.outputs[0]))
+            continue
+        if record is not None:
+            if id(record) not in done:
+                done.add(id(record))
+                steps.append((record.layer, record.args, record.kwargs, record.outputs))
+            continue
+        outputs = call.outputs[0] if len(call.outputs) == 1 else list(call.outputs)
+        many = call.layer.class_name in _MANY or len(call.inputs) > 1 and not _ports(call)
+        args = (list(call.inputs),) if many else tuple(call.inputs)
+        steps.append((call.layer, args, {**call.plain, **call.tensors}, outputs))
+    return steps
+
+
+_MANY = {
+    "Add",
+    "Subtract",
+    "Multiply",
+    "Average",
+    "Maximum",
+    "Minimum",
+    "Concatenate",
+    "Dot",
+    "Stack",
+    "MatMul",
+    "Attention",
+    "AdditiveAttention",
+}
+
+
+def _ports(call):
+    from ._kinds import facts
+
+    return (
+        bool(facts("layer")[call.layer.class_name].get("call_positional"))
+        and facts("layer")[call.layer.class_name]["call_positional"][0] == "query"
+    )
+
+
+def cloned(model, input_tensors=None, clone_function=None):
+    """The same calls of other layers."""
+    from .models import Model, Sequential
+    from .layers import InputLayer
+
+    copy = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
+    own = type(model).call not in (Model.call, Sequential.call)
+    if own:
+        return type(model).from_config(model.get_config())
+
+    def clone(layer):
+        return cloned(layer) if isinstance(layer, Model) and clone_function is None else copy(layer)
+
+    if isinstance(model, Sequential):
+        if input_tensors is not None:
+            first = [input_tensors[0] if isinstance(input_tensors, list) else input_tensors]
+        else:
+            first = [
+                Input(batch_shape=x.tensor.shape, dtype=x.tensor.dtype, name=x.name)
+                for x in model._list[:1]
+                if isinstance(x, InputLayer)
+            ]
+        made = Sequential(first + [clone(layer) for layer in model.layers], name=model.name)
+        if not first and model._functional is not None:
+            made.build(model._functional.inputs[0].shape)
+        return made
+    functional, now, layers = model._need(), {}, {}
+    given = (
+        flatten(input_tensors)
+        if input_tensors is not None
+        else [Input(batch_shape=t.shape, dtype=t.dtype, name=t.name) for t in functional.inputs]
+    )
+    now.update(zip(functional.inputs, given))
+    for layer, args, kwargs, outputs in _steps(functional):
+        if layer is None:
+            continue
+        if layer not in layers:
+            layers[layer] = clone(layer)
+            layers[layer].is_operation = layer.is_operation
+
+        def other(x):
+            return now.get(x, x) if is_tensor(x) else x
+
+        got = layers[layer](*map_nest(other, list(args)), **map_nest(other, dict(kwargs)))
+        now.update(zip(flatten(outputs), flatten(got)))
+    new_in = map_nest(lambda t: now[t], functional.nest_in)
+    return type(model)(new_in, map_nest(lambda t: now[t], functional.nest_out), name=model.name)
+
+
+def model_config(model):
+    """Keras's config of a functional model: layers with their calls, by reference to tensors of other calls."""
+    from .saving import serialize_keras_object
+
+    functional = model._need()
+    where, layers, counts = {}, {}, {}
+    for layer, args, kwargs, outputs in _steps(functional):
+        name = outputs.name if layer is None else layer.name
+        number = counts.get(name, 0)
+        counts[name] = number + 1
+        for i, t in enumerate(flatten(outputs)):
+            where[t] = [name, number, i]
+
+        def ref(x):
+            if not is_tensor(x):
+                return x
+            if x not in where:
+                raise NotImplementedError("the config of a model with a constant is not in this version")
+            return {
+                "class_name": "__keras_tensor__",
+                "config": {"shape": list(x.shape), "dtype": x.dtype, "keras_history": where[x]},
+            }
+
+        if layer is None:
+            layers[name] = {
+                "module": "keras.layers",
+                "class_name": "InputLayer",
+                "name": name,
+                "registered_name": None,
+                "config": {
+                    "batch_shape": list(outputs.shape),
+                    "dtype": outputs.dtype,
+                    "sparse": False,
+                    "ragged": False,
+                    "name": name,
+                    "optional": False,
+                },
+                "inbound_nodes": [],
+            }
+            continue
+        item = layers.setdefault(name, {**serialize_keras_object(layer), "name": name, "inbound_nodes": []})
+        item["inbound_nodes"].append({"args": map_nest(ref, list(args)), "kwargs": map_nest(ref, dict(kwargs))})
+
+    def refs(nest):
+        return map_nest(lambda t: tuple(where[t]), nest)
+
+    return {
+        "name": model.name,
+        "trainable": model.trainable,
+        "layers": list(layers.values()),
+        "input_layers": _single(refs(functional.nest_in)),
+        "output_layers": _single(refs(functional.nest_out)),
+    }
+
+
+def _single(nest):
+    return list(nest) if isinstance(nest, tuple) and nest and isinstance(nest[0], str) else nest
+
+
+def functional_of(cls, config):
+    """The model of such a config."""
+    from .saving import deserialize_keras_object
+
+    made, layers, waiting = {}, {}, []
+    for item in config["layers"]:
+        name = item.get("name") or item["config"]["name"]
+        if item["class_name"] == "InputLayer":
+            c = item["config"]
+            made[name, 0] = [
+                Input(
+                    batch_shape=tuple(c.get("batch_shape") or c.get("batch_input_shape")),
+                    dtype=c.get("dtype"),
+                    name=name,
+                )
+            ]
+            continue
+        layers[name] = deserialize_keras_object({k: v for k, v in item.items() if k not in ("inbound_nodes", "name")})
+        waiting += [(name, i, node) for i, node in enumerate(item["inbound_nodes"])]
+
+    def is_ref(x):
+        return isinstance(x, dict) and x.get("class_name") == "__keras_tensor__"
+
+    def resolved(x):
+        if is_ref(x):
+            name, call, i = x["config"]["keras_history"]
+            return made[name, call][i]
+        if isinstance(x, dict):
+            return {k: resolved(v) for k, v in x.items()}
+        return type(x)(resolved(v) for v in x) if isinstance(x, (list, tuple)) else x
+
+    while waiting:
+        left = []
+        for name, i, node in waiting:
+            try:
+                args, kwargs = resolved(node["args"]), resolved(node["kwargs"])
+            except KeyError:
+                left.append((name, i, node))
+                continue
+            made[name, i] = flatten(layers[name](*args, **kwargs))
+        if len(left) == len(waiting):
+            raise ValueError("the config reads calls that are not in it")
+        waiting = left
+
+    def tensors(x):
+        if isinstance(x, (list, tuple)) and len(x) == 3 and isinstance(x[0], str) and isinstance(x[1], int):
+            return made[x[0], x[1]][x[2]]
+        if isinstance(x, dict):
+            return {k: tensors(v) for k, v in x.items()}
+        items = [tensors(v) for v in x]
+        return items
+
+    model = cls(tensors(config["input_layers"]), tensors(config["output_layers"]), name=config.get("name"))
+    if config.get("trainable") is False:
+        model.trainable = False
+    return model

@@ -1,0 +1,135 @@
+"""Layers, models and functions of symbolic tensors, called on arrays."""
+
+from .. import core
+from . import _state
+from ._tensors import KerasTensor, flatten, pack_like, symbolic_like
+
+_KEPT = 16  # traces of one layer, by the shapes and the other arguments
+
+
+def run(session, tensors, nest):
+    """A session on tensors; arrays in the structure of a nest."""
+    return pack_like(nest, [eager(t.numpy()) for t in session.run(tensors)])
+
+
+def eager(array):
+    """An array with what a TensorFlow tensor has beside."""
+    return array.view(_eager_class())
+
+
+_class = None
+
+
+def _eager_class():
+    global _class
+    if _class is None:
+        import numpy
+
+        class Eager(numpy.ndarray):
+            """What a layer gives for arrays: an array of NumPy's, with numpy()."""
+
+            __module__ = "dl4.keras"
+
+            def numpy(self):
+                return numpy.asarray(self)
+
+            def __array_wrap__(self, array, context=None, return_scalar=False):
+                return array.view(Eager)  # also of one number, as a tensor is
+
+        _class = Eager
+    return _class
+
+
+def is_array(x):
+    return not isinstance(x, KerasTensor) and (
+        hasattr(x, "__array__") or hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__")
+    )
+
+
+def _key(x):
+    try:
+        hash(x)
+        return x
+    except TypeError:
+        return repr(x)
+
+
+def computed(layer, args, kwargs):
+    """A layer, or a function of symbolic tensors, called on arrays (and lists of numbers)."""
+    args, kwargs = _numbers(layer, args, kwargs)
+    leaves = flatten([args, kwargs])
+    tensors = {
+        i: core.Tensor.of(getattr(x, "value", x) if hasattr(x, "symbolic") else x)
+        for i, x in enumerate(leaves)
+        if is_array(x)
+    }
+    training = kwargs.get("training")
+    key = (
+        tuple(
+            (tensors[i].shape[1:], len(tensors[i].shape), tensors[i].dtype) if i in tensors else _key(x)
+            for i, x in enumerate(leaves)
+        ),
+        tuple(sorted(kwargs)),
+        len(args),
+        _structure(args),
+    )
+    kept = getattr(layer, "_eager", None)
+    functional, sessions = (kept or {}).get(key, (None, None))
+    if functional is None:
+        functional, sessions = _trace(layer, args, kwargs, leaves, tensors, training), {}
+        if kept is not None:
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[key] = functional, sessions
+    session = sessions.get("session")
+    if session is None or sessions["changes"] != _state.changes():
+        extra = functional.losses
+        model = functional.with_outputs(extra) if extra else functional.core
+        session = sessions["session"] = model.session(training=bool(training))
+        sessions["changes"] = _state.changes()
+    got = [eager(t.numpy()) for t in session.run(list(tensors.values()))]
+    count = len(functional.outputs)
+    if hasattr(layer, "_last_losses"):
+        layer._last_losses = [v.reshape(()) for v in got[count:]]
+    return pack_like(functional.nest_out, got[:count])
+
+
+def _structure(x):
+    if isinstance(x, dict):
+        return tuple((k, _structure(v)) for k, v in sorted(x.items(), key=str))
+    return tuple(_structure(v) for v in x) if isinstance(x, (list, tuple)) else 0
+
+
+def _trace(layer, args, kwargs, leaves, tensors, training):
+    from ._functional import Functional
+
+    symbols = list(leaves)
+    for i, t in tensors.items():
+        symbols[i] = symbolic_like(t)
+    inside, named = pack_like([list(args), kwargs], symbols)
+    with _state.traced(None, (), {}, training) as record:
+        nest = layer._symbolic(*inside, **named) if hasattr(layer, "_symbolic") else layer(*inside, **named)
+    return Functional([symbols[i] for i in tensors], nest, record.losses, alone=True)
+
+
+def _numbers(layer, args, kwargs):
+    """The first argument as arrays, where it is numbers or lists of them."""
+    import numpy
+
+    def array(x):
+        if (
+            isinstance(x, (list, tuple))
+            and x
+            and not any(is_array(leaf) for leaf in flatten(x))
+            and all(isinstance(leaf, (int, float)) for leaf in flatten(x))
+        ):
+            a = numpy.asarray(x)
+            return a.astype("float32") if a.dtype.kind == "f" else a.astype("int32")
+        if isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool)):
+            return numpy.asarray(x, "float32" if isinstance(x, float) else "int32")
+        return x
+
+    args = list(args)
+    if args and hasattr(layer, "_symbolic"):
+        args[0] = array(args[0])
+    return args, kwargs

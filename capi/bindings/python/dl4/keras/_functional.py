@@ -1,0 +1,176 @@
+"""What lies between symbolic tensors, in a graph of the library's."""
+
+import weakref
+
+from . import _state, layers as _layers
+from ._tensors import Call, flatten, is_tensor, map_nest, pack_like
+
+models = weakref.WeakSet()  # those that exist
+
+
+class Functional:
+    """Inputs and outputs as they were given, and the library's model of what is between them."""
+
+    def __init__(self, inputs, outputs, losses=None, alone=False):
+        """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
+        self.nest_in, self.nest_out = inputs, outputs
+        self.inputs, self.outputs = flatten(inputs), flatten(outputs)
+        for t in self.inputs + self.outputs:
+            if not is_tensor(t):
+                raise ValueError(f"All `inputs` and `outputs` values must be KerasTensors. Received: {t!r}")
+        self.calls = self._needed()
+        self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
+        self.losses = self._losses(losses)
+        homes = {c.layer.graph for c in self.calls if c.layer is not None and c.layer.graph is not None}
+        self.graph = homes.pop() if len(homes) == 1 and not alone else _state.new_graph()
+        for call in self._placed():
+            call.put(self.graph)
+        self.core = self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs))
+        for call in self.calls:
+            if call.layer is not None:
+                call.layer.live_in(self.core)
+        models.add(self)
+
+    def nodes(self, tensors):
+        return [t.call.nodes[self.graph][t.index] for t in tensors]
+
+    def with_outputs(self, tensors):
+        """The library's model with outputs behind its own."""
+        for t in tensors:
+            for call in t.call.needed():
+                call.put(self.graph)
+        return self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs + list(tensors)))
+
+    def _needed(self):
+        """Between the outputs and the inputs, in the order in which they were made."""
+        ends, found, stack = {t.call for t in self.inputs}, {}, [t.call for t in self.outputs]
+        while stack:
+            call = stack.pop()
+            if call in found:
+                continue
+            found[call] = None
+            if call in ends:
+                continue
+            if call.layer is None and call.value is None:
+                raise ValueError(
+                    f'`inputs` not connected to `outputs`: the outputs need the input "{call.name}", which '
+                    "is not among the inputs of the model"
+                )
+            stack.extend(t.call for t in call.sources())
+        for end in ends:
+            found[end] = None
+        return sorted(found, key=lambda c: c.number)
+
+    def _losses(self, given):
+        known = {t.call for t in self.inputs}
+
+        def inside(t):
+            return all(c.layer is not None or c.value is not None or c in known for c in t.call.needed())
+
+        losses = [t for record in self.records for t in record.losses] if given is None else given
+        return [t for t in dict.fromkeys(losses) if inside(t)]
+
+    def _placed(self):
+        """Where initial weights go by the order of calls, those that the model leaves out take their part too."""
+        if any(t.call.layer is not None for t in self.inputs):
+            raise ValueError("expected inputs made by Input(), got what a layer gave")
+        if not _state.goes_by_order():
+            return self.calls
+        return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
+
+    def layers(self):
+        """As in Keras: by their distance from the outputs, with one for each input."""
+        depths, order = {}, {}
+
+        def unit(call):  # one of its own, or the outermost call() that made it
+            return call.owner if call.owner is not None and call.owner.layer is not None else call
+
+        def layer_of_unit(u):
+            return u.layer if isinstance(u, _state.Record) else u.layer or u
+
+        calls = [c for c in self.calls if getattr(c.layer, "class_name", "") != "Weight"]
+        for call in sorted(calls, key=lambda c: -c.number):
+            depth = depths.setdefault(unit(call), 0)
+            for source in {unit(t.call) for t in call.sources()} - {unit(call)}:
+                depths[source] = max(depths.get(source, 0), depth + 1)
+        for i, call in enumerate(self._visited()):
+            key = layer_of_unit(unit(call))
+            if call.value is None and not getattr(key, "is_operation", False) and unit(call) in depths:
+                depth, at = order.get(key, (0, i))
+                order[key] = max(depth, depths[unit(call)]), at
+        ranked = sorted(order, key=lambda k: (-order[k][0], order[k][1]))
+        return [k if not isinstance(k, Call) else _layers.InputLayer(input_tensor=k.outputs[0]) for k in ranked]
+
+    def _visited(self):
+        """Calls as Keras finds them, from the outputs to what they need."""
+        known, order = set(self.calls), {}
+        for out in self.outputs:
+            stack = [out.call]
+            while stack:
+                call = stack.pop()
+                if call in known and call not in order:
+                    order[call] = None
+                    stack.extend(t.call for t in reversed(list(call.sources())))
+        return [*order, *(c for c in self.calls if c not in order)]
+
+    def branches(self):
+        """Does a call() in it ask whether it is training?"""
+        return any(record.branches for record in self.records)
+
+    def called(self, inputs, training=None, again=False):
+        """Its calls once more, on other tensors. `again`: the call()s of layers of one's own are traced anew."""
+        now, done = dict(zip(self.inputs, inputs)), set()
+        plain = {} if training is None else {"training": bool(training)}
+        for call in self.calls:
+            if call.layer is None:
+                if call.value is not None:
+                    now[call.outputs[0]] = call.outputs[0]
+                continue
+            if again and call.owner is not None and getattr(call.owner.layer, "class_name", "") is None:
+                if id(call.owner) not in done:
+                    done.add(id(call.owner))
+                    now.update(retraced(call.owner, now, training))
+                continue
+            made = Call(
+                call.layer,
+                [now[t] for t in call.inputs],
+                {**call.plain, **plain},
+                {key: [None if t is None else now[t] for t in list_] for key, list_ in call.tensors.items()},
+            )
+            now.update(zip(call.outputs, made.try_out()))
+        losses = [now[t] for t in self.losses if t in now]
+        if losses and _state._records:
+            _state._records[-1].losses.extend(losses)
+        return pack_like(self.nest_out, [now[t] for t in self.outputs])
+
+    def in_training(self):
+        """The same model, traced as in training."""
+        with _state.traced(None, (), {}, True) as record:
+            outputs = self.called(self.inputs, again=True, training=None)
+        return Functional(self.nest_in, outputs, record.losses)
+
+
+def retraced(record, now, training):
+    """What a recorded call gives on other tensors, by the tensors it gave."""
+
+    def other(x):
+        return now.get(x, x) if is_tensor(x) else x
+
+    args, kwargs = map_nest(other, list(record.args)), map_nest(other, dict(record.kwargs))
+    if training is not None:
+        kwargs["training"] = training
+    outputs = record.layer._traced(*args, **kwargs)
+    return dict(zip(flatten(record.outputs), flatten(outputs)))
+
+
+def layers_beside(calls):
+    """Calls that read only what these calls give, made before the last of them."""
+    known, found, last = set(calls), [], calls[-1].number
+    waiting = [c for call in calls for c in call.readers]
+    while waiting:
+        call = waiting.pop()
+        if call not in known and call.number < last and all(t.call in known for t in call.sources()):
+            known.add(call)
+            found.append(call)
+            waiting += call.readers
+    return found

@@ -1,0 +1,313 @@
+"""What a layer of one's own has: its weights, its losses and its call(), which is traced."""
+
+import inspect
+
+from . import _state
+from ._tensors import as_tensor, flatten, is_tensor, map_nest
+
+_HERE = __name__.rpartition(".")[0] + "."  # a build() of this package's own needs no call by us
+_NOT_LAYERS = {
+    "_calls",
+    "_graphs",
+    "_config",
+    "_python",
+    "_variables",
+    "_eager",
+    "_functional",
+    "_session",
+    "_owner",
+    "_trainer",
+    "_compiled",
+    "history",
+    "optimizer",
+    "_training_functional",
+}
+
+
+class Own:
+    def _init_own(self, activity_regularizer):
+        self._variables, self._last_losses, self._added = [], [], []
+        if self.class_name is None:
+            self.activity_regularizer = activity_regularizer
+
+    # ---- for its author
+
+    def add_weight(
+        self,
+        shape=None,
+        initializer=None,
+        dtype=None,
+        trainable=True,
+        autocast=True,
+        regularizer=None,
+        constraint=None,
+        aggregation=None,
+        overwrite_with_gradient=False,
+        name=None,
+    ):
+        """A weight of this layer."""
+        from ._variables import Variable
+
+        self._need_init()
+        if shape is not None and not isinstance(shape, int):
+            shape = tuple(shape)
+        variable = Variable(
+            initializer or ("zeros" if dtype and "int" in str(dtype) else "glorot_uniform"),
+            () if shape is None else shape,
+            dtype,
+            trainable,
+            name=name or _state.unique("variable"),
+            regularizer=regularizer,
+            constraint=constraint,
+            owner=self,
+        )
+        self._variables.append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def add_loss(self, loss):
+        """Adds a value, or several, to what training minimises."""
+        for value in flatten(loss):
+            from . import ops
+
+            value = ops.sum(value) if is_tensor(value) and value.shape else value
+            (_state._records[-1].losses if _state._records and is_tensor(value) else self._added).append(value)
+
+    def _need_init(self):
+        if "_variables" not in self.__dict__:
+            raise RuntimeError(
+                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first "
+                "statement in the `__init__()` method. Go add it!"
+            )
+
+    def __setattr__(self, key, value):
+        from ._variables import Variable
+
+        if isinstance(value, Variable) and value._owner is None and key[0] != "_":
+            self._need_init()
+            value._owner = self
+            self._variables.append(value)
+        super().__setattr__(key, value)
+
+    def call(self, *args, **kwargs):
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+
+    # ---- tracing
+
+    def _build_for(self, args, kwargs):
+        """build() with the shapes that the call has."""
+        self._need_init()
+        if self.built:
+            return
+        given = inspect.signature(self.build).parameters
+        shapes = [
+            map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
+            for a in (*args, *(v for v in kwargs.values() if is_tensor(v)))
+            if any(hasattr(leaf, "shape") for leaf in flatten(a))
+        ]
+        named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        if not type(self).build.__module__.startswith(_HERE):
+            if len(named) > 1 and len(shapes) > 1:
+                self.build(*shapes[: len(named)])
+            elif named and shapes:
+                self.build(shapes[0])
+            elif not named:
+                self.build()
+        self.built = True
+
+    def _traced(self, *args, **kwargs):
+        said = kwargs.get("training")
+        training = said.value if isinstance(said, _state.Flag) else said
+        if training is None:
+            training = _state.training()
+        with _state.traced(self, args, kwargs, training) as record:
+            self._build_for(args, kwargs)
+            self._check_spec(args)
+            outputs = self._call_with(args, dict(kwargs), training, record)
+            outputs = self._with_mask(args, outputs)
+            record.losses += [v.penalty() for v in self._variables if v.has_penalty]
+            if self.activity_regularizer is not None:
+                from . import regularizers
+
+                penalty = regularizers.get(self.activity_regularizer)
+                for t in flatten(outputs):
+                    self.add_loss(penalty(t) / _batch(t))
+            record.outputs = outputs
+        if _state.owner() is not None:
+            _state.owner().losses += record.losses
+            _state.owner().branches |= record.branches
+        self._calls = self._calls or [_Traced(args, outputs)]
+        return outputs
+
+    def _call_with(self, args, kwargs, training, record):
+        parameters = inspect.signature(self.call).parameters
+        takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+        kwargs.pop("training", None)
+        flag = _state.Flag(training)
+        if "training" in parameters and list(parameters).index("training") >= len(args):
+            kwargs["training"] = flag
+        if "mask" in parameters and kwargs.get("mask") is None and list(parameters).index("mask") >= len(args):
+            masks = map_nest(mask_of, args[0]) if args else None
+            if any(m is not None for m in flatten(masks)):
+                kwargs["mask"] = masks
+        elif "mask" in kwargs and "mask" not in parameters and not takes_all:
+            kwargs.pop("mask")
+        args = [
+            map_nest(
+                lambda x: (
+                    as_tensor(x) if hasattr(x, "__array__") and not is_tensor(x) and not hasattr(x, "symbolic") else x
+                ),
+                a,
+            )
+            for a in args
+        ]
+        outputs = self.call(*args, **kwargs)
+        if outputs is None:
+            raise ValueError(f"Layer {self.name}: call() returned None")
+        given = [t for t in flatten([args, kwargs]) if is_tensor(t)]
+        outputs = map_nest(lambda x: _own_tensor(x, given), outputs)
+        record.branches |= flag.asked and training is None
+        return outputs
+
+    def _check_spec(self, args):
+        spec = self.input_spec
+        if spec is None or not args:
+            return
+        leaves = flatten(args[0])
+        for s, t in zip(spec if isinstance(spec, (list, tuple)) else [spec], leaves):
+            s.check(t.shape, self.name)
+
+    def _with_mask(self, args, outputs):
+        """As its compute_mask() says; with supports_masking the input's."""
+        if not args:
+            return outputs
+        own = type(self).compute_mask is not Own.compute_mask
+        if not own and not (self.supports_masking and is_tensor(outputs) and is_tensor(args[0])):
+            return outputs
+        mask = self.compute_mask(args[0], map_nest(mask_of, args[0])) if own else mask_of(args[0])
+        if mask is None or not is_tensor(outputs):
+            return outputs
+        from ._tensors import layer_of
+
+        return layer_of("SetMask")([outputs, mask])
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return previous_mask if self.supports_masking else None
+
+    # ---- shapes
+
+    def compute_output_spec(self, *args, **kwargs):
+        outputs = self._symbolic(*args, **kwargs)
+        return outputs
+
+    def compute_output_shape(self, *shapes, **named):
+        """The shape of the outputs for inputs of a shape, or several."""
+        from ._tensors import Input
+
+        dtype = "int32" if self.class_name in ("Embedding", "ReversibleEmbedding") else "float32"
+
+        def inputs(shape):
+            if isinstance(shape, dict):
+                return {k: inputs(s) for k, s in shape.items()}
+            if shape and isinstance(shape[0], (list, tuple)):
+                return [inputs(s) for s in shape]
+            return Input(batch_shape=tuple(shape), dtype=dtype)
+
+        calls, built, counts = self._calls, self.built, dict(_state._counts)
+        named = {k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items()}
+        tensors = [inputs(s) for s in shapes]
+        if "input" in named:
+            tensors.insert(0, named.pop("input"))
+        outputs = self._symbolic(*tensors, **named)
+        _state._counts.clear(), _state._counts.update(counts)
+        if not calls and self.class_name is not None:
+            self._calls, self.built = calls, built
+        return map_nest(lambda t: tuple(t.shape), outputs)
+
+    # ---- the layers in it, and its losses
+
+    def _inner(self):
+        """The layers that are attributes of this one, in order."""
+        from .layers import Layer
+
+        found, seen = [], set()
+
+        def look(value):
+            if isinstance(value, Layer):
+                if id(value) not in seen and not value.is_operation:
+                    seen.add(id(value))
+                    found.append(value)
+            elif isinstance(value, dict):
+                for item in value.values():
+                    look(item)
+            elif isinstance(value, (list, tuple)):
+                for item in value:
+                    look(item)
+
+        for key, value in vars(self).items():
+            if key not in _NOT_LAYERS:
+                look(value)
+        return found
+
+    def _flatten_layers(self, include_self=True, recursive=True):
+        found = [self] if include_self else []
+        for layer in self._inner():
+            found += layer._flatten_layers(True, recursive) if recursive else [layer]
+        return found
+
+    @property
+    def losses(self):
+        """Penalties on the weights, and what add_loss() gave in the last call on arrays."""
+        from . import regularizers
+
+        found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)]
+        if self.class_name is not None and self.class_name != "Functional" and self.built:
+            for key, value in self._config.items():
+                name = key[: -len("_regularizer")]
+                if key.endswith("_regularizer") and value is not None and name in self.weight_facts():
+                    found.append(regularizers.get(value)(self._weight(name).numpy()))
+        for v in self._variables:
+            if v.regularizer is not None:
+                found.append(regularizers.get(v.regularizer)(v.numpy()))
+        for layer in self._inner():
+            found += layer.losses
+        return found
+
+
+def _own_tensor(x, given):
+    """What a call() returned, as a tensor of its own: what is passed through belongs to the layer too."""
+    from ._tensors import layer_of
+
+    if x is None:
+        return None
+    x = as_tensor(x)
+    return layer_of("Identity")(x) if any(x is t for t in given) else x
+
+
+class _Traced:
+    """The first call of a layer of one's own, for its `input` and `output`."""
+
+    def __init__(self, args, outputs):
+        self.inputs = [t for t in flatten(list(args)) if is_tensor(t)]
+        self.outputs = flatten(outputs)
+
+
+def _batch(t):
+    from . import ops
+
+    return ops.cast(ops.shape(t)[0], "float32")
+
+
+def mask_of(t):
+    """The mask that a symbolic tensor carries, or None."""
+    graph = _state.scratch()
+    if not is_tensor(t):
+        return None
+    for call in t.call.needed():
+        call.put(graph)
+    if not graph.carries_mask(t.call.nodes[graph][t.index]):
+        return None
+    from ._tensors import layer_of
+
+    return layer_of("GetMask", name=_state.unique("carried_mask"))(t)

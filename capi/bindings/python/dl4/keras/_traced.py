@@ -1,0 +1,120 @@
+"""Functions of Python that the library needs as graphs: losses and metrics; and initializers, which are called."""
+
+from . import _kinds, _state
+from ._tensors import Input, as_tensor, flatten
+
+
+def initial(function, shape):
+    """What a function of a shape gives for a weight."""
+    import numpy
+
+    try:
+        return numpy.asarray(function(tuple(shape), dtype="float32"), "float32")
+    except TypeError:
+        return numpy.asarray(function(tuple(shape)), "float32")
+
+
+def is_native(thing):
+    """Does the library have it?"""
+    return (
+        thing is None
+        or isinstance(thing, (str, dict))
+        or (hasattr(thing, "to_json_value") and getattr(thing, "class_name", "") is not None)
+    )
+
+
+def only_native(thing):
+    """(function of Python or None, kind of the library's or None)."""
+    if isinstance(thing, type):
+        thing = thing()
+    return (None, thing) if is_native(thing) else (thing, None)
+
+
+def architecture(function, y_true_shape, y_pred_shape):
+    """The graph of a function of targets and predictions, both float32, as JSON."""
+    import json
+    from ._functional import Functional
+
+    counts = dict(_state._counts)
+    with _state.traced(None):
+        y_true, y_pred = Input(batch_shape=y_true_shape, name="y_true"), Input(batch_shape=y_pred_shape, name="y_pred")
+        value = function(y_true, y_pred)
+        value = as_tensor(value)
+        if value.dtype != "float32":
+            from . import ops
+
+            value = ops.cast(value, "float32")
+        needed = value.call.needed()
+        if y_true.call not in needed or y_pred.call not in needed:
+            value = value + 0.0 * (_zero(y_true) + _zero(y_pred))
+    _state._counts.clear(), _state._counts.update(counts)
+    graph = Functional([y_true, y_pred], value, alone=True).core
+    return json.loads(graph.describe(0))
+
+
+def _zero(t):
+    from . import ops
+
+    return ops.sum(t) * 0.0
+
+
+def loss_config(loss, y_true_shape, y_pred_shape):
+    """A loss for the library: itself, or the graph of a function or of an object with call()."""
+    if is_native(loss):
+        return _kinds.as_json(loss)
+    function = getattr(loss, "call", None) or loss
+    y_true_shape, shaped = aligned(y_true_shape, y_pred_shape, getattr(loss, "aligns", True))
+    config = {"model": architecture(shaped(function), y_true_shape, y_pred_shape)}
+    if hasattr(loss, "call"):
+        config["reduction"] = getattr(loss, "reduction", "sum_over_batch_size")
+    return {"class_name": "Functional", "config": config}
+
+
+def metric_config(metric, y_true_shape, y_pred_shape):
+    if is_native(metric):
+        return _kinds.as_json(metric)
+    name = (
+        getattr(metric, "name", None) or getattr(metric, "__name__", None) or _state.snake_case(type(metric).__name__)
+    )
+    function = getattr(metric, "_fn", None) or metric
+    if hasattr(metric, "update_state") and getattr(metric, "_fn", None) is None:
+        raise NotImplementedError(
+            f"{metric!r}: a metric with an update_state() of its own can't be compiled in this "
+            "version; a function of targets and predictions can"
+        )
+    y_true_shape, shaped = aligned(y_true_shape, y_pred_shape)
+    return {
+        "class_name": "Functional",
+        "config": {"name": name, "model": architecture(shaped(function), y_true_shape, y_pred_shape)},
+    }
+
+
+def aligned(y_true_shape, y_pred_shape, wanted=True):
+    """Keras brings targets and predictions to one rank where the last axis is 1."""
+    t, p = tuple(y_true_shape), tuple(y_pred_shape)
+    if wanted and len(t) == len(p) + 1 and t[-1] == 1:
+        return t, lambda f: lambda y, q: f(_squeezed(y), q)
+    if wanted and len(p) == len(t) + 1 and p[-1] == 1:
+        if len(t) == 1:
+            return t, lambda f: lambda y, q: f(_expanded(y), q)
+        return t, lambda f: lambda y, q: f(y, _squeezed(q))
+    return t, lambda f: f
+
+
+def _squeezed(t):
+    from . import ops
+
+    return ops.squeeze(t, -1)
+
+
+def _expanded(t):
+    from . import ops
+
+    return ops.expand_dims(t, -1)
+
+
+def needs_targets(compiled):
+    """Are there functions of Python, whose graphs depend on the targets' shape?"""
+    return any(
+        not is_native(leaf) for key in ("loss", "metrics", "weighted_metrics") for leaf in flatten(compiled.get(key))
+    )

@@ -1,0 +1,215 @@
+"""Files, and objects as configs: keras.saving."""
+
+import contextlib
+import json
+import os
+
+from .. import core
+from . import _state
+
+_registered, _scopes = {}, []
+
+
+def register_keras_serializable(package="Custom", name=None):
+    """A decorator: a class or function of one's own, to be found by its name."""
+
+    def decorated(thing):
+        registered_name = f"{package}>{name or thing.__name__}"
+        if isinstance(thing, type) and not hasattr(thing, "get_config"):
+            raise ValueError("Cannot register a class that does not have a get_config() method.")
+        _registered[registered_name] = thing
+        return thing
+
+    return decorated
+
+
+@contextlib.contextmanager
+def custom_object_scope(custom_objects):
+    """While it lasts these names are known."""
+    _scopes.append(custom_objects or {})
+    try:
+        yield
+    finally:
+        _scopes.pop()
+
+
+CustomObjectScope = custom_object_scope
+
+
+def get_custom_objects():
+    return _registered
+
+
+def registered(name):
+    """The class or function of one's own of that name."""
+    for scope in reversed(_scopes):
+        if name in scope:
+            return scope[name]
+    if name in _registered:
+        return _registered[name]
+    return next((v for k, v in _registered.items() if k.split(">")[-1] == name), None)
+
+
+get_registered_object = registered
+
+
+def get_registered_name(thing):
+    return next((k for k, v in _registered.items() if v is thing), thing.__name__)
+
+
+def serialize_keras_object(thing):
+    """As a config that deserialize_keras_object() reads."""
+    if thing is None or isinstance(thing, (bool, int, float, str)):
+        return thing
+    if isinstance(thing, (list, tuple)):
+        return [serialize_keras_object(x) for x in thing]
+    if isinstance(thing, dict):
+        return {k: serialize_keras_object(v) for k, v in thing.items()}
+    if hasattr(thing, "tolist"):
+        return thing.tolist()
+    if hasattr(thing, "get_config"):
+        cls = type(thing)
+        config = {k: serialize_keras_object(v) if not isinstance(v, dict) else v for k, v in thing.get_config().items()}
+        name = next((k for k, v in _registered.items() if v is cls), None)
+        own = cls.__module__.split(".")[0] != "dl4"
+        item = {
+            "module": None if own else cls.__module__.replace("dl4.", "", 1),
+            "class_name": cls.__name__,
+            "config": config,
+            "registered_name": name or (cls.__name__ if own else None),
+        }
+        return item
+    if hasattr(thing, "to_json_value"):
+        return thing.to_json_value()
+    if callable(thing):
+        return {
+            "module": "builtins",
+            "class_name": "function",
+            "config": thing.__name__,
+            "registered_name": get_registered_name(thing),
+        }
+    raise TypeError(f"expected an object with a config, got {thing!r}")
+
+
+def deserialize_keras_object(config, custom_objects=None, safe_mode=True, **_):
+    """The object of a config."""
+    with custom_object_scope(custom_objects):
+        if not isinstance(config, dict) or "class_name" not in config:
+            return config
+        name = config["class_name"]
+        if name == "function":
+            found = registered(config["registered_name"]) or registered(config["config"])
+            if found is None:
+                raise ValueError(
+                    f"Unknown function '{config['config']}'. Please ensure you are using a "
+                    "`keras.saving.custom_object_scope` and that this object is included in the scope."
+                )
+            return found
+        cls = registered(config.get("registered_name") or name) or registered(name) or _known(name, config)
+        if cls is None:
+            raise TypeError(
+                f"Could not locate class '{name}'. Make sure custom classes are decorated with "
+                f"`@keras.saving.register_keras_serializable()`. Full object config: {config}"
+            )
+        inner = dict(config["config"])
+        return cls.from_config({k: _inside(v) for k, v in inner.items()} if not _is_model(cls) else inner)
+
+
+def _inside(value):
+    if isinstance(value, dict) and value.get("class_name") and value.get("registered_name") and "config" in value:
+        return deserialize_keras_object(value)
+    if isinstance(value, dict) and value.get("class_name") == "function":
+        return deserialize_keras_object(value)
+    return value
+
+
+def _is_model(cls):
+    from .models import Model
+
+    return isinstance(cls, type) and issubclass(cls, Model)
+
+
+def _known(name, config):
+    """The class of the library's kinds; one word may be a loss and a metric, and then the module decides."""
+    from . import (
+        callbacks,
+        constraints,
+        initializers,
+        layers,
+        losses,
+        metrics,
+        models,
+        optimizers,
+        regularizers,
+        schedules,
+    )
+
+    if name in ("Functional", "Model"):
+        return models.Functional
+    if name == "Sequential":
+        return models.Sequential
+    modules = [layers, losses, metrics, optimizers, schedules, initializers, regularizers, constraints, callbacks]
+    wanted = str(config.get("module") or "").split(".")[-1]
+    modules.sort(key=lambda m: m.__name__.split(".")[-1] != wanted)
+    return next((getattr(m, name) for m in modules if name in dir(m)), None)
+
+
+# ---- files
+
+
+def _path(filepath, overwrite):
+    path = os.fspath(filepath)
+    if path.endswith((".keras", ".h5", ".hdf5")):
+        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(path)
+    return path
+
+
+def save_model(model, filepath, overwrite=True, **_):
+    model.core.save(_path(filepath, overwrite))
+
+
+def save_weights(model, filepath, overwrite=True, **_):
+    path = os.fspath(filepath)
+    if path.endswith(".weights.h5"):
+        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
+    model.core.save(_path(filepath, overwrite))
+
+
+def load_weights(model, filepath, skip_mismatch=False, **_):
+    """By position, as the weights stand in both."""
+    other = core.Model.load(os.fspath(filepath), _state.context())
+    mine = [(name, shape) for name, shape, _ in model.core.weights()]
+    theirs = [(name, shape) for name, shape, _ in other.weights()]
+    if len(mine) != len(theirs):
+        raise ValueError(f"the file has {len(theirs)} weights, the model {len(mine)}")
+    for (name, shape), (their, its) in zip(mine, theirs):
+        if shape != its and skip_mismatch:
+            continue
+        model.core.set_weight(name, other.get_weight(their))
+    _state.changed()
+
+
+def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
+    """A model of a file that save() wrote; of a .dl4 or .safetensors file of any language."""
+    return from_core(core.Model.load(os.fspath(filepath), _state.context()))
+
+
+def from_core(core_model):
+    """A model of a graph that is made of the architecture, with the weights of a core model."""
+    from ._rebuilt import rebuilt
+
+    model = rebuilt(json.loads(core_model.describe(0)))
+    for name, _, trainable in core_model.weights():
+        model.core.set_weight(name, core_model.get_weight(name))
+        if not trainable:
+            model.core.set_trainable(name, False)
+    return model
+
+
+def unpickled(name, data):
+    return from_core(core.Model.from_bytes(data, _state.context()))
+
+
+__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("contextlib", "json", "os", "core")]

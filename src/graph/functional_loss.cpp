@@ -1,0 +1,68 @@
+// Functional as a loss, with the metric that is its mean: a graph of targets and predictions.
+#include "base/error.hpp"
+#include "graph/model.hpp"
+#include "kinds/inner_layer.hpp"
+#include "kinds/metric.hpp"
+
+namespace dl4::graph {
+namespace {
+
+// A loss stands in no graph of its own that could keep something for it.
+class Nothing final : public kinds::Host {
+ public:
+  ops::Id weight(const kinds::WeightSpec &spec) override { refuse(text("weight \"", spec.name, '"')); }
+  uint64_t random_seed(std::optional<int64_t>) override { refuse("random numbers"); }
+  ops::Id draws() override { refuse("random numbers"); }
+  void add_loss(ops::Id) override { refuse("a penalty"); }
+  void write(const std::string &name, ops::Id) override { refuse(text("weight \"", name, '"')); }
+  bool trainable(const std::string &) const override { return false; }
+
+ private:
+  [[noreturn]] static void refuse(const std::string &what) {
+    throw Error(Code::unsupported, "\"model\": expected a graph that only computes, got one with " + what)
+        .with("attribute", "model");
+  }
+};
+
+struct FunctionalLoss final : kinds::Loss {
+  static constexpr const char *name = "Functional";
+  static constexpr const char *doc =
+      "A graph called on targets and predictions, both float32; its output has a value for each item";
+  Json model;
+
+  void fields(kinds::Fields &f) override {
+    f("model", model).required().doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
+    Loss::fields(f);
+  }
+  void check() override {
+    layer_ = kinds::parse<kinds::Layer>({{"class_name", "Functional"}, {"config", {{"model", model}}}});
+    Graph graph(Settings{});
+    std::vector<Node> in, out;
+    graph.merge(read_architecture(model), &in, &out);
+    if (in.size() != 2 || out.size() != 1)
+      throw Error(Code::invalid_argument, text("\"model\": expected the inputs y_true and y_pred and one output, got ",
+                                               in.size(), " inputs and ", out.size(), " outputs"))
+          .with("attribute", "model");
+    Nothing host;
+    for (const Layer &layer : graph.layers())
+      for (const auto &w : layer.weights) host.weight(w->spec);
+  }
+  Shape target_shape(const Shape &, const Shape &target) const override { return target; }
+  kinds::Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const override {
+    Nothing host;
+    const kinds::Arguments none;
+    kinds::Call c(e, host, {{cast(e, y_true, DType::f32)}, {cast(e, y_pred, DType::f32)}}, none, false);
+    return {cast(e, layer_->call(c)[0].value, DType::f32), ops::none};
+  }
+
+ private:
+  kinds::Of<kinds::Layer> layer_;
+};
+
+}  // namespace
+}  // namespace dl4::graph
+
+namespace dl4::kinds {
+using graph::FunctionalLoss;
+DL4_LOSS(FunctionalLoss, "functional")
+}  // namespace dl4::kinds

@@ -292,4 +292,5 @@ def random_nets():
     return f
 
 
-FAMILIES = {"random_recurrent": random_recurrent, "random_attention": random_attention}
+FAMILIES = {"random_recurrent": random_recurrent, "random_wrappers": random_wrappers,
+            "random_attention": random_attention}

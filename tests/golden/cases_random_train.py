@@ -236,4 +236,4 @@ def random_optimizers():
     return f
 
 
-FAMILIES = {"random_losses": random_losses, "random_metrics": random_metrics}
+FAMILIES = {"random_losses": random_losses, "random_metrics": random_metrics, "random_optimizers": random_optimizers}

@@ -52,7 +52,7 @@ def inner(value):
         return value.keras
     if isinstance(value, list):
         return [inner(v) for v in value]
-    if not isinstance(value, dict) or value["class_name"] not in vars(keras.layers):
+    if not isinstance(value, dict) or value.get("class_name") not in vars(keras.layers):
         return value
     return getattr(keras.layers, value["class_name"])(**{key: inner(v) for key, v in value["config"].items()})
 
@@ -133,7 +133,7 @@ class Net:
     """An architecture under construction together with its Keras tensors."""
 
     def __init__(self):
-        keras.backend.clear_session()
+        keras.backend.clear_session(free_memory=False)  # whose collecting takes a fifth of the time
         self.layers, self.tensors, self.inputs, self.counts = [], {}, [], {}
 
     def input(self, name, shape, dtype="float32", batch=None):

@@ -9,7 +9,10 @@ _KEPT = 16  # traces of one layer, by the shapes and the other arguments
 
 def run(session, tensors, nest):
     """A session on tensors; arrays in the structure of a nest."""
-    return pack_like(nest, [eager(t.numpy()) for t in session.run(tensors)])
+    got = session.run(tensors)
+    if isinstance(nest, KerasTensor):
+        return eager(got[0].numpy())
+    return pack_like(nest, [eager(t.numpy()) for t in got])
 
 
 def eager(array):

@@ -114,7 +114,8 @@ class Tensor(Object):
         if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
             array = cls._array_of(value, dtype)
         address = array.__array_interface__["data"][0]
-        tensor = cls(_wrapped(known[array.dtype], array.shape, address, array.nbytes))
+        number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
+        tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
         tensor.array = array
         return tensor
 

@@ -134,7 +134,10 @@ class Model(_layers.Layer, Training):
     def _arranged(self, x):
         """Data in the order of the inputs: in their structure, or by their names."""
         functional = self._built_for(x)
-        if isinstance(x, dict) and not isinstance(functional.nest_in, dict):
+        by_key = (
+            isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
+        )
+        if isinstance(x, dict) and not by_key:
             missing = [t.name for t in functional.inputs if t.name not in x]
             if missing:
                 raise ValueError(

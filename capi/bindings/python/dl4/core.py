@@ -38,6 +38,41 @@ class Context(Object):
         call("dl4_context_set_seed", self, int(seed))
 
 
+_known = None
+
+
+def _learn():
+    """NumPy's array class, its types by name, and our numbers by its types: slow to ask for, so asked once."""
+    global _known
+    np = _numpy()
+    types = {name: np.dtype(name) for name in DTYPES}
+    _known = {0: np.ndarray, **types, **{types[name]: number for name, number in DTYPES.items()}}
+    return _known
+
+
+_NO_RELEASE = callbacks["dl4_release_fn"]()
+
+
+def _wrapped(dtype, shape, address, nbytes):
+    """A tensor over memory of NumPy's."""
+    out = C.c_void_p()
+    check(
+        library.dl4_tensor_wrap(
+            None,
+            dtype,
+            len(shape),
+            _dims(shape),
+            None,
+            address if nbytes else None,
+            nbytes,
+            _NO_RELEASE,
+            None,
+            C.byref(out),
+        )
+    )
+    return out.value
+
+
 _capsule = C.PyDLL(None)
 _capsule.PyCapsule_New.restype = C.py_object
 _capsule.PyCapsule_New.argtypes = [C.c_void_p, C.c_char_p, C.c_void_p]
@@ -75,6 +110,17 @@ class Tensor(Object):
     @classmethod
     def of(cls, value, dtype=None):
         """Of anything NumPy takes; float64 becomes float32. Copies only what has the wrong type or is not dense."""
+        array, known = value, _known or _learn()
+        if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
+            array = cls._array_of(value, dtype)
+        address = array.__array_interface__["data"][0]
+        number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
+        tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
+        tensor.array = array
+        return tensor
+
+    @staticmethod
+    def _array_of(value, dtype):
         np = _numpy()
         array = np.asarray(value)
         if dtype is None:
@@ -83,23 +129,7 @@ class Tensor(Object):
             dtype = "float32" if array.dtype.kind == "f" else "int64" if array.dtype.kind in "iu" else dtype
         if dtype not in DTYPES:
             raise TypeError(f"expected numbers, got an array of {array.dtype}")
-        array = np.ascontiguousarray(array, dtype).reshape(array.shape)
-        tensor = cls(
-            made(
-                "dl4_tensor_wrap",
-                None,
-                DTYPES[dtype],
-                array.ndim,
-                _dims(array.shape),
-                None,
-                array.ctypes.data if array.size else None,
-                array.nbytes,
-                callbacks["dl4_release_fn"](),
-                None,
-            )
-        )
-        tensor.array = array
-        return tensor
+        return np.ascontiguousarray(array, dtype).reshape(array.shape)
 
     @classmethod
     def from_dlpack(cls, value):

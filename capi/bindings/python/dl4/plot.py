@@ -16,7 +16,7 @@ def _axes(ax, **figure):
 
 
 def learning_curves(history, names=None, ax=None):
-    """Of what fit() returned, or its dict of lists: each number over the epochs, validation dashed in the same colour."""
+    """Of what fit() returned, or its dict of lists: each number over the epochs, validation dashed in its colour."""
     lists = getattr(history, "history", history)
     epochs = getattr(history, "epoch", None) or list(range(max(map(len, lists.values()), default=0)))
     shown = [n for n in lists if not n.startswith("val_")] if names is None else list(names)

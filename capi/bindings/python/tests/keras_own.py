@@ -159,7 +159,7 @@ def main(*arguments):
                 continue
             for case in flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
                 name = f"{short}:{case.id().split('.', 4)[-1]}"
-                why = excluded(short, case._testMethodName) or needs(case)
+                why = excluded(short, f"{type(case).__name__}.{case._testMethodName}") or needs(case)
                 why = why or ("channels_first" if "channels_first" in case.id() else None)
                 outcome, text = ("excluded", why) if why else run(case)
                 counts[outcome] += 1

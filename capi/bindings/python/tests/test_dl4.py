@@ -93,6 +93,72 @@ class Keras(unittest.TestCase):
             m.fit(X, Y[:3], verbose=0)
 
 
+class Refusals(unittest.TestCase):
+    """What is not in this version says so, before anything is computed."""
+
+    def refused(self, words, f):
+        with self.assertRaises(NotImplementedError) as caught:
+            f()
+        self.assertIn(words, str(caught.exception))
+
+    def test_parts_in_python(self):
+        class Misses(keras.metrics.Metric):
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                pass
+
+        class Assigns(keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.count = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+            def call(self, x):
+                self.count.assign(keras.ops.sum(x))
+                return x
+
+        class Branches(keras.layers.Layer):
+            def call(self, x, training=None):
+                return x * 2.0 if training else x
+
+        class Reads(keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.dense = keras.layers.Dense(4)
+
+            def call(self, x):
+                return self.dense(x) @ self.dense.kernel
+
+        m = small()
+        m.compile("sgd", "mse", metrics=[Misses()])
+        self.refused("update_state", lambda: m.fit(X, Y, verbose=0))
+        self.refused("constraint", lambda: keras.layers.Layer().add_weight(shape=(2,), constraint=lambda w: w))
+        self.refused("symbolic value", lambda: Assigns()(keras.Input((3,))))
+        self.refused("add_weight", lambda: Reads()(keras.Input((4,))))
+        m = keras.Sequential([keras.Input((4,)), Branches(), keras.layers.Dense(3)])
+        m.compile("sgd", "mse")
+        self.refused("evaluate()", lambda: m.fit(X, Y, validation_split=0.5, verbose=0))
+        m.fit(X, Y, verbose=0)
+        before = m.evaluate(X, Y, verbose=0)
+        self.assertEqual(before, m.evaluate(X, Y, verbose=0))
+        self.assertAlmostEqual(before, float(np.mean((m.predict(X, verbose=0) - Y) ** 2)), 5)
+
+    def test_kinds_of_data(self):
+        x = keras.Input((3,))
+        self.refused("sparse", lambda: keras.Input((3,), sparse=True))
+        self.refused("einsum", lambda: keras.ops.einsum("bi,ij->bj", x, np.ones((3, 2), "float32")))
+        self.refused("apply", lambda: keras.optimizers.SGD().apply_gradients([]))
+        self.refused("export", lambda: small().export("m"))
+
+    def test_statistics_move_where_a_layer_is_called_in_training(self):
+        b = keras.layers.BatchNormalization(momentum=0.5)
+        b(X, training=True)
+        np.testing.assert_allclose(b.moving_mean.numpy(), 0.5 * X.mean(0), 1e-5, 1e-6)
+        np.testing.assert_array_equal(b.gamma.numpy(), np.ones(4))
+        b.trainable = False
+        before = b.get_weights()
+        b(X, training=True)
+        np.testing.assert_array_equal(b.get_weights()[2], before[2])
+
+
 class Objects(unittest.TestCase):
     def test_errors_have_facts(self):
         with self.assertRaises(ValueError) as caught:

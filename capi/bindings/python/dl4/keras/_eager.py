@@ -9,7 +9,10 @@ _KEPT = 16  # traces of one layer, by the shapes and the other arguments
 
 def run(session, tensors, nest):
     """A session on tensors; arrays in the structure of a nest."""
-    return pack_like(nest, [eager(t.numpy()) for t in session.run(tensors)])
+    got = session.run(tensors)
+    if isinstance(nest, KerasTensor):
+        return eager(got[0].numpy())
+    return pack_like(nest, [eager(t.numpy()) for t in got])
 
 
 def eager(array):
@@ -92,10 +95,23 @@ def computed(layer, args, kwargs):
         session = sessions["session"] = model.session(training=bool(training))
         sessions["changes"] = _state.changes()
     got = [eager(t.numpy()) for t in session.run(list(tensors.values()))]
+    if training:
+        _move_statistics(functional, list(tensors.values()))
     count = len(functional.outputs)
     if hasattr(layer, "_last_losses"):
         layer._last_losses = [v.reshape(()) for v in got[count:]]
     return pack_like(functional.nest_out, got[:count])
+
+
+def _move_statistics(functional, tensors):
+    """What training writes without training it, as moving means: by a step that learns nothing."""
+    layers = {c.layer for c in functional.calls if c.layer is not None and c.layer.class_name == "BatchNormalization"}
+    if not any(layer.trainable and layer.trainable_weights for layer in layers):
+        return
+    still = {"class_name": "SGD", "config": {"learning_rate": 0.0}}
+    outputs = ["output" if t.dtype == "float32" else None for t in functional.outputs]
+    core.Trainer(functional.core, {"optimizer": still, "loss": outputs, "nan_guard": "off"}).step(tensors, [])
+    _state.changed()
 
 
 def _structure(x):

@@ -52,7 +52,7 @@ class Own:
         if shape is not None and not isinstance(shape, int):
             shape = tuple(shape)
         variable = Variable(
-            initializer or ("zeros" if dtype and "int" in str(dtype) else "glorot_uniform"),
+            (("zeros" if dtype and "int" in str(dtype) else "glorot_uniform") if initializer is None else initializer),
             () if shape is None else shape,
             dtype,
             trainable,

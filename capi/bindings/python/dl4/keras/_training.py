@@ -99,10 +99,14 @@ class Training:
                 and other._trainer is not None
                 and any(id(c.layer) in mine for c in other._need().calls)
             ):
-                other._suspended = abi.content(abi.made("dl4_trainer_save_memory", other._trainer))
-                other.optimizer.bind(None)
-                other._trainer = None
-                _trained.discard(other)
+                other._suspend()
+
+    def _suspend(self):
+        """Gives the trainer up and keeps its state for the next one."""
+        self._suspended = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+        self.optimizer.bind(None)
+        self._trainer = None
+        _trained.discard(self)
 
     def _resume(self):
         if self._suspended is not None:
@@ -119,6 +123,10 @@ class Training:
 
         n, names = len(functional.outputs), self._output_keys()
         losses = self._per_output(self._compiled["loss"], n, names, "loss")
+        losses = [v[0] if isinstance(v, (list, tuple)) and len(v) == 1 else v for v in losses]
+        for v in losses:
+            if isinstance(v, (list, tuple)):
+                raise ValueError(f"`loss`: expected one loss for each output, got {v}")
         if all(v is None for v in losses) and not extra:
             raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
         shapes, at = [], 0
@@ -322,23 +330,20 @@ class Training:
 
         data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
         told(callbacks, self, "on_test_begin", {})
-        trainer = self._ready(targets)
-        values = self._evaluated(data, targets) if self._need().branches() else trainer.evaluate(data)
-        logs = dict(zip(trainer.shown, trainer.kept(values)))
+        self._ready(targets)
+        values = self._evaluated(data, targets) if self._need().branches() else self._trainer.evaluate(data)
+        logs = dict(zip(self._trainer.shown, self._trainer.kept(values)))
         told(callbacks, self, "on_test_end", logs)
         return logs if return_dict else _one(list(logs.values()))
 
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
-        state = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
-        self.optimizer.bind(None)
-        self._trainer = None
+        self._suspend()
         functional = self._need()
         extra = functional.losses
         model = functional.with_outputs(extra) if extra else functional.core
         options = {"optimizer": "SGD", "nan_guard": "off", **self._objective(functional, targets, len(extra))}
         values = core.Trainer(model, _kinds.as_json(options)).evaluate(data)
-        self._suspended = state
         self._ready(targets)
         return values
 

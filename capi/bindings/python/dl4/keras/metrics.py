@@ -57,7 +57,7 @@ class Metric(_kinds.Kind):
     def add_variable(self, shape=(), initializer=None, dtype=None, aggregation=None, name=None):
         from ._variables import Variable
 
-        variable = Variable(initializer or "zeros", shape, dtype, trainable=False, name=name)
+        variable = Variable("zeros" if initializer is None else initializer, shape, dtype, trainable=False, name=name)
         self._variables.append(variable)
         return variable
 

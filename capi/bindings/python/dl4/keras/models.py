@@ -76,6 +76,12 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def __call__(self, *args, **kwargs):
+        if len(args) == 1 and not kwargs and type(args[0]).__module__ == "numpy" and _state.owner() is None:
+            functional = self._functional or self._built_for(args[0])
+            if len(functional.inputs) == 1:  # the short way: one array
+                wanted = functional.inputs[0]
+                tensor = _ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
+                return run(self._inference(), [tensor], functional.nest_out)
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         training = kwargs.pop("training", None)
@@ -128,7 +134,10 @@ class Model(_layers.Layer, Training):
     def _arranged(self, x):
         """Data in the order of the inputs: in their structure, or by their names."""
         functional = self._built_for(x)
-        if isinstance(x, dict) and not isinstance(functional.nest_in, dict):
+        by_key = (
+            isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
+        )
+        if isinstance(x, dict) and not by_key:
             missing = [t.name for t in functional.inputs if t.name not in x]
             if missing:
                 raise ValueError(
@@ -336,7 +345,7 @@ class Model(_layers.Layer, Training):
 
 def _ranked(tensor, wanted):
     """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
-    more = len(wanted.shape) - len(tensor.shape)
+    more = len(wanted.shape) - tensor.array.ndim
     if more == 1 and wanted.shape[-1] == 1:
         return core.Tensor.of(tensor.numpy()[..., None])
     if more == -1 and tensor.shape[-1] == 1:

@@ -163,6 +163,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         trainer.model->context->log.deliver();
+        Gate::Lent lent(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
         return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
       };
     }

@@ -205,7 +205,8 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
  * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
  * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
- * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
+ * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed, also on
+ * another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
 

@@ -65,15 +65,22 @@ test("what a generator throws is what fit, evaluate and predict fail with", asyn
   await assert.rejects(t.fit(Dataset.from(() => [{ x: batch() }])), DL4Error);
 });
 
-test("stop, second fit after a failed one", async () => {
+test("stop, learning rate from inside, second fit after a failed one", async () => {
   const t = trainer();
+  const rates = [];
   const history = await t.fit(dataset(), {
     epochs: 5,
     progress: ({ event, step }) => {
+      if (event === "epoch_begin") t.learningRate = 0.1 / (step + 1);
+      if (event === "epoch_end") rates.push(t.learningRate);
       return event === "epoch_end" && step === 2 ? "stop" : undefined;
     },
   });
   assert.equal(history.loss.length, 2);
+  assert.deepEqual(
+    rates.map((r) => r.toFixed(3)),
+    ["0.100", "0.050"],
+  );
   await assert.rejects(t.fit(new Dataset({ x: new Tensor([[1, 2]]), y: labels(1) })), DL4Error);
   assert.equal((await t.fit(dataset())).loss.length, 1);
 });

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/bytes.hpp"
 #include "io/foreign.hpp"
+#include "io/keras.hpp"
 #include "io/safetensors.hpp"
 
 namespace dl4::io {
@@ -41,18 +43,6 @@ const std::string &metadata(const Archive &a, const char *key) {
   return it->second;
 }
 
-// What the architecture says wrongly is the file's fault, not the caller's.
-template <class F>
-auto as_file_error(F f) {
-  try {
-    return f();
-  } catch (Error &error) {
-    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
-      error.code = Code::corrupt_file;
-    throw;
-  }
-}
-
 void save_archive(const Archive &a, const std::string &path) {
   const std::string head = head_of(a);
   write_file(path, parts(head, a));
@@ -82,6 +72,7 @@ std::string save_model(const graph::Model &m) { return to_bytes(archive_of(m)); 
 void save_model(const graph::Model &m, const std::string &path) { save_archive(archive_of(m), path); }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified) {
+  if (is_zip(source)) return load_keras(source, settings, verified);
   refuse_foreign(source);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");

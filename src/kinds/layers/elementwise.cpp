@@ -112,6 +112,11 @@ const std::vector<Pairwise::Row> &pairwise() {
     return Pairwise::Row{{"layer", name, doc, fresh<Pairwise>, std::move(aliases)}, takes, f};
   };
   static const std::vector<Pairwise::Row> rows{
+      row("ElementwiseAdd", "x1 + x2: keras.ops.add, which carries no mask.", Binary::add),
+      row("ElementwiseSubtract", "x1 - x2: keras.ops.subtract, which carries no mask.", Binary::sub),
+      row("ElementwiseMultiply", "x1 * x2: keras.ops.multiply, which carries no mask.", Binary::mul),
+      row("ElementwiseMaximum", "The larger of x1 and x2: keras.ops.maximum, which carries no mask.", Binary::max),
+      row("ElementwiseMinimum", "The smaller of x1 and x2: keras.ops.minimum, which carries no mask.", Binary::min),
       row("Divide", "x1 / x2, in float32.", Binary::div, Pairwise::Row::floats, {"TrueDivide"}),
       row("Power", "x1 to the power of x2, in float32.", Binary::pow, Pairwise::Row::floats),
       row("Equal", "x1 == x2: bool.", Binary::equal),

@@ -1,0 +1,18 @@
+// Where Keras 3 keeps what: the paths of a store of weights.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "graph/model.hpp"
+
+namespace dl4::io {
+
+using Weights = std::vector<std::shared_ptr<graph::Weight>>;
+
+// The path of each weight by its name, of a model in Keras's JSON: {"dense/kernel": "layers/dense/vars/0"}.
+std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights);
+
+}  // namespace dl4::io

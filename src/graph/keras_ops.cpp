@@ -59,6 +59,7 @@ class Operation {
     if (is_any(unaries) || is_any(reductions)) return finish(class_, config_, {only()});
     if (is_any(pairwise)) return add_pairwise();
     if (class_ == "Matmul") return finish("MatMul", config_, {at(0), at(1)});
+    if (class_ == "SegmentSum" || class_ == "SegmentMax") return finish(class_, config_, {at(0), at(1)});
     if (class_ == "Softmax") return finish("Softmax", config_, {only()});
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
     if (is_any(with_axes)) return finish(class_, config_, {only()});
@@ -345,8 +346,11 @@ void Operation::add_item() {
 }  // namespace
 
 bool is_operation(const Json &layer) {
-  const Json *module = layer.find("module");
-  return module && module->is_string() && module->get<std::string_view>().find("keras.src.ops.") == 0;
+  const Json *module = layer.find("module"), *config = layer.find("config");
+  if (module && module->is_string()) return module->get<std::string_view>().starts_with("keras.src.ops.");
+  // Without a module, in .h5 files, by what the config of every layer has.
+  return !module && config && !config->contains("trainable") && !config->contains("batch_shape") &&
+         !config->contains("layers");
 }
 
 void add_operation(const Json &layer, bool masks, std::vector<Layer> &to) { Operation(layer, masks, to).add(); }

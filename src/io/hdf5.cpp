@@ -155,8 +155,6 @@ std::vector<int64_t> read_filters(std::string_view message) {
     const int64_t values = c.small(2);
     if (version == 1) name = round_up(name, 8);
     c.take(static_cast<size_t>(name + 4 * (values + (version == 1 && values % 2 ? 1 : 0))));
-    constexpr int64_t gzip = 1, shuffle = 2;
-    if (id != gzip && id != shuffle) unsupported("data behind filter ", id, "; gzip and shuffle are supported");
     ids.push_back(id);
   }
   return ids;
@@ -237,7 +235,7 @@ void Hdf5::add_links(int64_t at, const std::string &path, int depth) {
     try {
       return object(at);
     } catch (Error &error) {
-      throw error.in('"' + path + '"');
+      throw path.empty() ? error : error.in('"' + path + '"');
     }
   }();
   attributes_[path] = std::move(o.attributes);

@@ -52,15 +52,15 @@ class Hdf5 {
  public:
   // Of a source that outlives this; its whole tree is read, the data are not. Refuses with CORRUPT_FILE what is not
   // sound, with UNSUPPORTED, by its name, what h5py does not write for Keras: soft and external links, an object with
-  // two names, other filters than gzip and shuffle.
+  // two names.
   Hdf5(const Source &source, int64_t memory_limit);
 
   // By their paths: "layers/dense/vars/0".
   const std::map<std::string, hdf5::Dataset> &datasets() const { return datasets_; }
   // Is there a group or dataset?
   bool contains(const std::string &path) const { return attributes_.count(path) != 0; }
-  // Floats of any size as float32, integers as int64. Refuses what would take more than the memory limit, before it is
-  // allocated.
+  // Floats of any size as float32, integers as int64. Refuses other filters than gzip and shuffle, by their number, and
+  // what would take more than the memory limit, before it is allocated.
   Tensor read(const std::string &path) const;
   // An attribute that is a text or a list of texts; none where there is no such attribute. Of a list that was split,
   // "name0", "name1", ..., all parts. The path of the root is "".
@@ -89,7 +89,7 @@ class Hdf5 {
   std::map<int64_t, std::string> paths_;          // by place
 };
 
-// Writes a file of groups and contiguous datasets, by paths. `heads` keeps the bytes between them.
+// A file of datasets of float32, int32 and int64 by their paths, in groups; `head` keeps its first bytes.
 std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets, std::string &head);
 
 }  // namespace dl4::io

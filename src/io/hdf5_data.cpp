@@ -13,7 +13,7 @@ using namespace hdf5;
 
 namespace {
 
-constexpr int64_t gzip = 1;
+constexpr int64_t gzip = 1, shuffle = 2;
 constexpr int64_t max_ratio = 1032;  // of deflate
 
 float from_half(uint16_t h) {
@@ -140,6 +140,8 @@ void Hdf5::read_chunks(const Dataset &d, std::byte *to) const {
     if (d.chunk[i] < 1) corrupt("a chunk of no elements");
     expected = checked_mul(expected, (d.dims[i] + d.chunk[i] - 1) / d.chunk[i]);
   }
+  for (int64_t id : d.filters)
+    if (id != gzip && id != shuffle) unsupported("data behind filter ", id, "; gzip and shuffle are supported");
   const int64_t bytes = bytes_of(d.chunk, d.type.size);
   if (bytes > memory_limit_)
     fail(Code::out_of_memory, "HDF5: a chunk takes ", bytes, " bytes, the memory limit is ", memory_limit_);
@@ -150,7 +152,7 @@ void Hdf5::read_chunks(const Dataset &d, std::byte *to) const {
     if (!seen.insert(place).second) corrupt("a chunk is there twice");
     for (size_t i = d.filters.size(); i-- > 0;) {
       if (mask >> i & 1) continue;
-      if (d.filters[i] != gzip) {
+      if (d.filters[i] == shuffle) {
         stored = unshuffled(stored, static_cast<size_t>(d.type.size));
         continue;
       }

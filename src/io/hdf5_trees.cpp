@@ -173,13 +173,15 @@ void each_symbol(Blocks &b, int64_t tree, int64_t heap, const std::function<void
     Cursor c(body, "HDF5: a symbol table");
     for (int64_t i = 0; i < symbols; ++i) {
       const uint64_t at = c.number(8);
-      const int64_t address = length(c), cached = c.small(4);
+      const uint64_t address = c.number(8);
+      const int64_t cached = c.small(4);
       c.take(20);
       const size_t end = at < names.size() ? names.find('\0', at) : names.npos;
       if (end == names.npos) corrupt("a name lies outside of its heap");
       std::string name = names.substr(at, end - at);
       if (cached == 2) unsupported('"', name, "\" is a soft link");
-      f(std::move(name), address);
+      if (address > static_cast<uint64_t>(b.size())) corrupt('"', name, "\" lies outside of the file");
+      f(std::move(name), static_cast<int64_t>(address));
     }
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "graph/keras_ops.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::io {
@@ -13,12 +14,21 @@ namespace {
 class Names {
  public:
   std::string next(const std::string &class_name) {
-    const std::string name = kinds::snake_case(class_name);
-    const int64_t n = taken_[name]++;
-    return n == 0 ? name : text(name, '_', n);
+    std::string name = peek(class_name);
+    ++taken_[base(class_name)];
+    return name;
+  }
+  std::string peek(const std::string &class_name) const {
+    const std::string name = base(class_name);
+    const auto it = taken_.find(name);
+    return it == taken_.end() ? name : text(name, '_', it->second);
   }
 
  private:
+  // The one class whose public name is not its own.
+  static std::string base(const std::string &class_name) {
+    return kinds::snake_case(class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name);
+  }
   std::map<std::string, int64_t> taken_;
 };
 
@@ -36,7 +46,8 @@ const Json &config_of(const Json &layer, const char *key) {
 
 class Walk {
  public:
-  explicit Walk(const Weights &weights) : weights_(weights) {
+  using IsThere = std::function<bool(const std::string &)>;
+  Walk(const Weights &weights, const IsThere &is_there) : weights_(weights), is_there_(is_there) {
     for (size_t i = 0; i < weights.size(); ++i) by_name_.emplace(weights[i]->name, i);
   }
 
@@ -44,10 +55,11 @@ class Walk {
   void model(const Json &j, const std::string &prefix, const std::string &path) {
     Names names;
     for (const Json &l : config_of(j, "layers")) {
-      const Json *module = l.find("module");
-      if (module && module->is_string() && module->get<std::string_view>().starts_with("keras.src.ops.")) continue;
+      if (graph::is_operation(l)) continue;
       const std::string name = config_of(l, "name").get<std::string>();
-      layer(l, prefix + name + '/', path + "layers/" + names.next(class_of(l)));
+      const std::string list = path + "layers/";
+      const bool other = class_of(l) == "Functional" && is_there_ && !is_there_(list + names.peek("Functional"));
+      layer(l, prefix + name + '/', list + names.next(other ? "Sequential" : class_of(l)));
     }
   }
 
@@ -118,13 +130,15 @@ class Walk {
   }
 
   const Weights &weights_;
+  const IsThere &is_there_;
   std::map<std::string, size_t> by_name_;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights) {
-  Walk walk(weights);
+std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights,
+                                               const std::function<bool(const std::string &)> &is_there) {
+  Walk walk(weights, is_there);
   walk.model(model, "", "");
   return std::move(walk.paths);
 }

@@ -99,7 +99,8 @@ Layer input(const std::string &name, const Json &shape, const Json *dtype) {
 // A class of the user's own, as the file says: only one that was registered here can be meant.
 void need_registered(const Json &j, const std::string &name, const std::string &class_name) {
   const Json *module = j.find("module"), *registered = j.find("registered_name");
-  const bool of_keras = !module || module->is_null() || module->get<std::string>().starts_with("keras");
+  const std::string from = module && !module->is_null() ? module->get<std::string>() : "keras";
+  const bool of_keras = from.starts_with("keras") || from.starts_with("tf_keras");
   const bool custom =
       registered && registered->is_string() && registered->get<std::string>().find('>') != std::string::npos;
   if (class_name == "Lambda")

@@ -103,6 +103,31 @@ TEST_F(KerasFiles, KeepTheNamesOfKeras) {
                                              "batch_normalization/moving_variance", "dense/kernel", "dense/bias"}));
 }
 
+TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("functional.keras").c_str(), nullptr, m.out()));
+  ok(dl4_model_save(m, path("a.keras").c_str(), nullptr));
+  ok(dl4_model_save(m, path("b").c_str(), attrs(R"({"format": "keras"})")));
+  ok(dl4_model_save(m, path("c.keras").c_str(), attrs(R"({"format": "native"})")));
+  ok(dl4_model_save(m, path("d.weights.h5").c_str(), nullptr));
+  EXPECT_EQ(bytes_of(path("a.keras")), bytes_of(path("b")));
+  EXPECT_EQ(bytes_of(path("a.keras")).substr(0, 4), "PK\x03\x04");
+  EXPECT_EQ(bytes_of(path("c.keras")), saved(m));
+  EXPECT_EQ(bytes_of(path("d.weights.h5")).substr(1, 3), "HDF");
+  for (const char *name : {"a.keras", "c.keras"}) {
+    Own<dl4_model> again;
+    ok(dl4_model_load(nullptr, path(name).c_str(), nullptr, again.out()));
+    expect_equal(again, "functional.keras");
+  }
+  Own<dl4_blob> blob;
+  ok(dl4_model_save_memory(m, attrs(R"({"format": "keras"})"), blob.out()));
+  EXPECT_EQ(std::string(dl4_blob_data(blob), static_cast<size_t>(dl4_blob_size(blob))), bytes_of(path("a.keras")));
+  const Refusal r = refusal(dl4_model_save(m, path("e.h5").c_str(), nullptr));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("whole models are saved as .keras"), std::string::npos) << r.message;
+  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), attrs(R"({"format": "onnx"})"))).code, DL4_INVALID_ARGUMENT);
+}
+
 // A file with some of its bytes changed, taken out, put in or moved.
 std::string damaged(std::string file, std::mt19937_64 &random) {
   const auto below = [&](size_t n) { return n ? static_cast<size_t>(random() % n) : 0; };

@@ -59,7 +59,11 @@ class Operation {
     if (is_any(unaries) || is_any(reductions)) return finish(class_, config_, {only()});
     if (is_any(pairwise)) return add_pairwise();
     if (class_ == "Matmul") return finish("MatMul", config_, {at(0), at(1)});
-    if (class_ == "SegmentSum" || class_ == "SegmentMax") return finish(class_, config_, {at(0), at(1)});
+    if (class_ == "SegmentSum" || class_ == "SegmentMax") {
+      config_.erase("sorted");  // a promise about the ids
+      return finish(class_, config_, {at(0), at(1)});
+    }
+    if (class_ == "Slice") return add_slice();
     if (class_ == "Softmax") return finish("Softmax", config_, {only()});
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
     if (is_any(with_axes)) return finish(class_, config_, {only()});
@@ -242,11 +246,22 @@ class Operation {
     finish("Reshape", {{"target_shape", std::move(target)}}, {x});
   }
 
+  void add_slice() {
+    if (args_.size() != 2 || !args_[1].is_array()) refuse("has no list of numbers to begin at");
+    finish("Slice", {{"start_indices", args_[1]}, {"shape", config_.value("shape", nullptr)}}, {at(0)});
+  }
+
   void add_take() {
     const Value x = at(0);
     Json config{{"axis", config_.value("axis", nullptr)}};
     if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
     if (is_tensor(args_[1])) return finish("Take", std::move(config), {x, at(1)});
+    if (args_[1].is_int64() && config["axis"].is_int64()) {  // the axis goes
+      const Json axis = config["axis"];
+      config["indices"] = Json::array({args_[1]});
+      const Value one = layer("Take", std::move(config), {unmasked(x)});
+      return finish("Squeeze", {{"axis", Json::array({axis})}}, {one});
+    }
     const Json *list = is_named(args_[1], "__numpy__") ? args_[1]["config"].find("value") : &args_[1];
     if (!list->is_array()) refuse("has indices that are no list");
     config["indices"] = *list;

@@ -11,14 +11,37 @@ struct LoadOptions {
   void fields(kinds::Fields &f) { f("verify", verify).doc("check sums and sizes of every tensor"); }
 };
 
-dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
-  LoadOptions o;
+template <class O>
+O read(const dl4_attrs *options) {
+  O o;
   kinds::read_fields(o, plain(options, "options"));
-  auto core = io::load_model(source, c.core->settings(), o.verify);
+  return o;
+}
+
+dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
+  auto core = io::load_model(source, c.core->settings(), read<LoadOptions>(options).verify);
   return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
 }
 
-void read_save_options(const dl4_attrs *options) { kinds::Fields().read(plain(options, "options")); }
+struct SaveOptions {
+  enum class Format { automatic, native, keras, weights } format = Format::automatic;
+  void fields(kinds::Fields &f) {
+    f("format", format, {"auto", "native", "keras", "weights.h5"}).doc("auto: as the end of the path says, else native");
+  }
+};
+
+io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
+  switch (read<SaveOptions>(options).format) {
+    case SaveOptions::Format::native:
+      return io::Format::native;
+    case SaveOptions::Format::keras:
+      return io::Format::keras;
+    case SaveOptions::Format::weights:
+      return io::Format::keras_weights;
+    default:
+      return io::format_of(path);
+  }
+}
 
 const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
   if (!cast(m) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
@@ -33,7 +56,7 @@ const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
 }  // namespace
 
 Json describe_load_options() { return kinds::describe_fields<LoadOptions>(); }
-Json describe_save_options() { return Json::array(); }
+Json describe_save_options() { return kinds::describe_fields<SaveOptions>(); }
 
 std::string describe(dl4_model &m, int32_t format) {
   if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));
@@ -77,9 +100,9 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs 
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     std::string to = string(path, "path");
-    read_save_options(options);
+    const io::Format format = format_of(options, to);
     Gate::Reading reading(*model.weights, "model");
-    io::save_model(*model.core, to);
+    io::save_model(*model.core, to, format);
   });
 }
 
@@ -88,9 +111,9 @@ dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, d
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     dl4_blob *&to = needed(out, "out");
-    read_save_options(options);
+    const io::Format format = format_of(options);
     Gate::Reading reading(*model.weights, "model");
-    to = make_blob(io::save_model(*model.core));
+    to = make_blob(io::save_model(*model.core, format));
   });
 }
 

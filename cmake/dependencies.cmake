@@ -7,15 +7,16 @@ pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
 pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 if(NOT oneDNN_CPU_RUNTIME MATCHES "^(OMP|SEQ)$" AND NOT DL4_ANY_ONEDNN_RUNTIME)
   message(FATAL_ERROR "oneDNN was built with the CPU runtime ${oneDNN_CPU_RUNTIME}; libdl4 is tested with OMP and SEQ. "
                       "Set DL4_ANY_ONEDNN_RUNTIME=ON to try.")
 endif()
 message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; OpenBLAS ${openblas_VERSION}; "
-               "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}")
+               "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}; zlib ${ZLIB_VERSION}")
 
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})
 target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas nlohmann_json::nlohmann_json
-                      spdlog::spdlog)
+                      spdlog::spdlog ZLIB::ZLIB)

@@ -2,8 +2,11 @@
 #include "graph/keras_json.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "graph/keras_ops.hpp"
+#include "kinds/kind.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -37,20 +40,18 @@ Ref history(const Json &j) {
   return {{j[0].get<std::string>(), j[1].get<int64_t>()}, j[2].get<int64_t>()};
 }
 
-bool is_tensor(const Json &j) {
-  const Json *name = j.is_object() ? j.find("class_name") : nullptr;
-  return name && *name == "__keras_tensor__";
-}
-
-Ref tensor(const Json &j) { return history(member(member(j, "config"), "keras_history")); }
-
-// All of a structure of lists, in order.
+// All of a structure of lists and, in the order of their keys, objects.
 template <class F>
 void each(const Json &j, F f) {
-  if (j.is_array() && !is_history(j))
+  if (j.is_object() && !is_tensor(j)) {
+    std::map<std::string_view, const Json *> sorted;
+    for (const auto &[key, item] : j.items()) sorted.emplace(key, &item);
+    for (const auto &[key, item] : sorted) each(*item, f);
+  } else if (j.is_array() && !is_history(j)) {
     for (const Json &item : j) each(item, f);
-  else
+  } else {
     f(j);
+  }
 }
 
 std::vector<Ref> histories(const Json &j) {
@@ -65,8 +66,16 @@ Call call_of(const Json &node) {
     if (!is_tensor(j)) unlike("a tensor as positional argument", j);
     call.inputs.push_back(tensor(j));
   });
-  for (const auto &[key, value] : member(node, "kwargs").items()) {
-    if (value.is_null()) continue;
+  const Json &kwargs = member(node, "kwargs");
+  // Inputs by their names, in the order of Keras's signatures.
+  constexpr std::string_view inputs[] = {"inputs", "sequences", "sequence", "query", "value", "key"};
+  for (std::string_view key : inputs)
+    if (const Json *value = kwargs.find(key)) each(*value, [&](const Json &j) { call.inputs.push_back(tensor(j)); });
+  for (const auto &[key, value] : kwargs.items()) {
+    // What the model is called with goes before a layer's "training", in Keras.
+    if (value.is_null() || key == "training" ||
+        std::find(std::begin(inputs), std::end(inputs), key) != std::end(inputs))
+      continue;
     const bool list = value.is_array() && std::any_of(value.begin(), value.end(), is_tensor);
     if (!list && !is_tensor(value)) {
       call.arguments[std::string(key)] = value;
@@ -78,16 +87,6 @@ Call call_of(const Json &node) {
   return call;
 }
 
-Shape shape_of(const Json &j) {
-  if (!j.is_array() || j.size() > max_rank) unlike(text("a shape of at most ", max_rank, " dims"), j);
-  std::vector<int64_t> dims;
-  for (const Json &d : j) {
-    if (!d.is_null() && !d.is_int64()) unlike("a dim, or null", d);
-    dims.push_back(d.is_null() ? free_dim : d.get<int64_t>());
-  }
-  return Shape(dims);
-}
-
 Layer input(const std::string &name, const Json &shape, const Json *dtype) {
   Layer l;
   l.role = Architecture::Role::input;
@@ -97,9 +96,29 @@ Layer input(const std::string &name, const Json &shape, const Json *dtype) {
   return l;
 }
 
+// A class of the user's own, as the file says: only one that was registered here can be meant.
+void need_registered(const Json &j, const std::string &name, const std::string &class_name) {
+  const Json *module = j.find("module"), *registered = j.find("registered_name");
+  const std::string from = module && !module->is_null() ? module->get<std::string>() : "keras";
+  const bool of_keras = from.starts_with("keras") || from.starts_with("tf_keras");
+  const bool custom =
+      registered && registered->is_string() && registered->get<std::string>().find('>') != std::string::npos;
+  if (class_name == "Lambda")
+    throw Error(Code::unsupported, text("layer \"", name, "\": a Lambda's code is not run; build it of layers instead"))
+        .with("layer", name);
+  if (of_keras && !custom) return;
+  const auto &own = kinds::entries("layer");
+  const auto of_ours = [&](const kinds::Entry *e) { return e->name == class_name; };
+  if (std::any_of(own.begin(), own.end(), of_ours))
+    throw Error(Code::unsupported, text("layer \"", name, "\" is of a class of its own named \"", class_name,
+                                        "\", not of Keras's; its code is not in the file"))
+        .with("layer", name);
+}
+
 Layer layer_of(const Json &j) {
   const Json &config = member(j, "config");
   const std::string name = string_of(config, "name");
+  need_registered(j, name, string_of(j, "class_name"));
   if (string_of(j, "class_name") == "InputLayer")
     return input(name, member(config, "batch_shape"), config.find("dtype"));
   Layer l;
@@ -107,6 +126,16 @@ Layer layer_of(const Json &j) {
   l.class_name = string_of(j, "class_name");
   l.config = config;
   return l;
+}
+
+// May a value carry a mask?
+bool any_mask(const Json &j) {
+  const Json *name = j.find("class_name"), *config = j.find("config"),
+             *zero = config ? config->find("mask_zero") : nullptr;
+  if (name && (*name == "Masking" || (zero && *zero == true))) return true;
+  for (const auto &[key, item] : j.items())
+    if (any_mask(item)) return true;
+  return std::any_of(j.begin(), j.end(), any_mask);
 }
 
 Architecture sequential(const Json &layers, const Json &input_shape) {
@@ -128,11 +157,33 @@ Architecture sequential(const Json &layers, const Json &input_shape) {
 
 }  // namespace
 
+bool is_tensor(const Json &j) {
+  const Json *name = j.is_object() ? j.find("class_name") : nullptr;
+  return name && *name == "__keras_tensor__";
+}
+
+Ref tensor(const Json &j) { return history(member(member(j, "config"), "keras_history")); }
+
+Shape shape_of(const Json &j) {
+  if (!j.is_array() || j.size() > max_rank) unlike(text("a shape of at most ", max_rank, " dims"), j);
+  std::vector<int64_t> dims;
+  for (const Json &d : j) {
+    if (!d.is_null() && !d.is_int64()) unlike("a dim, or null", d);
+    dims.push_back(d.is_null() ? free_dim : d.get<int64_t>());
+  }
+  return Shape(dims);
+}
+
 Architecture keras_architecture(const Json &layers, const Json &inputs, const Json &outputs, const Json &input_shape) {
   if (!layers.is_array()) unlike("a list of layers", layers);
   if (inputs.is_null()) return sequential(layers, input_shape);
   Architecture a;
+  const bool masks = any_mask(layers);
   for (const Json &j : layers) {
+    if (is_operation(j)) {
+      add_operation(j, masks, a.layers);
+      continue;
+    }
     Layer l = layer_of(j);
     if (l.role == Architecture::Role::kind)
       for (const Json &node : member(j, "inbound_nodes")) l.calls.push_back(call_of(node));

@@ -5,8 +5,7 @@
 
 namespace dl4::io {
 
-// Refuses with UNSUPPORTED, by its name, a file of Keras (.keras, a zip; .h5, HDF5), another zip or HDF5 file, or one
-// of ONNX. Nothing else is looked at: a file of ours passes.
+// Refuses with UNSUPPORTED, by its name, a file of ONNX. Nothing else is looked at: a file of ours passes.
 void refuse_foreign(const Source &source);
 
 }  // namespace dl4::io

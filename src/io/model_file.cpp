@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "io/bytes.hpp"
 #include "io/foreign.hpp"
 #include "io/safetensors.hpp"
 
@@ -42,18 +43,6 @@ const std::string &metadata(const Archive &a, const char *key) {
   return it->second;
 }
 
-// What the architecture says wrongly is the file's fault, not the caller's.
-template <class F>
-auto as_file_error(F f) {
-  try {
-    return f();
-  } catch (Error &error) {
-    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
-      error.code = Code::corrupt_file;
-    throw;
-  }
-}
-
 void save_archive(const Archive &a, const std::string &path) {
   const std::string head = head_of(a);
   write_file(path, parts(head, a));
@@ -79,10 +68,30 @@ Archive archive_of(const train::Trainer &t) {
 
 }  // namespace
 
-std::string save_model(const graph::Model &m) { return to_bytes(archive_of(m)); }
-void save_model(const graph::Model &m, const std::string &path) { save_archive(archive_of(m), path); }
+std::string save_model(const graph::Model &m, Format format) {
+  if (format == Format::native) return to_bytes(archive_of(m));
+  KerasFile file = keras_file(m);
+  std::string bytes;
+  for (std::string_view part : file.parts(format)) bytes += part;
+  return bytes;
+}
+
+void save_model(const graph::Model &m, const std::string &path, Format format) {
+  if (format == Format::native) return save_archive(archive_of(m), path);
+  KerasFile file = keras_file(m);
+  write_file(path, file.parts(format));
+}
+
+Format format_of(const std::string &path) {
+  if (path.ends_with(".keras")) return Format::keras;
+  if (path.ends_with(".weights.h5")) return Format::keras_weights;
+  if (!path.ends_with(".h5") && !path.ends_with(".hdf5")) return Format::native;
+  throw Error(Code::unsupported, text('"', path, "\": whole models are saved as .keras, weights alone as .weights.h5"))
+      .with("path", path);
+}
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified) {
+  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified);
   refuse_foreign(source);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");

@@ -6,12 +6,16 @@
 
 #include "graph/model.hpp"
 #include "io/file.hpp"
+#include "io/keras.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::io {
 
-std::string save_model(const graph::Model &m);
-void save_model(const graph::Model &m, const std::string &path);
+// Ours, or Keras's.
+std::string save_model(const graph::Model &m, Format format = Format::native);
+void save_model(const graph::Model &m, const std::string &path, Format format = Format::native);
+// As the end of the path says. Refuses .h5 alone.
+Format format_of(const std::string &path);
 // verified: checksums are compared. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
 // (VERSION), and safetensors files of others.
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified);

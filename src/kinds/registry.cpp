@@ -204,7 +204,8 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
       config = value;
     else if (key == "version")
       version = from_json<int64_t>(value);
-    else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config")
+    else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config" &&
+             key != "shared_object_id")  // as Keras writes them
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
   try {

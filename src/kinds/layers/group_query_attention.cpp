@@ -6,6 +6,7 @@ namespace {
 
 struct GroupQueryAttention : HeadedAttention {
   static constexpr const char *name = "GroupQueryAttention";
+  static constexpr const char *aliases[] = {"GroupedQueryAttention"};
   static constexpr const char *doc =
       "Attention in heads, of which several share their projections of key and value: "
       "softmax(query key^T / sqrt(head_dim)) value. Inputs are query, value and, if it is not the value, key.";

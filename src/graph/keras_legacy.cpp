@@ -1,0 +1,94 @@
+// Keras 2's JSON of a model, in the words of Keras 3.
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "graph/keras_json.hpp"
+
+namespace dl4::graph {
+namespace {
+
+bool is_history(const Json &j, size_t size) {
+  return j.is_array() && j.size() == size && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
+}
+
+// [layer, node, tensor] as a tensor, also inside of a list.
+Json as_tensor(const Json &j) {
+  if (is_history(j, 3))
+    return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", Json::array({j[0], j[1], j[2]})}}}};
+  if (!j.is_array()) return j;
+  Json list = Json::array();
+  for (const Json &item : j) list.push_back(as_tensor(item));
+  return list;
+}
+
+// A node is a list of [layer, node, tensor, {arguments}].
+Json modern_node(const Json &node) {
+  if (!node.is_array()) return node;
+  const Json refs = is_history(node, 4) || is_history(node, 3) ? Json::array({node}) : node;
+  Json args = Json::array(), kwargs = Json::object();
+  for (const Json &ref : refs) {
+    if (!is_history(ref, 3) && !is_history(ref, 4))
+      fail(Code::corrupt_file, "expected [layer, node, tensor, arguments], got ", ref.shown());
+    args.push_back(as_tensor(Json::array({ref[0], ref[1], ref[2]})));
+    if (ref.size() < 4) continue;
+    for (const auto &[key, value] : ref[3].items()) kwargs[key] = as_tensor(value);
+  }
+  return {{"args", Json::array({std::move(args)})}, {"kwargs", std::move(kwargs)}};
+}
+
+// Attributes that said nothing, where they say it.
+void drop_defaults(Json &config) {
+  const std::pair<const char *, Json> defaults[] = {
+      {"time_major", false},   {"dynamic", false},      {"implementation", nullptr}, {"batch_input_shape", nullptr},
+      {"synchronized", false}, {"batch_size", nullptr}, {"input_dtype", nullptr}};
+  for (const auto &[key, value] : defaults) {
+    const Json *found = config.find(key);
+    const bool any = std::string_view(key) == "implementation" || std::string_view(key) == "batch_input_shape";
+    if (found && (any || *found == value)) config.erase(key);
+  }
+}
+
+// A layer or model; of a list of calls each one too.
+Json modern_layer(const Json &layer) {
+  const Json *name = layer.find("class_name"), *given = layer.find("config");
+  if (!name || !name->is_string() || !given)
+    fail(Code::corrupt_file, "expected a layer's \"class_name\" and \"config\", got ", layer.shown());
+  Json to = layer, config = given->is_array() ? Json{{"name", "sequential"}, {"layers", *given}} : *given;
+  const std::string class_name = name->get<std::string>();
+  if (class_name == "Model") to["class_name"] = "Functional";
+  if (class_name == "BatchNormalizationV1" || class_name == "BatchNormalizationV2")
+    to["class_name"] = "BatchNormalization";
+  const Json *layers = config.find("layers"), *shape = config.find("batch_input_shape"), *axis = config.find("axis");
+  const Json *first = layers && !layers->empty() ? (*layers)[0].find("config") : nullptr;
+  const Json *first_shape = first ? first->find("batch_input_shape") : nullptr;
+  if (class_name == "Sequential" && first_shape && !config.contains("build_input_shape"))
+    config["build_input_shape"] = Json(*first_shape);
+  else if (class_name == "InputLayer" && shape)
+    config["batch_shape"] = Json(*shape);
+  else if (to["class_name"] == "BatchNormalization" && axis && axis->is_array() && axis->size() == 1)
+    config["axis"] = Json((*axis)[0]);
+  drop_defaults(config);
+  for (const char *key : {"layer", "backward_layer", "cell"})
+    if (const Json *inner = config.find(key); inner && inner->is_object()) config[key] = modern_layer(*inner);
+  for (const char *key : {"layers", "cells"}) {
+    const Json *list = config.find(key);
+    if (!list || !list->is_array()) continue;
+    Json all = Json::array();
+    for (const Json &l : *list) all.push_back(modern_layer(l));
+    config[key] = std::move(all);
+  }
+  to["config"] = std::move(config);
+  const Json *nodes = layer.find("inbound_nodes");
+  if (!nodes) return to;
+  Json calls = Json::array();
+  for (const Json &node : *nodes) calls.push_back(modern_node(node));
+  to["inbound_nodes"] = std::move(calls);
+  return to;
+}
+
+}  // namespace
+
+Json modern(const Json &model) { return modern_layer(model); }
+
+}  // namespace dl4::graph

@@ -1,0 +1,373 @@
+#include "graph/keras_ops.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "kinds/inner_layer.hpp"
+
+namespace dl4::graph {
+namespace {
+
+using Layer = Architecture::Layer;
+using Ref = Architecture::Ref;
+
+// A tensor among the arguments.
+struct Value {
+  Ref ref;
+  Shape shape;
+  DType dtype;
+};
+
+Value value_of(const Json &j) {
+  const Json &config = j["config"];
+  return {tensor(j), shape_of(config.at("shape")), dtype_from(config.at("dtype").get<std::string>())};
+}
+
+bool is_named(const Json &j, std::string_view class_name) {
+  const Json *name = j.find("class_name");
+  return name && *name == class_name;
+}
+
+class Operation {
+ public:
+  Operation(const Json &j, bool masks, std::vector<Layer> &to)
+      : name_(j.at("config").at("name").get<std::string>()),
+        class_(j.at("class_name").get<std::string>()),
+        config_(j.at("config")),
+        masks_(masks),
+        to_(to) {
+    const Json &nodes = j.at("inbound_nodes");
+    if (nodes.size() != 1) refuse("is called ", nodes.size(), " times");
+    args_ = nodes[0].at("args");
+    config_.erase("name");
+    for (const auto &[key, value] : nodes[0].at("kwargs").items())
+      if (!value.is_null()) kwargs_.append(key, value);
+  }
+
+  void add() {
+    if (class_ == "Take" || class_ == "GetItem" || class_ == "Where") {
+      if (!kwargs_.empty()) refuse("has the argument \"", (*kwargs_.items().begin()).first, '"');
+    } else {
+      for (const auto &[key, value] : kwargs_.items()) {
+        if (is_tensor(value)) refuse("has a tensor as the argument \"", key, '"');
+        config_[key] = value;
+      }
+    }
+    for (const char *unused : {"initial", "dtype"})
+      if (const Json *v = config_.find(unused); v && v->is_null()) config_.erase(unused);
+    if (is_any(unaries) || is_any(reductions)) return finish(class_, config_, {only()});
+    if (is_any(pairwise)) return add_pairwise();
+    if (class_ == "Matmul") return finish("MatMul", config_, {at(0), at(1)});
+    if (class_ == "SegmentSum" || class_ == "SegmentMax") {
+      config_.erase("sorted");  // a promise about the ids
+      return finish(class_, config_, {at(0), at(1)});
+    }
+    if (class_ == "Slice") return add_slice();
+    if (class_ == "Softmax") return finish("Softmax", config_, {only()});
+    if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
+    if (is_any(with_axes)) return finish(class_, config_, {only()});
+    if (class_ == "Transpose") return finish(class_, {{"perm", config_.value("axes", nullptr)}}, {only()});
+    if (class_ == "Swapaxes") return add_swapped();
+    if (class_ == "Reshape") return add_reshape();
+    if (class_ == "Where") return add_where();
+    if (class_ == "Take") return add_take();
+    if (class_ == "GetItem") return add_item();
+    if (is_any(activations)) return add_activation();
+    refuse("is not supported");
+  }
+
+ private:
+  static constexpr std::string_view unaries[] = {"Absolute",   "Negative", "Sign", "Square", "Sqrt",
+                                                 "Rsqrt",      "Exp",      "Log",  "Log1p",  "Log2",
+                                                 "Reciprocal", "Log10",    "Tanh", "Isnan",  "LogicalNot"};
+  static constexpr std::string_view reductions[] = {"Sum", "Mean", "Max", "Min",  "Prod", "Var",
+                                                    "Std", "Any",  "All", "Amax", "Amin", "Argmax"};
+  static constexpr std::string_view with_axes[] = {"ExpandDims", "Squeeze", "Flip", "Repeat", "Clip"};
+  static constexpr std::string_view pairwise[] = {
+      "Add",       "Subtract", "Multiply", "Maximum",      "Minimum",   "Equal",      "NotEqual",   "Less",
+      "LessEqual", "Greater",  "Power",    "GreaterEqual", "LogicalOr", "LogicalAnd", "TrueDivide", "Divide"};
+  // Of keras.ops.nn, whose names in snake case are those of activations.
+  static constexpr std::string_view activations[] = {
+      "Relu",          "Relu6",     "LeakyRelu",  "Elu",        "Selu",       "Celu",       "Gelu",
+      "Glu",           "Silu",      "Softplus",   "Softsign",   "Sigmoid",    "LogSigmoid", "HardSigmoid",
+      "HardSilu",      "HardTanh",  "HardShrink", "SoftShrink", "TanhShrink", "Squareplus", "SparsePlus",
+      "SparseSigmoid", "Sparsemax", "Threshold",  "LogSoftmax"};
+
+  template <class... A>
+  [[noreturn]] void refuse(const A &...a) const {
+    throw Error(Code::unsupported, text("layer \"", name_, "\": the operation ", class_, ' ', a...))
+        .with("layer", name_);
+  }
+  template <size_t n>
+  bool is_any(const std::string_view (&names)[n]) const {
+    return std::find(std::begin(names), std::end(names), class_) != std::end(names);
+  }
+
+  // The tensor at a place of the arguments; an array of numbers becomes a constant of the rank of the others.
+  Value at(size_t i, int rank = 0) {
+    if (i < args_.size() && is_tensor(args_[i])) return value_of(args_[i]);
+    if (i < args_.size() && is_named(args_[i], "__numpy__")) return constant(args_[i]["config"], rank);
+    refuse("has no tensor as its argument ", i);
+  }
+  Value only() {
+    if (args_.size() != 1) refuse("has ", args_.size(), " arguments, expected one tensor");
+    return at(0);
+  }
+  std::vector<Value> listed() const {
+    std::vector<Value> list;
+    if (args_.size() != 1 || !args_[0].is_array()) refuse("has no list of tensors as its argument");
+    for (const Json &j : args_[0]) {
+      if (!is_tensor(j)) refuse("has something else than tensors in its list");
+      list.push_back(value_of(j));
+    }
+    return list;
+  }
+  bool is_number(size_t i) const { return i < args_.size() && (args_[i].is_number() || args_[i].is_boolean()); }
+  Json number(size_t i) const { return args_[i].is_boolean() ? Json(args_[i].get<bool>() ? 1 : 0) : args_[i]; }
+
+  Value constant(const Json &config, int rank) {
+    std::vector<int64_t> dims;
+    std::vector<double> numbers;
+    const Json *level = &config.at("value");
+    for (; level->is_array(); level = &(*level)[0]) {
+      dims.push_back(static_cast<int64_t>(level->size()));
+      if (dims.size() > max_rank || level->empty()) refuse("has an array of rank ", dims.size(), " as its argument");
+    }
+    flatten(config.at("value"), dims, 0, numbers);
+    while (static_cast<int>(dims.size()) < rank) dims.insert(dims.begin(), 1);
+    Layer &l = fresh("constant");
+    l.role = Architecture::Role::constant;
+    l.constant = make_tensor(dtype_from(config.at("dtype").get<std::string>()), Shape(dims));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (l.constant.dtype == DType::f32)
+        l.constant.as<float>()[i] = static_cast<float>(numbers[i]);
+      else if (l.constant.dtype == DType::i32)
+        l.constant.as<int32_t>()[i] = static_cast<int32_t>(numbers[i]);
+      else
+        refuse("has an array of ", l.constant.dtype, " as its argument");
+    return {{{l.name, 0}, 0}, l.constant.shape, l.constant.dtype};
+  }
+  void flatten(const Json &j, const std::vector<int64_t> &dims, size_t depth, std::vector<double> &to) const {
+    if (depth == dims.size() ? !j.is_number() : !j.is_array() || static_cast<int64_t>(j.size()) != dims[depth])
+      refuse("has an array that is none");
+    if (depth == dims.size()) to.push_back(j.get<double>());
+    for (const Json &item : j) flatten(item, dims, depth + 1, to);
+  }
+
+  Layer &fresh(const char *what) {
+    Layer &l = to_.emplace_back();
+    l.name = text(name_, "__", what, made_ == 0 ? "" : text('_', made_));
+    ++made_;
+    return l;
+  }
+  // A layer, whose only output comes back.
+  Value layer(const std::string &kind, Json config, const std::vector<Value> &in, const std::string &name = "") {
+    std::vector<Ref> refs;
+    for (const Value &v : in) refs.push_back(v.ref);
+    Layer &l = fresh(name.empty() ? kind.c_str() : "");
+    if (!name.empty()) l.name = name;
+    l.class_name = kind;
+    l.config = std::move(config);
+    l.calls.push_back({std::move(refs), Json::object(), {}});
+    return {{{l.name, 0}, 0}, in.empty() ? Shape() : in[0].shape, in.empty() ? DType::f32 : in[0].dtype};
+  }
+  // A value without its mask: as it is, in the same order.
+  Value unmasked(const Value &v) {
+    if (!masks_) return v;
+    Json axes = Json::array();
+    for (int i = 0; i < v.shape.rank(); ++i) axes.push_back(i);
+    return layer("Transpose", {{"perm", std::move(axes)}}, {v});
+  }
+  // The last one.
+  void finish(const std::string &kind, Json config, std::vector<Value> in) {
+    for (Value &v : in) v = unmasked(v);
+    layer(kind, std::move(config), in, name_);
+  }
+
+  void add_pairwise() {
+    const std::string_view merges[] = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"};
+    const bool merge = std::find(std::begin(merges), std::end(merges), class_) != std::end(merges);
+    const std::string kind = merge ? "Broadcast" + class_ : class_;
+    if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
+    if (is_number(0)) return finish(kind, {{"x1", number(0)}}, {fitting(1, 0)});
+    if (is_number(1)) return finish(kind, {{"x2", number(1)}}, {fitting(0, 1)});
+    const Value a = at(0), b = at(1);
+    if (a.dtype != b.dtype) refuse("joins ", a.dtype, " and ", b.dtype);
+    finish(kind, Json::object(), {a, b});
+  }
+  // Tensor i, beside a number that its type can hold.
+  Value fitting(size_t i, size_t other) {
+    const Value v = at(i);
+    if (v.dtype != DType::f32 && !args_[other].is_integer()) refuse("joins ", v.dtype, " and a float");
+    return v;
+  }
+
+  void add_where() {
+    if (args_.size() != 3) refuse("has ", args_.size(), " arguments, expected three");
+    std::vector<Value> in{at(0)};
+    Json config = Json::object();
+    for (size_t i : {size_t{1}, size_t{2}})
+      if (is_number(i))
+        config[i == 1 ? "x1" : "x2"] = number(i);
+      else
+        in.push_back(at(i));
+    finish("Where", std::move(config), std::move(in));
+  }
+
+  void add_swapped() {
+    const Value x = only();
+    std::vector<int64_t> perm;
+    for (int i = 0; i < x.shape.rank(); ++i) perm.push_back(i);
+    const auto axis = [&](const char *key) {
+      return static_cast<size_t>(x.shape.axis(config_.at(key).get<int64_t>()));
+    };
+    std::swap(perm[axis("axis1")], perm[axis("axis2")]);
+    finish("Transpose", {{"perm", perm}}, {x});
+  }
+
+  // Ours leaves the batch alone.
+  void add_reshape() {
+    const Value x = only();
+    const Json *shape = config_.find("newshape");
+    if (!shape) shape = config_.find("new_shape");
+    if (!shape || !shape->is_array() || shape->empty()) refuse("has no shape");
+    Json target = Json::array();
+    int64_t before = 1, after = 1;
+    for (int i = 1; i < x.shape.rank(); ++i) before = x.shape[i] == free_dim ? -1 : before * x.shape[i];
+    for (size_t i = 1; i < shape->size(); ++i) {
+      const Json &dim = (*shape)[i];
+      if (!dim.is_int64() || dim.get<int64_t>() < 0 || dim.get<int64_t>() > INT32_MAX || after > INT32_MAX) after = -2;
+      if (after >= 0) after *= dim.get<int64_t>();
+      target.push_back(dim);
+    }
+    const Json &batch = (*shape)[0];
+    if (!(batch.is_null() || batch == -1) || before != after) refuse("changes the batch axis: to ", shape->shown());
+    finish("Reshape", {{"target_shape", std::move(target)}}, {x});
+  }
+
+  void add_slice() {
+    if (args_.size() != 2 || !args_[1].is_array()) refuse("has no list of numbers to begin at");
+    finish("Slice", {{"start_indices", args_[1]}, {"shape", config_.value("shape", nullptr)}}, {at(0)});
+  }
+
+  void add_take() {
+    const Value x = at(0);
+    Json config{{"axis", config_.value("axis", nullptr)}};
+    if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
+    if (is_tensor(args_[1])) return finish("Take", std::move(config), {x, at(1)});
+    if (args_[1].is_int64() && config["axis"].is_int64()) {  // the axis goes
+      const Json axis = config["axis"];
+      config["indices"] = Json::array({args_[1]});
+      const Value one = layer("Take", std::move(config), {unmasked(x)});
+      return finish("Squeeze", {{"axis", Json::array({axis})}}, {one});
+    }
+    const Json *list = is_named(args_[1], "__numpy__") ? args_[1]["config"].find("value") : &args_[1];
+    if (!list->is_array()) refuse("has indices that are no list");
+    config["indices"] = *list;
+    finish("Take", std::move(config), {x});
+  }
+
+  void add_activation() {
+    if (class_ == "LogSoftmax") {
+      if (!(config_.value("axis", -1) == -1)) refuse("has an axis other than the last");
+      config_.erase("axis");
+    }
+    const std::string function = kinds::snake_case(class_);
+    finish("Activation", {{"activation", {{"class_name", function}, {"config", config_}}}}, {only()});
+  }
+
+  void add_item();
+
+  const std::string name_, class_;
+  Json config_, args_, kwargs_ = Json::object();
+  const bool masks_;
+  std::vector<Layer> &to_;
+  int made_ = 0;
+};
+
+// x[...]: slices, then strides, then new and dropped axes.
+void Operation::add_item() {
+  if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
+  const Value x = at(0);
+  Json items = args_[1].is_array() ? args_[1] : Json::array({args_[1]});
+  const auto is_axis = [](const Json &j) { return !j.is_null() && !is_named(j, "__ellipsis__"); };
+  const auto given = std::count_if(items.begin(), items.end(), is_axis);
+  std::vector<int64_t> begin, size, added, dropped;
+  std::vector<std::pair<int64_t, std::vector<int64_t>>> strided;
+  int axis = 0;
+  int64_t place = 0;  // among the axes of the output before any is dropped
+  const auto take = [&](int64_t from, int64_t count) {
+    begin.push_back(from), size.push_back(count);
+    ++axis, ++place;
+  };
+  if (given > x.shape.rank()) refuse("has ", given, " indices for rank ", x.shape.rank());
+  for (const Json &item : items) {
+    if (is_named(item, "__ellipsis__")) {
+      for (auto i = x.shape.rank() - given; i > 0; --i) take(0, -1);
+      continue;
+    }
+    if (item.is_null()) {
+      added.push_back(place++);
+      continue;
+    }
+    const int64_t dim = x.shape[axis];
+    const bool slice = is_named(item, "__slice__");
+    if (!slice && !item.is_int64()) refuse("has an index that is neither a number nor a slice");
+    const Json whole{{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}};
+    const Json &config = slice ? item["config"] : whole;
+    const auto bound = [&](const char *key) { return config.value(key, nullptr); };
+    for (const char *key : {"start", "stop", "step"})
+      if (!bound(key).is_null() && !bound(key).is_int64()) refuse("has a \"", key, "\" that is no number");
+    const int64_t step = bound("step").is_null() ? 1 : bound("step").get<int64_t>();
+    const Json low = slice ? bound("start") : item, high = bound("stop");
+    if (slice && low.is_null() && high.is_null() && step == 1) {
+      take(0, -1);
+      continue;
+    }
+    const bool from_start = !low.is_null() && low.get<int64_t>() >= 0 && high.is_null() && step == 1;
+    if (dim == free_dim && !(slice ? from_start : low.get<int64_t>() >= 0))
+      refuse("counts from the end of an axis of unknown size");
+    if (step < 1) refuse("has a step of ", step);
+    const auto clamped = [&](const Json &j, int64_t otherwise) {
+      if (j.is_null()) return otherwise;
+      const int64_t n = j.get<int64_t>();
+      return std::clamp<int64_t>(n < 0 ? n + dim : n, 0, dim == free_dim ? INT32_MAX : dim);
+    };
+    if (!slice) {
+      const int64_t n = low.get<int64_t>();
+      if (dim != free_dim && (n >= dim || n < -dim)) refuse("has the index ", n, " for an axis of ", dim);
+      dropped.push_back(place);
+      take(n < 0 ? n + dim : n, 1);
+      continue;
+    }
+    const int64_t first = clamped(low, 0), last = dim == free_dim ? -1 : clamped(high, dim);
+    if (dim != free_dim && last <= first) refuse("takes nothing");
+    if (step > 1) {
+      std::vector<int64_t> indices;
+      for (int64_t i = first; i < last; i += step) indices.push_back(i - first);
+      strided.emplace_back(axis, std::move(indices));
+    }
+    take(first, dim == free_dim ? -1 : last - first);
+  }
+  while (axis < x.shape.rank()) take(0, -1);
+  Value y = layer("Slice", {{"start_indices", begin}, {"shape", size}}, {unmasked(x)});
+  for (const auto &[along, indices] : strided) y = layer("Take", {{"indices", indices}, {"axis", along}}, {y});
+  if (!added.empty()) y = layer("ExpandDims", {{"axis", added}}, {y});
+  if (!dropped.empty()) y = layer("Squeeze", {{"axis", dropped}}, {y});
+  layer("Identity", Json::object(), {y}, name_);
+}
+
+}  // namespace
+
+bool is_operation(const Json &layer) {
+  const Json *module = layer.find("module"), *config = layer.find("config");
+  if (module && module->is_string()) return module->get<std::string_view>().starts_with("keras.src.ops.");
+  // Without a module, in .h5 files, by what the config of every layer has.
+  return !module && config && !config->contains("trainable") && !config->contains("batch_shape") &&
+         !config->contains("layers");
+}
+
+void add_operation(const Json &layer, bool masks, std::vector<Layer> &to) { Operation(layer, masks, to).add(); }
+
+}  // namespace dl4::graph

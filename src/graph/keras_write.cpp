@@ -1,0 +1,247 @@
+// A model as Keras 3's JSON.
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "graph/keras_json.hpp"
+#include "graph/keras_ops.hpp"
+#include "graph/model.hpp"
+#include "kinds/keras_names.hpp"
+
+namespace dl4::graph {
+namespace {
+
+using Call = Architecture::Call;
+using Layer = Architecture::Layer;
+using Ref = Architecture::Ref;
+using Role = Architecture::Role;
+
+[[noreturn]] void refuse(const std::string &layer, const std::string &why) {
+  throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer);
+}
+
+bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), s) != list.end();
+}
+
+bool in_keras(const std::string &class_name) {
+  return std::any_of(std::begin(kinds::keras_kinds), std::end(kinds::keras_kinds), [&](const kinds::KerasKind &k) {
+    return std::string_view(k.category) == "layer" && k.name == class_name;
+  });
+}
+
+Json shape_json(const Shape &shape) {
+  Json j = Json::array();
+  for (int64_t d : shape.dims()) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
+  return j;
+}
+
+Json object(const char *module, const std::string &class_name, Json config) {
+  return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
+}
+
+// The numbers of a constant, in lists of lists.
+Json numbers(const Tensor &t, int axis, int64_t &at) {
+  if (axis == t.shape.rank()) {
+    const int64_t i = at++;
+    if (t.dtype == DType::f32) return static_cast<double>(t.as<float>()[i]);
+    if (t.dtype == DType::i32) return static_cast<int64_t>(t.as<int32_t>()[i]);
+    fail(Code::unsupported, "a constant of ", t.dtype, " has no place in Keras's files");
+  }
+  Json list = Json::array();
+  for (int64_t i = 0; i < t.shape[axis]; ++i) list.push_back(numbers(t, axis + 1, at));
+  return list;
+}
+
+class Writer {
+ public:
+  explicit Writer(const Model &m) : a_(m.architecture()) {
+    for (const Layer &l : a_.layers) layers_.emplace(l.name, &l);
+    // As architecture() numbers the calls.
+    std::map<std::string, int64_t> calls;
+    for (int32_t c : needed_calls(m.graph(), m.inputs(), m.outputs())) {
+      const auto &call = m.graph().calls()[static_cast<size_t>(c)];
+      const std::string &name = m.graph().layers()[static_cast<size_t>(call.layer)].name;
+      auto &facts = facts_[{name, calls[name]++}];
+      for (Node n : call.out) facts.emplace_back(m.graph().shape(n), m.graph().dtype(n));
+    }
+  }
+
+  Json config(const std::string &name) const {
+    Json layers = Json::array();
+    for (const Layer &l : a_.layers)
+      if (l.role != Role::constant) layers.push_back(layer(l));
+    return {{"name", name},
+            {"trainable", true},
+            {"layers", std::move(layers)},
+            {"input_layers", histories(a_.inputs)},
+            {"output_layers", histories(a_.outputs)}};
+  }
+
+ private:
+  static Json history(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
+  // One stands for itself: the model then takes and gives a tensor, not a list of one.
+  static Json histories(const std::vector<Ref> &refs) {
+    if (refs.size() == 1) return history(refs[0]);
+    Json list = Json::array();
+    for (const Ref &ref : refs) list.push_back(history(ref));
+    return list;
+  }
+  Json value(const std::string &reader, const Ref &ref, bool constants) const {
+    const Layer &of = *layers_.at(ref.of.layer);
+    if (of.role == Role::constant) {
+      if (!constants) refuse(reader, "reads a constant, which in Keras's files only operations do");
+      int64_t at = 0;
+      return {{"class_name", "__numpy__"},
+              {"config", {{"value", numbers(of.constant, 0, at)}, {"dtype", to_string(of.constant.dtype)}}}};
+    }
+    const auto &[shape, dtype] = facts_.at(ref.of)[static_cast<size_t>(ref.output)];
+    return {{"class_name", "__keras_tensor__"},
+            {"config", {{"shape", shape_json(shape)}, {"dtype", to_string(dtype)}, {"keras_history", history(ref)}}}};
+  }
+
+  Json layer(const Layer &l) const {
+    Json j;
+    if (l.role == Role::input) {
+      j = object(
+          "keras.layers", "InputLayer",
+          {{"batch_shape", shape_json(l.shape)}, {"dtype", to_string(l.dtype)}, {"sparse", false}, {"name", l.name}});
+    } else {
+      if (!l.frozen.empty() || !l.thawed.empty())
+        refuse(l.name, "some of its weights are frozen and others not; Keras freezes whole layers");
+      if (!in_keras(l.class_name) && l.class_name != "Functional") return operation(l);
+      j = kind(l.name, l.class_name, l.config);
+      j["config"]["name"] = l.name;
+    }
+    j["name"] = l.name;
+    Json nodes = Json::array();
+    for (const Call &call : l.calls) nodes.push_back(node(l, call));
+    j["inbound_nodes"] = std::move(nodes);
+    return j;
+  }
+
+  Json node(const Layer &l, const Call &call) const {
+    const bool list = call.inputs.size() > 1 && !is_any(l.class_name, {"MultiHeadAttention", "GroupQueryAttention"});
+    Json inputs = Json::array(), kwargs = call.arguments;
+    for (const Ref &ref : call.inputs) inputs.push_back(value(l.name, ref, false));
+    const bool merge =
+        is_any(l.class_name, {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"});
+    for (const auto &[key, refs] : call.values) {
+      Json values = Json::array();
+      for (const auto &ref : refs) values.push_back(ref ? value(l.name, *ref, false) : Json(nullptr));
+      const bool one = refs.size() == 1 && key != "initial_state";
+      kwargs[key] = one ? Json(values[0]) : std::move(values);
+    }
+    return {{"args", list || merge ? Json::array({std::move(inputs)}) : std::move(inputs)},
+            {"kwargs", std::move(kwargs)}};
+  }
+
+  // A layer's class and config, with those inside it.
+  static Json kind(const std::string &who, const std::string &class_name, const Json &given) {
+    if (class_name == "Functional") {
+      auto graph = std::make_shared<Graph>(Settings{});
+      std::vector<Node> in, out;
+      graph->merge(read_architecture(given.at("model")), &in, &out);
+      const Json *name = given.find("name"), *trainable = given.find("trainable");
+      Json config = Writer(Model(std::move(graph), std::move(in), std::move(out), false))
+                        .config(name ? name->get<std::string>() : who);
+      if (trainable) config["trainable"] = *trainable;
+      return object("keras.src.models.functional", class_name, std::move(config));
+    }
+    if (!in_keras(class_name)) refuse(who, class_name + " has no counterpart in Keras");
+    Json config = Json::object();
+    for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
+    return object("keras.layers", class_name, std::move(config));
+  }
+  static Json attribute(const std::string &who, std::string_view key, const Json &v) {
+    if (key == "cells") {
+      Json list = Json::array();
+      for (const Json &cell : v) list.push_back(attribute(who, "cell", cell));
+      return list;
+    }
+    const Json *class_name = v.find("class_name"), *config = v.find("config");
+    if (!class_name || !config) return v;
+    const std::string name = class_name->get<std::string>();
+    for (const auto &[end, module] :
+         {std::pair("initializer", "keras.initializers"), std::pair("regularizer", "keras.regularizers"),
+          std::pair("constraint", "keras.constraints")})
+      if (key.ends_with(end)) return object(module, name, *config);
+    if (is_any(key, {"layer", "backward_layer", "cell"})) return kind(who, name, *config);
+    refuse(who, text('"', key, "\": ", name, " with settings of its own has no place in Keras's files"));
+  }
+
+  // ---- Operations --------------------------------------------------------------------------------------------------
+
+  Json operation(const Layer &l) const {
+    if (l.calls.size() != 1) refuse(l.name, "as an operation in Keras's files it is called once");
+    Json args = Json::array(), config = l.config;
+    config.erase("trainable");
+    for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
+    std::string name = l.class_name;
+    if (name.starts_with("Elementwise")) name = name.substr(std::string_view("Elementwise").size());
+    if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
+      const size_t first = name == "Where" ? 1 : 0;
+      args = with_numbers(args, first, *x1, config["x2"]);
+      config = Json::object();
+    } else if (name == "MatMul") {
+      if (config["transpose_a"] == true || config["transpose_b"] == true)
+        refuse(l.name, "a product of transposed matrices has no operation in Keras; transpose them before");
+      name = "Matmul";
+      config = Json::object();
+    } else if (name == "Stack") {
+      args = Json::array({std::move(args)});
+    } else if (name == "Transpose") {
+      config = {{"axes", Json(config["perm"])}};
+    } else if (name == "Slice") {
+      name = "GetItem";
+      args.push_back(slices(config["start_indices"], config["shape"]));
+      config = Json::object();
+    } else if (name == "Take") {
+      if (const Json indices = config["indices"]; !indices.is_null()) args.push_back(indices);
+      config.erase("indices");
+    } else if (!is_any(name, {"Absolute", "Negative", "Sign",   "Square", "Sqrt",       "Rsqrt",  "Reciprocal", "Exp",
+                              "Log",      "Log1p",    "Log2",   "Log10",  "Tanh",       "Isnan",  "LogicalNot", "Clip",
+                              "Sum",      "Mean",     "Max",    "Min",    "Prod",       "Var",    "Std",        "Any",
+                              "All",      "Argmax",   "Repeat", "Flip",   "ExpandDims", "Squeeze"})) {
+      refuse(l.name, l.class_name + " has no counterpart in Keras");
+    }
+    config["name"] = l.name;
+    return {{"module", "keras.src.ops.numpy"},
+            {"class_name", name},
+            {"config", std::move(config)},
+            {"registered_name", name},
+            {"name", l.name},
+            {"inbound_nodes", Json::array({Json{{"args", std::move(args)}, {"kwargs", Json::object()}}})}};
+  }
+  static Json with_numbers(const Json &inputs, size_t first, const Json &x1, const Json &x2) {
+    Json all = Json::array();
+    size_t next = 0;
+    for (; next < first; ++next) all.push_back(inputs[next]);
+    for (const Json *number : {&x1, &x2}) all.push_back(number->is_null() ? inputs[next++] : *number);
+    return all;
+  }
+  static Json slices(const Json &begin, const Json &size) {
+    Json list = Json::array();
+    for (size_t i = 0; i < begin.size(); ++i) {
+      const int64_t from = begin[i].get<int64_t>(), count = size[i].get<int64_t>();
+      const Json stop = count < 0 ? Json(nullptr) : Json(from + count);
+      list.push_back({{"class_name", "__slice__"}, {"config", {{"start", from}, {"stop", stop}, {"step", nullptr}}}});
+    }
+    return list;
+  }
+
+  const Architecture a_;
+  std::map<std::string, const Layer *> layers_;
+  std::map<Architecture::CallRef, std::vector<std::pair<Shape, DType>>> facts_;
+};
+
+}  // namespace
+
+Json keras_json(const Model &m) {
+  Json j = object("keras.src.models.functional", "Functional", Writer(m).config("functional"));
+  j["registered_name"] = "Functional";
+  j["build_config"] = {{"input_shape", nullptr}};
+  return j;
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,77 @@
+// Numbers and names out of bytes that others wrote, and into bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "io/file.hpp"
+
+namespace dl4::io {
+
+// Goes over bytes and never past them: refuses with CORRUPT_FILE, naming what they are.
+class Cursor {
+ public:
+  Cursor(std::string_view bytes, std::string what) : bytes_(bytes), what_(std::move(what)) {}
+
+  size_t left() const { return bytes_.size() - at_; }
+  // Little-endian, of 1 to 8 bytes.
+  uint64_t number(size_t size) {
+    const std::string_view s = take(size);
+    uint64_t n = 0;
+    for (size_t i = size; i-- > 0;) n = n << 8 | static_cast<unsigned char>(s[i]);
+    return n;
+  }
+  int64_t small(size_t size) { return static_cast<int64_t>(number(size)); }  // of up to 4 bytes
+  std::string_view take(size_t size) {
+    if (size > left()) fail(Code::corrupt_file, what_, " ends after ", bytes_.size(), " bytes");
+    at_ += size;
+    return bytes_.substr(at_ - size, size);
+  }
+  // A name that must stand here.
+  void expect(std::string_view name) {
+    if (take(name.size()) != name) fail(Code::corrupt_file, what_, " does not begin with \"", name, '"');
+  }
+  // To a multiple of `to` from the beginning, or to the end.
+  void align(size_t to) { take(std::min((to - at_ % to) % to, left())); }
+
+ private:
+  std::string_view bytes_;
+  std::string what_;
+  size_t at_ = 0;
+};
+
+inline void put(std::string &to, uint64_t n, size_t size) {
+  for (size_t i = 0; i < size; ++i) to += static_cast<char>(n >> (8 * i) & 255);
+}
+
+// A part of another source, which outlives it.
+class Part final : public Source {
+ public:
+  Part(const Source &whole, int64_t at, int64_t size) : whole_(whole), at_(at), size_(size) {}
+  int64_t size() const override { return size_; }
+  void read(int64_t at, std::span<std::byte> to) const override { whole_.read(at_ + at, to); }
+
+ private:
+  const Source &whole_;
+  const int64_t at_, size_;
+};
+
+// What an architecture in a file says wrongly is the file's fault, not the caller's.
+template <class F>
+auto as_file_error(F f) {
+  try {
+    return f();
+  } catch (Error &error) {
+    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
+      error.code = Code::corrupt_file;
+    throw;
+  }
+}
+
+// Inflates zlib's or, with `raw`, deflate's form into all of `to`; false if it is not just so many bytes.
+bool inflate(std::string_view from, std::span<std::byte> to, bool raw);
+
+}  // namespace dl4::io

@@ -1,0 +1,37 @@
+// Keras's files: .keras, .weights.h5 and .h5 of whole models.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "io/file.hpp"
+
+namespace dl4::io {
+
+bool is_zip(const Source &source);
+bool is_hdf5(const Source &source);
+
+// A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
+// our layers can't do, and code.
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified);
+
+// Of the files of a model: by the end of a path, or a name.
+enum class Format { native, keras, keras_weights };
+// The bytes of a .keras or .weights.h5 file, in parts that lie in `kept` and the model's weights.
+struct KerasFile {
+  std::map<std::string, Tensor> tensors;  // by their place in the store
+  std::string config, metadata, head;
+  std::vector<std::string> heads;
+
+  std::vector<std::string_view> parts(Format format);
+};
+KerasFile keras_file(const graph::Model &m);
+
+// Gives the weights of a model the values in a .keras, .weights.h5 or .h5 file of the same layers: all of them or none.
+void load_keras_weights(graph::Model &m, const Source &source, int64_t memory_limit, bool verified);
+
+}  // namespace dl4::io

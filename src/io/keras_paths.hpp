@@ -1,0 +1,21 @@
+// Where Keras 3 keeps what: the paths of a store of weights.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "graph/model.hpp"
+
+namespace dl4::io {
+
+using Weights = std::vector<std::shared_ptr<graph::Weight>>;
+
+// The path of each weight by its name, of a model in Keras's JSON: {"dense/kernel": "layers/dense/vars/0"}.
+// is_there: the file's groups, where that JSON is not the file's own: in it a model inside may have been a Sequential.
+std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights,
+                                               const std::function<bool(const std::string &)> &is_there = nullptr);
+
+}  // namespace dl4::io

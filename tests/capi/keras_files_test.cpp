@@ -1,0 +1,192 @@
+// Files that Keras wrote (tests/io/data/make.py): what their models give, and what becomes of damaged ones.
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "harness/folder.hpp"
+#include "use.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using nlohmann::json;
+
+std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/" + name; }
+
+std::string bytes_of(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+struct Array {
+  std::vector<int64_t> dims;
+  std::vector<float> values;
+};
+
+// "<file>/input/0", "<file>/output/0", ...
+std::map<std::string, Array> expected() {
+  const std::string bytes = bytes_of(data("expected.safetensors"));
+  uint64_t head = 0;
+  std::memcpy(&head, bytes.data(), 8);
+  std::map<std::string, Array> all;
+  for (const auto &[name, j] : json::parse(bytes.substr(8, head)).items()) {
+    Array &a = all[name];
+    a.dims = j["shape"].get<std::vector<int64_t>>();
+    const size_t begin = j["data_offsets"][0], end = j["data_offsets"][1];
+    a.values.resize((end - begin) / 4);
+    std::memcpy(a.values.data(), &bytes[8 + head + begin], end - begin);
+  }
+  return all;
+}
+
+// What the model gives for the inputs of a file.
+std::vector<std::vector<float>> outputs(const dl4_model *m, const std::string &file,
+                                        const std::map<std::string, Array> &all) {
+  std::vector<Own<dl4_tensor>> in;
+  for (int i = 0; all.count(file + "/input/" + std::to_string(i)); ++i) {
+    const Array &a = all.at(file + "/input/" + std::to_string(i));
+    in.push_back(tensor(a.dims, a.values));
+  }
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  std::vector<dl4_tensor *> from(in.begin(), in.end()),
+      to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
+  ok(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()),
+                     nullptr));
+  std::vector<std::vector<float>> out;
+  for (dl4_tensor *t : to) {
+    out.push_back(floats(t));
+    dl4_release(t);
+  }
+  return out;
+}
+
+void expect_equal(const dl4_model *m, const std::string &file) {
+  const auto all = expected();
+  const auto out = outputs(m, file, all);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Array &wanted = all.at(file + "/output/" + std::to_string(i));
+    ASSERT_EQ(out[i].size(), wanted.values.size());
+    for (size_t k = 0; k < out[i].size(); ++k) EXPECT_NEAR(out[i][k], wanted.values[k], 1e-6) << file << ' ' << k;
+  }
+  EXPECT_FALSE(all.count(file + "/output/" + std::to_string(out.size())));
+}
+
+using KerasFiles = Folder;
+
+TEST_F(KerasFiles, GiveWhatKerasGave) {
+  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5"}) {
+    Own<dl4_model> m;
+    ok(dl4_model_load(nullptr, data(file).c_str(), nullptr, m.out()));
+    expect_equal(m, file);
+    Refusal r;  // and as a file of ours
+    const auto again = load(nullptr, saved(m), r);
+    ASSERT_EQ(r.code, 0) << r.message;
+    expect_equal(again, file);
+  }
+}
+
+TEST_F(KerasFiles, KeepTheNamesOfKeras) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("sequential.keras").c_str(), nullptr, m.out()));
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) names.push_back(dl4_model_weight_name(m, i));
+  EXPECT_EQ(names, (std::vector<std::string>{"conv2d/kernel", "conv2d/bias", "batch_normalization/gamma",
+                                             "batch_normalization/beta", "batch_normalization/moving_mean",
+                                             "batch_normalization/moving_variance", "dense/kernel", "dense/bias"}));
+}
+
+TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("functional.keras").c_str(), nullptr, m.out()));
+  ok(dl4_model_save(m, path("a.keras").c_str(), nullptr));
+  ok(dl4_model_save(m, path("b").c_str(), attrs(R"({"format": "keras"})")));
+  ok(dl4_model_save(m, path("c.keras").c_str(), attrs(R"({"format": "native"})")));
+  ok(dl4_model_save(m, path("d.weights.h5").c_str(), nullptr));
+  EXPECT_EQ(bytes_of(path("a.keras")), bytes_of(path("b")));
+  EXPECT_EQ(bytes_of(path("a.keras")).substr(0, 4), "PK\x03\x04");
+  EXPECT_EQ(bytes_of(path("c.keras")), saved(m));
+  EXPECT_EQ(bytes_of(path("d.weights.h5")).substr(1, 3), "HDF");
+  for (const char *name : {"a.keras", "c.keras"}) {
+    Own<dl4_model> again;
+    ok(dl4_model_load(nullptr, path(name).c_str(), nullptr, again.out()));
+    expect_equal(again, "functional.keras");
+  }
+  Own<dl4_blob> blob;
+  ok(dl4_model_save_memory(m, attrs(R"({"format": "keras"})"), blob.out()));
+  EXPECT_EQ(std::string(dl4_blob_data(blob), static_cast<size_t>(dl4_blob_size(blob))), bytes_of(path("a.keras")));
+  const Refusal r = refusal(dl4_model_save(m, path("e.h5").c_str(), nullptr));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("whole models are saved as .keras"), std::string::npos) << r.message;
+  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), attrs(R"({"format": "onnx"})"))).code, DL4_INVALID_ARGUMENT);
+}
+
+// A file with some of its bytes changed, taken out, put in or moved.
+std::string damaged(std::string file, std::mt19937_64 &random) {
+  const auto below = [&](size_t n) { return n ? static_cast<size_t>(random() % n) : 0; };
+  for (size_t n = 1 + below(3); n; --n) {
+    const size_t at = below(file.size());
+    switch (below(6)) {
+      case 0:
+        file[at] = static_cast<char>(file[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        file[at] = static_cast<char>(random());
+        break;
+      case 2: {  // a number of eight bytes: an address, a size
+        const uint64_t values[] = {
+            0, 1, file.size(), file.size() - 1, UINT64_MAX, uint64_t{1} << 40, below(file.size())};
+        const uint64_t v = values[below(std::size(values))];
+        std::memcpy(&file[below(file.size() - 8)], &v, 1 + below(8));
+        break;
+      }
+      case 3: {  // one structure in the place of another
+        const size_t size = 8 * (1 + below(16)), to = below(file.size() - size) / 8 * 8;
+        std::memmove(&file[to], &file[below(file.size() - size) / 8 * 8], size);
+        break;
+      }
+      case 4:
+        file.resize(file.size() - below(64));
+        break;
+      default:
+        file.insert(at, 1 + below(8), static_cast<char>(random()));
+    }
+  }
+  return file;
+}
+
+TEST(KerasMutations, EndInAModelOrInARefusal) {
+  auto c = bounded();
+  std::vector<std::string> files;
+  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5"})
+    files.push_back(bytes_of(data(file)));
+  std::mt19937_64 random(14);
+  const int most = times(1500, 250000);
+  int loaded = 0;
+  double longest = 0;
+  for (int i = 0; i < most; ++i) {
+    const std::string bad = damaged(files[static_cast<size_t>(i) % files.size()], random);
+    SCOPED_TRACE("mutation " + std::to_string(i));
+    const auto start = std::chrono::steady_clock::now();
+    Refusal r;
+    const auto m = load(c, bad, r);
+    longest = std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (m) ++loaded;
+    const bool fair = r.code == 0 || r.code == DL4_CORRUPT_FILE || r.code == DL4_UNSUPPORTED ||
+                      r.code == DL4_UNKNOWN_KIND || r.code == DL4_OUT_OF_MEMORY || r.code == DL4_VERSION;
+    ASSERT_TRUE(fair) << r.code << ' ' << r.message;
+    ASSERT_EQ(r.code == 0, r.message.empty());
+  }
+  std::printf("%d mutations, %d of them models\n", most, loaded);
+  EXPECT_GT(loaded, most / 50);
+  EXPECT_LT(longest, 20) << "seconds";
+}
+
+}  // namespace

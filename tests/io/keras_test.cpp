@@ -1,0 +1,247 @@
+// What is refused in Keras's files: by what their zip, their JSON and their weights say.
+#include "io/keras.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "io/bytes.hpp"
+#include "io/model_file.hpp"
+#include "io/zip.hpp"
+
+namespace dl4::io {
+namespace {
+
+std::string bytes_of(const Source &source) {
+  std::string bytes(static_cast<size_t>(source.size()), '\0');
+  source.read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+std::string zipped(const std::vector<std::pair<std::string, std::string>> &members) {
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> list;
+  for (const auto &[name, data] : members) list.push_back({name, {data}});
+  std::vector<std::string> heads;
+  std::string all;
+  for (std::string_view part : zip_parts(list, heads)) all += part;
+  return all;
+}
+
+// The parts of a file that Keras wrote.
+struct Parts {
+  std::string config, weights;
+  explicit Parts(const char *name) {
+    const File file(std::string(DL4_SOURCE_DIR "/tests/io/data/") + name, INT64_MAX);
+    const Zip zip(file, INT64_MAX);
+    config = zip.text("config.json");
+    weights = bytes_of(*zip.open("model.weights.h5", true));
+  }
+  std::string file() const { return zipped({{"config.json", config}, {"model.weights.h5", weights}}); }
+};
+
+Error refused(const std::string &bytes, int64_t limit = INT64_MAX) {
+  try {
+    graph::Settings settings;
+    settings.memory_limit = limit;
+    load_model(Memory(std::as_bytes(std::span(bytes))), settings, true);
+  } catch (const Error &e) {
+    return e;
+  }
+  return {Code::ok, "it was loaded"};
+}
+
+void expect_refusal(const std::string &bytes, Code code, const std::string &words) {
+  const Error e = refused(bytes);
+  EXPECT_EQ(e.code, code) << e.message;
+  EXPECT_NE(e.message.find(words), std::string::npos) << e.message;
+}
+
+// The file with another config.
+std::string with(const char *name, const std::function<void(Json &)> &change) {
+  Parts parts(name);
+  Json config = Json::parse(parts.config);
+  change(config);
+  parts.config = config.dump();
+  return parts.file();
+}
+
+TEST(KerasFiles, AreLoadedFromStoredMembersToo) { EXPECT_EQ(refused(Parts("functional.keras").file()).code, Code::ok); }
+
+TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
+  const auto second = [](Json &j) -> Json & { return j["config"]["layers"][1]; };
+  expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["class_name"] = "Lambda"; }), Code::unsupported,
+                 "layer \"conv2d\": a Lambda's code is not run");
+  expect_refusal(with("sequential.keras",
+                      [&](Json &j) {
+                        second(j)["class_name"] = "MyConv";
+                        second(j)["registered_name"] = "mine>MyConv";
+                        second(j)["module"] = nullptr;
+                      }),
+                 Code::unknown_kind, "layer \"conv2d\"");
+  expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["registered_name"] = "mine>Conv2D"; }),
+                 Code::unsupported, "layer \"conv2d\" is of a class of its own");
+  expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["module"] = "my.package"; }), Code::unsupported,
+                 "layer \"conv2d\" is of a class of its own");
+  expect_refusal(with("sequential.keras", [&](Json &j) { j["class_name"] = "MyModel"; }), Code::unsupported,
+                 "the model is a class of its own, \"MyModel\"");
+}
+
+TEST(KerasFiles, WhatOurLayersCannotDoIsRefusedByKey) {
+  expect_refusal(with("sequential.keras",
+                      [](Json &j) { j["config"]["layers"][1]["config"]["dtype"]["config"]["name"] = "mixed_float16"; }),
+                 Code::unsupported, "layer \"conv2d\": \"dtype\": only float32 is supported");
+  expect_refusal(with("functional.keras",
+                      [](Json &j) {
+                        for (size_t i = 0; i < j["config"]["layers"].size(); ++i)
+                          if (Json &l = j["config"]["layers"][i]; l["class_name"] == "Relu") l["class_name"] = "Einsum";
+                      }),
+                 Code::unsupported, "layer \"relu\": the operation Einsum is not supported");
+}
+
+TEST(KerasFiles, WeightsThatDoNotFitAreRefusedByName) {
+  const auto units = [](Json &j) -> Json & { return j["config"]["layers"][4]["config"]; };
+  expect_refusal(with("sequential.keras", [&](Json &j) { units(j)["units"] = 3; }), Code::corrupt_file,
+                 "weight \"dense/kernel\": expected (48, 3), \"layers/dense/vars/0\" is [48,2]");
+  expect_refusal(with("sequential.keras", [&](Json &j) { units(j)["use_bias"] = false; }), Code::corrupt_file,
+                 "the file has \"layers/dense/vars/1\" too");
+  expect_refusal(with("sequential.keras", [&](Json &j) { j["config"]["layers"][2]["config"]["center"] = false; }),
+                 Code::corrupt_file, "batch_normalization");
+  Parts parts("sequential.keras");
+  parts.weights[parts.weights.find("layers")] = 'L';
+  expect_refusal(parts.file(), Code::corrupt_file,
+                 "weight \"conv2d/kernel\": the file has no \"layers/conv2d/vars/0\"");
+  EXPECT_EQ(refused(Parts("sequential.keras").file(), 500).code, Code::out_of_memory);
+}
+
+TEST(KerasFiles, ArchivesThatAreNotWholeAreRefused) {
+  const Parts parts("sequential.keras");
+  const std::string file = parts.file();
+  expect_refusal(zipped({{"a", "b"}}), Code::unsupported, "a zip archive without \"config.json\"");
+  expect_refusal(zipped({{"config.json", parts.config}}), Code::unsupported, "no \"model.weights.h5\"");
+  expect_refusal(zipped({{"config.json", "[1"}, {"model.weights.h5", parts.weights}}), Code::corrupt_file,
+                 "config.json");
+  expect_refusal(zipped({{"../config.json", "{}"}}), Code::corrupt_file, "a member is named \"../config.json\"");
+  expect_refusal(zipped({{"/config.json", "{}"}}), Code::corrupt_file, "a member is named");
+  expect_refusal(zipped({{"config.json", "{}"}, {"config.json", "{}"}}), Code::corrupt_file, "two members are named");
+  expect_refusal(file.substr(0, file.size() - 30), Code::corrupt_file, "no directory at its end");
+  std::string flipped = file;
+  flipped[file.find("conv2d")] = 'C';
+  expect_refusal(flipped, Code::corrupt_file, "\"config.json\": the checksum does not fit its data");
+
+  // In the directory, behind its mark: flags at 8, method at 10, sizes at 20 and 24, the header's place at 42.
+  const size_t entry = file.find("PK\x01\x02");
+  const auto changed = [&](size_t offset, uint32_t v, size_t bytes) {
+    std::string bad = file;
+    for (size_t i = 0; i < bytes; ++i) bad[entry + offset + i] = static_cast<char>(v >> (8 * i));
+    return bad;
+  };
+  expect_refusal(changed(8, 1, 2), Code::unsupported, "is encrypted");
+  expect_refusal(changed(10, 12, 2), Code::unsupported, "compressed by method 12");
+  expect_refusal(changed(24, 1u << 30, 4), Code::corrupt_file, "is stored in");
+  expect_refusal(changed(20, 1u << 30, 4), Code::corrupt_file, "lies outside of the file");
+  expect_refusal(changed(42, 40, 4), Code::corrupt_file, "lie over each other");
+}
+
+TEST(KerasFiles, AZipBombIsRefusedBeforeItIsInflated) {
+  // 100 bytes that claim to be a gigabyte, stored deflated.
+  std::string file = zipped({{"config.json", std::string(100, 'x')}});
+  const size_t entry = file.find("PK\x01\x02");
+  const auto write = [&](size_t at, uint32_t v, size_t bytes) {
+    for (size_t i = 0; i < bytes; ++i) file[at + i] = static_cast<char>(v >> (8 * i));
+  };
+  write(entry + 10, 8, 2);
+  write(entry + 24, 1u << 30, 4);
+  expect_refusal(file, Code::corrupt_file, "claims 1073741824 bytes out of 100");
+  write(entry + 24, 100000, 4);
+  EXPECT_EQ(refused(file, 50000).code, Code::out_of_memory);
+}
+
+TEST(KerasFiles, OtherHdf5FilesAreRefused) {
+  const File arrays(DL4_SOURCE_DIR "/tests/io/data/arrays_earliest.h5", INT64_MAX);
+  expect_refusal(bytes_of(arrays), Code::unsupported, "no \"model_config\"");
+}
+
+std::shared_ptr<graph::Model> loaded(const std::string &bytes) {
+  return load_model(Memory(std::as_bytes(std::span(bytes))), {}, true);
+}
+
+std::string data_file(const char *name) {
+  return bytes_of(File(std::string(DL4_SOURCE_DIR "/tests/io/data/") + name, INT64_MAX));
+}
+
+void expect_same_weights(const graph::Model &a, const graph::Model &b) {
+  ASSERT_EQ(a.weights().size(), b.weights().size());
+  for (size_t i = 0; i < a.weights().size(); ++i) {
+    const graph::Weight &v = *a.weights()[i], &w = *b.weights()[i];
+    EXPECT_EQ(v.name, w.name);
+    ASSERT_EQ(v.value.shape, w.value.shape);
+    EXPECT_EQ(std::memcmp(v.value.data.get(), w.value.data.get(), static_cast<size_t>(v.value.bytes())), 0) << v.name;
+  }
+}
+
+TEST(KerasFiles, WhatWasSavedIsLoaded) {
+  for (const char *name : {"functional.keras", "sequential.keras", "sequential.h5"}) {
+    const auto model = loaded(data_file(name));
+    const auto again = loaded(save_model(*model, Format::keras));
+    expect_same_weights(*model, *again);
+    // The same calls too: what is saved of it is the same.
+    EXPECT_EQ(save_model(*model, Format::keras), save_model(*again, Format::keras)) << name;
+  }
+}
+
+TEST(KerasFiles, WeightsAloneGoIntoAModelThatExists) {
+  const auto wanted = loaded(data_file("sequential.keras"));
+  const std::string ours = save_model(*wanted, Format::keras_weights);
+  for (const std::string &bytes :
+       {data_file("sequential.weights.h5"), data_file("sequential.keras"), data_file("sequential.h5"), ours}) {
+    const auto model = loaded(data_file("sequential.keras"));
+    for (const auto &w : model->weights()) model->set_weight(w->name, make_zeros(DType::f32, w->spec.shape));
+    load_keras_weights(*model, Memory(std::as_bytes(std::span(bytes))), INT64_MAX, true);
+    expect_same_weights(*model, *wanted);
+  }
+  const auto other = loaded(data_file("functional.keras"));
+  const auto before = other->clone();
+  EXPECT_THROW(load_keras_weights(*other, Memory(std::as_bytes(std::span(ours))), INT64_MAX, true), Error);
+  expect_same_weights(*other, *before);
+}
+
+TEST(KerasFiles, TheEndOfAPathSaysTheFormat) {
+  EXPECT_EQ(format_of("a/b.keras"), Format::keras);
+  EXPECT_EQ(format_of("b.weights.h5"), Format::keras_weights);
+  EXPECT_EQ(format_of("keras"), Format::native);
+  EXPECT_EQ(format_of("b.safetensors"), Format::native);
+  for (const char *path : {"b.h5", "b.hdf5"}) EXPECT_THROW(format_of(path), Error);
+}
+
+// A model of one layer.
+std::shared_ptr<graph::Model> model_with(const char *kind, const Json &config) {
+  auto g = std::make_shared<graph::Graph>(graph::Settings{});
+  const graph::Node x = g->input("x", DType::f32, Shape{free_dim, 4, 3});
+  const std::vector<graph::Node> y = g->add(kind, "it", config, {}, {x});
+  return std::make_shared<graph::Model>(g, std::vector{x}, y);
+}
+
+TEST(KerasFiles, WhatKerasHasNotIsNotSavedForIt) {
+  const auto refusal = [](const graph::Model &m) {
+    try {
+      save_model(m, Format::keras);
+    } catch (const Error &e) {
+      return e;
+    }
+    return Error(Code::ok, "it was saved");
+  };
+  const Error kind = refusal(*model_with("GlobalAttention", {{"units", 3}}));
+  EXPECT_EQ(kind.code, Code::unsupported) << kind.message;
+  EXPECT_NE(kind.message.find("layer \"it\""), std::string::npos) << kind.message;
+  const auto frozen = model_with("Dense", {{"units", 3}});
+  frozen->set_trainable("it/bias", false);
+  const Error part = refusal(*frozen);
+  EXPECT_EQ(part.code, Code::unsupported) << part.message;
+  EXPECT_NE(part.message.find("layer \"it\": some of its weights are frozen"), std::string::npos) << part.message;
+}
+
+}  // namespace
+}  // namespace dl4::io

@@ -70,6 +70,7 @@
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \
   X(StackedRNNCells)               \
+  X(GraphCell)                     \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
   X(Functional)                    \

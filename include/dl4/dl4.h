@@ -421,9 +421,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key
  *   dl4_attrs_set_model(a, "model", encoder);
  *   dl4_graph_add(g, "Functional", "encoder", a, NULL, &x, 1, &h, 1);
  *
- * and a layer that takes a layer, TimeDistributed for example, takes a model as it. The weights are shared: what trains
- * or sets them in one model does so in all, and they are frozen in all. They are named "<layer>/<layer>/<weight>", as
- * "encoder/dense/kernel". A file holds the model inside the other one, and a copy has copies of both.
+ * and a layer that takes a layer, TimeDistributed for example, takes a model as it. In the config of a GraphCell it is
+ * the cell of an RNN. The weights are shared: what trains or sets them in one model does so in all, and they are frozen
+ * in all. They are named "<layer>/<layer>/<weight>", as "encoder/dense/kernel". A file holds the model inside the other
+ * one, and a copy has copies of both.
  * Keeps: v (a reference to its core: it may be released).
  * Errors: DL4_BUSY (v: a trainer is at work on its weights; also where the layer is made, while it has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v);

@@ -147,7 +147,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
   Json config = layer.config();
   for (const std::string &key : given.path) {
     if (key == "config") continue;
-    if (kind == "Functional" && key == "model") return prefix;
+    if ((kind == "Functional" || kind == "GraphCell") && key == "model") return prefix;
     const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
     const Json *name = inside ? inside->find("name") : nullptr;
     if (!name || !name->is_string())

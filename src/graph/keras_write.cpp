@@ -178,7 +178,7 @@ class Writer {
     config.erase("trainable");
     for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
     std::string name = l.class_name;
-    if (name.starts_with("Elementwise")) name = name.substr(std::string_view("Elementwise").size());
+    if (name.starts_with("Broadcast")) name = name.substr(std::string_view("Broadcast").size());
     if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
       const size_t first = name == "Where" ? 1 : 0;
       args = with_numbers(args, first, *x1, config["x2"]);

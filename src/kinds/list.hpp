@@ -72,6 +72,7 @@
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \
   X(StackedRNNCells)               \
+  X(GraphCell)                     \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
   X(SpectralNormalization)         \

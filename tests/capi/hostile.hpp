@@ -106,6 +106,7 @@ inline json usual(const std::string &key) {
     return json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
         {"class_name": "Input", "name": "x", "config": {"shape": [null, 3, 4], "dtype": "float32"}},
         {"class_name": "Dense", "name": "y", "config": {"units": 4}, "calls": [{"inputs": [["x", 0, 0]]}]}]})");
+  if (key == "states") return {{"h", "y"}};
   return values.value(key, json());
 }
 
@@ -126,6 +127,12 @@ inline Target target_of(const std::string &category, const std::string &name, co
   if (name == "SpectralNormalization") t.base["layer"] = {{"class_name", "Dense"}, {"config", {{"units", 4}}}};
   if (name == "MelSpectrogram") t.base["fft_length"] = 4;  // of sounds as short as any input
   if (name == "Stack") t.base["axis"] = 1;                 // by default the batch is no longer first
+  if (name == "GraphCell")
+    t.base["model"] = json::parse(R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]],
+        "layers": [{"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
+                   {"class_name": "Input", "name": "h", "config": {"shape": [null, 4], "dtype": "float32"}},
+                   {"class_name": "GRUCell", "name": "y", "config": {"units": 4},
+                    "calls": [{"inputs": [["x", 0, 0]], "arguments": {"states": [["h", 0, 0]]}}]}]})");
   if (name == "GlobalAttention" || name == "LocalAttention") {
     t.inputs = {"(B, T, F)", "(B, T, F)"};
     return t;

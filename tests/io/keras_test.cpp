@@ -233,7 +233,7 @@ TEST(KerasFiles, WhatKerasHasNotIsNotSavedForIt) {
     }
     return Error(Code::ok, "it was saved");
   };
-  const Error kind = refusal(*model_with("GlobalAttention", {{"units", 3}}));
+  const Error kind = refusal(*model_with("LocalResponseNormalization", Json::object()));
   EXPECT_EQ(kind.code, Code::unsupported) << kind.message;
   EXPECT_NE(kind.message.find("layer \"it\""), std::string::npos) << kind.message;
   const auto frozen = model_with("Dense", {{"units", 3}});

@@ -147,6 +147,22 @@ TEST(Recurrent, RefusedCells) {
   expect_call_refusal("RNN", {{"cell", cell("GRUCell", {{"units", 2}})}}, {{3, 4}}, "expected min_ndim=3");
 }
 
+// Those of the cells of a stack stand one behind the other.
+TEST(Recurrent, RefusedStatesOfAStack) {
+  const Json cells = Json::array({cell("GRUCell", {{"units", 3}}), cell("LSTMCell", {{"units", 2}})});
+  LayerCall l("RNN", {{"cell", cell("StackedRNNCells", {{"cells", cells}})}});
+  const Symbol x = l.input({4, 5, 6}), three = l.input({4, 3}), two = l.input({4, 2});
+  auto refused = [&](Code code, const std::string &words, const std::vector<Symbol> &states) {
+    Arguments a;
+    a.symbols["initial_state"] = states;
+    expect_refusal(code, words, [&] { l.call({x}, a); });
+  };
+  refused(Code::invalid_argument, "\"initial_state\": expected 3 tensors, got 2", {three, two});
+  refused(Code::shape_mismatch, "\"initial_state\": expected shape (4, 2), got (4, 3)", {three, two, three});
+  refused(Code::invalid_argument, "\"initial_state\": expected dtype=float32, found dtype=int32",
+          {three, two, l.input({4, 2}, DType::i32)});
+}
+
 // RNN over a cell computes what the layer of that cell does; its dropout is one draw for all steps too.
 TEST(Recurrent, RnnEqualsTheLayerOfItsCell) {
   for (auto [layer, of] : {std::pair{"GRU", "GRUCell"}, {"LSTM", "LSTMCell"}, {"SimpleRNN", "SimpleRNNCell"}}) {

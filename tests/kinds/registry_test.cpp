@@ -62,6 +62,7 @@ Json least_config(const kinds::Entry &e) {
        {{"class_name", "CosineDecay"}, {"config", {{"initial_learning_rate", 0.1}, {"decay_steps", 10.0}}}}},
       {"filepath", "best.safetensors"},
       {"backup_dir", "backup"},
+      {"states", {{"h", "y"}}},
       {"filename", "log.csv"},
       {"to", "int32"},
       {"metric", "mae"},
@@ -85,6 +86,12 @@ Json least_config(const kinds::Entry &e) {
     config["model"] = Json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
         {"class_name": "Input", "name": "x", "config": {"shape": [null, 4, 6], "dtype": "float32"}},
         {"class_name": "Dense", "name": "y", "config": {"units": 2}, "calls": [{"inputs": [["x", 0, 0]]}]}]})");
+  if (e.name == "GraphCell")
+    config["model"] = Json::parse(R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]],
+        "layers": [{"class_name": "Input", "name": "x", "config": {"shape": [null, 6], "dtype": "float32"}},
+                   {"class_name": "Input", "name": "h", "config": {"shape": [null, 3], "dtype": "float32"}},
+                   {"class_name": "GRUCell", "name": "y", "config": {"units": 3},
+                    "calls": [{"inputs": [["x", 0, 0]], "arguments": {"states": [["h", 0, 0]]}}]}]})");
   return config;
 }
 

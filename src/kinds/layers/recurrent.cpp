@@ -78,8 +78,13 @@ Id LstmBias::ask(Call &c, const KernelAndBias &weights, int64_t units) const {
 }
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
-  c.need_rank(0, 2);
+  c.need_rank(0, rank());
   c.need_float(0);
+  const auto fixed = c.symbols("constants");
+  const bool all = std::none_of(fixed.begin(), fixed.end(), [](const Symbol &s) { return s.value == ops::none; });
+  if (fixed.size() != constants() || !all)
+    fail(Code::invalid_argument, "\"constants\": expected ", tensors(constants()), ", got ",
+         all ? text(fixed.size()) : "null");
   Ids given = given_states(c, "states", states());
   if (given.empty())
     for (const Shape &s : states()) given.push_back(zeros(c.e, c.x(), s));

@@ -27,10 +27,12 @@ struct Cell {
   std::function<Step(const Inside &, ops::Id x, const Ids &states)> step;
 };
 
-// A layer that is a cell: of x and the `states`, the output and the new states.
+// A layer that is a cell: of x, the `states` and the `constants`, the output and the new states.
 class CellLayer : public Layer {
  public:
   virtual std::vector<Shape> states() const = 0;  // of one sequence
+  virtual size_t constants() const { return 0; }  // how many it reads
+  virtual int rank() const { return 2; }          // of x
   std::vector<Symbol> call(Call &c) const final;
 
  protected:
@@ -38,6 +40,8 @@ class CellLayer : public Layer {
 };
 // The same as facts.
 Facts facts_of_cell(const std::string &states, std::vector<Port> weights);
+inline const CallArgument constants_argument{
+    "constants", "tensors", "the same at every step, in the order of the cell's inputs: of a GraphCell"};
 // h, or h and c, as facts tell of them; step: their axes behind the batch.
 std::string told(size_t states, const std::string &step);
 

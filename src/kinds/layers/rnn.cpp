@@ -34,8 +34,10 @@ class BodyHost final : public Host {
   const Inside &inside_;
 };
 
-Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> states) {
+Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> states,
+                   std::span<const Symbol> constants) {
   Arguments arguments;
+  if (!constants.empty()) arguments.symbols["constants"] = {constants.begin(), constants.end()};
   for (Id s : states) arguments.symbols["states"].push_back({s});
   const std::vector<Symbol> out = c.run(cell, std::vector<Symbol>{{x}}, arguments);
   Cell::Step step{out[0].value, {}};
@@ -51,7 +53,7 @@ struct RNN : Layer {
   Sequencing how;
 
   void fields(Fields &f) override {
-    f("cell", cell).required().doc("the cell: SimpleRNNCell, GRUCell, LSTMCell or StackedRNNCells");
+    f("cell", cell).required().doc("the cell: SimpleRNNCell, GRUCell, LSTMCell, StackedRNNCells or GraphCell");
     how.fields(f);
   }
   void check() override { as_cell(cell, "cell"); }
@@ -60,7 +62,9 @@ struct RNN : Layer {
             .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
                         {"states", "those of the cell", "return_state"}},
             .weights = {{"weights", "those of the cell, under its name"}},
-            .arguments = {mask_argument, {"initial_state", "tensors", "those of the cell; zeros by default"}},
+            .arguments = {mask_argument,
+                          {"initial_state", "tensors", "those of the cell; zeros by default"},
+                          constants_argument},
             .mask = mask_of_run};
   }
   bool by_step(int) const override { return !how.go_backwards; }
@@ -71,7 +75,10 @@ struct RNN : Layer {
       BodyHost host(c.host, in);
       const Arguments none;
       Call inside(in.e, host, std::vector<Symbol>{{x}}, none, c.training());
-      return step_of(inside, cell, x, states);
+      auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
+      std::vector<Symbol> constants;
+      for (const Symbol &s : c.symbols("constants")) constants.push_back({here(s.value), here(s.mask)});
+      return step_of(inside, cell, x, states, constants);
     };
     return how.run(c, {as_cell(cell, "cell").states(), step}, nullptr);
   }
@@ -89,8 +96,10 @@ struct StackedRNNCells : CellLayer {
     for (const InnerLayer &cell : cells) as_cell(cell, "cells");
   }
   Facts facts() const override {
-    return facts_of_cell("those of the first cell, then those of the next",
-                         {{"weights", "those of each cell, under its name"}});
+    Facts facts = facts_of_cell("those of the first cell, then those of the next",
+                                {{"weights", "those of each cell, under its name"}});
+    facts.arguments.push_back(constants_argument);
+    return facts;
   }
   std::vector<Shape> states() const override {
     std::vector<Shape> all;
@@ -98,15 +107,24 @@ struct StackedRNNCells : CellLayer {
       for (const Shape &s : as_cell(cell, "cells").states()) all.push_back(s);
     return all;
   }
+  size_t constants() const override {
+    size_t all = 0;
+    for (const InnerLayer &cell : cells) all += as_cell(cell, "cells").constants();
+    return all;
+  }
+  int rank() const override { return as_cell(cells[0], "cells").rank(); }
 
  protected:
   Cell begin(Call &c) const override {
     return {states(), [&c, this](const Inside &, Id x, const Ids &states) {
               Cell::Step all{x, {}};
+              auto constants = c.symbols("constants");
               for (const InnerLayer &cell : cells) {
-                const size_t count = as_cell(cell, "cells").states().size();
-                const Cell::Step step =
-                    step_of(c, cell, all.output, std::span<const Id>(states).subspan(all.states.size(), count));
+                const CellLayer &kind = as_cell(cell, "cells");
+                const Cell::Step step = step_of(
+                    c, cell, all.output, std::span<const Id>(states).subspan(all.states.size(), kind.states().size()),
+                    constants.first(kind.constants()));
+                constants = constants.subspan(kind.constants());
                 all.output = step.output;
                 all.states.insert(all.states.end(), step.states.begin(), step.states.end());
               }

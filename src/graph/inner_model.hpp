@@ -1,0 +1,26 @@
+// A model as an attribute of a layer, whose weights are then the layer's.
+#pragma once
+
+#include "graph/model.hpp"
+
+namespace dl4::graph {
+
+class InnerModel {
+ public:
+  void fields(kinds::Fields &f);
+  void read();                      // what the field holds; refuses what is no architecture
+  void set(const Architecture &a);  // in place of the field
+
+  explicit operator bool() const { return model_ != nullptr; }
+  const Model *operator->() const { return model_.get(); }
+  // Does it compute each sample of the first axis by itself?
+  bool by_sample() const;
+  // The model on `in`, one symbol for each of its inputs, inside the layer's call. Refuses what does not fit.
+  std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;
+
+ private:
+  Json json_;                           // the field
+  std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
+};
+
+}  // namespace dl4::graph

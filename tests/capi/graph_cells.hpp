@@ -1,0 +1,101 @@
+// Short words for models as cells: graphs, calls with states and constants, what comes of a run.
+#pragma once
+
+#include <algorithm>
+
+#include "use.hpp"
+
+namespace dl4_test {
+
+struct Extra {
+  std::vector<dl4_node> states{}, constants{}, initial_state{};
+};
+
+inline Own<dl4_attrs> call_with(const Extra &extra) {
+  Own<dl4_attrs> call;
+  ok(dl4_attrs_create(call.out()));
+  const std::pair<const char *, const std::vector<dl4_node> &> all[] = {
+      {"states", extra.states}, {"constants", extra.constants}, {"initial_state", extra.initial_state}};
+  for (const auto &[key, nodes] : all)
+    if (!nodes.empty()) ok(dl4_attrs_set_nodes(call, key, nodes.data(), static_cast<int64_t>(nodes.size())));
+  return call;
+}
+
+inline std::vector<dl4_node> put(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
+                                 const std::vector<dl4_node> &in, size_t n_out = 1, const Extra &extra = {}) {
+  std::vector<dl4_node> out(n_out, -1);
+  ok(dl4_graph_add(g, kind, name, a, call_with(extra), in.data(), static_cast<int64_t>(in.size()), out.data(),
+                   static_cast<int64_t>(n_out)));
+  return out;
+}
+inline dl4_node put(dl4_graph *g, const char *kind, const char *name, const std::string &json,
+                    const std::vector<dl4_node> &in) {
+  return put(g, kind, name, attrs(json), in)[0];
+}
+
+inline Own<dl4_model> build(dl4_graph *g, const std::vector<dl4_node> &in, const std::vector<dl4_node> &out) {
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(out.size()),
+                     m.out()));
+  return m;
+}
+
+inline Own<dl4_graph> graph() {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  return g;
+}
+
+// The attributes of an RNN whose cell is the model.
+inline Own<dl4_attrs> rnn(const dl4_model *m, const std::string &states, const std::string &more = "{}") {
+  Own<dl4_attrs> config, cell, layer = attrs(more);
+  ok(dl4_attrs_create(config.out()));
+  ok(dl4_attrs_create(cell.out()));
+  if (m) ok(dl4_attrs_set_model(config, "model", m));
+  ok(dl4_attrs_merge_json(config, ("{\"states\": " + states + "}").c_str()));
+  ok(dl4_attrs_set_str(cell, "class_name", "GraphCell"));
+  ok(dl4_attrs_set_attrs(cell, "config", config));
+  ok(dl4_attrs_set_attrs(layer, "cell", cell));
+  return layer;
+}
+
+inline std::vector<std::vector<float>> run(const dl4_model *m, const std::vector<dl4_tensor *> &in, size_t n_out = 1,
+                                           const std::string &options = "{}") {
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(options), s.out()));
+  std::vector<dl4_tensor *> out(n_out, nullptr);
+  ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out), nullptr));
+  std::vector<std::vector<float>> values;
+  for (dl4_tensor *t : out) {
+    values.push_back(t ? floats(t) : std::vector<float>());
+    dl4_release(t);
+  }
+  return values;
+}
+
+template <class A, class B>
+void expect_near(const A &got, const B &wanted, double allowed, const std::string &what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], allowed) << what << " [" << i << ']';
+}
+
+// Gradients agree with differences, for every input and weight.
+inline void expect_gradients(const dl4_model *m, const std::vector<dl4_tensor *> &in, size_t places) {
+  Own<dl4_blob> b;
+  ok(dl4_model_check_gradients(m, in.data(), static_cast<int64_t>(in.size()), nullptr, b.out()));
+  const nlohmann::json report = nlohmann::json::parse(dl4_blob_data(b));
+  for (const auto &[name, of] : report.items()) {
+    const double largest = of.at("largest_gradient"), error = of.at("error");
+    EXPECT_GT(largest, 0) << name;
+    EXPECT_LT(error, 2e-3 * std::max(largest, 0.1)) << name << ' ' << of.dump();
+  }
+  EXPECT_EQ(report.size(), places);
+}
+
+inline std::vector<std::string> weight_names(const dl4_model *m) {
+  std::vector<std::string> list;
+  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) list.emplace_back(dl4_model_weight_name(m, i));
+  return list;
+}
+
+}  // namespace dl4_test

@@ -1,4 +1,4 @@
-"""What a program may do to a library: finalizers in any order, threads, processes, other frameworks' memory, the end."""
+"""What a program may do to a library: finalizers in any order, threads, processes, others' memory, the end."""
 
 import gc
 import multiprocessing
@@ -138,7 +138,8 @@ class Lives(unittest.TestCase):
             "x = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\nm.compile('sgd', 'mse')\n"
             "def batches():\n    while True: yield np.ones((8, 4)), np.ones((8, 2))\n"
             "m.fit(batches(), steps_per_epoch=2, verbose=0)\n"
-            "t = threading.Thread(target=lambda: [m.predict(np.ones((9, 4)), verbose=0) for _ in range(50)], daemon=True)\n"
+            "def work(): [m.predict(np.ones((9, 4)), verbose=0) for _ in range(50)]\n"
+            "t = threading.Thread(target=work, daemon=True)\n"
             "t.start()\nview = m(np.ones((3, 4)))\nm.me = m\n"
         )
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -123,6 +123,33 @@ class Lives(unittest.TestCase):
         m.fit(X, Y, verbose=0)
         self.assertIsNone(keras._state.owner())
 
+    def test_a_trace_is_its_threads_own(self):
+        inside, go, wrong = threading.Event(), threading.Event(), []
+        m = small()
+        expected = m.predict(X, verbose=0)
+
+        def slow(x):
+            inside.set()
+            go.wait(20)
+            return x * 2.0
+
+        def trace():
+            try:
+                self.assertEqual(
+                    len(keras.Model(*(lambda t: (t, keras.layers.Lambda(slow)(t)))(keras.Input((3,)))).layers), 2
+                )
+            except Exception as e:
+                wrong.append(e)
+
+        thread = threading.Thread(target=trace)
+        thread.start()
+        inside.wait(20)
+        self.assertIsNone(keras._state.owner())
+        np.testing.assert_array_equal(m(X), expected)
+        go.set()
+        thread.join()
+        self.assertEqual(wrong, [])
+
     def test_worker_processes(self):
         m = small()
         expected = m.predict(X, verbose=0)

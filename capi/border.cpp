@@ -8,6 +8,12 @@
 
 namespace dl4::capi {
 
+std::span<const std::byte> bytes_of(const void *data, int64_t bytes) {
+  if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
+  if (!data) refuse_argument("data", "expected memory, got NULL");
+  return {static_cast<const std::byte *>(data), static_cast<size_t>(bytes)};
+}
+
 std::string string(const char *s, const char *argument) {
   if (!s) refuse_argument(argument, "expected a text, got NULL");
   const std::string_view all(s);

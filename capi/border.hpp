@@ -62,6 +62,8 @@ T &element(T *handle, const char *argument, size_t i) {
   if (!cast(handle)) refuse_handle(text(argument, '[', i, ']').c_str(), bare<T>::type, handle);
   return *handle;
 }
+// Memory of the caller's to read; refuses NULL and a negative size.
+std::span<const std::byte> bytes_of(const void *data, int64_t bytes);
 // The same where NULL is allowed.
 template <class T>
 T *object_or_null(T *handle, const char *argument) {

@@ -97,6 +97,8 @@ const char *name_of(Tag tag) {
       return "dl4_trainer";
     case Tag::cancel:
       return "dl4_cancel";
+    case Tag::stream:
+      return "dl4_stream";
     case Tag::freed:
       break;
   }

@@ -33,10 +33,10 @@ class Check {
       x_.push_back({dense.dtype, dense.shape, dense.data.get()});
       values_.push_back(std::move(dense));
     }
-    const auto n_weights = model.weights().size();
+    held_ = values_.size() - in.size();
     for (size_t i = 0; i < model.inputs().size() && i < in.size(); ++i)
-      if (values_[n_weights + i].dtype == DType::f32) named_.push_back({model.input_name(i), n_weights + i});
-    for (size_t i = 0; i < n_weights; ++i) named_.push_back({model.weights()[i]->name, i});
+      if (values_[held_ + i].dtype == DType::f32) named_.push_back({model.input_name(i), held_ + i});
+    for (size_t i = 0; i < model.weights().size(); ++i) named_.push_back({model.weights()[i]->name, i});
     outputs_ = session({o.training, {}, false}, run);
     outputs_->check(x_);
     for (const ops::Operand &y : outputs_->outputs(x_)) y_.push_back(make_tensor(y.dtype, y.shape));
@@ -67,7 +67,7 @@ class Check {
 
   std::shared_ptr<runtime::Session> session(const graph::InferenceOptions &options, runtime::Options run) {
     graph::Inference in = graph::inference(model_, options);
-    std::vector<Tensor> states(values_.begin(), values_.begin() + static_cast<ptrdiff_t>(model_.weights().size()));
+    std::vector<Tensor> states(values_.begin(), values_.begin() + static_cast<ptrdiff_t>(held_));
     if (in.counts) states.push_back(make_zeros(DType::i64, {}));
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({model_.inputs().size() + i, in.cotangent_of[i]});
@@ -138,7 +138,8 @@ class Check {
   const graph::Model &model_;
   const CheckOptions o_;
   PhiloxWords words_;
-  std::vector<Tensor> values_;  // weights, then inputs: what is moved
+  std::vector<Tensor> values_;  // what the model holds, then inputs: what is moved
+  size_t held_ = 0;
   std::vector<runtime::View> x_;
   std::vector<Named> named_;
   std::shared_ptr<runtime::Session> outputs_;

@@ -75,6 +75,7 @@ std::string describe_any(const void *object, int32_t format) {
       if (format == DL4_FORMAT_TEXT) return on ? "triggered" : "not triggered";
       break;
     }
+    case Tag::stream:
     case Tag::freed:
       break;
   }

@@ -69,9 +69,7 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
-    if (!data) refuse_argument("data", "expected memory, got NULL");
-    to = load(context, io::Memory({static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}), options);
+    to = load(context, io::Memory(bytes_of(data, bytes)), options);
   });
 }
 

@@ -31,6 +31,7 @@ enum class Tag : uint64_t {
   dataset,
   trainer,
   cancel,
+  stream,
 };
 
 const char *name_of(Tag tag);  // "dl4_tensor"
@@ -60,7 +61,7 @@ class Object {
 inline const Object *object_of(const void *handle) noexcept {
   if (!handle || reinterpret_cast<uintptr_t>(handle) % alignof(Object)) return nullptr;
   auto *o = static_cast<const Object *>(handle);
-  return o->tag() >= Tag::error && o->tag() <= Tag::cancel ? o : nullptr;
+  return o->tag() >= Tag::error && o->tag() <= Tag::stream ? o : nullptr;
 }
 
 // One counted reference.
@@ -96,7 +97,8 @@ class Ref {
   T *object_ = nullptr;
 };
 
-// Keeps a second thread out with BUSY. The thread inside may come in again from a callback where that is allowed.
+// Keeps a second thread out with BUSY. The thread inside may come in again from a callback where that is allowed, and
+// so may threads that the callback waits for: a language may run its callbacks on a thread of its own.
 class Gate {
  public:
   class OneAlone {  // one thread at a time, no readers
@@ -122,8 +124,13 @@ class Gate {
    public:
     OneRecursive(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
-      nested_ = gate_.alone_ && gate_.owner_ == std::this_thread::get_id();
+      nested_ = gate_.inside() && !gate_.guest_;
       if (nested_) return;
+      guest_ = gate_.lent_ && !gate_.guest_ && !gate_.readers_;
+      if (guest_) {
+        gate_.guest_ = true;
+        return;
+      }
       if (gate_.alone_ || gate_.readers_) refuse(what, false);
       gate_.alone_ = true;
       gate_.owner_ = std::this_thread::get_id();
@@ -131,21 +138,21 @@ class Gate {
     ~OneRecursive() {
       if (nested_) return;
       std::lock_guard lock(gate_.mutex_);
-      gate_.alone_ = false;
+      (guest_ ? gate_.guest_ : gate_.alone_) = false;
     }
     OneRecursive(const OneRecursive &) = delete;
     OneRecursive &operator=(const OneRecursive &) = delete;
 
    private:
     Gate &gate_;
-    bool nested_ = false;
+    bool nested_ = false, guest_ = false;
   };
 
   class OneReading {  // with other readers; the thread that is alone inside may read as well
    public:
     OneReading(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
-      if (gate_.alone_ && gate_.owner_ != std::this_thread::get_id()) refuse(what, false);
+      if (gate_.guest_ || (gate_.alone_ && !gate_.lent_ && !gate_.inside())) refuse(what, false);
       ++gate_.readers_;
     }
     ~OneReading() {
@@ -156,6 +163,28 @@ class Gate {
     OneReading &operator=(const OneReading &) = delete;
 
    private:
+    Gate &gate_;
+  };
+
+  class OneLent {  // while the thread that is alone is in a callback; ends when those who came in have left
+   public:
+    explicit OneLent(Gate &gate, const char *) : gate_(gate) {
+      std::lock_guard lock(gate_.mutex_);
+      gate_.lent_ = true;
+    }
+    ~OneLent() {
+      while (!ended()) std::this_thread::yield();
+    }
+    OneLent(const OneLent &) = delete;
+    OneLent &operator=(const OneLent &) = delete;
+
+   private:
+    bool ended() {
+      std::lock_guard lock(gate_.mutex_);
+      if (gate_.guest_ || gate_.readers_) return false;
+      gate_.lent_ = false;
+      return true;
+    }
     Gate &gate_;
   };
 
@@ -181,6 +210,7 @@ class Gate {
   using Alone = Each<OneAlone>;
   using Recursive = Each<OneRecursive>;
   using Reading = Each<OneReading>;
+  using Lent = Each<OneLent>;
 
   // Whoever takes this gate takes that one too, with what has joined it, as long as someone else has it.
   void join(const std::shared_ptr<Gate> &gate) {
@@ -196,6 +226,7 @@ class Gate {
   }
 
  private:
+  bool inside() const { return alone_ && owner_ == std::this_thread::get_id(); }
   [[noreturn]] static void refuse(const char *what, bool callback) {
     fail(Code::busy, "the ", what,
          callback ? " is in use by the caller of this callback" : " is in use by another thread");
@@ -210,7 +241,7 @@ class Gate {
   Mutex mutex_;
   std::vector<std::weak_ptr<Gate>> others_;
   std::thread::id owner_;
-  bool alone_ = false;
+  bool alone_ = false, lent_ = false, guest_ = false;  // guest: of those it is lent to, one who writes
   int64_t readers_ = 0;
 };
 

@@ -11,9 +11,9 @@
 #include "base/json.hpp"
 #include "base/tensor.hpp"
 #include "context.hpp"
-#include "graph/model.hpp"
+#include "graph/lower.hpp"
 #include "object.hpp"
-#include "runtime/session.hpp"
+#include "runtime/stream.hpp"
 #include "train/fit.hpp"
 
 // NOLINTBEGIN: the names are those of the header.
@@ -116,16 +116,29 @@ struct dl4_graph final : dl4::capi::Object {
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
   dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Session> core,
-              std::vector<std::string> output_names, std::vector<bool> masked)
+              dl4::graph::Inference &&in)
       : Object(type),
         context(std::move(context)),
         core(std::move(core)),
-        output_names(std::move(output_names)),
-        masked(std::move(masked)) {}
+        output_names(std::move(in.output_names)),
+        masked(std::move(in.masked)),
+        states(in.states),
+        why_no_stream(std::move(in.why_not_by_step)) {}
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Session> core;
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
+  const size_t states;             // inputs and outputs behind those of the model
+  const std::string why_no_stream;
+};
+
+struct dl4_stream final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::stream;
+  dl4_stream(dl4_session &session, int64_t batch)
+      : Object(type), context(session.context), core(session.core, session.states, batch) {}
+  const std::shared_ptr<dl4::capi::Context> context;
+  mutable dl4::capi::Gate gate;
+  dl4::runtime::Stream core;
 };
 
 struct dl4_dataset final : dl4::capi::Object {

@@ -11,6 +11,7 @@ Json options_of(std::string_view function) {
              {"dl4_registry_add", describe_custom_options},
              {"dl4_model_check_gradients", describe_check_options},
              {"dl4_session_create", describe_session_options},
+             {"dl4_stream_create", describe_stream_options},
              {"dl4_model_load", describe_load_options},
              {"dl4_model_load_memory", describe_load_options},
              {"dl4_model_save", describe_save_options},

@@ -14,6 +14,7 @@ Json describe_context_options();
 Json describe_custom_options();
 Json describe_check_options();
 Json describe_session_options();
+Json describe_stream_options();
 Json describe_load_options();
 Json describe_save_options();
 Json describe_callback_options();

@@ -1,23 +1,23 @@
 // Sessions: a model made ready to run.
-#include <memory_resource>
-
 #include "batches.hpp"
 #include "graph/lower.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
 #include "plan/fold.hpp"
+#include "tensors.hpp"
 
 namespace dl4::capi {
 namespace {
 
 struct SessionOptions {
-  bool profile = false, training = false, cotangents = false;
+  bool profile = false, training = false, cotangents = false, states = false;
   std::vector<std::string> gradients;
   void fields(kinds::Fields &f) {
     f("training", training).doc("run as a training step does: dropout draws");
     f("gradients", gradients).doc("inputs and weights: their gradients are outputs behind those of the model");
     f("cotangents", cotangents)
         .doc("gradients of the outputs times cotangents, which are inputs behind those of the model");
+    f("states", states).doc("what recurrent layers carry is inputs and outputs behind those of the model");
     f("profile", profile).doc("keep times per step");
   }
 };
@@ -37,30 +37,6 @@ const ops::Value *value_at(const dl4_session *s, int32_t direction, int64_t i) {
   const ops::Program &p = s->core->program();
   const auto &ids = direction == DL4_INPUTS ? p.inputs : p.outputs;
   return i >= 0 && i < static_cast<int64_t>(ids.size()) ? &p[ids[static_cast<size_t>(i)]] : nullptr;
-}
-
-// The tensors to write to: the caller's, and new ones where a slot is NULL.
-struct Outputs {
-  explicit Outputs(std::pmr::memory_resource *memory = std::pmr::get_default_resource())
-      : made(memory), views(memory) {}
-  std::pmr::vector<Ref<dl4_tensor>> made;  // by slot, null where the caller brought one
-  std::pmr::vector<runtime::View> views;
-
-  void give(dl4_tensor **out) {
-    for (size_t i = 0; i < made.size(); ++i)
-      if (made[i]) out[i] = std::exchange(made[i], {}).detach();
-  }
-};
-
-void take(Outputs &o, dl4_tensor *slot, size_t i) {
-  if (slot) {
-    dl4_tensor &t = element(slot, "out", i);
-    if (t.read_only) refuse_argument("out", text("out[", i, "] is read-only"));
-    o.views.push_back(t.view());
-  } else {
-    o.views.emplace_back();
-  }
-  o.made.emplace_back();
 }
 
 }  // namespace
@@ -100,7 +76,8 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     const SessionOptions given = session_options(options);
     LogDelivery delivery(model.context->log);
     Gate::Reading reading(*model.weights, "model");
-    graph::Inference in = graph::inference(*model.core, {given.training, given.gradients, given.cotangents});
+    graph::Inference in =
+        graph::inference(*model.core, {given.training, given.gradients, given.cotangents, given.states});
     std::vector<Tensor> states = model.core->pin();
     runtime::Options run = model.context->options();
     run.constant_states = true;
@@ -110,10 +87,12 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
       states.push_back(make_zeros(DType::i64, {}));
     }
     if (given.gradients.empty()) plan::fold_weights(in.program, states, run.plan.passes_off);
+    const size_t inputs = model.core->inputs().size(), outputs = model.core->outputs().size();
+    for (size_t i = 0; i < in.states; ++i) run.alike.push_back({inputs + i, outputs + i});
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
-      run.alike.push_back({model.core->inputs().size() + i, in.cotangent_of[i]});
+      run.alike.push_back({inputs + in.states + i, in.cotangent_of[i]});
     auto core = runtime::Session::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
-    to = new dl4_session(model.context, std::move(core), std::move(in.output_names), std::move(in.masked));
+    to = new dl4_session(model.context, std::move(core), std::move(in));
   });
 }
 
@@ -167,41 +146,9 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
   return guard(__func__, [&] {
     dl4_session &session = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    std::byte room[4096];  // a run allocates nothing, unless it has very many inputs and outputs
-    std::pmr::monotonic_buffer_resource memory(room, sizeof room);
-    auto sources = array(in, n_in, "in");
-    std::pmr::vector<runtime::View> from(&memory);
-    from.reserve(sources.size());
-    for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
-    auto slots = array(out, n_out, "out");
-    Outputs to(&memory);
-    to.made.reserve(slots.size());
-    to.views.reserve(slots.size());
-    bool make = false;
-    for (dl4_tensor *slot : slots) {
-      take(to, slot, to.views.size());
-      make |= !slot;
-    }
     LogDelivery delivery(session.context->log);
-    session.core->check(from);
-    if (to.views.size() != session.core->program().outputs.size())
-      fail(Code::invalid_argument, "expected ", session.core->program().outputs.size(), " outputs, got ",
-           to.views.size());
-    if (make) {
-      auto expected = session.core->outputs(from, flag ? &flag->triggered : nullptr);
-      int64_t bytes = 0;
-      for (size_t i = 0; i < to.views.size(); ++i)
-        if (!out[i]) bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));
-      session.core->need_room(bytes);
-      for (size_t i = 0; i < to.views.size(); ++i) {
-        if (out[i]) continue;
-        Tensor t = session.context->memory->tensor(expected[i].dtype, expected[i].shape);
-        to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(t)));
-        to.views[i] = to.made[i]->view();
-      }
-    }
-    session.core->run(from, to.views, flag ? &flag->triggered : nullptr);
-    to.give(out);
+    run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
+                flag ? &flag->triggered : nullptr);
   });
 }
 

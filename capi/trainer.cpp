@@ -163,6 +163,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         trainer.model->context->log.deliver();
+        Gate::Lent lent(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
         return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
       };
     }
@@ -238,9 +239,8 @@ dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
 dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes) {
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
-    if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
-    if (!data) refuse_argument("data", "expected memory, got NULL");
+    const io::Memory source(bytes_of(data, bytes));
     Working working(trainer);
-    io::load_checkpoint(trainer.core, io::Memory({static_cast<const std::byte *>(data), static_cast<size_t>(bytes)}));
+    io::load_checkpoint(trainer.core, source);
   });
 }

@@ -192,6 +192,7 @@ typedef struct dl4_session dl4_session; /* a model made ready to run */
 typedef struct dl4_dataset dl4_dataset; /* batches to train on */
 typedef struct dl4_trainer dl4_trainer; /* a model being trained */
 typedef struct dl4_cancel dl4_cancel;   /* a flag that stops long work */
+typedef struct dl4_stream dl4_stream;   /* a sequence that goes on */
 
 typedef int32_t dl4_node;  /* a symbolic value inside one graph: nothing to free */
 typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
@@ -204,7 +205,8 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
  * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
  * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
- * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed. */
+ * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed, also on
+ * another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
 
@@ -692,10 +694,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * to each input or weight named, in its shape; of zeros where no output depends on it. The sum has no penalties in it.
  * With cotangents it is the sum of the outputs times these: its inputs are those of the model, then one cotangent for
  * each float32 output, in the output's shape. One session gives saliency maps, another the gradients of a policy.
+ * With states its inputs are those of the model, then, of each recurrent layer that is given no initial_state, what it
+ * begins with ("lstm/rnn_state", "lstm/rnn_state_1"); its outputs are those of the model, then what these become. Zeros
+ * begin a sequence. Without it, a layer that is stateful begins in each run with what it kept when the session was made.
  * Options:
  *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
  *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none
  *   cotangents  bool     take cotangents of the outputs; default false
+ *   states      bool     what recurrent layers carry is inputs and outputs behind those of the model; default false
  *   profile     bool     keep times per step for dl4_describe(); default false
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient). */
@@ -740,6 +746,46 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const
  * DL4_BUSY (d). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel,
                                                    dl4_tensor **out, int64_t n_out);
+
+/* ---- Streams ----------------------------------------------------------------------------------------------------
+ * A sequence that goes on: a session is run step by step, and what its recurrent layers carry from step to step is kept
+ * here, so that a program may give the steps as they come, one or some at a time. Any cut into calls gives the same
+ * bits. Many streams may run one session at once.
+ * Threads: one at a time per stream. */
+
+/* Makes a stream at the beginning of a sequence, its states zeros. The session is one with "states": true of a model
+ * whose layers see each step by itself, or with those before it by states: layers that mix steps (Bidirectional,
+ * go_backwards, convolution or attention over time, pooling, ...) or that are given an initial_state are refused.
+ * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps.
+ * Options:
+ *   batch    int   B, sequences that go on side by side; default 1
+ * May be NULL: options.
+ * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_stream **out);
+
+/* The number of inputs (direction 0) or outputs (1) of a stream: the model's, without the states. */
+DL4_API int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction);
+
+/* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
+ * sequence has T steps, at least 1; an output that is no sequence is that of the last step. On failure the stream is
+ * where it was.
+ * May be NULL: cancel (looked at between the steps).
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel), DL4_BUSY
+ * (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
+                                              int64_t n_out, dl4_cancel *cancel);
+
+/* Goes back to the beginning of a sequence: all states are zeros.
+ * Errors: DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
+
+/* Saves where a stream stands to memory: its states by name, as a safetensors file.
+ * Errors: DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out);
+
+/* Goes on where another stream of the same model and batch stood; what follows is bit for bit what followed there.
+ * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes);
 
 /* ---- Losses and metrics ------------------------------------------------------------------------------------------
  * Threads: any, at once. */

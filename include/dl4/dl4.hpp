@@ -280,27 +280,56 @@ class Graph : public Object<dl4_graph> {
   }
 };
 
+// One call that runs a session or a stream.
+template <class T>
+using Run = dl4_error *(*)(T *, dl4_tensor *const *, int64_t, dl4_tensor **, int64_t, dl4_cancel *);
+
+template <class T>
+void run_into(Run<T> run, T *object, std::span<const Tensor> in, std::span<const Tensor> out) {
+  const auto from = handles(in);
+  auto to = handles(out);
+  check(
+      run(object, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()), nullptr));
+}
+
+template <class T>
+Tensors run_new(Run<T> run, T *object, int64_t outputs, std::span<const Tensor> in) {
+  std::vector<dl4_tensor *> out(static_cast<size_t>(outputs));
+  const auto from = handles(in);
+  check(run(object, from.data(), static_cast<int64_t>(from.size()), out.data(), outputs, nullptr));
+  Tensors all;
+  for (dl4_tensor *t : out) all.emplace_back(t);
+  return all;
+}
+
 class Session : public Object<dl4_session> {
  public:
   explicit Session(const Model &m, const Attrs &options = {})
       : Object(made(dl4_session_create, m.get(), options.get())) {}
   // New tensors.
   Tensors run(std::span<const Tensor> in) const {
-    std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(get(), DL4_OUTPUTS)));
-    const auto from = handles(in);
-    check(dl4_session_run(get(), from.data(), static_cast<int64_t>(from.size()), out.data(),
-                          static_cast<int64_t>(out.size()), nullptr));
-    Tensors all;
-    for (dl4_tensor *t : out) all.emplace_back(t);
-    return all;
+    return run_new(dl4_session_run, get(), dl4_session_io_count(get(), DL4_OUTPUTS), in);
   }
   Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
   // Into tensors of yours; allocates nothing but the two lists.
-  void run(std::span<const Tensor> in, std::span<const Tensor> out) const {
-    const auto from = handles(in);
-    auto to = handles(out);
-    check(dl4_session_run(get(), from.data(), static_cast<int64_t>(from.size()), to.data(),
-                          static_cast<int64_t>(to.size()), nullptr));
+  void run(std::span<const Tensor> in, std::span<const Tensor> out) const { run_into(dl4_session_run, get(), in, out); }
+};
+
+// A sequence that goes on, of a Session made with {"states": true}.
+class Stream : public Object<dl4_stream> {
+ public:
+  explicit Stream(const Session &s, const Attrs &options = {})
+      : Object(made(dl4_stream_create, s.get(), options.get())) {}
+  Tensors run(std::span<const Tensor> in) const {
+    return run_new(dl4_stream_run, get(), dl4_stream_io_count(get(), DL4_OUTPUTS), in);
+  }
+  Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
+  void run(std::span<const Tensor> in, std::span<const Tensor> out) const { run_into(dl4_stream_run, get(), in, out); }
+  void reset() const { check(dl4_stream_reset(get())); }
+  // Where it stands, and going on from there.
+  std::string save() const { return text(dl4_stream_save_memory, get()); }
+  void load(const std::string &bytes) const {
+    check(dl4_stream_load_memory(get(), bytes.data(), static_cast<int64_t>(bytes.size())));
   }
 };
 

@@ -57,6 +57,10 @@ struct Functional final : kinds::Layer {
     throw;
   }
 
+  bool by_step(int) const override {
+    return why_not_by_step(model_->graph(), model_->inputs(), model_->outputs()).empty();
+  }
+
   std::vector<Symbol> call(kinds::Call &c) const override {
     const Graph &g = model_->graph();
     std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));

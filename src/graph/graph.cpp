@@ -63,6 +63,12 @@ class Graph::Builder final : public kinds::Host {
   ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
   void add_loss(ops::Id) override {}
   void write(const std::string &, ops::Id) override {}
+  ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
+    return stateful
+               ? weight({name, shape, kinds::parse<kinds::Initializer>("Zeros"), nullptr, nullptr, false, false, true})
+               : ops::none;
+  }
+  void carry(const std::string &, ops::Id, bool) override {}
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
 
  private:
@@ -253,7 +259,9 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
   l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
-      if (!yes->is_boolean()) kinds::expected("true or false for \"trainable\"", *yes);
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }
@@ -381,6 +389,32 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
     undo();
     throw;
   }
+}
+
+std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
+  const auto is_sequence = [&](Node n) { return n != no_node && g.shape(n).rank() >= 2 && g.shape(n)[1] == free_dim; };
+  if (std::none_of(in.begin(), in.end(), is_sequence)) return "no input is a sequence, with a free second axis";
+  for (int32_t number : needed_calls(g, in, out)) {
+    const Call &call = g.calls()[static_cast<size_t>(number)];
+    const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
+    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), is_sequence)) continue;
+    const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
+    if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
+    int rank = 0;
+    for (Node n : call.in) {
+      if (!is_sequence(n)) continue;
+      rank = std::max(rank, g.shape(n).rank());
+      if (!layer.kind->by_step(g.shape(n).rank()))
+        return who + ": what it gives for a step is not of that step alone, or of those before it as its states tell";
+    }
+    // What is the same at all steps must not have an axis of its own where the sequence has its steps.
+    for (Node n : call.in) {
+      const int at = g.shape(n).rank() - (rank - 1);
+      if (!is_sequence(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
+        return text(who, ": an input of shape ", g.shape(n), " does not go with each step");
+    }
+  }
+  return "";
 }
 
 std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {

@@ -27,7 +27,7 @@ class Block;  // parameters.hpp
 // What a weight holds. Where a model is a layer of another one it has a name in each.
 struct Stored {
   bool frozen = false;  // training leaves it as it is
-  Tensor value;  // no data until a model is built
+  Tensor value;         // no data until a model is built
   // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
   std::shared_ptr<Block> block;
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
@@ -47,7 +47,8 @@ struct Weight {
   std::atomic<bool> &in_training = stored->in_training;
 
   bool trainable() const { return spec.trainable && !frozen; }
-  bool written() const { return !spec.trainable && !frozen; }  // by a step, as moving statistics are
+  // By the calls of a step, as moving statistics are.
+  bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
   void initialise();
 };
 
@@ -163,6 +164,10 @@ class Graph {
   ops::Program scratch_;                // every call's ops, for their shape rules alone
   std::vector<kinds::Symbol> symbols_;  // by node, in scratch_
 };
+
+// Which layer keeps a sequence from being run step by step, and why; empty: none does. Sequences are the nodes whose
+// second axis is free.
+std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
 
 // The calls that `out` needs, in order. Refuses outputs that need an input not in `in`.
 std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);

@@ -18,9 +18,9 @@ using WeightValues = std::unordered_map<const Weight *, ops::Id>;
 // The host of a call in a Program: weights are values that stand already, or that a call before it wrote.
 class Replay final : public kinds::Host {
  public:
-  Replay(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws,
-         std::vector<ops::Id> &penalties)
-      : e_(e), layer_(layer), call_(call), weights_(weights), draws_(draws), penalties_(penalties) {}
+  Replay(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws, Lowering how,
+         Lowered &lowered)
+      : e_(e), layer_(layer), call_(call), weights_(weights), draws_(draws), how_(how), lowered_(lowered) {}
 
   ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)); }
   uint64_t random_seed(std::optional<int64_t> own) override {
@@ -29,17 +29,43 @@ class Replay final : public kinds::Host {
     return seed + static_cast<uint64_t>(call_) * 0x9E3779B97F4A7C15u;
   }
   ops::Id draws() override { return draws_; }
-  void add_loss(ops::Id scalar) override { penalties_.push_back(scalar); }
+  void add_loss(ops::Id scalar) override { lowered_.penalties.push_back(scalar); }
   void write(const std::string &name, ops::Id value) override {
     const Weight &w = find(name);
-    if (w.spec.trainable) fail(Code::internal, "weight \"", name, "\" is trained, not written");
+    if (w.spec.trainable && !w.spec.assigned) fail(Code::internal, "weight \"", name, "\" is trained, not written");
     if (e_.shape(value) != w.spec.shape)
       fail(Code::internal, "weight \"", name, "\" of shape ", w.spec.shape, " can't hold ", e_.shape(value));
-    if (!w.frozen) weights_[&w] = stop_gradient(e_, value);
+    if (!w.written()) return;
+    ops::Id &now = weights_.at(&w);
+    now = w.trainable() ? straight_through(e_, value, now) : stop_gradient(e_, value);
+  }
+  ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
+    if (!how_.part) return stateful ? weights_.at(&find(name)) : ops::none;
+    const std::string full = full_name(name, stateful);
+    if (Carried *known = find_carried(full)) return known->after;
+    const ops::Id before = e_.input(full, DType::f32, shape);
+    lowered_.carried.push_back({full, before, before});
+    return before;
+  }
+  void carry(const std::string &name, ops::Id value, bool stateful) override {
+    if (how_.part)
+      find_carried(full_name(name, stateful))->after = value;
+    else if (stateful)
+      weights_[&find(name)] = stop_gradient(e_, value);
   }
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
 
  private:
+  // The calls of a layer that is not stateful know nothing of each other.
+  std::string full_name(const std::string &name, bool stateful) const {
+    const std::string full = text(layer_.name, '/', name);
+    return stateful || call_ == 0 ? full : text(full, " of call ", call_);
+  }
+  Carried *find_carried(const std::string &full) {
+    for (Carried &c : lowered_.carried)
+      if (c.name == full) return &c;
+    return nullptr;
+  }
   const Weight &find(const std::string &name) const {
     for (const auto &w : layer_.weights)
       if (w->spec.name == name) return *w;
@@ -51,7 +77,8 @@ class Replay final : public kinds::Host {
   int32_t call_;
   WeightValues &weights_;
   ops::Id draws_;
-  std::vector<ops::Id> &penalties_;
+  Lowering how_;
+  Lowered &lowered_;
 };
 
 // The calls that a call reads from, in Keras's order.
@@ -133,12 +160,13 @@ std::vector<int32_t> run_order(const Model &model) {
 
 }  // namespace
 
-Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, bool training) {
+Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held, ops::Id draws, Lowering how) {
   FlushToZero flush;  // constants are rounded here
   const Graph &g = model.graph();
   Lowered lowered;
   WeightValues value_of;
-  for (size_t i = 0; i < weights.size(); ++i) value_of[model.weights()[i].get()] = weights[i];
+  const auto all = model.held();
+  for (size_t i = 0; i < held.size(); ++i) value_of[all[i].get()] = held[i];
   std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     Node n = model.inputs()[i];
@@ -160,16 +188,16 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weig
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
     e.scope = layer.name;
-    Replay host(e, layer, call.number, value_of, draws, lowered.penalties);
-    kinds::Call c(e, host, look_up(call.in), arguments, training);
+    Replay host(e, layer, call.number, value_of, draws, how, lowered);
+    kinds::Call c(e, host, look_up(call.in), arguments, how.training);
     std::vector<Symbol> out = layer.kind->call(c);
     for (size_t i = 0; i < out.size(); ++i) symbols[static_cast<size_t>(call.out[i])] = out[i];
     e.scope.clear();
   }
   lowered.outputs = look_up(model.outputs());
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const ops::Id now = value_of.at(model.weights()[i].get());
-    lowered.writes.push_back(now == weights[i] ? ops::none : now);
+  for (size_t i = 0; i < held.size(); ++i) {
+    const ops::Id now = value_of.at(all[i].get());
+    lowered.writes.push_back(now == held[i] ? ops::none : now);
   }
   return lowered;
 }
@@ -261,13 +289,23 @@ Inference inference(const Model &model, const InferenceOptions &options) {
   Inference in;
   ops::Emit e(in.program);
   std::vector<ops::Id> weights;
-  for (const auto &w : model.weights()) weights.push_back(e.state(w->name, DType::f32, w->spec.shape));
+  for (const auto &w : model.held()) weights.push_back(e.state(w->name, DType::f32, w->spec.shape));
   const ops::Id draws = e.state("draws", DType::i64, {});
-  const std::vector<Symbol> outputs = lower(e, model, weights, draws, options.training).outputs;
+  const Lowered lowered = lower(e, model, weights, draws, {options.training, options.states});
+  const std::vector<Symbol> &outputs = lowered.outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     e.output(outputs[i].value);
     in.output_names.push_back(model.output_name(i));
     in.masked.push_back(outputs[i].mask != ops::none);
+  }
+  in.why_not_by_step = !options.states              ? "the session was made without \"states\": true"
+                       : !options.gradients.empty() ? "the session was made with \"gradients\""
+                       : options.training           ? "the session was made with \"training\": true"
+                                                    : why_not_by_step(model.graph(), model.inputs(), model.outputs());
+  in.states = lowered.carried.size();
+  for (const Carried &c : lowered.carried) {
+    e.output(c.after);
+    in.output_names.push_back(c.name);
   }
   if (!options.gradients.empty()) add_gradients(e, model, options, weights, outputs, in);
   in.counts = uses(in.program)[static_cast<size_t>(draws)] > 0;

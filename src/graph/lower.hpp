@@ -8,16 +8,29 @@
 
 namespace dl4::graph {
 
+// What a layer carries from one part of a sequence to the next: an input of the Program, and what becomes of it.
+struct Carried {
+  std::string name;  // "<layer>/rnn_state"
+  ops::Id before, after;
+};
+
 struct Lowered {
   std::vector<kinds::Symbol> outputs;
   std::vector<ops::Id> penalties;  // scalars that layers added to the loss
-  // By weight of the model, what the calls left it holding; none where they wrote nothing.
+  // By what the model holds, what the calls left it holding; none where they wrote nothing.
   std::vector<ops::Id> writes;
+  std::vector<Carried> carried;  // in a part of a sequence
 };
 
-// Emits the model's calls. `weights`: the value of each of the model's weights, in its order; `draws`: the counter of
+// training: as in a training step, dropout draws; part: the inputs may be parts of sequences, so that what layers carry
+// is in `carried`.
+struct Lowering {
+  bool training = false, part = false;
+};
+
+// Emits the model's calls. `held`: the value of each of what the model holds, in its order; `draws`: the counter of
 // random draws, an int64; inputs are made by this function and named as the model's.
-Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &weights, ops::Id draws, bool training);
+Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held, ops::Id draws, Lowering how);
 
 // Refuses a model with a layer whose weights must be given first and are not.
 void need_given_weights(const Model &model);
@@ -26,16 +39,20 @@ struct InferenceOptions {
   bool training = false;               // as in a training step: dropout draws
   std::vector<std::string> gradients;  // inputs and weights by name; an input goes before a weight of the same name
   bool cotangents = false;             // gradients of the outputs times these, not of their sum
+  bool states = false;                 // what layers carry is inputs and outputs, behind those of the model
 };
 
 // What a session runs: the outputs of a model, then the gradients asked for.
 struct Inference {
-  ops::Program program;                   // one state per weight, and `draws` if `counts`
+  ops::Program program;                   // one state by what the model holds, and `draws` if `counts`
   bool counts = false;                    // the last state, an int64, must be the number of the run
   std::vector<std::string> output_names;  // of all outputs; "gradient of x"
   std::vector<bool> masked;               // by output of the model: does it carry a mask?
   // Cotangents stand behind the model's inputs, one for each of these outputs, which are the float32 ones.
   std::vector<size_t> cotangent_of;
+  // How many inputs behind those of the model are states, and as many outputs what becomes of them.
+  size_t states = 0;
+  std::string why_not_by_step;  // empty: with `states`, its steps may be run one by one
 };
 
 // Refuses names that are unknown or stand twice, inputs that are not float32, a model without float32 outputs, and ops

@@ -22,16 +22,16 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
       if (const auto it = names_of.try_emplace(w->stored.get(), &w->name); !it.second)
         fail(Code::unsupported, "weight \"", *it.first->second, "\" is in the model as \"", w->name,
              "\" too: a model can't have itself, or its layers, inside again");
-      weights_.push_back(w);
+      (w->spec.kept ? kept_ : weights_).push_back(w);
       if (!by_name_.emplace(w->name, w).second)  // of layer "a/b", and of layer "b" inside layer "a"
         fail(Code::invalid_argument, "two weights of the model are named \"", w->name, '"');
     }
   int64_t bytes = 0;
-  for (const auto &w : weights_) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
+  for (const auto &w : held()) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
   if (int64_t limit = graph_->settings().memory_limit; bytes > limit)
     fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   FlushToZero flush;
-  for (const auto &w : weights_)
+  for (const auto &w : held())
     if (initialise && !w->value.data) w->initialise();
   std::set<std::string> names;
   for (size_t i = 0; i < out_.size(); ++i) {
@@ -41,6 +41,12 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
     names.insert(name);
     output_names_.push_back(std::move(name));
   }
+}
+
+std::vector<std::shared_ptr<Weight>> Model::held() const {
+  std::vector<std::shared_ptr<Weight>> all = weights_;
+  all.insert(all.end(), kept_.begin(), kept_.end());
+  return all;
 }
 
 const std::string &Model::input_name(size_t i) const {
@@ -114,7 +120,7 @@ void Model::set_trainable(const std::string &name, bool yes) {
   const auto part = [&](const Weight &w) {  // of a layer, or of one inside it
     return name.size() + w.spec.name.size() + 1 >= w.name.size() && w.name.rfind(name + '/', 0) == 0;
   };
-  for (const auto &w : weights_)
+  for (const auto &w : held())
     if (name == "*" || name == w->name || part(*w)) list.push_back(w.get());
   if (list.empty() && name != "*") {
     const auto &layers = graph_->layers();
@@ -139,7 +145,7 @@ void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) c
 std::vector<Tensor> Model::pin() const {
   std::vector<Tensor> values;
   std::shared_ptr<Pin> pin;  // weights of one block share it
-  for (const auto &w : weights_) {
+  for (const auto &w : held()) {
     values.push_back(w->value);
     if (!w->block) continue;
     if (!pin || pin->block != w->block) pin = std::make_shared<Pin>(w->block);
@@ -164,7 +170,8 @@ std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings
   std::vector<Node> in, out;
   graph->merge(architecture, &in, &out);
   for (const Layer &layer : graph->layers())
-    for (const auto &w : layer.weights) w->value = value(*w);
+    for (const auto &w : layer.weights)
+      if (!w->spec.kept) w->value = value(*w);
   return std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
 }
 

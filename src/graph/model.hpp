@@ -20,6 +20,8 @@ class Model {
   const std::vector<Node> &inputs() const { return in_; }
   const std::vector<Node> &outputs() const { return out_; }
   const std::vector<std::shared_ptr<Weight>> &weights() const { return weights_; }
+  // The weights, and behind them what stateful layers keep, which is read and set by name as they are.
+  std::vector<std::shared_ptr<Weight>> held() const;
   const std::string &input_name(size_t i) const;
   const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's, as in Keras
   // Refuses with NOT_FOUND and the nearest name.
@@ -33,7 +35,7 @@ class Model {
   void set_trainable(const std::string &name, bool yes);
   // Refuses what is not as that weight is.
   void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
-  // The values of today, by weight: they stay as they are as long as one of these tensors or a copy of it lives.
+  // The values of today, by what is held: they stay as they are as long as one of these tensors or a copy of it lives.
   std::vector<Tensor> pin() const;
 
   Architecture architecture() const;
@@ -52,7 +54,7 @@ class Model {
   std::shared_ptr<const Graph> graph_;
   std::vector<Node> in_, out_;
   std::vector<std::string> output_names_;
-  std::vector<std::shared_ptr<Weight>> weights_;
+  std::vector<std::shared_ptr<Weight>> weights_, kept_;
   std::unordered_map<std::string, std::shared_ptr<Weight>> by_name_;
 };
 

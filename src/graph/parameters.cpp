@@ -74,10 +74,12 @@ void Parameters::make_writable() {
   if (block_->pinned()) move_to(std::make_shared<Block>(block().elements()));
 }
 
-void Parameters::make_others_writable() {
+void Parameters::make_others_writable(bool evaluation) {
   for (size_t i = 0; i < weights_.size(); ++i) {
     Weight &w = *weights_[i];
-    if (!w.written() || (w.block && !w.block->pinned())) continue;
+    if (!w.written() || (evaluation && !w.spec.kept)) continue;
+    if (offsets_[i] >= 0) make_writable();
+    if (w.block && !w.block->pinned()) continue;
     auto block = std::make_shared<Block>(w.value.elements());
     std::byte *to = block->values.data.get();
     if (int64_t n = w.value.bytes()) std::memcpy(to, w.value.data.get(), static_cast<size_t>(n));

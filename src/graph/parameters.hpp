@@ -56,8 +56,8 @@ class Parameters {
   void collect();
   // To be called before the block is written: if it is pinned it stays, and a copy is the block.
   void make_writable();
-  // The same for those that a step writes otherwise.
-  void make_others_writable();
+  // The same for those that calls write, in the block or not, or for those of them that evaluation writes too.
+  void make_others_writable(bool evaluation);
 
   // f(weight, offset in the block, offset without the gaps) for each weight in the block.
   template <class F>

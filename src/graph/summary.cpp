@@ -68,6 +68,7 @@ std::string table(const Graph &g, const Numbers &calls) {
     const Layer &l = layer_of(g, number);
     int64_t parameters = 0;
     for (const auto &w : l.weights) {
+      if (w->spec.kept) continue;
       parameters += w->spec.shape.elements();
       if (seen.insert(w.get()).second) (w->trainable() ? trainable : fixed) += w->spec.shape.elements();
     }

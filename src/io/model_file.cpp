@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "io/foreign.hpp"
 #include "io/safetensors.hpp"
@@ -120,6 +121,31 @@ void load_checkpoint(train::Trainer &t, const Source &source) {
   verify(a, limit);
   const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
   t.restore(a.by_name(), position);
+}
+
+std::string save_states(States states) {
+  Archive a;
+  a.metadata = heading("dl4-states");
+  a.tensors = std::move(states);
+  return to_bytes(a);
+}
+
+void load_states(const States &states, const Source &source) {
+  const Archive a = read_archive(source);
+  check_heading(a, "dl4-states");
+  verify(a);
+  const auto saved = a.by_name();
+  for (const auto &[name, to] : states) {
+    const auto it = saved.find(name);
+    if (it == saved.end()) fail(Code::not_found, "the bytes have no state \"", name, '"');
+    if (it->second.dtype != to.dtype || it->second.shape != to.shape)
+      fail(Code::shape_mismatch, "state \"", name, "\": expected ", to.dtype, ' ', to.shape, ", the bytes have ",
+           it->second.dtype, ' ', it->second.shape);
+  }
+  if (saved.size() != states.size())
+    fail(Code::shape_mismatch, "expected ", states.size(), " states, the bytes have ", saved.size());
+  for (const auto &[name, to] : states)
+    if (int64_t n = to.bytes()) std::memcpy(to.data.get(), saved.at(name).data.get(), static_cast<size_t>(n));
 }
 
 }  // namespace dl4::io

@@ -22,4 +22,10 @@ void save_checkpoint(const train::Trainer &t, const std::string &path);
 // Into a trainer of the same model and options; refuses any other, and then has changed nothing.
 void load_checkpoint(train::Trainer &t, const Source &source);
 
+// What a stream carries, by name.
+using States = std::vector<std::pair<std::string, Tensor>>;
+std::string save_states(States states);
+// Into these tensors; refuses other names, types and shapes, and then has changed nothing.
+void load_states(const States &states, const Source &source);
+
 }  // namespace dl4::io

@@ -349,6 +349,7 @@ template const Conversion &conversion<std::vector<int64_t>>();
 template const Conversion &conversion<std::vector<double>>();
 template const Conversion &conversion<std::optional<std::vector<double>>>();
 template const Conversion &conversion<std::vector<std::string>>();
+template const Conversion &conversion<std::optional<std::vector<std::string>>>();
 template const Conversion &conversion<std::optional<std::vector<int64_t>>>();
 template const Conversion &conversion<std::optional<std::vector<std::optional<int64_t>>>>();
 template const Conversion &conversion<std::array<int64_t, 1>>();

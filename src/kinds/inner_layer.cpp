@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "base/error.hpp"
 
@@ -13,18 +12,20 @@ namespace {
 // The host of an inner layer: all it asks for is asked of the outer one's, under its name.
 class InnerHost final : public Host {
  public:
-  InnerHost(Host &outer, const InnerLayer &layer, int64_t number)
+  InnerHost(Host &outer, const InnerLayer &layer, int64_t number, const WeightOf &weight_of)
       : outer_(outer),
+        weight_of_(weight_of),
         prefix_(layer.name + '/'),
         frozen_(!layer.trainable),
         penalized_(layer.penalized),
+        carries_(layer.carries),
         number_(static_cast<uint64_t>(number)) {}
 
   ops::Id weight(const WeightSpec &spec) override {
     WeightSpec inner = spec;
     inner.name = prefix_ + spec.name;
     inner.frozen |= frozen_;
-    return outer_.weight(inner);
+    return weight_of_ ? weight_of_(inner) : outer_.weight(inner);
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     uint64_t seed = outer_.random_seed(own);
@@ -37,6 +38,12 @@ class InnerHost final : public Host {
     if (penalized_) pass_on(scalar);
   }
   void write(const std::string &name, ops::Id value) override { outer_.write(prefix_ + name, value); }
+  ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
+    return stateful || carries_ ? outer_.carried(prefix_ + name, shape, stateful) : ops::none;
+  }
+  void carry(const std::string &name, ops::Id value, bool stateful) override {
+    if (stateful || carries_) outer_.carry(prefix_ + name, value, stateful);
+  }
   bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
 
  private:
@@ -49,8 +56,9 @@ class InnerHost final : public Host {
   }
 
   Host &outer_;
+  const WeightOf &weight_of_;
   const std::string prefix_;
-  const bool frozen_, penalized_;
+  const bool frozen_, penalized_, carries_;
   const uint64_t number_;
 };
 
@@ -78,13 +86,14 @@ void need_inner_name(const std::string &name) {
 
 }  // namespace
 
-std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments) {
+std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments,
+                              const WeightOf &weight_of) {
   auto &[kind, count] = inner_[layer.name];
   if (!kind) kind = layer.kind.get();
   if (kind != layer.kind.get())
     fail(Code::invalid_argument, "expected inner layers of different names, got two of \"", layer.name, '"');
   Scope scope(e, layer.name);
-  InnerHost inner(host, layer, count++);
+  InnerHost inner(host, layer, count++, weight_of);
   try {
     layer->arity().check(inputs.size());
     Call call(e, inner, std::move(inputs), arguments, training());
@@ -111,7 +120,9 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean()) expected("true or false for \"trainable\"", *yes);
+      if (!yes->is_boolean())
+        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
+            .with("attribute", "trainable");
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }
@@ -132,7 +143,7 @@ Json InnerLayer::to_json() const {
 
 bool by_sample(const Layer &layer) {
   const Facts facts = layer.facts();
-  const auto first = [](const Port &port) { return std::string_view(port.shape).substr(0, 2) == "(B"; };
+  const auto first = [](const Port &port) { return port.shape.starts_with("(B"); };
   return std::all_of(facts.inputs.begin(), facts.inputs.end(), first) &&
          std::all_of(facts.outputs.begin(), facts.outputs.end(), first);
 }

@@ -11,6 +11,7 @@ struct InnerLayer {
   bool trainable = true;  // does training change its weights, at the start?
   // False: as Keras's layer.call(), without the penalty on its own outputs; those of layers inside it stay.
   bool penalized = true;
+  bool carries = true;  // false: what is not stateful begins at zeros in each call
 
   explicit operator bool() const { return kind != nullptr; }
   const Layer *operator->() const { return kind.get(); }

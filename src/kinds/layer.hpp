@@ -1,6 +1,8 @@
 // What a kind of layer is: from symbols to symbols, in ops.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -35,6 +37,8 @@ struct WeightSpec {
   Of<Constraint> constraint;
   bool trainable = true;  // false: no gradient changes it, only Call::write
   bool frozen = false;    // at the start training does not change it
+  bool kept = false;  // the state of a stateful layer: every run of a trainer writes it, and no model is saved with it
+  bool assigned = false;  // calls in training write it, whether it is trainable, frozen or neither
 };
 
 // What a layer may ask of the graph it stands in.
@@ -46,8 +50,15 @@ class Host {
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
   virtual ops::Id draws() = 0;                // int64 scalar: counts the runs
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
-  // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good.
+  // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good. The
+  // gradient of one that is trained is that of the last value.
   virtual void write(const std::string &name, ops::Id value) = 0;
+  // What the layer carries from call to call under that name, of this shape with the batch axis; none: it begins at
+  // zeros. A stateful layer keeps it for good, any other where the Program runs a part of a sequence.
+  virtual ops::Id carried(const std::string & /*name*/, const Shape & /*shape*/, bool /*stateful*/) {
+    return ops::none;
+  }
+  virtual void carry(const std::string & /*name*/, ops::Id /*value*/, bool /*stateful*/) {}
   // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
   virtual bool trainable(const std::string &inside) const = 0;
 };
@@ -57,6 +68,9 @@ struct Arguments {
   Json plain = Json::object();
   std::map<std::string, std::vector<Symbol>> symbols;
 };
+
+// Gives the value of a weight that an inner layer asks for, by the name it has in the outer one.
+using WeightOf = std::function<ops::Id(const WeightSpec &)>;
 
 // One call of a layer.
 class Call {
@@ -90,8 +104,9 @@ class Call {
   // Adds the penalty on an output, divided by the batch size, to the loss; nothing without a regularizer.
   void penalize(const Of<Regularizer> &regularizer, ops::Id output);
   // Runs a layer that is an attribute of this one: its weights stand under its name, it draws numbers of its own, anew
-  // at each of its calls.
-  std::vector<Symbol> run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments = {});
+  // at each of its calls. `weight_of`: instead of the host.
+  std::vector<Symbol> run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments = {},
+                          const WeightOf &weight_of = {});
   // The last dim of input i; refuses a free one.
   int64_t last_dim(int i = 0) const;
   void need_rank(int i, int rank) const;       // exactly
@@ -118,6 +133,14 @@ class Layer : public Kind {
   virtual Facts facts() const = 0;
   Json more() const override { return facts().json(); }
   virtual std::vector<Symbol> call(Call &c) const = 0;
+  // Of x (B, T, ...) of that rank: does it give each step what that step gets in a longer sequence, but for what the
+  // layer carries?
+  virtual bool by_step(int /*rank*/) const { return false; }
 };
+
+// Is none of these axes of a value of that rank the second one, of the steps?
+inline bool spares_steps(const std::vector<int64_t> &axes, int rank) {
+  return std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return a == 1 || a == 1 - rank; });
+}
 
 }  // namespace dl4::kinds

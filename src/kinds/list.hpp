@@ -42,6 +42,7 @@
   X(LocalResponseNormalization)    \
   X(Masking)                       \
   X(GetMask)                       \
+  X(SetLengths)                    \
   X(SetMask)                       \
   X(Embedding)                     \
   X(ReversibleEmbedding)           \
@@ -57,6 +58,7 @@
   X(SeparableConv1D)               \
   X(SeparableConv2D)               \
   X(STFTSpectrogram)               \
+  X(MelSpectrogram)                \
   X(Poolings)                      \
   X(GlobalPoolings)                \
   X(LSTM)                          \
@@ -65,12 +67,14 @@
   X(RNN)                           \
   X(ConvLSTM1D)                    \
   X(ConvLSTM2D)                    \
+  X(ConvLSTM3D)                    \
   X(LSTMCell)                      \
   X(GRUCell)                       \
   X(SimpleRNNCell)                 \
   X(StackedRNNCells)               \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
+  X(SpectralNormalization)         \
   X(Functional)                    \
   X(WeightLayer)                   \
   X(Cast)                          \
@@ -158,6 +162,7 @@
   X(Dice)                          \
   X(Tversky)                       \
   X(Circle)                        \
+  X(CTC)                           \
   X(CosineSimilarity)              \
   X(FunctionalLoss)                \
   X(CosineSimilarityMetric)        \
@@ -174,6 +179,7 @@
   X(Ftrl)                          \
   X(Lamb)                          \
   X(Adafactor)                     \
+  X(Muon)                          \
   /* schedules */                  \
   X(ExponentialDecay)              \
   X(PiecewiseConstantDecay)        \

@@ -38,6 +38,7 @@ Id sum_like(Emit &e, Id x, Id like);        // the gradient of that: sums x down
 Id mean_grad(Emit &e, Id x, Id like);       // broadcast_like with each element divided by the number of its copies
 Id copy(Emit &e, Id x);                     // in other memory
 Id stop_gradient(Emit &e, Id x);            // x, through which no gradient passes
+Id straight_through(Emit &e, Id x, Id of);  // x, whose gradient goes to `of`, which has its shape
 
 // ---- shape -------------------------------------------------------------------------------------------------------
 // The first `keep` axes of x, then `tail`, in which one dim may be -1: what is left. No copy.
@@ -70,6 +71,9 @@ Id square_sum(Emit &e, Id x);        // scalar, summed in double
 Id softmax(Emit &e, Id x, int axis = -1);
 Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);
+// (B): minus the logarithm of the probability that the classes of x (B, T, C, before a softmax), with repetitions and
+// then class 0 left out, are the labels (B, L), integers, of which 0 fills up the end. A label outside [0, C) is a fault.
+Id ctc(Emit &e, Id x, Id labels);
 // 1 for the first of the largest along an axis, else 0. The gradient is softmax's: straight through.
 Id hardmax(Emit &e, Id x, int axis = -1);
 // (x - mean) / sqrt(variance + epsilon) over the last `axes` axes of x together, times gamma, plus beta, which have the

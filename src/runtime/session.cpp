@@ -14,14 +14,13 @@ void make_dense(const View &v, std::byte *to) {
                         dense_strides(v.shape).data());
 }
 
-// Do two dense views of so many elements share memory?
+}  // namespace
+
 bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b) {
   const auto *begin_a = static_cast<const std::byte *>(a.data), *begin_b = static_cast<const std::byte *>(b.data);
   const int64_t bytes_a = n_a * size_of(a.dtype), bytes_b = n_b * size_of(b.dtype);  // bounded: tensors that exist
   return n_a > 0 && n_b > 0 && begin_a < begin_b + bytes_b && begin_b < begin_a + bytes_a;
 }
-
-}  // namespace
 
 Session::Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options)
     : program_(std::move(program)),

@@ -17,6 +17,9 @@ namespace dl4::runtime {
 
 class Session;
 
+// Do two dense views of so many elements share memory?
+bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b);
+
 // Those whose plans and frames are let go together.
 class Sessions {
  public:

@@ -33,14 +33,14 @@ class Writer final : kinds::Slots {
       if (offset >= 0) trainable_.push_back(values_.back());
     }
     draws_ = state(kept::draws);
-    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, training);
+    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, {.training = training});
     std::vector<Id> y = inputs("target", b.y), w = inputs("sample weight", b.w);
     std::vector<Id> penalties = std::move(lowered.penalties);
     writes_ = std::move(lowered.writes);
     for (size_t i = 0; i < weights().size(); ++i) {
       e_.scope = text("weight \"", weights()[i]->name, '"');
       if (weights()[i]->spec.regularizer && weights()[i]->trainable())
-        penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, values_[i]));
+        penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, now(i)));
     }
     Measures m = emit(e_, recipe_.objective, lowered.outputs, y, w, penalties);
     e_.output(m.loss);
@@ -79,7 +79,7 @@ class Writer final : kinds::Slots {
     e_.scope = scope;
     Id done = state(kept::iterations), t = next(done);
     e_.write(done, t);
-    Id w = block_;
+    Id w = none;
     if (const int64_t steps = optimizer.gradient_accumulation_steps.value_or(0)) {
       done = number(kept::updates, DType::i64, 0);
       t = next(done);
@@ -90,8 +90,10 @@ class Writer final : kinds::Slots {
       Id g = packed(kinds::clip(e_, optimizer, std::move(gradients)));
       e_.scope = scope;
       const std::vector<kinds::Part> all = parts();
-      kinds::Update u{e_, block_, g, state(kept::learning_rate), t, all, *this};
+      kinds::Update u{e_, current(), g, state(kept::learning_rate), t, all, *this};
       w = optimizer.update(u);
+    } else {
+      w = current();
     }
     if (optimizer.use_ema) w = averaged(w, done);
     if (Id last = constrained(w); last != block_) e_.write(block_, last);
@@ -107,6 +109,7 @@ class Writer final : kinds::Slots {
     Id first = binary(e_, Binary::equal, count, integer(0));
     e_.write(sum, select(e_, first, g, add(e_, sum, g)));
     e_.write(count, next(count));
+    if (Id w = current(); w != block_) e_.write(block_, w);
   }
 
   // The mean of what was accumulated, for each trainable weight; then nothing is.
@@ -124,10 +127,10 @@ class Writer final : kinds::Slots {
   void forget() { e_.write(accumulated_, integer(0)); }
 
   // Last: what was refused before it leaves the weights that layers write, and draws the same when it is tried again.
-  void finish() {
+  void finish(bool training) {
     for (size_t i = 0; i < writes_.size(); ++i)
-      if (writes_[i] != none) e_.write(values_[i], copy(e_, writes_[i]));
-    e_.write(draws_, next(draws_));
+      if (writes_[i] != none && parameters().offsets()[i] < 0) e_.write(values_[i], copy(e_, writes_[i]));
+    if (training) e_.write(draws_, next(draws_));
   }
 
   // Gradients from nowhere, for an update that is never run.
@@ -193,6 +196,20 @@ class Writer final : kinds::Slots {
     Id now = ops::update(e_, kernels::Average{}, {.w = average, .g = w, .lr = rate})[0];
     e_.write(average, now);
     return recipe_.turn.overwrites ? copy(e_, now) : w;
+  }
+
+  // What a weight holds after the calls.
+  Id now(size_t i) const { return writes_[i] == none ? values_[i] : writes_[i]; }
+  // The block of those that are trained.
+  Id current() {
+    bool any = false;
+    std::vector<Id> parts;
+    for (size_t i = 0; i < writes_.size(); ++i) {
+      if (parameters().offsets()[i] < 0) continue;
+      any |= writes_[i] != none;
+      parts.push_back(now(i));
+    }
+    return any ? pack(e_, std::move(parts), offsets_, parameters().block().shape[0]) : block_;
   }
 
   const graph::Parameters &parameters() const { return state_.parameters; }
@@ -263,7 +280,7 @@ class Writer final : kinds::Slots {
 Written step_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.update(w.backward(w.forward(b, true)));
-  w.finish();
+  w.finish(true);
   return w.take();
 }
 
@@ -272,7 +289,7 @@ Written accumulate_program(const Recipe &recipe, const Batch &b) {
   recipe.state.number(kept::accumulated, DType::i64, 0);
   Writer w(recipe);
   w.accumulate(w.backward(w.forward(b, true)));
-  w.finish();
+  w.finish(true);
   return w.take();
 }
 
@@ -286,6 +303,7 @@ Written apply_program(const Recipe &recipe) {
 Written evaluate_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.forward(b, false);
+  w.finish(false);
   return w.take();
 }
 

@@ -72,7 +72,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
       results_(objective_, *model_),
       targets_(objective_.targets()),
       run_(run),
-      state_(untrained(*model_).weights(), run.plan.memory_limit) {
+      state_(untrained(*model_).held(), run.plan.memory_limit) {
   FlushToZero flush;
   need_excluded(setup_.undecayed, *model_);
   run_.profile = setup_.profile;
@@ -189,7 +189,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
     state_.parameters.make_writable();
     schedule_rate();
   }
-  if (entry != Entry::evaluate) state_.parameters.make_others_writable();
+  state_.parameters.make_others_writable(entry == Entry::evaluate);
   const Compiled &c = compiled(entry, b);
   if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
   runtime::Session &s = *c.session;

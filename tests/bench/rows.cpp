@@ -98,6 +98,104 @@ Row lstm(int64_t t, int64_t b, int64_t inputs, int64_t hidden) {
           {{"LSTM", "lstm", {"x"}, units(hidden)}},
           {"lstm"}};
 }
+// A recurrent layer under some wrapper, if any: what no library call does.
+Row recurrent(const std::string &kind, int64_t t, int64_t b, int64_t inputs, int64_t hidden, bool both = false) {
+  const std::string one = units(hidden);
+  Row r{(both ? "Bidirectional " : "") + kind + " T" + std::to_string(t) + " B" + std::to_string(b) + " H" +
+            std::to_string(hidden),
+        {{"x", {b, t, inputs}}},
+        {{both ? "Bidirectional" : kind,
+          "layer",
+          {"x"},
+          both ? R"({"layer": {"class_name": ")" + kind + R"(", "config": )" + one + "}}" : one}},
+        {"layer"}};
+  r.floor = false;
+  return r;
+}
+// The same sequences with and without a mask: half of the ids are 0.
+Row masked_lstm(bool masked) {
+  Row r{std::string("LSTM T28 B32 H128 of ids") + (masked ? ", masked" : ""),
+        {{"ids", {32, 28}, 2}},
+        {{"Embedding",
+          "embedding",
+          {"ids"},
+          std::string(R"({"input_dim": 2, "output_dim": 28, "mask_zero": )") + (masked ? "true}" : "false}")},
+         {"LSTM", "lstm", {"embedding"}, units(128)}},
+        {"lstm"}};
+  r.floor = false;
+  return r;
+}
+std::string heads(int64_t n, int64_t dim) {
+  return "{\"num_heads\": " + std::to_string(n) + ", \"key_dim\": " + std::to_string(dim) + "}";
+}
+Row self_attention(int64_t t) {
+  Row r{"MHSA 8x64 T" + std::to_string(t),
+        {{"x", {1, t, 512}}},
+        {{"MultiHeadAttention", "attention", {"x", "x"}, heads(8, 64)}},
+        {"attention"}};
+  r.floor = false;
+  return r;
+}
+Row encoder_block() {
+  Row r{"encoder block B8 T64 D128",
+        {{"x", {8, 64, 128}}},
+        {{"MultiHeadAttention", "attention", {"x", "x"}, heads(4, 32)},
+         {"Add", "sum1", {"x", "attention"}},
+         {"LayerNormalization", "norm1", {"sum1"}},
+         {"Dense", "wide", {"norm1"}, units(512, relu)},
+         {"Dense", "narrow", {"wide"}, units(128)},
+         {"Add", "sum2", {"norm1", "narrow"}},
+         {"LayerNormalization", "norm2", {"sum2"}},
+         {"GlobalAveragePooling1D", "pool", {"norm2"}},
+         {"Dense", "out", {"pool"}, units(10, softmax)}},
+        {"out"},
+        true,
+        {"Adam", "sparse_categorical_crossentropy"}};
+  r.floor = false;
+  return r;
+}
+Row depthwise(int64_t size, int64_t channels) {
+  Row r{"depthwise " + std::to_string(size) + "x" + std::to_string(size) + " " + std::to_string(channels) + " 3x3",
+        {{"x", {1, size, size, channels}}},
+        {{"DepthwiseConv2D", "conv", {"x"}, R"({"kernel_size": 3, "padding": "same"})"}},
+        {"conv"}};
+  r.floor = false;
+  return r;
+}
+// As keras.applications has it, with the strides in the 1x1 convolutions and without biases.
+Row resnet50() {
+  Row r{"ResNet-50 B1", {{"x", {1, 224, 224, 3}}}, {}, {"out"}};
+  auto layer = [&](const std::string &kind, const std::string &name, const std::vector<std::string> &from,
+                   const std::string &attributes = "{}") {
+    r.layers.push_back({kind, name, from, attributes});
+    return name;
+  };
+  auto normed = [&](const std::string &name, const std::string &from, int64_t filters, int64_t kernel, int64_t stride) {
+    const char *padding = kernel == 3 ? "same" : "valid";
+    layer("Conv2D", name, {from},
+          conv(filters, kernel, stride, std::string(R"("use_bias": false, "padding": ")") + padding + '"'));
+    return layer("BatchNormalization", name + "_norm", {name});
+  };
+  auto active = [&](const std::string &from) { return layer("Activation", from + "_relu", {from}, '{' + relu + '}'); };
+  std::string x = layer("ZeroPadding2D", "pad1", {"x"}, R"({"padding": 3})");
+  x = layer("ZeroPadding2D", "pad2", {active(normed("conv1", x, 64, 7, 2))}, R"({"padding": 1})");
+  x = layer("MaxPooling2D", "pool1", {x}, R"({"pool_size": 3, "strides": 2})");
+  const int64_t blocks[] = {3, 4, 6, 3};
+  for (int64_t s = 0; s < 4; ++s)
+    for (int64_t i = 0; i < blocks[s]; ++i) {
+      const std::string name = "stage" + std::to_string(s + 2) + "_" + std::to_string(i + 1);
+      const int64_t filters = int64_t{64} << s, stride = i == 0 && s > 0 ? 2 : 1;
+      const std::string shortcut = i == 0 ? normed(name + "_0", x, 4 * filters, 1, stride) : x;
+      std::string y = active(normed(name + "_a", x, filters, 1, stride));
+      y = active(normed(name + "_b", y, filters, 3, 1));
+      y = normed(name + "_c", y, 4 * filters, 1, 1);
+      x = active(layer("Add", name + "_sum", {shortcut, y}));
+    }
+  layer("GlobalAveragePooling2D", "pool", {x});
+  layer("Dense", "out", {"pool"}, units(1000, softmax));
+  r.floor = false;
+  return r;
+}
 Row one_step(int64_t hidden) {
   std::string h = std::to_string(hidden);
   return {"LSTM one step B1 H" + h + " with state",
@@ -210,6 +308,18 @@ const std::vector<Row> &table() {
        {"out"},
        false,
        {"Adam", "sparse_categorical_crossentropy"}},
+      recurrent("GRU", 28, 32, 28, 128),
+      recurrent("GRU", 100, 1, 128, 128),
+      recurrent("GRU", 1, 1, 32, 32),
+      recurrent("LSTM", 28, 32, 28, 128, true),
+      masked_lstm(false),
+      masked_lstm(true),
+      self_attention(128),
+      self_attention(512),
+      encoder_block(),
+      depthwise(56, 64),
+      depthwise(14, 256),
+      resnet50(),
   };
   return rows;
 }

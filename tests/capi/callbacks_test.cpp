@@ -136,8 +136,8 @@ TEST(Callbacks, AFitBrokenOffGoesOnAsIfNothingHadHappened) {
 
 // Every optimizer, in mid-accumulation, with averages: a checkpoint has all of its state.
 TEST(Callbacks, EveryOptimizerGoesOnBitForBit) {
-  for (const char *name :
-       {"SGD", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Lion", "Ftrl", "Lamb", "Adafactor"}) {
+  for (const char *name : {"SGD", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Lion", "Ftrl", "Lamb",
+                           "Adafactor", "Muon"}) {
     const json how = kind(name, {{"learning_rate", 0.05},
                                  {"use_ema", true},
                                  {"ema_overwrite_frequency", 2},

@@ -96,6 +96,7 @@ inline json usual(const std::string &key) {
                               {"filepath", "best.safetensors"},
                               {"backup_dir", "backup"},
                               {"filename", "log.csv"},
+                              {"to", "int32"},
                               {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 4}}}}},
                               {"cells", json::array({{{"class_name", "LSTMCell"}, {"config", {{"units", 4}}}}})}};
   if (key == "schedule")
@@ -122,7 +123,9 @@ inline Target target_of(const std::string &category, const std::string &name, co
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
-  if (name == "Stack") t.base["axis"] = 1;  // by default the batch is no longer first
+  if (name == "SpectralNormalization") t.base["layer"] = {{"class_name", "Dense"}, {"config", {{"units", 4}}}};
+  if (name == "MelSpectrogram") t.base["fft_length"] = 4;  // of sounds as short as any input
+  if (name == "Stack") t.base["axis"] = 1;                 // by default the batch is no longer first
   if (name == "GlobalAttention" || name == "LocalAttention") {
     t.inputs = {"(B, T, F)", "(B, T, F)"};
     return t;
@@ -130,8 +133,10 @@ inline Target target_of(const std::string &category, const std::string &name, co
   if (name == "Dot") t.inputs = {"(B, F, F)", "(B, F, F)"};
   if (name == "Take") t.inputs = {"(B, T, F)", "(B, T) integers"};
   if (name == "Where") t.inputs = {"(B, T, F)", "(B, T, F)", "(B, T, F)"};
-  for (const char *two : {"Divide", "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual",
-                          "LogicalAnd", "LogicalOr"})
+  if (name == "SetLengths") t.inputs = {"(B, T, F)", "(B) integers"};
+  for (const char *two :
+       {"BroadcastAdd", "BroadcastMaximum", "BroadcastMinimum", "BroadcastMultiply", "BroadcastSubtract", "Divide",
+        "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"})
     if (name == two) t.inputs = {"(B, T, F)", "(B, T, F)"};
   if (!t.inputs.empty()) return t;
   for (const json &i : entry.value("inputs", json::array()))

@@ -90,6 +90,22 @@ TEST(Hpp, TrainsAndSaves) {
   std::filesystem::remove(path);
 }
 
+TEST(Hpp, AStreamGoesOnWhereItStood) {
+  dl4::Graph g;
+  const dl4::Node x = g.input("x", {-1, -1, 2});
+  const dl4::Model m = g.build({x}, {g.add("GRU", x, {{"units", 3}, {"return_sequences", true}})});
+  const dl4::Session s(m, {{"states", true}});
+  const dl4::Stream a(s), b(s);
+  const dl4::Tensor two = dl4::Tensor::of({1, 2, 3, 4}, {1, 2, 2}), one = dl4::Tensor::of({5, 6}, {1, 1, 2});
+  a.run({two});
+  b.load(a.save());
+  const dl4::Tensor to = dl4::Tensor::zeros({1, 1, 3});
+  b.run(std::span(&one, 1), std::span(&to, 1));
+  EXPECT_EQ(to.data()[2], a.run({one})[0].data()[2]);
+  a.reset();
+  EXPECT_NE(to.data()[2], a.run({one})[0].data()[2]);
+}
+
 TEST(Hpp, CopiesAreReferences) {
   dl4::Model m = small(), other = m;
   other.set_weight("d/bias", dl4::Tensor::of({1, 2}, {2}));

@@ -73,6 +73,7 @@ std::string kind_key(const std::string &category, const std::string &name) { ret
 // Kinds without a golden case, each for its reason.
 const std::map<std::string, std::string> without_golden = {
     {"layer GetMask", "Keras has no such layer: every golden case with an output_mask runs it"},
+    {"layer SetLengths", "Keras has no such layer: tests/kinds/set_lengths_test.cpp compares with masks"},
     {"layer SetMask", "Keras has no such layer: tests/capi/graphs_test.cpp compares with what masks do"},
     {"layer GlobalAttention", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
     {"layer LocalAttention", "Keras has no such layer: tests/kinds/attention_kinds_test.cpp has the formulas"},
@@ -100,6 +101,7 @@ const std::map<std::string, std::string> without_golden = {
 // Layers that have no gradient to check.
 const std::map<std::string, std::string> without_gradient = {
     {"layer GetMask", "a mask is not differentiable"},
+    {"layer SetLengths", "passes its input on; the mask is not differentiable"},
     {"layer SetMask", "passes its input on; the mask is not differentiable"},
     {"layer Loss", "a loss in a graph: tests/capi/measure_test.cpp compares its gradient with that of a trainer"},
     {"layer Metric", "passes on what the metric's ops let through"},

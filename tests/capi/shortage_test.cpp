@@ -166,6 +166,43 @@ TEST_F(Shortage, RunsOfKnownShapesNeedNone) {
   ok(error);
 }
 
+// Nor does a step of a stream.
+TEST_F(Shortage, StepsOfStreamsNeedNone) {
+  Own<dl4_context> c = context();
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  ok(dl4_graph_create(c, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, 4});
+  const dl4_node y = add(g, "LSTM", nullptr, R"({"units": 5, "return_sequences": true})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+  for (int64_t batch : {1, 2}) {
+    Own<dl4_stream> stream;
+    Own<dl4_attrs> options = attrs("{}");
+    ok(dl4_attrs_set_i64(options, "batch", batch));
+    auto from = tensor({batch, 3, 4}, numbers(static_cast<size_t>(12 * batch)));
+    dl4_tensor *const in[] = {from};
+    dl4_tensor *out[] = {nullptr};
+    walk("stream", [&]() -> dl4_error * {
+      Own<dl4_stream> one;
+      Own<dl4_blob> bytes;
+      DL4_TRY(dl4_stream_create(s, options, one.out()));
+      DL4_TRY(dl4_stream_save_memory(one, bytes.out()));
+      return dl4_stream_load_memory(one, dl4_blob_data(bytes), dl4_blob_size(bytes));
+    });
+    ok(dl4_stream_create(s, options, stream.out()));
+    ok(dl4_stream_run(stream, in, 1, out, 1, nullptr));
+    Own<dl4_tensor> made(out[0]);
+    news_stay_short = true;
+    news_granted = 0;
+    dl4_error *error = dl4_stream_run(stream, in, 1, out, 1, nullptr);
+    news_granted = -1;
+    news_stay_short = false;
+    ok(error);
+  }
+}
+
 TEST_F(Shortage, GradientsAndMeasures) {
   Own<dl4_context> c = context();
   Own<dl4_model> m = model(c);

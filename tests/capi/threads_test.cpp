@@ -168,21 +168,66 @@ TEST(Threads, InsideAProgressCallbackReadingIsAllowedAndWorkIsBusy) {
   EXPECT_EQ(f.run().message, "");
 }
 
-TEST(Threads, AnotherThreadIsBusyMeanwhile) {
+TEST(Threads, AThreadThatTheCallbackWaitsForMayDoAsIt) {
   Fit f;
   f.inside = [&](int32_t) {
     std::thread([&] {
       double rate = 0;
       dl4_tensor *x = f.x, *y = f.y;
       Own<dl4_tensor> weight;
+      Own<dl4_blob> saved;
+      ok(dl4_trainer_set(f.trainer, "learning_rate", 0.25));
+      ok(dl4_trainer_get(f.trainer, "learning_rate", &rate));
+      EXPECT_EQ(rate, 0.25);
+      ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
+      ok(dl4_trainer_save_memory(f.trainer, saved.out()));
       EXPECT_EQ(refusal(dl4_trainer_step(f.trainer, &x, 1, &y, 1, nullptr, 0, nullptr, 0, nullptr)).code, DL4_BUSY);
-      EXPECT_EQ(refusal(dl4_trainer_get(f.trainer, "learning_rate", &rate)).code, DL4_BUSY);
-      EXPECT_EQ(refusal(dl4_trainer_set(f.trainer, "learning_rate", 1)).code, DL4_BUSY);
-      EXPECT_EQ(refusal(dl4_model_get_weight(f.model, "hidden/kernel", weight.out())).code, DL4_BUSY);
+      EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
+      EXPECT_EQ(refusal(dl4_model_set_weight(f.model, "hidden/kernel", weight)).code, DL4_BUSY);
     }).join();
     return 0;
   };
   EXPECT_EQ(f.run(R"({"epochs": 1})").message, "");
+}
+
+TEST(Threads, ACallbackThatReturnsWaitsForThoseWhoCameIn) {
+  Fit f;
+  std::vector<std::thread> guests;
+  std::atomic<int> served = 0;
+  f.inside = [&](int32_t event) {
+    if (event != DL4_BATCH_END) return 0;
+    for (int i = 0; i < 2; ++i)
+      guests.emplace_back([&] {
+        Own<dl4_blob> saved;
+        dl4_error *late = dl4_trainer_save_memory(f.trainer, saved.out());
+        served += late == nullptr;
+        dl4_release(late);
+        dl4_release(dl4_trainer_set(f.trainer, "learning_rate", 0.01));
+      });
+    while (!served) std::this_thread::yield();
+    return 0;
+  };
+  EXPECT_EQ(f.run().message, "");
+  for (auto &thread : guests) thread.join();
+  EXPECT_GT(served, 0);
+}
+
+TEST(Threads, AnotherThreadIsBusyMeanwhile) {
+  Fit f;
+  auto busy = [&] {
+    double rate = 0;
+    Own<dl4_tensor> weight;
+    EXPECT_EQ(refusal(dl4_trainer_get(f.trainer, "learning_rate", &rate)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_set(f.trainer, "learning_rate", 1)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_model_get_weight(f.model, "hidden/kernel", weight.out())).code, DL4_BUSY);
+  };
+  auto batch = [](void *user, int64_t, dl4_tensor **, int64_t, dl4_tensor **, int64_t, dl4_tensor **, int64_t) {
+    std::thread(*static_cast<decltype(busy) *>(user)).join();
+    return 1;
+  };
+  ok(dl4_dataset_from_callback(nullptr, batch, &busy, nullptr, nullptr, f.data.out()));
+  EXPECT_EQ(f.run(R"({"epochs": 1})").code, DL4_INVALID_ARGUMENT);  // no batch
 }
 
 TEST(Cancel, ByTheFlag) {

@@ -47,10 +47,12 @@ class Nested(dict):
 
 
 def inner(value):
-    """A layer as an attribute, else the value itself."""
+    """A layer as an attribute, or a list of them, else the value itself."""
     if isinstance(value, Nested):
         return value.keras
-    if not isinstance(value, dict) or value["class_name"] not in vars(keras.layers):
+    if isinstance(value, list):
+        return [inner(v) for v in value]
+    if not isinstance(value, dict) or value.get("class_name") not in vars(keras.layers):
         return value
     return getattr(keras.layers, value["class_name"])(**{key: inner(v) for key, v in value["config"].items()})
 
@@ -131,14 +133,14 @@ class Net:
     """An architecture under construction together with its Keras tensors."""
 
     def __init__(self):
-        keras.backend.clear_session()
+        keras.backend.clear_session(free_memory=False)  # whose collecting takes a fifth of the time
         self.layers, self.tensors, self.inputs, self.counts = [], {}, [], {}
 
-    def input(self, name, shape, dtype="float32"):
+    def input(self, name, shape, dtype="float32", batch=None):
         ref = Ref((name, 0, 0))
         self.layers.append({"class_name": "Input", "name": name,
-                            "config": {"shape": [None, *shape], "dtype": dtype}})
-        self.tensors[ref] = keras.Input(shape, dtype=dtype, name=name)
+                            "config": {"shape": [batch, *shape], "dtype": dtype}})
+        self.tensors[ref] = keras.Input(shape, batch_size=batch, dtype=dtype, name=name)
         self.inputs.append(ref)
         return ref
 
@@ -184,6 +186,13 @@ def initial_weight(rng, variable):
     else:
         value = rng.normal(0, 1, shape) / np.sqrt(np.prod(shape[:-1]))
     return value.astype(np.float32)
+
+
+def begin_anew(model):
+    """States that layers keep from call to call are zeros again."""
+    for layer in model._flatten_layers():
+        for state in keras.tree.flatten(getattr(layer, "states", None) or []):  # reset_state() takes no nested ones
+            state.assign(ops.zeros_like(state))
 
 
 def as_list(value):
@@ -237,6 +246,7 @@ class Family:
         x = [tf.constant(np.asarray(a)) for a in as_list(inputs)]
         for ref, value in zip(net.inputs, x):
             self.put(name, "input", ref[0], value.numpy())
+        begin_anew(model)
         if forward:
             for i, value in enumerate(as_list(model(x, training=False))):
                 self.put(name, "output", i, value.numpy())
@@ -282,6 +292,7 @@ class Family:
                     self.put(name, "metric", key, np.float32(value))
         if undecayed:
             model.optimizer.exclude_from_weight_decay(var_names=undecayed)
+        begin_anew(model)
         history, rates = [], []
         for step in range(max(steps, 1)):
             rates.append(float(model.optimizer.learning_rate))

@@ -113,7 +113,7 @@ TEST(InnerLayer, RefusesWhatDoesNotFit) {
   refused(dense({{"name", "a/b"}}), Json::array(), "\"layer\": \"name\": expected 1 to 1024 bytes without a slash");
   refused(dense({{"name", ""}}), Json::array(), "\"layer\": \"name\": expected 1 to 1024 bytes");
   refused(dense({{"name", 3}}), Json::array(), "\"layer\": \"name\": expected a string, got 3");
-  refused(dense({{"trainable", 1}}), Json::array(), "\"layer\": expected true or false for \"trainable\", got 1");
+  refused(dense({{"trainable", 1}}), Json::array(), "\"trainable\": expected true or false, got 1");
   refused(dense(), {{"a", 1}}, "\"more\": expected a list of layers");
   refused(dense(), Json::array({nullptr}), "\"more\": expected a layer, got null");
   refused(dense(), Json::array({dense()}), "expected inner layers of different names, got two of \"dense\"");

@@ -20,10 +20,6 @@ Arguments with(const char *key, const Json &value) {
 // ---- LSTM ----------------------------------------------------------------------------------------------------------
 
 TEST(Lstm, Refusals) {
-  auto refused = [](const char *key, const Json &value, const std::string &words) {
-    expect_config_refusal("LSTM", {{"units", 2}, {key, value}}, Code::unsupported, text('"', key, "\": only ", words));
-  };
-  refused("stateful", true, "false is supported, got true");
   expect_config_refusal("LSTM", {{"units", 2}, {"bias_initializer", nullptr}}, Code::invalid_argument,
                         "\"bias_initializer\": expected an initializer with unit_forget_bias, got null");
   LayerCall("LSTM", {{"units", 2}, {"bias_initializer", nullptr}, {"use_bias", false}});

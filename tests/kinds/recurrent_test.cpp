@@ -13,8 +13,9 @@ TEST(Recurrent, Refusals) {
   for (const char *kind : all) {
     SCOPED_TRACE(kind);
     expect_config_refusal(kind, {{"units", 0}}, Code::invalid_argument, "\"units\": expected at least 1");
-    expect_config_refusal(kind, {{"units", 2}, {"stateful", true}}, Code::unsupported,
-                          "\"stateful\": only false is supported, got true");
+    expect_call_refusal(kind, {{"units", 2}, {"stateful", true}}, {{free_dim, 4, 3}},
+                        "\"stateful\": expected a known batch size, got shape (?, 4, 3) of input 0",
+                        Code::invalid_argument);
     expect_config_refusal(kind, {{"units", 2}, {"recurrent_dropout", 1.5}}, Code::invalid_argument,
                           "\"recurrent_dropout\": expected at most 1");
     expect_call_refusal(kind, {{"units", 2}}, {{2, 3}}, "expected ndim=3, found ndim=2");
@@ -175,9 +176,8 @@ TEST(ConvLstm, Refusals) {
     config[key] = value;
     return config;
   };
-  for (const char *kind : {"ConvLSTM1D", "ConvLSTM2D"}) {
+  for (const char *kind : {"ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}) {
     SCOPED_TRACE(kind);
-    expect_config_refusal(kind, with("stateful", true), Code::unsupported, "\"stateful\": only false is supported");
     expect_config_refusal(kind, with("padding", "causal"), Code::invalid_argument, "\"padding\"");
     expect_config_refusal(kind, with("bias_initializer", nullptr), Code::invalid_argument, "\"bias_initializer\"");
     Json both = with("strides", 2);
@@ -187,6 +187,29 @@ TEST(ConvLstm, Refusals) {
   expect_call_refusal("ConvLSTM1D", two, {{2, 3, 4}}, "expected ndim=4, found ndim=3");
   expect_call_refusal("ConvLSTM2D", two, {{2, 3, 4, 5}}, "expected ndim=5, found ndim=4");
   expect_call_refusal("ConvLSTM1D", two, {{2, 3, free_dim, 4}}, "all dimensions of a step of input 0 should be known");
+  expect_call_refusal("ConvLSTM3D", two, {{2, 3, 4, 5, 6}}, "expected ndim=6, found ndim=5");
+  LayerCall l("ConvLSTM2D", with("data_format", "channels_first"));
+  Arguments a;
+  a.symbols["initial_state"] = {l.input({2, 4, 5, 2}), l.input({2, 4, 5, 2})};
+  expect_refusal(Code::shape_mismatch, "\"initial_state\": expected shape (2, 2, 4, 5), got (2, 4, 5, 2)", [&] {
+    l.call({l.input({2, 3, 3, 6, 7})}, a);
+  });
+}
+
+// Masks are drawn for the products, which see channels last.
+TEST(ConvLstm, DropoutWithChannelsFirst) {
+  LayerCall l("ConvLSTM2D", {{"filters", 2},
+                             {"kernel_size", 2},
+                             {"dropout", 0.5},
+                             {"recurrent_dropout", 0.5},
+                             {"data_format", "channels_first"}});
+  auto y = l.call({l.input({3, 4, 1, 5, 6})}, {}, true);
+  std::string shapes;
+  for (const ops::Step &s : l.program.steps)
+    if (s.op->name() == "random_keep") shapes += to_string(l.program[s.dst[0]].shape);
+  EXPECT_EQ(shapes, "(3, 5, 6, 4)(3, 4, 5, 8)");
+  EXPECT_EQ(l.shape(y[0]), (Shape{3, 2, 4, 5}));
+  for (double v : values(l.run(y, {random({3, 4, 1, 5, 6}, 1)})[0])) EXPECT_TRUE(std::isfinite(v));
 }
 
 TEST(ConvLstm, DropoutIsTheSameAtEveryStep) {

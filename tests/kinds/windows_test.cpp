@@ -177,7 +177,7 @@ TEST(Products, Refusals) {
 }
 
 TEST(STFTSpectrogram, Refusals) {
-  expect_config_refusal("STFTSpectrogram", {{"mode", "angle"}}, Code::unsupported, "\"angle\" is not supported");
+  expect_config_refusal("STFTSpectrogram", {{"mode", "phase"}}, invalid, "\"mode\": expected one of \"log\"");
   expect_config_refusal("STFTSpectrogram", {{"frame_step", 300}}, invalid,
                         "expected at most frame_length, 256, got 300");
   expect_config_refusal("STFTSpectrogram", {{"fft_length", 128}}, invalid, "expected at least frame_length, 256");

@@ -124,6 +124,10 @@ std::vector<Told> every_op() {
     return of(copy(e, x[0]));
   });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(stop_gradient(e, x[0])); });
+  told("sg", {m, m}, [](Emit &e, const Ids &x) { return of(straight_through(e, x[0], x[1])); });
+  told("g", {floats({2, 3, 4})}, [](Emit &e, const Ids &x) {
+    return of(ctc(e, x[0], e.constant(make_zeros(DType::i32, {2, 1}))));
+  });
   told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(broadcast_like(e, x[0], x[1])); });
   told("gs", {m, floats({3})}, [](Emit &e, const Ids &x) { return of(sum_like(e, x[0], x[1])); });
   told("rs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });

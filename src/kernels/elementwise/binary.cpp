@@ -33,6 +33,8 @@ HWY_INLINE auto value(T a, T b) {
     return (a < b) | (a != a) ? a : b;
   else if constexpr (F == Binary::pow)
     return std::pow(a, b);
+  else if constexpr (F == Binary::atan2)
+    return std::atan2(a, b);
   else if constexpr (F == Binary::squared_difference)
     return (a - b) * (a - b);
   else if constexpr (F == Binary::equal)

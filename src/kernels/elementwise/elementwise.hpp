@@ -130,6 +130,7 @@ enum class Binary : int32_t {
   max,
   min,
   pow,
+  atan2,
   squared_difference,  // f32; add sub mul max min: i32, i64 too
   equal,
   not_equal,
@@ -143,8 +144,12 @@ enum class Binary : int32_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
-    "add",   "sub",       "mul",  "div",        "max",     "min",           "pow",         "squared_difference",
-    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"};
+    "add",         "sub",       "mul",
+    "div",         "max",       "min",
+    "pow",         "atan2",     "squared_difference",
+    "equal",       "not_equal", "less",
+    "less_equal",  "greater",   "greater_equal",
+    "logical_and", "logical_or"};
 
 inline std::string to_string(Binary f) { return std::string(binary_names[static_cast<size_t>(f)]); }
 

@@ -14,6 +14,7 @@ struct ActivationLayer : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
+  bool by_step(int rank) const override { return rank > 2; }  // of two axes softmax sums over the steps
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{activation(c.e, c.x()), c.mask()}};

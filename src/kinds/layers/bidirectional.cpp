@@ -1,6 +1,7 @@
 // Bidirectional: a recurrent layer from the first step to the last, and one from the last to the first.
 #include "base/error.hpp"
 #include "kinds/inner_layer.hpp"
+#include "kinds/layers/recurrent.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -38,11 +39,9 @@ struct Bidirectional : Layer {
                         {"y_backward", "(B, ...) as of the backward layer", "merge_mode null"},
                         {"states", "(B, ...) of the forward layer, then of the backward one", "return_state"}},
             .weights = {{"weights", "those of the forward layer, then those of the backward one"}},
-            .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
+            .arguments = {mask_argument,
                           {"initial_state", "tensors", "those of the forward layer, then those of the backward one"}},
-            .mask =
-                "used, but with initial_state, as in Keras, only one that is given; passed on with "
-                "return_sequences"};
+            .mask = mask_of_run};
   }
 
   void check() override {

@@ -36,6 +36,8 @@ struct DataFormat {
     std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
     return is_first() ? ops::transpose(e, y, perm) : y;
   }
+  Shape to_last(const Shape &x) const { return is_first() ? x.without(1).inserted(x.rank() - 1, x[1]) : x; }
+  Shape from_last(const Shape &y) const { return is_first() ? y.without(y.rank() - 1).inserted(1, y.last()) : y; }
 };
 
 }  // namespace dl4::kinds

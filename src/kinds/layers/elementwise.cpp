@@ -1,4 +1,4 @@
-// ElementwiseLayer functions of keras.ops as layers: tables of rows.
+// Elementwise functions of keras.ops as layers: tables of rows.
 #include <vector>
 
 #include "base/error.hpp"
@@ -22,6 +22,7 @@ struct ElementwiseLayer final : Layer {
   const Row &row;
 
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     if (row.takes == DType::f32) c.need_float(0);
     return {{row.f(c.e, ops::cast(c.e, c.x(), row.takes))}};
@@ -87,6 +88,7 @@ struct Pairwise final : Layer {
   }
   Arity arity() const override { return x1 || x2 ? Arity{1, 1} : Arity{2, 2}; }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     Id a = prepared(c, 0), b = a;
     if (x1 || x2)
@@ -147,6 +149,7 @@ struct Clip final : Layer {
           .with("attribute", "x_max");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
@@ -172,6 +175,7 @@ struct Where final : Layer {
     const int n = 3 - (x1 ? 1 : 0) - (x2 ? 1 : 0);
     return {n, n};
   }
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     const DType type = x1 && x2 ? DType::f32 : c.e.dtype(c.x(1));
     Id a = x1 ? c.e.scalar(*x1, type) : c.x(1);

@@ -35,6 +35,7 @@ struct Embedding : Layer {
             .mask = "made with mask_zero, else dropped"};
   }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id table = c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
                              embeddings_constraint);
@@ -49,8 +50,7 @@ struct ReversibleEmbedding final : Embedding {
   static constexpr const char *name = "ReversibleEmbedding";
   static constexpr const char *doc =
       "An Embedding that also leads back: called with reverse, it multiplies vectors by the table, or by a weight of "
-      "its "
-      "own, to a score of each id.";
+      "its own, to a score of each id.";
   bool tie_weights = true;
   enum class ReverseType { float32, none } reverse_dtype = ReverseType::none;
   std::optional<double> logit_soft_cap;

@@ -1,6 +1,7 @@
 // What the registry tells of a layer beside its fields: inputs, outputs, weights, call arguments, the rule for masks.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/json.hpp"
@@ -9,12 +10,14 @@ namespace dl4::kinds {
 
 // Letters: B batch, T time, H W image, C channels, ... any axes.
 struct Port {
-  const char *name, *shape;
+  const char *name;
+  std::string shape;
   const char *condition = nullptr;  // the attribute or argument without which it is not there
 };
 
 struct CallArgument {
-  const char *name, *type, *doc;
+  const char *name, *type;
+  std::string doc;
 };
 
 struct Facts {

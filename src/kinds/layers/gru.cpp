@@ -18,6 +18,13 @@ struct GruCell : CellAttributes {
         .doc("whether the reset gate comes after the product with the recurrent kernel; then each product has a bias");
   }
 
+  std::vector<Shape> states() const { return {Shape{units}}; }
+  static std::vector<Port> ports() {
+    return {{"kernel", "(I, 3 units)"},
+            {"recurrent_kernel", "(units, 3 units)"},
+            {"bias", "(2, 3 units): of the inputs, of the state; without reset_after (3 units)", "use_bias"}};
+  }
+
   Cell call(Call &c) const {
     const int64_t all = checked_mul(gates, units);
     const Id w = weights.kernel(c, {c.last_dim(), all}), r = recurrent_kernel(c, gates);
@@ -32,7 +39,7 @@ struct GruCell : CellAttributes {
       }
     }
     const Id masks = input_masks(c, gates), h_masks = recurrent_masks(c, gates);
-    return {{Shape{units}}, [=, this](const Inside &in, Id x, const Ids &states) {
+    return {states(), [=, this](const Inside &in, Id x, const Ids &states) {
               auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
               if (is_plain()) {
                 const Id from_x = ops::matmul(in.e, masked_for(in.e, x, here(masks), 0), here(w), {}, here(b));
@@ -73,60 +80,15 @@ struct GruCell : CellAttributes {
   }
 };
 
-struct GRU : Layer {
+struct GRU : RecurrentLayer<GruCell> {
   static constexpr const char *name = "GRU";
   static constexpr const char *doc =
-      "Gated recurrent units over (batch, time, features). Gates in the order z, r, h; h = z * h' + (1 - z) * "
-      "candidate. "
-      "At a masked step the state stays and the output repeats.";
-  GruCell cell;
-  Sequencing how;
-
-  void fields(Fields &f) override {
-    cell.fields(f);
-    how.fields(f);
-    f("implementation", cell.implementation)
-        .at_least(1)
-        .at_most(2)
-        .doc("1: each gate has a dropout mask of its own; no other effect on the result");
-  }
-  Facts facts() const override {
-    return {
-        .inputs = {{"x", "(B, T, I)"}},
-        .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"}, {"h", "(B, units)", "return_state"}},
-        .weights = {{"kernel", "(I, 3 units)"},
-                    {"recurrent_kernel", "(units, 3 units)"},
-                    {"bias", "(2, 3 units): of the inputs, of the state; without reset_after (3 units)", "use_bias"}},
-        .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
-                      {"initial_state", "tensors", "h, (B, units); zeros by default"}},
-        .mask =
-            "used, but with initial_state, as in Keras, only one that is given; passed on with "
-            "return_sequences"};
-  }
-  std::vector<Symbol> call(Call &c) const override {
-    c.need_rank(0, 3);
-    c.need_float(0);
-    return how.run(c, cell.call(c), cell.weights.activity_regularizer);
-  }
+      "Gated recurrent units over (batch, time, features). Gates in the order z, r, h; "
+      "h = z * h' + (1 - z) * candidate. At a masked step the state stays and the output repeats.";
 };
-
-struct GRUCell : CellLayer {
+struct GRUCell : OneStep<GruCell> {
   static constexpr const char *name = "GRUCell";
   static constexpr const char *doc = "One step of a GRU.";
-  GruCell cell;
-
-  void fields(Fields &f) override { cell.fields(f), f.drop("activity_regularizer"); }
-  Facts facts() const override {
-    return facts_of_cell(
-        "h, (B, units)",
-        {{"kernel", "(I, 3 units)"},
-         {"recurrent_kernel", "(units, 3 units)"},
-         {"bias", "(2, 3 units): of the inputs, of the state; without reset_after (3 units)", "use_bias"}});
-  }
-  std::vector<Shape> states() const override { return {Shape{cell.units}}; }
-
- protected:
-  Cell begin(Call &c) const override { return cell.call(c); }
 };
 
 }  // namespace

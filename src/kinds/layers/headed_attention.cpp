@@ -195,6 +195,12 @@ HeadedAttention::Operands HeadedAttention::operands(Call &c, const Sizes &s) con
   return o;
 }
 
+// What a query gets that sees no key: in Keras nothing where the weights are made apart from the products, else the
+// mean of all values.
+bool HeadedAttention::zero_if_blind(Call &c, const Operands &o, bool return_scores) const {
+  return dropout > 0 || return_scores || c.e.rank(o.query) != 4;
+}
+
 // By one op that keeps no scores.
 HeadedAttention::Attended HeadedAttention::fused(Call &c, const Operands &o) const {
   Emit &e = c.e;
@@ -207,6 +213,7 @@ HeadedAttention::Attended HeadedAttention::fused(Call &c, const Operands &o) con
   }
   if (o.query_mask != none) sees_any = both(e, sees_any, spread(e, o.query_mask, 4));
   if (sees_any == none) return {y};
+  if (zero_if_blind(c, o, false)) return {ops::select(e, sees_any, y, e.scalar(0))};
   Id mean = ops::reduce(e, ops::Reduce::mean, o.all_values, {1}, true);
   return {ops::select(e, sees_any, y, repeated(e, mean, o.sizes.heads / o.sizes.groups))};
 }
@@ -249,14 +256,20 @@ HeadedAttention::Attended HeadedAttention::composed(Call &c, const Operands &o, 
   auto seen_as = [&](Id v, const Shape &s) {
     return folded.rank() == whole.rank() ? v : ops::reshape(e, v, order.apart + 1, s.last(s.rank() - order.apart - 1));
   };
-  if (folded.rank() != whole.rank() && (o.given != none || return_scores)) score = seen_as(score, whole);
+  const bool seen_whole = folded.rank() != whole.rank() && (o.given != none || return_scores);
+  if (seen_whole) score = seen_as(score, whole);
   Id may_see = keep(c, o, score);
   // Lower than any other score: no weight, or the same for all where nothing else is left.
   if (may_see != none) score = ops::select(e, may_see, score, e.scalar(std::numeric_limits<float>::lowest()));
-  if (e.rank(score) != folded.rank()) score = seen_as(score, folded);
+  if (seen_whole) score = seen_as(score, folded);
   Id weights_of = ops::softmax(e, score);
+  const bool zero = may_see != none && zero_if_blind(c, o, return_scores);
+  if (zero) {
+    Id w = ops::select(e, may_see, seen_whole ? seen_as(weights_of, whole) : weights_of, e.scalar(0));
+    weights_of = seen_whole ? seen_as(w, folded) : w;
+  }
   Id y = ops::matmul(e, dropped(c, weights_of, dropout, seed), value);
-  if (o.key_mask != none) {  // values that were taken out count for a query that sees nothing
+  if (o.key_mask != none && !zero) {  // values that were taken out count for a query that sees nothing
     Id all = order.fold(e, repeated(e, o.all_values, times));
     Id mean = ops::reduce(e, ops::Reduce::mean, all, {-2}, true);
     y = ops::select(e, any(e, may_see, -1, true), y, mean);

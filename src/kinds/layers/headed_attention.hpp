@@ -34,6 +34,7 @@ struct HeadedAttention : Layer {
   struct Projection;
   Operands operands(Call &c, const Sizes &s) const;
   Projection projection(Call &c, const char *name, const Shape &in, const Shape &out) const;
+  bool zero_if_blind(Call &c, const Operands &o, bool return_scores) const;
   Attended fused(Call &c, const Operands &o) const;
   Attended composed(Call &c, const Operands &o, bool return_scores) const;
   ops::Id keep(Call &c, const Operands &o, ops::Id score) const;

@@ -11,6 +11,7 @@ struct IdentityLayer final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }
 };
 
@@ -31,6 +32,7 @@ struct Rescaling final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = ops::cast(c.e, c.x(), DType::f32);
     if (scale.size() == 1 && offset.size() == 1) {

@@ -14,6 +14,7 @@ struct Masking : Layer {
     return {.inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
   }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     c.need_float(0);

@@ -61,6 +61,7 @@ struct Normalization : Layer, NeedsWeights {
            "\"count\" above 0 says that these are meant)");
   }
 
+  bool by_step(int rank) const override { return spares_steps(axes(), rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     c.need_float(0);

@@ -60,8 +60,21 @@ Cell::Step lstm_step(Emit &e, const Ids &from_x, const Ids &from_h, Id c, const 
   return {h, {h, cell}};
 }
 
-Of<Initializer> with_unit_forget_bias(Of<Initializer> others) {
-  return std::make_shared<UnitForgetBias>(std::move(others));
+void LstmBias::fields(Fields &f) {
+  f("unit_forget_bias", unit_forget).doc("whether the forget gate's bias starts at 1");
+}
+
+void LstmBias::check(const KernelAndBias &weights) const {
+  if (weights.use_bias && unit_forget && !weights.bias_initializer)
+    throw Error(Code::invalid_argument, "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
+        .with("attribute", "bias_initializer");
+}
+
+Id LstmBias::ask(Call &c, const KernelAndBias &weights, int64_t units) const {
+  if (!weights.use_bias) return ops::none;
+  Of<Initializer> start = weights.bias_initializer;
+  if (unit_forget) start = std::make_shared<UnitForgetBias>(std::move(start));
+  return c.weight("bias", {checked_mul(4, units)}, start, weights.bias_regularizer, weights.bias_constraint);
 }
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
@@ -77,18 +90,36 @@ std::vector<Symbol> CellLayer::call(Call &c) const {
   return outputs;
 }
 
-Facts facts_of_cell(const char *state, std::vector<Port> weights) {
+Facts facts_of_cell(const std::string &states, std::vector<Port> weights) {
   return {.inputs = {{"x", "(B, I)"}},
-          .outputs = {{"y", "(B, units)"}, {"states", state}},
+          .outputs = {{"y", "(B, units)"}, {"states", states}},
           .weights = std::move(weights),
           .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
+}
+
+std::string told(size_t states, const std::string &step) {
+  return states == 1 ? text("h, (B, ", step, ')') : text("h and c, (B, ", step, ") each");
+}
+
+Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights) {
+  const std::string one = text("(B, ", step, ')');
+  Facts facts{.inputs = {{"x", x}},
+              .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
+              .weights = std::move(weights),
+              .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
+              .mask = mask_of_run};
+  if (states > 1) facts.outputs.push_back({"c", one, "return_state"});
+  return facts;
 }
 
 void Sequencing::fields(Fields &f) {
   f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
   f("return_state", return_state).doc("whether the states are outputs too");
   f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
-  f("stateful", stateful).default_only().doc("only false is supported");
+  f("stateful", stateful)
+      .doc(
+          "whether a call begins with the states that the one before left, in training, evaluation and streams; the "
+          "batch size must be known");
   f("unroll", unroll).doc("has no effect on the result");
   f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
 }
@@ -120,28 +151,57 @@ Ids given_states(Call &c, const char *key, const std::vector<Shape> &states) {
   return all;
 }
 
+namespace {
+
+std::string state_name(size_t i) { return i == 0 ? "rnn_state" : text("rnn_state_", i); }
+
+}  // namespace
+
+Ids Sequencing::begin(Call &c, const std::vector<Shape> &states) const {
+  const int64_t batch = c.shape()[0];
+  if (stateful && batch == free_dim)
+    throw Error(Code::invalid_argument,
+                text("\"stateful\": expected a known batch size, got shape ", c.shape(), " of input 0"))
+        .with("attribute", "stateful");
+  Ids first = given_states(c, "initial_state", states);
+  const bool given = !first.empty();
+  first.resize(states.size(), ops::none);
+  for (size_t i = 0; i < states.size() && (stateful || !given); ++i) {
+    const Id kept = c.host.carried(state_name(i), states[i].inserted(0, batch), stateful);
+    if (!given) first[i] = kept;
+  }
+  return first;
+}
+
+void Sequencing::end(Call &c, const std::vector<Shape> &states, const Ids &last) const {
+  if (!stateful && !c.symbols("initial_state").empty()) return;
+  for (size_t i = 0; i < states.size(); ++i) c.host.carry(state_name(i), last[i], stateful);
+}
+
 std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regularizer> &activity) const {
   Emit &e = c.e;
-  const Ids given = given_states(c, "initial_state", cell.states);
+  const Ids first = begin(c, cell.states);
+  const bool from_zeros = std::all_of(first.begin(), first.end(), [](Id v) { return v == ops::none; });
   const Id used = mask(c);
   ops::Scan s(e);
   Ids states;
   for (size_t i = 0; i < cell.states.size(); ++i)
-    states.push_back(s.state(given.empty() ? zeros(e, c.x(), cell.states[i]) : given[i]));
+    states.push_back(s.state(first[i] == ops::none ? zeros(e, c.x(), cell.states[i]) : first[i]));
   // What stands at masked steps must not leak, nor what a gradient makes of it.
   const Id x = s.each(turned(e, where_valid(e, used, c.x(), 0)), go_backwards);
   auto [out, next] = cell.step({s.body, [&](Id v) { return s.constant(v); }}, x, states);
   // The output is carried: it repeats at masked steps, and the last one may be all that is asked for.
   size_t at = 0;
   while (at < next.size() && next[at] != out) ++at;
-  const bool repeats_state = at < next.size() && (used == ops::none || (given.empty() && !zero_output_for_mask));
+  const bool repeats_state = at < next.size() && (used == ops::none || (from_zeros && !zero_output_for_mask));
   if (used != ops::none) {
     const Id valid = s.each(turned(e, used), go_backwards);
     for (size_t i = 0; i < next.size(); ++i)
       next[i] = ops::select(s.body, spread(s.body, valid, s.body.rank(next[i])), next[i], states[i]);
     if (!repeats_state) {
       const Shape tail = s.body.shape(out).last(s.body.rank(out) - 1);
-      states.push_back(s.state(zeros(e, c.x(), tail)));
+      const Id before = c.host.carried("rnn_output", tail.inserted(0, c.shape()[0]), false);
+      states.push_back(s.state(before == ops::none ? zeros(e, c.x(), tail) : before));
       const Id otherwise = zero_output_for_mask ? s.body.scalar(0) : states.back();
       out = ops::select(s.body, spread(s.body, valid, s.body.rank(out)), out, otherwise);
     }
@@ -154,6 +214,8 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
   }
   for (size_t i = 0; i < states.size(); ++i) s.become(states[i], next[i]);
   const auto values = s.emit();
+  end(c, cell.states, values.last);
+  if (used != ops::none && !repeats_state) c.host.carry("rnn_output", values.last[at], false);
 
   std::vector<Symbol> outputs{
       {return_sequences ? turned(e, values.states[at]) : values.last[at], return_sequences ? c.mask() : ops::none}};
@@ -162,8 +224,7 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
   return outputs;
 }
 
-void CellAttributes::fields(Fields &f, int64_t gates) {
-  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+void Recurrence::fields(Fields &f, int64_t gates) {
   f("activation", activation).doc("of the candidate for the new state");
   if (gates > 1) f("recurrent_activation", recurrent_activation).doc("of the gates");
   f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
@@ -187,9 +248,17 @@ void CellAttributes::fields(Fields &f, int64_t gates) {
   weights.fields(f);
 }
 
+Id Recurrence::recurrent_kernel(Call &c, const Shape &shape) const {
+  return c.weight("recurrent_kernel", shape, recurrent_initializer, recurrent_regularizer, recurrent_constraint);
+}
+
+void CellAttributes::fields(Fields &f, int64_t gates) {
+  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+  Recurrence::fields(f, gates);
+}
+
 Id CellAttributes::recurrent_kernel(Call &c, int64_t gates) const {
-  return c.weight("recurrent_kernel", {units, checked_mul(gates, units)}, recurrent_initializer, recurrent_regularizer,
-                  recurrent_constraint);
+  return Recurrence::recurrent_kernel(c, {units, checked_mul(gates, units)});
 }
 
 Id CellAttributes::input_masks(Call &c, int64_t gates) const {

@@ -22,6 +22,7 @@ struct ReLU : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     bool plain = !max_value && negative_slope == 0 && threshold == 0;

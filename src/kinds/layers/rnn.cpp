@@ -23,6 +23,10 @@ class BodyHost final : public Host {
   Id draws() override { return inside_.constant(outside_.draws()); }
   void add_loss(Id) override { fail(Code::unsupported, "a cell can't add to the loss at every step"); }
   void write(const std::string &, Id) override { fail(Code::unsupported, "a cell can't write weights at every step"); }
+  Id carried(const std::string &, const Shape &, bool stateful) override {
+    if (stateful) fail(Code::unsupported, "a cell can't be stateful: the layer that runs it is");
+    return ops::none;
+  }
   bool trainable(const std::string &inside) const override { return outside_.trainable(inside); }
 
  private:
@@ -56,12 +60,10 @@ struct RNN : Layer {
             .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
                         {"states", "those of the cell", "return_state"}},
             .weights = {{"weights", "those of the cell, under its name"}},
-            .arguments = {{"mask", "tensor", "(B, T) bool: the steps to take"},
-                          {"initial_state", "tensors", "those of the cell; zeros by default"}},
-            .mask =
-                "used, but with initial_state, as in Keras, only one that is given; passed on with "
-                "return_sequences"};
+            .arguments = {mask_argument, {"initial_state", "tensors", "those of the cell; zeros by default"}},
+            .mask = mask_of_run};
   }
+  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
     c.need_float(0);

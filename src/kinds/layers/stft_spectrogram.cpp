@@ -16,7 +16,7 @@ struct STFTSpectrogram final : Layer {
   static constexpr const char *doc =
       "The spectrum of each frame of a sequence, channel by channel, by kernels of cosines and sines that may be "
       "trained.";
-  enum class Mode { log, magnitude, psd, real, imag, stft } mode = Mode::log;
+  enum class Mode { log, magnitude, psd, real, imag, angle, stft } mode = Mode::log;
   int64_t frame_length = 256;
   std::optional<int64_t> frame_step, fft_length;
   enum class Window { hann, hamming, blackman, boxcar, none } window = Window::hann;
@@ -26,11 +26,10 @@ struct STFTSpectrogram final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("mode", mode, {"log", "magnitude", "psd", "real", "imag", "stft"})
-        .among_others()
+    f("mode", mode, {"log", "magnitude", "psd", "real", "imag", "angle", "stft"})
         .doc(
             "what is given of the spectrum: the logarithm of the magnitude, that, its square over both sides, the real "
-            "or the imaginary part, or both parts one behind the other");
+            "or the imaginary part, the angle of both, or both one behind the other");
     f("frame_length", frame_length).at_least(2).at_most(max_dim).doc("steps of a frame");
     f("frame_step", frame_step).at_least(1).at_most(max_dim).doc("steps from frame to frame; null: half a frame");
     f("fft_length", fft_length)
@@ -102,6 +101,7 @@ struct STFTSpectrogram final : Layer {
     if (mode == Mode::real) return real;
     if (mode == Mode::imag) return imag;
     if (mode == Mode::stft) return ops::concat(e, {real, imag}, -1);
+    if (mode == Mode::angle) return ops::binary(e, ops::Binary::atan2, imag, real);
     Id power = ops::add(e, ops::unary(e, Unary::square, real), ops::unary(e, Unary::square, imag));
     if (mode == Mode::psd) {
       // All frequencies but the first and the last stand for two.

@@ -10,7 +10,8 @@ using ops::Id;
 // More steps than this are not taken one by one.
 constexpr int64_t most_steps = 10000;
 
-// Notices what only a call for each step does right: to draw anew at each, to penalize each, to move statistics by each.
+// Notices what only a call for each step does right: to draw anew at each, to penalize each, to move statistics by
+// each.
 class Probe final : public Host {
  public:
   explicit Probe(ops::Emit &e) : e_(e) {}
@@ -22,6 +23,10 @@ class Probe final : public Host {
   }
   void add_loss(Id) override { by_step = true; }
   void write(const std::string &, Id) override { by_step = true; }
+  Id carried(const std::string &name, const Shape &shape, bool stateful) override {
+    by_step |= stateful;
+    return stateful ? e_.state(name, DType::f32, shape) : ops::none;
+  }
   bool trainable(const std::string &) const override { return true; }
 
   bool by_step = false;
@@ -60,13 +65,14 @@ struct TimeDistributed : Layer {
   }
 
   void check() override {
-    layer.penalized = false;
+    layer.penalized = layer.carries = false;
     if (layer && layer->arity().least <= 1) return;
     throw Error(Code::invalid_argument,
                 "\"layer\": expected a layer of one input, got " + (layer ? layer->entry().name : std::string("null")))
         .with("attribute", "layer");
   }
 
+  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
     const Id mask = c.mask();

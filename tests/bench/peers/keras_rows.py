@@ -29,7 +29,9 @@ def model(row):
         else:
             v[name] = made(x if len(x) > 1 else x[0])
         for weight in made.weights:
-            weight.assign(row.weights[f"{name}/{weight.name}"])
+            _, *inner, last = weight.path.split("/")
+            inner = [part for part in inner if not part.endswith("_cell")]
+            weight.assign(row.weights["/".join([name, *inner, last])])
     return keras.Model(inputs, [v[n] for n in row.outputs])
 
 

@@ -51,7 +51,7 @@ class Row:
         self.target = arrays.get("target")
         self.expected = [arrays[f"expected {i}"] for i in range(sum(n.startswith("expected") for n in arrays))]
         self.sparse = bool(self.training) and self.training["loss"].startswith("sparse")
-        self.images = any(layer["kind"] == "Conv2D" for layer in self.layers)
+        self.images = any(layer["kind"].endswith("Conv2D") for layer in self.layers)
 
 
 def difference(values, expected):

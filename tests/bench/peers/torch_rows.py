@@ -5,6 +5,7 @@ import math
 
 import protocol  # first: it pins the process
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -14,18 +15,24 @@ def tensor(a):
     return torch.from_numpy(a)
 
 
+def gates(m, order):
+    """Keras's gates, side by side in the last axis, in another order."""
+    return m.reshape(*m.shape[:-1], len(order), -1)[..., order, :].reshape(m.shape)
+
+
 class Net(nn.Module):
     """The layers of a row as PyTorch's users write them: images as NCHW, sequences with time first."""
 
     def __init__(self, row):
         super().__init__()
-        self.row, self.mods, self.flat, self.acts = row, nn.ModuleDict(), {}, {}
+        self.row, self.mods, self.flat, self.acts, self.pads = row, nn.ModuleDict(), {}, {}, {}
         self.logits = row.sparse  # the loss takes the softmax
         shapes = {name: a.shape for name, a in row.data.items()}
         for layer in row.layers:
             kind, name, a = layer["kind"], layer["name"], layer["attributes"]
-            w = {n.split("/")[1]: x for n, x in row.weights.items() if n.startswith(name + "/")}
+            w = {n.split("/", 1)[1]: x for n, x in row.weights.items() if n.startswith(name + "/")}
             self.acts[name] = a.get("activation", "linear")
+            pad = self.pads.get(layer["inputs"][0], 0)
             if kind == "Dense":
                 kernel = w["kernel"]
                 size = self.flat.get(layer["inputs"][0])
@@ -36,21 +43,59 @@ class Net(nn.Module):
                 self.fill(m, weight=kernel.T, bias=w["bias"])
             elif kind == "Conv2D":
                 k = w["kernel"]
-                padding = k.shape[0] // 2 if a.get("padding") == "same" else 0
-                m = nn.Conv2d(k.shape[2], k.shape[3], k.shape[0], a.get("strides", 1), padding)
-                self.fill(m, weight=k.transpose(3, 2, 0, 1), bias=w["bias"])
+                padding = k.shape[0] // 2 if a.get("padding") == "same" else pad
+                m = nn.Conv2d(k.shape[2], k.shape[3], k.shape[0], a.get("strides", 1), padding, bias="bias" in w)
+                self.fill(m, weight=k.transpose(3, 2, 0, 1), **({"bias": w["bias"]} if "bias" in w else {}))
+            elif kind == "DepthwiseConv2D":
+                k = w["kernel"]
+                m = nn.Conv2d(k.shape[2], k.shape[2], k.shape[0], 1, k.shape[0] // 2, groups=k.shape[2])
+                self.fill(m, weight=k.transpose(2, 3, 0, 1), bias=w["bias"])
+            elif kind == "BatchNormalization":
+                m = nn.BatchNorm2d(len(w["gamma"]), eps=1e-3)
+                self.fill(m, weight=w["gamma"], bias=w["beta"])
+                m.running_mean, m.running_var = tensor(w["moving_mean"].copy()), tensor(w["moving_variance"].copy())
+            elif kind == "LayerNormalization":
+                m = nn.LayerNorm(len(w["gamma"]), eps=1e-3)
+                self.fill(m, weight=w["gamma"], bias=w["beta"])
+            elif kind == "GRU":
+                m = nn.GRU(w["kernel"].shape[0], a["units"])
+                order = [1, 0, 2]  # Keras: z r h; PyTorch: r z n
+                self.fill(m, weight_ih_l0=gates(w["kernel"], order).T, weight_hh_l0=gates(w["recurrent_kernel"], order).T,
+                          bias_ih_l0=gates(w["bias"][0], order), bias_hh_l0=gates(w["bias"][1], order))
+            elif kind == "Bidirectional":
+                inner = a["layer"]["config"]["units"]
+                m = nn.LSTM(w["forward_lstm/kernel"].shape[0], inner, bidirectional=True)
+                for prefix, suffix in (("forward_lstm/", ""), ("backward_lstm/", "_reverse")):
+                    self.fill(m, **{"weight_ih_l0" + suffix: w[prefix + "kernel"].T,
+                                    "weight_hh_l0" + suffix: w[prefix + "recurrent_kernel"].T,
+                                    "bias_ih_l0" + suffix: w[prefix + "bias"],
+                                    "bias_hh_l0" + suffix: 0 * w[prefix + "bias"]})
+            elif kind == "MultiHeadAttention":
+                size = w["query/kernel"].shape[0]
+                m = nn.MultiheadAttention(size, a["num_heads"], batch_first=True)
+                parts = ("query", "key", "value")
+                self.fill(m, in_proj_weight=np.concatenate([w[p + "/kernel"].reshape(size, -1).T for p in parts]),
+                          in_proj_bias=np.concatenate([w[p + "/bias"].reshape(-1) for p in parts]))
+                self.fill(m.out_proj, weight=w["attention_output/kernel"].reshape(-1, size).T,
+                          bias=w["attention_output/bias"])
             elif kind == "LSTM":
                 m = nn.LSTM(w["kernel"].shape[0], a["units"])
                 self.fill(m, weight_ih_l0=w["kernel"].T, weight_hh_l0=w["recurrent_kernel"].T, bias_ih_l0=w["bias"],
                           bias_hh_l0=0 * w["bias"])
                 m.bias_hh_l0.requires_grad_(False)  # Keras has one bias
             elif kind == "Embedding":
+                if a.get("mask_zero"):
+                    raise NotImplementedError("a mask with holes")
                 m = nn.Embedding(*w["embeddings"].shape)
                 self.fill(m, weight=w["embeddings"])
             else:
                 m = None
             if m is not None:
                 self.mods[name] = m
+            if kind == "ZeroPadding2D":  # is the padding of what follows
+                self.pads[name] = a["padding"]
+            elif kind == "MaxPooling2D":
+                self.pads[name + ":pool"] = pad
             if kind == "Flatten" and row.images:
                 self.flat[name] = shapes[layer["inputs"][0]][1:]
             shapes[name] = self.shape_after(layer, shapes, w)
@@ -80,17 +125,30 @@ class Net(nn.Module):
             kind, name = layer["kind"], layer["name"]
             x = [v[i] for i in layer["inputs"]]
             if kind == "LSTM":
+                if layer["inputs"][0] not in self.row.data:
+                    x[0] = x[0].transpose(0, 1)
                 states = tuple(s.unsqueeze(0) for s in x[1:]) or None
                 _, (h, c) = self.mods[name](x[0], states)
                 v[name] = v[name + "/h"] = h[0]
                 v[name + "/c"] = c[0]
                 continue
-            if kind in ("Dense", "Conv2D", "Embedding"):
+            if kind == "GRU":
+                y = self.mods[name](x[0])[1][0]
+            elif kind == "Bidirectional":
+                y = torch.cat(tuple(self.mods[name](x[0])[1][0]), -1)
+            elif kind == "MultiHeadAttention":
+                y = self.mods[name](x[0], x[1], x[1], need_weights=False)[0]
+            elif name in self.mods:
                 y = self.mods[name](x[0])
+            elif kind in ("Activation", "ZeroPadding2D"):
+                y = x[0]
+            elif kind == "GlobalAveragePooling2D":
+                y = x[0].mean((2, 3))
             elif kind == "Flatten":
                 y = torch.flatten(x[0], 1)
             elif kind == "MaxPooling2D":
-                y = F.max_pool2d(x[0], 2)
+                size = layer["attributes"].get("pool_size", 2)
+                y = F.max_pool2d(x[0], size, layer["attributes"].get("strides", size), self.pads[name + ":pool"])
             elif kind == "Add":
                 y = x[0] + x[1]
             elif kind == "MatMul":
@@ -125,7 +183,7 @@ def inputs_of(row, channels_last):
         if row.images:
             x = x.permute(0, 3, 1, 2)
             x = x.contiguous(memory_format=torch.channels_last) if channels_last else x.contiguous()
-        elif any(la["kind"] == "LSTM" and la["inputs"][0] == i["name"] for la in row.layers):
+        elif any(la["kind"] in ("LSTM", "GRU", "Bidirectional") and la["inputs"][0] == i["name"] for la in row.layers):
             x = x.transpose(0, 1).contiguous()
         given.append(x.long() if i["ids"] else x)
     return given

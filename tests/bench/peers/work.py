@@ -25,6 +25,22 @@ def flops(row, training):
             u = a["units"]
             shapes[name] = shapes[name + "/h"] = shapes[name + "/c"] = [s[0], u]
             count = 2 * s[0] * s[1] * (s[2] + u) * 4 * u
+        elif kind in ("GRU", "Bidirectional"):
+            both = kind == "Bidirectional"  # of an LSTM
+            u = a["layer"]["config"]["units"] if both else a["units"]
+            shapes[name] = [s[0], u * (1 + both)]
+            count = 2 * s[0] * s[1] * (s[2] + u) * u * (8 if both else 3)
+        elif kind == "MultiHeadAttention":
+            u = a["num_heads"] * a["key_dim"]
+            shapes[name] = s
+            count = 2 * prod(s[:2]) * (4 * s[2] * u + 2 * x[1][1] * u)
+        elif kind == "DepthwiseConv2D":
+            shapes[name] = s
+            count = 2 * prod(s) * a["kernel_size"] ** 2
+        elif kind == "ZeroPadding2D":
+            shapes[name] = [s[0], *(d + 2 * a["padding"] for d in s[1:3]), s[3]]
+        elif kind == "GlobalAveragePooling2D":
+            shapes[name] = [s[0], s[3]]
         elif kind == "MatMul":
             n = x[1][1 if a.get("transpose_b") else 2]
             shapes[name] = [*s[:2], n]
@@ -33,7 +49,8 @@ def flops(row, training):
             shapes[name] = [*s[:2], x[1][2]]
             count = 2 * prod(s[:2]) * x[1][1] * (s[2] + x[1][2])
         elif kind == "MaxPooling2D":
-            shapes[name] = [s[0], s[1] // 2, s[2] // 2, s[3]]
+            size, stride = a.get("pool_size", 2), a.get("strides", a.get("pool_size", 2))
+            shapes[name] = [s[0], *((d - size) // stride + 1 for d in s[1:3]), s[3]]
         elif kind == "Flatten":
             shapes[name] = [s[0], prod(s[1:])]
         elif kind == "Embedding":

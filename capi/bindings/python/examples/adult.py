@@ -1,6 +1,7 @@
 """Does someone earn more than 50,000 dollars? From the census of 1994:   adult.py adult.data [SEED] [--keras]
 
-Words become embeddings. The commonest answer is right for 75.9 %."""
+adult.data is the training file of "Adult" at https://archive.ics.uci.edu/dataset/2/adult (Becker and Kohavi 1996, CC BY
+4.0). Words become embeddings. The commonest answer is right for 75.9 %."""
 import csv
 import time
 
@@ -24,7 +25,8 @@ y = np.array([r[-1] == ">50K" for r in rows], "float32")[:, None]
 
 numbers = keras.Input((len(numeric),))
 ids = [keras.Input((1,), dtype="int32") for _ in words]
-parts = [keras.layers.Flatten()(keras.layers.Embedding(len(k), min(12, len(k) // 2 + 1))(i)) for i, k in zip(ids, known)]
+parts = [keras.layers.Flatten()(keras.layers.Embedding(len(k), min(12, len(k) // 2 + 1))(i))
+         for i, k in zip(ids, known)]
 h = keras.layers.Concatenate()([numbers, *parts])
 for units in (128, 64):
     h = keras.layers.Dropout(0.3)(keras.layers.Dense(units, activation="relu")(h))

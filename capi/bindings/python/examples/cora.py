@@ -1,17 +1,19 @@
 """Subjects of papers from their words and their citations:   cora.py FOLDER [SEEDS]
 
+FOLDER has the graph of https://github.com/kimiyoung/planetoid as text with tabs between the columns and a line of
+headers: nodes.tsv (node; label; split: train, val, test or none; words: the numbers of those of 1,433 that occur) and
+edges.tsv (two nodes).
 Graph attention (Velickovic et al. 2018) over the list of edges: 140 papers are labelled, 1,000 are asked for.
 Keras has no such layer: this one runs on dl4 alone."""
 import csv
-import sys
 import time
 
 import numpy as np
 
-import dl4.keras as keras
-from dl4.keras import layers
+from words import chosen
 
-folder, *rest = sys.argv[1:]
+keras, (folder, *rest) = chosen()
+layers = keras.layers
 rows = list(csv.DictReader(open(f"{folder}/nodes.tsv"), delimiter="\t"))
 subjects = sorted({r["label"] for r in rows})
 x = np.zeros((1, len(rows), 1433), "float32")

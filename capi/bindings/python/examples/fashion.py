@@ -1,6 +1,6 @@
 """Clothes in pictures, by a small residual net:   fashion.py FOLDER [SEED] [--keras]
 
-FOLDER has the four files of Fashion-MNIST."""
+FOLDER has the four .gz files of data/fashion in https://github.com/zalandoresearch/fashion-mnist (MIT)."""
 import gzip
 import time
 

@@ -1,6 +1,7 @@
 """The next character of Shakespeare:   shakespeare.py input.txt [SEED] [--keras]
 
-Two LSTM on windows of 128 characters; the last tenth of the text is for the test, in nats a character."""
+input.txt stands in data/tinyshakespeare of https://github.com/karpathy/char-rnn. Two LSTM on windows
+of 128 characters; the last tenth of the text is for the test, in nats a character."""
 import time
 
 import numpy as np

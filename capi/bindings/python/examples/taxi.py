@@ -1,7 +1,8 @@
 """Taxi passengers of the next half hour in New York, from two days of them:   taxi.py nyc_taxi.csv [SEED] [--keras]
 
-The last fifth of the rows, which has the five anomalies of the series, is never seen in training. Repeating the last
-value is wrong by 1,190 passengers on average."""
+nyc_taxi.csv stands in data/realKnownCause of https://github.com/numenta/NAB (MIT). The last fifth of the
+rows, which has the five anomalies of the series, is never seen in training. Repeating the last value is wrong by 1,190
+passengers on average."""
 import csv
 import datetime
 import time

@@ -1,7 +1,9 @@
-"""German sentences into English, an encoder and a decoder with attention:   translate.py FOLDER [SEED] [--plain] [--keras]
+"""German sentences into English by an encoder and a decoder:   translate.py FOLDER [SEED] [--plain] [--keras]
 
-FOLDER has short-train.tsv and short-test.tsv, English and German on a line. --plain: without attention, the decoder
-has the encoder's last state alone. Printed: perplexity of the test's words, some translations, an alignment."""
+FOLDER has short-train.tsv and short-test.tsv: lines of a short sentence in English, a tab and the same in German, as
+https://www.manythings.org/anki offers them (from Tatoeba, CC BY 2.0), none in both files. --plain: without attention,
+the decoder has the encoder's last state alone. Printed: perplexity of the test's words, some translations by the
+likeliest next word and by a beam, an alignment."""
 import re
 import sys
 import time
@@ -84,7 +86,7 @@ print(f"perplexity {perplexity(test):.2f} after {time.perf_counter() - begin:.0f
 
 
 def translated(sentence, width=4):
-    """By a beam of the best starts."""
+    """By a beam of the best starts; of width 1, the likeliest next word each time."""
     source = numbered([re.findall(r"\w+|[^\w\s]", sentence.lower())], index[1], False)
     beams = [([BEGIN], 0.0)]
     for _ in range(LAST - 2):
@@ -102,7 +104,8 @@ def translated(sentence, width=4):
 
 
 for sentence in ("Ich habe ein bisschen Deutsch gelernt.", "Wo ist mein Hund?", "Er liest ein Buch."):
-    print(f"{sentence} -> {' '.join(words[0][i] for i in translated(sentence)[1:-1])}")
+    for how, width in (("greedy", 1), ("beam", 4)):
+        print(f"{sentence} -> {' '.join(words[0][i] for i in translated(sentence, width)[1:-1])} ({how})")
 if score is not None:
     sentence = "Ich habe ein bisschen Deutsch gelernt."
     source, told = numbered([re.findall(r"\w+|[^\w\s]", sentence.lower())], index[1], False), translated(sentence)

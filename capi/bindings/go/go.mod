@@ -1,0 +1,3 @@
+module dl4
+
+go 1.19

@@ -1,0 +1,245 @@
+package dl4
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/json"
+	"unsafe"
+)
+
+// Graph is layers being called on symbolic values, in Keras's functional style. The first refusal is kept: what is
+// added after it does nothing, Err and Build return it. So a network is written without an error check for each layer.
+type Graph struct {
+	*object
+	err error
+}
+
+// Node is a symbolic value in a graph. Node{} stands for none.
+type Node struct {
+	graph *Graph
+	id    C.int32_t
+}
+
+// Layer is a layer in a graph that may be called more than once; its calls share its weights.
+type Layer struct {
+	graph *Graph
+	id    C.int32_t
+}
+
+// NewGraph makes an empty graph in a context, which may be nil.
+func NewGraph(x *Context) (*Graph, error) {
+	var c call
+	context := c.context(x)
+	var out *C.dl4_graph
+	if err := c.run(func() *C.dl4_error { return C.dl4_graph_create(context, &out) }); err != nil {
+		return nil, err
+	}
+	return &Graph{object: newObject("Graph", unsafe.Pointer(out))}, nil
+}
+
+func (c *call) graph(g *Graph) *C.dl4_graph {
+	if c.err == nil {
+		c.err = g.err
+	}
+	return (*C.dl4_graph)(c.object(g.object))
+}
+
+// nodes passes ids; of the graph, if it is not nil, and -1 for none.
+func (c *call) nodes(g *Graph, list []Node) *C.int32_t {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]C.int32_t, len(list))
+	for i, n := range list {
+		out[i] = n.id
+		if n.graph == nil {
+			out[i] = -1
+			continue
+		}
+		if g == nil {
+			g = n.graph
+		}
+		if n.graph != g && c.err == nil {
+			c.err = invalid("node %d is of another graph", i)
+		}
+	}
+	return &out[0]
+}
+
+// Err is the first refusal, if there was one.
+func (g *Graph) Err() error {
+	return g.err
+}
+
+// TakeErr gives the first refusal and forgets it: a refused call has changed nothing, the graph goes on as it was.
+func (g *Graph) TakeErr() error {
+	err := g.err
+	g.err = nil
+	return err
+}
+
+// node makes a call that gives a node, and keeps its refusal.
+func (g *Graph) node(c *call, f func(out *C.int32_t) *C.dl4_error) Node {
+	var out C.int32_t
+	if g.err = c.run(func() *C.dl4_error { return f(&out) }); g.err != nil {
+		return Node{}
+	}
+	return Node{g, out}
+}
+
+// Input adds an input. The shape includes the batch axis; -1 is free. An empty name is made by the library.
+func (g *Graph) Input(name string, dtype DType, shape ...int) Node {
+	var c call
+	p, name_ := c.graph(g), c.optional(name)
+	sizes, rank := dims(shape)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_input(p, name_, C.int32_t(dtype), rank, sizes, out)
+	})
+}
+
+// Constant adds a value that never changes.
+func (g *Graph) Constant(name string, value *Tensor) Node {
+	var c call
+	p, name_, v := c.graph(g), c.optional(name), c.tensor(value)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_constant(p, name_, v, out) })
+}
+
+// Layer adds a layer by the name of its kind, without calling it. Its own name is the attribute "name".
+func (g *Graph) Layer(kind string, attrs Attrs) Layer {
+	var c call
+	p, kind_, attrs_ := c.graph(g), c.text(kind), c.attrs(attrs)
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_layer(p, kind_, nil, attrs_, out) })
+	return Layer(n)
+}
+
+// Share adds a layer of another graph, which has been called there: one layer in both, with one set of weights. An empty
+// name is the layer's own.
+func (g *Graph) Share(l Layer, name string) Layer {
+	if l.graph == nil {
+		return Layer{}
+	}
+	var c call
+	p, from, name_ := c.graph(g), c.graph(l.graph), c.optional(name)
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_share(p, from, l.id, name_, out) })
+	return Layer(n)
+}
+
+// Call calls the layer with call arguments, which may be nil: "mask", "initial_state", "training", ... It gives the
+// first output; the others are those of [Node.Outputs].
+func (l Layer) Call(arguments Attrs, inputs ...Node) Node {
+	if l.graph == nil {
+		return Node{}
+	}
+	var c call
+	p, attrs, in := c.graph(l.graph), c.attrs(arguments), c.nodes(l.graph, inputs)
+	return l.graph.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_call(p, l.id, attrs, in, C.int64_t(len(inputs)), out, 1)
+	})
+}
+
+// Add adds a layer and calls it once. It gives the first output; the others are those of [Node.Outputs].
+func (g *Graph) Add(kind string, attrs Attrs, inputs ...Node) Node {
+	var c call
+	p, kind_, attrs_, in := c.graph(g), c.text(kind), c.attrs(attrs), c.nodes(g, inputs)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_add(p, kind_, nil, attrs_, nil, in, C.int64_t(len(inputs)), out, 1)
+	})
+}
+
+// MergeJSON adds everything of an architecture, the JSON that Describe gives. Its inputs and outputs become those of
+// the graph: build it with nil for both.
+func (g *Graph) MergeJSON(architecture json.RawMessage) error {
+	var c call
+	p, text := c.graph(g), c.text(string(architecture))
+	g.err = c.run(func() *C.dl4_error { return C.dl4_graph_merge_json(p, text) })
+	return g.err
+}
+
+// Build makes a model of what lies between inputs and outputs. The graph may go on to be extended and built again;
+// models of one graph share the weights of the layers they share.
+func (g *Graph) Build(inputs, outputs []Node) (*Model, error) {
+	var c call
+	p, in, out := c.graph(g), c.nodes(g, inputs), c.nodes(g, outputs)
+	var m *C.dl4_model
+	err := c.run(func() *C.dl4_error {
+		return C.dl4_graph_build(p, in, C.int64_t(len(inputs)), out, C.int64_t(len(outputs)), &m)
+	})
+	return newModel(m, err)
+}
+
+func (c *call) node(n Node) (*C.dl4_graph, C.int32_t) {
+	if n.graph == nil {
+		c.err = invalid("the node is of no graph")
+		return nil, -1
+	}
+	return c.graph(n.graph), n.id
+}
+
+// shape makes a call that gives a shape.
+func (c *call) shape(f func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error) ([]int, error) {
+	var sizes [8]C.int64_t
+	var rank C.int32_t
+	if err := c.run(func() *C.dl4_error { return f(&sizes[0], 8, &rank) }); err != nil {
+		return nil, err
+	}
+	shape := make([]int, rank)
+	for i := range shape {
+		shape[i] = int(sizes[i])
+	}
+	return shape, nil
+}
+
+// Shape gives the dimensions of a node; -1 is free.
+func (n Node) Shape() ([]int, error) {
+	var c call
+	g, id := c.node(n)
+	return c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_shape(g, id, sizes, limit, rank)
+	})
+}
+
+// DType gives the type of data of a node.
+func (n Node) DType() (DType, error) {
+	var c call
+	g, id := c.node(n)
+	var out C.int32_t
+	err := c.run(func() *C.dl4_error { return C.dl4_graph_dtype(g, id, &out) })
+	return DType(out), err
+}
+
+// Mask gives the mask that a node carries, Node{} if there is none.
+func (n Node) Mask() (Node, error) {
+	var c call
+	g, id := c.node(n)
+	var out C.int32_t
+	if err := c.run(func() *C.dl4_error { return C.dl4_graph_mask(g, id, &out) }); err != nil || out < 0 {
+		return Node{}, err
+	}
+	return Node{n.graph, out}, nil
+}
+
+// Outputs gives all outputs of the call that gave a node, itself included: of an LSTM with return_state the sequence,
+// then its states.
+func (n Node) Outputs() ([]Node, error) {
+	var c call
+	g, id := c.node(n)
+	ids := make([]C.int32_t, 64)
+	var count C.int64_t
+	err := c.run(func() *C.dl4_error {
+		e := C.dl4_graph_outputs(g, id, &ids[0], C.int64_t(len(ids)), &count)
+		if e == nil && int(count) > len(ids) {
+			ids = make([]C.int32_t, count)
+			e = C.dl4_graph_outputs(g, id, &ids[0], count, &count)
+		}
+		return e
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Node, count)
+	for i := range out {
+		out[i] = Node{n.graph, ids[i]}
+	}
+	return out, nil
+}

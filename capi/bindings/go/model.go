@@ -1,0 +1,186 @@
+package dl4
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/json"
+	"unsafe"
+)
+
+// Model is an architecture and its weights. Goroutines may read it at once; who writes it, a trainer too, is alone.
+type Model struct {
+	*object
+}
+
+// IO is an input or output of a model or session. -1 in a shape is free.
+type IO struct {
+	Name  string
+	DType DType
+	Shape []int
+}
+
+// Weight is what is known of a weight without its numbers.
+type Weight struct {
+	IO
+	Trainable bool
+}
+
+func newModel(p *C.dl4_model, err error) (*Model, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Model{newObject("Model", unsafe.Pointer(p))}, nil
+}
+
+func (c *call) model(m *Model) *C.dl4_model {
+	if m == nil {
+		return nil
+	}
+	return (*C.dl4_model)(c.object(m.object))
+}
+
+func bytesOf(data []byte) (unsafe.Pointer, C.int64_t) {
+	if len(data) == 0 {
+		data = []byte{0}
+		return unsafe.Pointer(&data[0]), 0
+	}
+	return unsafe.Pointer(&data[0]), C.int64_t(len(data))
+}
+
+// LoadModel loads a model from a file. options may be nil.
+func LoadModel(x *Context, path string, options Attrs) (*Model, error) {
+	var c call
+	context, path_, attrs := c.context(x), c.text(path), c.attrs(options)
+	var out *C.dl4_model
+	err := c.run(func() *C.dl4_error { return C.dl4_model_load(context, path_, attrs, &out) })
+	return newModel(out, err)
+}
+
+// LoadModelBytes loads a model from the bytes of such a file.
+func LoadModelBytes(x *Context, data []byte, options Attrs) (*Model, error) {
+	var c call
+	context, attrs := c.context(x), c.attrs(options)
+	p, size := bytesOf(data)
+	var out *C.dl4_model
+	err := c.run(func() *C.dl4_error { return C.dl4_model_load_memory(context, p, size, attrs, &out) })
+	return newModel(out, err)
+}
+
+// Save saves the model to a safetensors file, atomically.
+func (m *Model) Save(path string) error {
+	var c call
+	p, path_ := c.model(m), c.text(path)
+	return c.run(func() *C.dl4_error { return C.dl4_model_save(p, path_, nil) })
+}
+
+// Bytes gives the bytes that Save would write.
+func (m *Model) Bytes() ([]byte, error) {
+	var c call
+	p := c.model(m)
+	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_model_save_memory(p, nil, out) })
+}
+
+// Clone makes a copy with weights of its own.
+func (m *Model) Clone() (*Model, error) {
+	var c call
+	p := c.model(m)
+	var out *C.dl4_model
+	err := c.run(func() *C.dl4_error { return C.dl4_model_clone(p, &out) })
+	return newModel(out, err)
+}
+
+// Inputs are the inputs, in the order that a session takes them.
+func (m *Model) Inputs() ([]IO, error) {
+	return m.io(C.DL4_INPUTS)
+}
+
+// Outputs are the outputs, in the order that a session gives them.
+func (m *Model) Outputs() ([]IO, error) {
+	return m.io(C.DL4_OUTPUTS)
+}
+
+func (m *Model) io(direction C.int32_t) ([]IO, error) {
+	p, err := m.use()
+	if err != nil {
+		return nil, err
+	}
+	defer m.done()
+	h := (*C.dl4_model)(p)
+	return listed(int64(C.dl4_model_io_count(h, direction)), func(i C.int64_t) (IO, error) {
+		var c call
+		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+			return C.dl4_model_io_shape(h, direction, i, sizes, limit, rank)
+		})
+		name, dtype := C.dl4_model_io_name(h, direction, i), C.dl4_model_io_dtype(h, direction, i)
+		return IO{C.GoString(name), DType(dtype), shape}, err
+	})
+}
+
+// Weights are all weights, in the order of Keras's model.weights.
+func (m *Model) Weights() ([]Weight, error) {
+	p, err := m.use()
+	if err != nil {
+		return nil, err
+	}
+	defer m.done()
+	h := (*C.dl4_model)(p)
+	return listed(int64(C.dl4_model_weight_count(h)), func(i C.int64_t) (Weight, error) {
+		var c call
+		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+			return C.dl4_model_weight_shape(h, i, sizes, limit, rank)
+		})
+		io := IO{C.GoString(C.dl4_model_weight_name(h, i)), DType(C.dl4_model_weight_dtype(h, i)), shape}
+		return Weight{io, C.dl4_model_weight_trainable(h, i) != 0}, err
+	})
+}
+
+func listed[T any](n int64, item func(C.int64_t) (T, error)) ([]T, error) {
+	out := make([]T, n)
+	for i := range out {
+		var err error
+		if out[i], err = item(C.int64_t(i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Weight gives a copy of a weight, "dense/kernel"; "*" one flat block of all trainable weights.
+func (m *Model) Weight(name string) (*Tensor, error) {
+	var c call
+	p, name_ := c.model(m), c.text(name)
+	var out *C.dl4_tensor
+	err := c.run(func() *C.dl4_error { return C.dl4_model_get_weight(p, name_, &out) })
+	return newTensor(out, err)
+}
+
+// SetWeight sets a weight to a copy of v; "*" all trainable ones from one flat block. Sessions that exist keep theirs.
+func (m *Model) SetWeight(name string, v *Tensor) error {
+	var c call
+	p, name_, value := c.model(m), c.text(name), c.tensor(v)
+	return c.run(func() *C.dl4_error { return C.dl4_model_set_weight(p, name_, value) })
+}
+
+// SetTrainable says of a layer's weights, of one weight, or with "*" of all, whether training changes them.
+func (m *Model) SetTrainable(name string, yes bool) error {
+	var c call
+	p, name_ := c.model(m), c.text(name)
+	return c.run(func() *C.dl4_error { return C.dl4_model_set_trainable(p, name_, truth(yes)) })
+}
+
+func truth(yes bool) C.int32_t {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// CheckGradients compares the gradients of the outputs at inputs with differences, and gives the result as JSON: a
+// check of layers of your own.
+func (m *Model) CheckGradients(inputs []*Tensor, options Attrs) (json.RawMessage, error) {
+	var c call
+	p, attrs := c.model(m), c.attrs(options)
+	in, n := c.tensors(inputs)
+	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_model_check_gradients(p, in, n, attrs, out) })
+}

@@ -1,0 +1,270 @@
+package dl4
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+)
+
+// object is a reference to an object of the library. It is released when it is closed and no call uses it any more,
+// so that Close may come from any goroutine, and from the collector.
+type object struct {
+	what     string
+	p        unsafe.Pointer
+	state    atomic.Int64 // 2 for each call that uses it, 1 if closed
+	borrowed bool         // not ours to release
+}
+
+func newObject(what string, p unsafe.Pointer) *object {
+	o := &object{what: what, p: p}
+	runtime.SetFinalizer(o, (*object).Close)
+	return o
+}
+
+// Close releases the object once the calls that use it have ended. A second Close does nothing.
+func (o *object) Close() error {
+	for {
+		s := o.state.Load()
+		if s&1 != 0 {
+			return nil
+		}
+		if o.state.CompareAndSwap(s, s|1) {
+			runtime.SetFinalizer(o, nil)
+			if s == 0 {
+				o.release()
+			}
+			return nil
+		}
+	}
+}
+
+func (o *object) release() {
+	if !o.borrowed {
+		C.dl4_release(o.p)
+	}
+}
+
+func (o *object) use() (unsafe.Pointer, error) {
+	for {
+		s := o.state.Load()
+		if s&1 != 0 {
+			return nil, invalid("the %s is closed", o.what)
+		}
+		if o.state.CompareAndSwap(s, s+2) {
+			return o.p, nil
+		}
+	}
+}
+
+func (o *object) done() {
+	if o.state.Add(-2) == 1 {
+		o.release()
+	}
+}
+
+// Format is one of the forms that Describe gives.
+type Format int32
+
+// The forms of a description: JSON, text for people, and, of a graph or model, a drawing in DOT.
+const (
+	JSON Format = C.DL4_FORMAT_JSON
+	Text Format = C.DL4_FORMAT_TEXT
+	DOT  Format = C.DL4_FORMAT_DOT
+)
+
+// Describe describes the object: Text of a graph or model is a summary in Keras's style, JSON its architecture.
+func (o *object) Describe(format Format) (string, error) {
+	var c call
+	p := c.object(o)
+	b, err := c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_describe(p, C.int32_t(format), out) })
+	return string(b), err
+}
+
+// call gathers the arguments of one call, and lets them go when it has ended. The first argument that cannot be passed
+// makes run return its error without a call.
+type call struct {
+	err  error
+	used []*object
+	bags []*C.dl4_attrs
+	ctx  context.Context
+	flag *C.dl4_cancel
+	stop chan struct{}
+	room [6]*object
+}
+
+func (c *call) object(o *object) unsafe.Pointer {
+	if o == nil || c.err != nil {
+		return nil
+	}
+	p, err := o.use()
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	if c.used == nil {
+		c.used = c.room[:0]
+	}
+	c.used = append(c.used, o)
+	return p
+}
+
+// text passes a string in memory of Go's.
+func (c *call) text(s string) *C.char {
+	if c.err == nil && strings.IndexByte(s, 0) >= 0 {
+		c.err = invalid("expected text without a zero byte, got %q", s)
+	}
+	return (*C.char)(unsafe.Pointer(&append([]byte(s), 0)[0]))
+}
+
+// optional passes NULL for an empty string.
+func (c *call) optional(s string) *C.char {
+	if s == "" {
+		return nil
+	}
+	return c.text(s)
+}
+
+func (c *call) check(e *C.dl4_error) bool {
+	if e != nil && c.err == nil {
+		c.err = taken(e)
+	} else if e != nil {
+		C.dl4_release(unsafe.Pointer(e))
+	}
+	return c.err == nil
+}
+
+// attrs makes a bag: JSON, but for symbolic values and models.
+func (c *call) attrs(values Attrs) *C.dl4_attrs {
+	if len(values) == 0 || c.err != nil {
+		return nil
+	}
+	if c.err = ready(); c.err != nil {
+		return nil
+	}
+	var bag *C.dl4_attrs
+	if !c.check(C.dl4_attrs_create(&bag)) {
+		return nil
+	}
+	c.bags = append(c.bags, bag)
+	plain := make(map[string]any, len(values))
+	for key, value := range values {
+		switch v := value.(type) {
+		case Node:
+			c.setNodes(bag, key, []Node{v})
+		case []Node:
+			c.setNodes(bag, key, v)
+		case *Model:
+			p, key_ := (*C.dl4_model)(c.object(v.object)), c.text(key)
+			if c.err == nil {
+				c.check(C.dl4_attrs_set_model(bag, key_, p))
+			}
+		default:
+			plain[key] = value
+		}
+	}
+	text, err := json.Marshal(plain)
+	if err != nil && c.err == nil {
+		c.err = invalid("attributes cannot be passed on: %v", err)
+	}
+	if c.err == nil && len(plain) > 0 {
+		c.check(C.dl4_attrs_merge_json(bag, c.text(string(text))))
+	}
+	return bag
+}
+
+func (c *call) setNodes(bag *C.dl4_attrs, key string, nodes []Node) {
+	ids, key_ := c.nodes(nil, nodes), c.text(key)
+	if c.err == nil {
+		c.check(C.dl4_attrs_set_nodes(bag, key_, ids, C.int64_t(len(nodes))))
+	}
+}
+
+// cancel makes a flag that the context triggers.
+func (c *call) cancel(ctx context.Context) *C.dl4_cancel {
+	if ctx.Done() == nil || c.err != nil {
+		return nil
+	}
+	c.ctx = ctx
+	if err := ctx.Err(); err != nil {
+		c.err = &Error{Code: ErrCancelled, Message: "dl4: cancelled before it began", cause: err}
+		return nil
+	}
+	if !c.check(C.dl4_cancel_create(&c.flag)) {
+		return nil
+	}
+	flag, stop := c.flag, make(chan struct{})
+	c.stop = stop
+	C.dl4_retain(unsafe.Pointer(flag))
+	go func() {
+		select {
+		case <-ctx.Done():
+			C.dl4_cancel_trigger(flag)
+		case <-stop:
+		}
+		C.dl4_release(unsafe.Pointer(flag))
+	}()
+	return flag
+}
+
+func (c *call) end() {
+	for _, o := range c.used {
+		o.done()
+	}
+	for _, bag := range c.bags {
+		C.dl4_release(unsafe.Pointer(bag))
+	}
+	if c.stop != nil {
+		close(c.stop)
+		C.dl4_release(unsafe.Pointer(c.flag))
+	}
+}
+
+// run makes the call if all its arguments are there. What a callback returned or panicked with comes back here.
+func (c *call) run(f func() *C.dl4_error) error {
+	if c.err == nil {
+		c.err = ready()
+	}
+	var e *C.dl4_error
+	if c.err == nil {
+		e = f()
+	}
+	c.end()
+	if c.err != nil || e == nil {
+		return c.err
+	}
+	err := taken(e)
+	if err.Code == ErrCancelled && c.ctx != nil {
+		err.cause = c.ctx.Err()
+	}
+	if err.Code == ErrCallbackFailed {
+		return failed(err)
+	}
+	return err
+}
+
+// blob makes the call and copies the bytes that it gives.
+func (c *call) blob(f func(out **C.dl4_blob) *C.dl4_error) ([]byte, error) {
+	var out *C.dl4_blob
+	if err := c.run(func() *C.dl4_error { return f(&out) }); err != nil {
+		return nil, err
+	}
+	defer C.dl4_release(unsafe.Pointer(out))
+	size := int(C.dl4_blob_size(out))
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(C.dl4_blob_data(out))), size)...), nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,25 @@
+/* What cgo can't say: callbacks with a Go handle as their user pointer, and a tensor's facts in one call. */
+#ifndef DL4GO_SHIM_H
+#define DL4GO_SHIM_H
+
+#include <dl4/dl4.h>
+#include <stdint.h>
+
+typedef struct {
+  void *data;
+  int64_t bytes, dims[8];
+  int32_t dtype, rank, dense;
+} dl4go_facts;
+
+void dl4go_tensor_facts(const dl4_tensor *t, dl4go_facts *out);
+
+dl4_error *dl4go_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, const int64_t *strides,
+                      void *data, int64_t bytes, uintptr_t user, dl4_tensor **out);
+dl4_error *dl4go_set_logger(dl4_context *c, int32_t min_level, uintptr_t user);
+dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const dl4_attrs *options, dl4_dataset **out);
+dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options, uintptr_t user,
+                     dl4_cancel *cancel, dl4_blob **history);
+dl4_error *dl4go_registry_add(const char *category, const char *name, const dl4_attrs *options, int shape, int backward,
+                              uintptr_t user);
+
+#endif

@@ -1,0 +1,258 @@
+package org.dl4;
+
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The arguments of one call, in memory of the thread's that is taken as a stack, and what it uses
+ * meanwhile.
+ */
+final class Call implements AutoCloseable {
+  private static final int ROOM = 16384;
+  private static final int RANK = 8;
+
+  private static final class Stack {
+    final ByteBuffer bytes = ByteBuffer.allocateDirect(ROOM).order(ByteOrder.nativeOrder());
+    final long address = Pointer.nativeValue(Native.getDirectBufferPointer(bytes));
+    int top;
+  }
+
+  private static final ThreadLocal<Stack> STACK = ThreadLocal.withInitial(Stack::new);
+
+  private final Stack stack = STACK.get();
+  private final int mark = stack.top;
+  private List<Long> extra;
+  private List<Long> bags;
+  private Handle.Ref[] used = new Handle.Ref[4];
+  private int uses;
+
+  /** Bytes that live as long as the call. */
+  private long room(long size) {
+    long aligned = (size + 7) & ~7L;
+    if (aligned <= ROOM - stack.top) {
+      int at = stack.top;
+      stack.top += (int) aligned;
+      return stack.address + at;
+    }
+    long address = Native.malloc(Math.max(aligned, 8));
+    if (address == 0) {
+      throw new OutOfMemoryError("dl4: " + size + " bytes for the arguments of a call");
+    }
+    extra = extra == null ? new ArrayList<>() : extra;
+    extra.add(address);
+    return address;
+  }
+
+  private boolean mine(long address) {
+    return address >= stack.address && address < stack.address + ROOM;
+  }
+
+  private void put(long address, int i, long value) {
+    if (mine(address)) {
+      stack.bytes.putLong((int) (address - stack.address) + 8 * i, value);
+    } else {
+      new Pointer(address).setLong(8L * i, value);
+    }
+  }
+
+  long get(long address, int i) {
+    return mine(address)
+        ? stack.bytes.getLong((int) (address - stack.address) + 8 * i)
+        : new Pointer(address).getLong(8L * i);
+  }
+
+  /** Of a slot that holds 32 bits. */
+  int getInt(long address) {
+    return mine(address)
+        ? stack.bytes.getInt((int) (address - stack.address))
+        : new Pointer(address).getInt(0);
+  }
+
+  double getDouble(long address, int i) {
+    return Double.longBitsToDouble(get(address, i));
+  }
+
+  long slots(int n) {
+    long address = room(8L * n);
+    for (int i = 0; i < n; i++) {
+      put(address, i, 0);
+    }
+    return address;
+  }
+
+  long slot() {
+    return slots(1);
+  }
+
+  /** The address of an object, which stays until the call has ended; 0 of null. */
+  long use(Handle h) {
+    if (h == null) {
+      return 0;
+    }
+    if (!h.ref.use()) {
+      throw Dl4Exception.invalid("the " + h.getClass().getSimpleName() + " is closed");
+    }
+    if (uses == used.length) {
+      used = Arrays.copyOf(used, 2 * uses);
+    }
+    used[uses++] = h.ref;
+    return h.ref.address();
+  }
+
+  long text(String s) {
+    if (s == null) {
+      return 0;
+    }
+    if (s.indexOf(0) >= 0) {
+      throw Dl4Exception.invalid("expected text without a zero character");
+    }
+    byte[] utf8 = s.getBytes(StandardCharsets.UTF_8);
+    return bytes(Arrays.copyOf(utf8, utf8.length + 1));
+  }
+
+  long bytes(byte[] data) {
+    long address = room(data.length);
+    if (mine(address)) {
+      stack.bytes.put((int) (address - stack.address), data);
+    } else if (data.length > 0) {
+      new Pointer(address).write(0, data, 0, data.length);
+    }
+    return address;
+  }
+
+  long longs(long[] values) {
+    long address = room(8L * values.length);
+    for (int i = 0; i < values.length; i++) {
+      put(address, i, values[i]);
+    }
+    return address;
+  }
+
+  long ints(int[] values) {
+    ByteBuffer b = ByteBuffer.allocate(4 * values.length).order(ByteOrder.nativeOrder());
+    b.asIntBuffer().put(values);
+    return bytes(b.array());
+  }
+
+  long tensors(Tensor... list) {
+    if (list == null || list.length == 0) {
+      return 0;
+    }
+    long address = room(8L * list.length);
+    for (int i = 0; i < list.length; i++) {
+      put(address, i, use(list[i]));
+    }
+    return address;
+  }
+
+  static int count(Tensor[] list) {
+    return list == null ? 0 : list.length;
+  }
+
+  /** Nodes by their numbers, -1 for null; all of one graph. */
+  long nodes(Graph g, List<Node> list) {
+    int[] ids = new int[list.size()];
+    for (int i = 0; i < ids.length; i++) {
+      Node n = list.get(i);
+      g = g == null && n != null ? n.graph : g;
+      if (n != null && n.graph != g) {
+        throw Dl4Exception.invalid("node " + i + " is of another graph");
+      }
+      ids[i] = n == null ? -1 : n.id;
+    }
+    return ints(ids);
+  }
+
+  /** A bag: JSON, but for symbolic values and models. */
+  long attrs(Map<String, ?> values) {
+    if (values == null || values.isEmpty()) {
+      return 0;
+    }
+    long out = slot();
+    check(Lib.dl4_attrs_create(out));
+    long bag = get(out, 0);
+    bags = bags == null ? new ArrayList<>() : bags;
+    bags.add(bag);
+    Map<String, Object> plain = new LinkedHashMap<>();
+    values.forEach(
+        (key, value) -> {
+          if (value instanceof Model m) {
+            check(Lib.dl4_attrs_set_model(bag, text(key), use(m)));
+          } else if (value instanceof Node n) {
+            check(Lib.dl4_attrs_set_nodes(bag, text(key), nodes(null, List.of(n)), 1));
+          } else if (value instanceof Collection<?> l
+              && l.stream().anyMatch(Node.class::isInstance)) {
+            List<Node> nodes = new ArrayList<>();
+            l.forEach(n -> nodes.add((Node) n));
+            check(Lib.dl4_attrs_set_nodes(bag, text(key), nodes(null, nodes), nodes.size()));
+          } else {
+            plain.put(key, value);
+          }
+        });
+    if (!plain.isEmpty()) {
+      check(Lib.dl4_attrs_merge_json(bag, text(Json.write(plain))));
+    }
+    return bag;
+  }
+
+  /** Throws what a call returned; what a callback threw as it was. */
+  void check(long error) {
+    if (error != 0) {
+      throw Callbacks.cause(Dl4Exception.taken(error));
+    }
+  }
+
+  /** The text of a blob, which is released. */
+  String blob(long slot) {
+    return new String(content(slot), StandardCharsets.UTF_8);
+  }
+
+  byte[] content(long slot) {
+    long blob = get(slot, 0);
+    try {
+      long size = Lib.dl4_blob_size(blob);
+      return new Pointer(Lib.dl4_blob_data(blob)).getByteArray(0, Math.toIntExact(size));
+    } finally {
+      Lib.dl4_release(blob);
+    }
+  }
+
+  /** Asks a function for a shape, by the addresses of dims, and of the rank. */
+  interface Shaped {
+    long ask(long dims, int cap, long rank);
+  }
+
+  long[] shape(Shaped f) {
+    long dims = slots(RANK);
+    long rank = slot();
+    check(f.ask(dims, RANK, rank));
+    long[] shape = new long[getInt(rank)];
+    for (int i = 0; i < shape.length; i++) {
+      shape[i] = get(dims, i);
+    }
+    return shape;
+  }
+
+  @Override
+  public void close() {
+    for (int i = 0; i < uses; i++) {
+      used[i].done();
+    }
+    if (bags != null) {
+      bags.forEach(Lib::dl4_release);
+    }
+    if (extra != null) {
+      extra.forEach(Native::free);
+    }
+    stack.top = mark;
+  }
+}

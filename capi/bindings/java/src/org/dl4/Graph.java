@@ -1,0 +1,115 @@
+package org.dl4;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Layers being called on symbolic values, in Keras's functional style. What is refused changes
+ * nothing. One thread at a time may use it.
+ */
+public final class Graph extends Handle {
+  public Graph() {
+    this(null);
+  }
+
+  public Graph(Context context) {
+    super(made(context));
+  }
+
+  private static long made(Context context) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_graph_create(c.use(context), out));
+      return c.get(out, 0);
+    }
+  }
+
+  /**
+   * Adds an input. The shape includes the batch axis; -1 is free. A null name is made by the
+   * library.
+   */
+  public Node input(String name, DType dtype, long... shape) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long dims = c.longs(shape);
+      c.check(
+          Lib.dl4_graph_input(c.use(this), c.text(name), dtype.number, shape.length, dims, out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /** Adds a value that never changes. */
+  public Node constant(String name, Tensor value) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_graph_constant(c.use(this), c.text(name), c.use(value), out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /**
+   * Adds a layer by the name of its kind, without calling it. Its own name is the attribute "name".
+   */
+  public Layer layer(String kind, Map<String, ?> attrs) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_graph_layer(c.use(this), c.text(kind), 0, c.attrs(attrs), out));
+      return new Layer(this, c.getInt(out));
+    }
+  }
+
+  /**
+   * Adds a layer of another graph, which has been called there: one layer in both, with one set of
+   * weights. A null name is the layer's own.
+   */
+  public Layer share(Layer layer, String name) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long from = c.use(layer.graph);
+      c.check(Lib.dl4_graph_share(c.use(this), from, layer.id, c.text(name), out));
+      return new Layer(this, c.getInt(out));
+    }
+  }
+
+  /**
+   * Adds a layer and calls it once; gives the first output, the others are its {@link
+   * Node#outputs}.
+   */
+  public Node add(String kind, Map<String, ?> attrs, Node... inputs) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long in = c.nodes(this, List.of(inputs));
+      long g = c.use(this);
+      long bag = c.attrs(attrs);
+      c.check(Lib.dl4_graph_add(g, c.text(kind), 0, bag, 0, in, inputs.length, out, 1));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /**
+   * Adds everything of an architecture, JSON of describe(). Build it without inputs and outputs.
+   */
+  public void mergeJson(String architecture) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_graph_merge_json(c.use(this), c.text(architecture)));
+    }
+  }
+
+  /**
+   * Makes a model of what lies between; models of one graph share the weights of the layers they
+   * share.
+   */
+  public Model build(List<Node> inputs, List<Node> outputs) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long in = c.nodes(this, inputs);
+      long ends = c.nodes(this, outputs);
+      c.check(Lib.dl4_graph_build(c.use(this), in, inputs.size(), ends, outputs.size(), out));
+      return new Model(c.get(out, 0));
+    }
+  }
+
+  public Model build(Node input, Node output) {
+    return build(List.of(input), List.of(output));
+  }
+}

@@ -1,0 +1,101 @@
+package org.dl4;
+
+import java.lang.ref.Cleaner;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * An object of the library. It is released when it is closed, or collected, and no call uses it any
+ * more; objects keep what they need alive, so the order does not matter. A closed one is refused.
+ */
+public abstract class Handle implements AutoCloseable {
+  static final Cleaner CLEANER = Cleaner.create();
+  final Ref ref;
+
+  /** What outlives the object, until it is released. */
+  static final class Ref implements Runnable {
+    private final long address;
+    private final boolean borrowed;
+    private final AtomicLong state = new AtomicLong(); // 2 for each call that uses it, 1: closed
+
+    Ref(long address, boolean borrowed) {
+      this.address = address;
+      this.borrowed = borrowed;
+    }
+
+    boolean use() {
+      for (long s = state.get(); (s & 1) == 0; s = state.get()) {
+        if (state.compareAndSet(s, s + 2)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    void done() {
+      if (state.addAndGet(-2) == 1) {
+        release();
+      }
+    }
+
+    @Override
+    public void run() {
+      for (long s = state.get(); (s & 1) == 0; s = state.get()) {
+        if (state.compareAndSet(s, s | 1)) {
+          if (s == 0) {
+            release();
+          }
+          return;
+        }
+      }
+    }
+
+    private void release() {
+      if (!borrowed) {
+        Lib.dl4_release(address);
+      }
+    }
+
+    long address() {
+      return address;
+    }
+
+    boolean isBorrowed() {
+      return borrowed;
+    }
+  }
+
+  private final Cleaner.Cleanable cleanable;
+
+  Handle(long address) {
+    ref = new Ref(address, false);
+    cleanable = CLEANER.register(this, ref);
+  }
+
+  /** Of an object that the library lends. */
+  Handle(long address, boolean borrowed) {
+    ref = new Ref(address, borrowed);
+    cleanable = ref::run;
+  }
+
+  /** Releases the object once the calls that use it have ended. Closing again does nothing. */
+  @Override
+  public void close() {
+    cleanable.clean();
+  }
+
+  /** Forms of a description: JSON, text for people and, of a graph or model, a drawing in DOT. */
+  public enum Format {
+    JSON,
+    TEXT,
+    DOT
+  }
+
+  /** Describes the object; TEXT of a graph or model is a summary in Keras's style. */
+  public String describe(Format format) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_describe(c.use(this), format.ordinal(), out));
+      return c.blob(out);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+package org.dl4;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A model being trained. One call at a time may use it. */
+public final class Trainer extends Handle {
+  private final List<String> names;
+
+  /** Options are those of dl4_trainer_create: "optimizer", "loss", "metrics", ... */
+  public Trainer(Model model, Map<String, ?> options) {
+    super(made(model, options));
+    names =
+        List.copyOf(
+            Json.<String>list(Json.object(Json.read(describe(Format.JSON))).get("metric_names")));
+  }
+
+  private static long made(Model model, Map<String, ?> options) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_trainer_create(c.use(model), c.attrs(options), out));
+      return c.get(out, 0);
+    }
+  }
+
+  /** The names of all metrics; the loss is the first. */
+  public List<String> metricNames() {
+    return names;
+  }
+
+  public Map<String, double[]> fit(Dataset train, Map<String, ?> options) {
+    return fit(train, null, options, null, null);
+  }
+
+  /**
+   * Trains for some epochs, and validates after each if valid is not null. Options are those of
+   * dl4_trainer_fit: "epochs", "validation_split", "class_weight", "callbacks", ... listener and
+   * cancel may be null. Gives the history, a value per epoch for each name. A fit that was
+   * cancelled keeps all complete steps; one with "resume" goes on there.
+   */
+  public <E extends Exception> Map<String, double[]> fit(
+      Dataset train,
+      Dataset valid,
+      Map<String, ?> options,
+      Progress.Listener<E> listener,
+      Cancel cancel)
+      throws E {
+    Callbacks.Told told = listener == null ? null : listener::at;
+    long user = told == null ? 0 : Callbacks.keep(told);
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long t = c.use(this);
+      long data = c.use(train);
+      long bag = c.attrs(options);
+      long fn = told == null ? 0 : Callbacks.PROGRESS;
+      c.check(Lib.dl4_trainer_fit(t, data, c.use(valid), bag, fn, user, c.use(cancel), out));
+      return history(c.blob(out));
+    } finally {
+      Callbacks.forget(user);
+    }
+  }
+
+  /** JSON has null for NaN and infinity. */
+  static Map<String, double[]> history(String json) {
+    Map<String, double[]> all = new LinkedHashMap<>();
+    Json.object(Json.read(json))
+        .forEach(
+            (name, values) ->
+                all.put(
+                    name,
+                    Json.<Number>list(values).stream()
+                        .mapToDouble(v -> v == null ? Double.NaN : v.doubleValue())
+                        .toArray()));
+    return all;
+  }
+
+  private interface Measured {
+    long run(long metrics, long cap, long n);
+  }
+
+  private double[] metrics(Call c, Measured f) {
+    long values = c.slots(names.size());
+    c.check(f.run(values, names.size(), c.slot()));
+    double[] out = new double[names.size()];
+    for (int i = 0; i < out.length; i++) {
+      out[i] = c.getDouble(values, i);
+    }
+    return out;
+  }
+
+  /** Loss and metrics over a whole dataset, in the order of metricNames(). cancel may be null. */
+  public double[] evaluate(Dataset data, Cancel cancel) {
+    try (Call c = new Call()) {
+      long t = c.use(this);
+      long d = c.use(data);
+      long flag = c.use(cancel);
+      return metrics(c, (out, cap, n) -> Lib.dl4_trainer_evaluate(t, d, flag, out, cap, n));
+    }
+  }
+
+  public double[] step(Tensor x, Tensor y) {
+    return step(new Tensor[] {x}, new Tensor[] {y}, null);
+  }
+
+  /** Trains on one batch and gives its metrics. w, sample weights, may be null or hold null. */
+  public double[] step(Tensor[] x, Tensor[] y, Tensor[] w) {
+    try (Call c = new Call()) {
+      long t = c.use(this);
+      long in = c.tensors(x);
+      long to = c.tensors(y);
+      long by = c.tensors(w);
+      return metrics(
+          c,
+          (out, cap, n) ->
+              Lib.dl4_trainer_step(
+                  t, in, Call.count(x), to, Call.count(y), by, Call.count(w), out, cap, n));
+    }
+  }
+
+  /** Adds the gradients of one batch to those kept, and changes no weight. */
+  public double[] accumulate(Tensor[] x, Tensor[] y, Tensor[] w) {
+    try (Call c = new Call()) {
+      long t = c.use(this);
+      long in = c.tensors(x);
+      long to = c.tensors(y);
+      long by = c.tensors(w);
+      return metrics(
+          c,
+          (out, cap, n) ->
+              Lib.dl4_trainer_accumulate(
+                  t, in, Call.count(x), to, Call.count(y), by, Call.count(w), out, cap, n));
+    }
+  }
+
+  /**
+   * Updates the weights by the mean of the gradients accumulated since the last update, then
+   * forgets them.
+   */
+  public void apply() {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_apply(c.use(this)));
+    }
+  }
+
+  /** A copy of the mean accumulated gradient of a weight; "*" one flat block of all. */
+  public Tensor gradient(String weight) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_trainer_gradient(c.use(this), c.text(weight), out));
+      return new Tensor(c.get(out, 0));
+    }
+  }
+
+  /** Sets the mean gradient of a weight, or with "*" of all, to v, or adds v to it. */
+  public void setGradient(String weight, Tensor v, boolean add) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_set_gradient(c.use(this), c.text(weight), c.use(v), add ? 1 : 0));
+    }
+  }
+
+  /** Forgets the gradients accumulated since the last update. */
+  public void zeroGradients() {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_zero_gradients(c.use(this)));
+    }
+  }
+
+  /** Reads "learning_rate", "iterations", "epoch" or "batch"; a listener may call it. */
+  public double get(String key) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_trainer_get(c.use(this), c.text(key), out));
+      return c.getDouble(out, 0);
+    }
+  }
+
+  /** Sets "learning_rate", by a listener too; "epoch" or "batch", where the next fit goes on. */
+  public void set(String key, double value) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_set(c.use(this), c.text(key), value));
+    }
+  }
+
+  /**
+   * Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch.
+   */
+  public void save(Path path) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_save(c.use(this), c.text(path.toString())));
+    }
+  }
+
+  /** The bytes of a checkpoint that save() would write. */
+  public byte[] toBytes() {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_trainer_save_memory(c.use(this), out));
+      return c.content(out);
+    }
+  }
+
+  /**
+   * Loads a checkpoint into a trainer of the same model and options: what follows is what would
+   * have followed.
+   */
+  public void load(Path path) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_load(c.use(this), c.text(path.toString())));
+    }
+  }
+
+  public void load(byte[] data) {
+    try (Call c = new Call()) {
+      long bytes = c.bytes(data);
+      c.check(Lib.dl4_trainer_load_memory(c.use(this), bytes, data.length));
+    }
+  }
+}

@@ -1,0 +1,323 @@
+// The C interface: found, declared from its own description, its errors as exceptions.
+import koffi from "koffi";
+
+// Calls beside the event loop run on stacks of koffi's own; the library takes up to 128 KiB of one.
+if (koffi.config().async_stack_size < 256 * 1024) {
+  try {
+    koffi.config({ async_stack_size: 256 * 1024 });
+  } catch (cause) {
+    throw new Error("import dl4 before what else uses koffi: dl4 needs an async_stack_size of 256 KiB", { cause });
+  }
+}
+
+function load(name) {
+  try {
+    return koffi.load(name);
+  } catch (cause) {
+    throw new Error(`cannot load ${name}: ${cause.message}; DL4_LIBRARY names the library`, { cause });
+  }
+}
+
+const library = load(process.env.DL4_LIBRARY ?? "libdl4.so.1");
+const SCALARS = { int32_t: "int32_t", int64_t: "int64_t", double: "double", "const char *": "str", void: "void" };
+Object.assign(SCALARS, { dl4_node: "int32_t", dl4_layer: "int32_t" });
+const typeOf = (name) => SCALARS[name] ?? "void *";
+
+const version = library.func("dl4_version", "int32_t", [])();
+if (Math.floor(version / 1000000) !== 1) {
+  const found = library.func("dl4_version_string", "str", [])();
+  throw new Error(`dl4 for Node.js is made for version 1 of libdl4, found ${found}`);
+}
+
+const blobData = library.func("dl4_blob_data", "void *", ["void *"]);
+const blobSize = library.func("dl4_blob_size", "int64_t", ["void *"]);
+const release = library.func("dl4_release", "void", ["void *"]);
+
+function describe() {
+  const out = new BigUint64Array(1);
+  const error = library.func("dl4_api_description", "void *", ["void *"])(out);
+  if (error) throw new Error("libdl4 does not describe itself");
+  return JSON.parse(text(out[0]));
+}
+
+/** The text of a blob, which is released. */
+export function text(blob) {
+  try {
+    return koffi.decode.string(blobData(blob), blobSize(blob));
+  } finally {
+    release(blob);
+  }
+}
+
+/** The bytes of a blob, which is released. */
+export function content(blob) {
+  try {
+    return koffi.decode(blobData(blob), "uint8_t", blobSize(blob));
+  } finally {
+    release(blob);
+  }
+}
+
+/** Bytes and their number, as two arguments; koffi makes NULL of an empty array. */
+export function memory(source) {
+  const bytes = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
+  return [bytes.byteLength ? bytes : new Uint8Array(1), bytes.byteLength];
+}
+
+/** The library's description of its interface. */
+export const description = describe();
+
+/** Numbers of the C interface by name: DL4_FLOAT32, ... */
+export const constants = Object.fromEntries(description.constants.map((c) => [c.name, c.value]));
+
+/** Ends the process without waiting for its threads. */
+export const exitNow = koffi.load(null).func("_exit", "void", ["int"]);
+
+/** Numbers at an address. */
+export const { decode, encode } = koffi;
+
+/** Keeps a function for a callback of the library's, as long as `holder` lives. */
+export function callback(type, holder, fn) {
+  const pointer = koffi.register(fn, callbacks[type]);
+  slots.register(holder, pointer);
+  return pointer;
+}
+const slots = new FinalizationRegistry((pointer) => koffi.unregister(pointer));
+
+const callbacks = Object.fromEntries(
+  description.callbacks.map((c) => [
+    c.name,
+    koffi.pointer(
+      koffi.proto(
+        typeOf(c.returns),
+        c.parameters.map((p) => typeOf(p.type)),
+      ),
+    ),
+  ]),
+);
+
+/** Every function of dl4.h, without "dl4_"; pointers are BigInts, typed arrays or null. */
+export const dl4 = Object.fromEntries(
+  description.functions.map((f) => {
+    const parameters = f.parameters.map((p) => callbacks[p.type] ?? typeOf(p.type));
+    const result = f.name === "dl4_blob_data" ? "void *" : typeOf(f.returns);
+    return [f.name.slice(4), library.func(f.name, result, parameters)];
+  }),
+);
+
+const CODES = Object.fromEntries(
+  description.constants.filter((c) => c.group.startsWith("Codes")).map((c) => [c.value, c.name]),
+);
+
+/** What the library refused: `code` ("DL4_SHAPE_MISMATCH"), and `layer`, `attribute`, `expected`, `got`, ... */
+export class DL4Error extends Error {
+  constructor(message, code = "DL4_INVALID_ARGUMENT", facts = {}) {
+    super(message);
+    Object.assign(this, facts, { code });
+  }
+}
+DL4Error.prototype.name = "DL4Error";
+
+const thrown = new Map(); // what callbacks threw, by what they answered for it
+let answers = 0;
+
+/** Calls a callback's body; what it throws becomes an answer that fails the call, which then throws the same. */
+export function answering(body) {
+  try {
+    return body();
+  } catch (error) {
+    thrown.set(--answers, error);
+    return answers;
+  }
+}
+
+/** What to throw for an error, which is released. */
+function failure(error) {
+  const code = CODES[dl4.error_code(error)] ?? "DL4_INTERNAL";
+  const facts = JSON.parse(dl4.error_detail(error));
+  const answer = Number(facts.answer);
+  const made = thrown.has(answer) ? thrown.get(answer) : new DL4Error(dl4.error_message(error), code, facts);
+  thrown.delete(answer);
+  release(error);
+  return made;
+}
+
+/** Throws what a call returned. */
+export function check(error) {
+  if (error) throw failure(error);
+}
+
+const slot = new BigUint64Array(1);
+const number = new Int32Array(1);
+
+/** Calls a function whose last parameter is the object that it makes. */
+export function made(name, ...args) {
+  check(dl4[name](...args, slot));
+  return slot[0];
+}
+
+/** Calls a function whose last parameter is an int32_t that it gives. */
+export function given(name, ...args) {
+  check(dl4[name](...args, number));
+  return number[0];
+}
+
+/** Calls a function on a thread of its own; the promise is that it succeeded. */
+export function later(name, ...args) {
+  return new Promise((resolve, reject) => {
+    dl4[name].async(...args, (broken, error) => {
+      if (broken) reject(broken);
+      else if (error) reject(failure(error));
+      else resolve();
+    });
+  });
+}
+
+/** A shape that a call gives by its last parameters dims, cap and rank; a free dimension is null. */
+export function shape(name, ...args) {
+  const dims = new BigInt64Array(8);
+  check(dl4[name](...args, dims, 8, number));
+  return Array.from(dims.subarray(0, number[0]), (d) => (d < 0n ? null : Number(d)));
+}
+
+/** Dimensions as the library takes them. */
+export function dims(list) {
+  const numbers = new BigInt64Array(list.length);
+  for (let i = 0; i < list.length; ++i) numbers[i] = BigInt(list[i] ?? -1);
+  return numbers;
+}
+
+/** The texts that `name` gives for 0, 1, ... */
+export function names(name, ...args) {
+  const list = [];
+  for (let i = 0, found; (found = dl4[name](...args, i)) !== null; ++i) list.push(found);
+  return list;
+}
+
+let held = null; // written only, so that what it is given is alive until then
+
+/** Calls a function that uses the memory of some tensors, which is theirs until it returns. */
+export function holding(tensors, call) {
+  try {
+    return call();
+  } finally {
+    held = tensors;
+    held &&= null;
+  }
+}
+
+const finalizers = new FinalizationRegistry(release);
+
+/** An object of the library, released when nothing holds it or by close(); calls that are under way keep it. */
+export class Handle {
+  #handle = null;
+  #uses = 0;
+  #closed = false;
+
+  /** Without a handle, make() makes one when it is first needed. */
+  constructor(handle) {
+    if (handle) this.#own(handle);
+  }
+
+  #own(handle) {
+    this.#handle = handle;
+    finalizers.register(this, handle, this);
+  }
+
+  /** Its address; a closed one throws. */
+  get handle() {
+    if (this.#closed) throw new DL4Error(`this ${this.constructor.name} is closed`);
+    if (!this.#handle) this.#own(this.make());
+    return this.#handle;
+  }
+
+  /** Releases the object now; a second time does nothing. */
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#drop();
+  }
+
+  #drop() {
+    if (!this.#closed || this.#uses || !this.#handle) return;
+    finalizers.unregister(this);
+    release(this.#handle);
+    this.#handle = null;
+  }
+
+  /** Waits for a promise, and keeps the objects open meanwhile. */
+  static async during(objects, promise) {
+    for (const o of objects) if (o) ++o.#uses;
+    try {
+      return await promise;
+    } finally {
+      for (const o of objects) {
+        if (!o) continue;
+        --o.#uses;
+        o.#drop();
+      }
+    }
+  }
+
+  /** As text for people ("text"), "json" or a "dot" drawing. */
+  describe(format = "text") {
+    return text(made("describe", this.handle, constants[`DL4_FORMAT_${format.toUpperCase()}`]));
+  }
+}
+
+// Node.js 18 has no Symbol.dispose.
+if (Symbol.dispose) Handle.prototype[Symbol.dispose] = Handle.prototype.close;
+
+function plain(key, value) {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`"${key}": expected a number, got ${value}`);
+  if (typeof value === "function") throw new TypeError(`"${key}": expected a value or a kind's name, got a function`);
+  return ArrayBuffer.isView(value) ? Array.from(value) : value;
+}
+
+/** A bag of values, of models and of symbolic values. */
+class Attrs extends Handle {
+  constructor(values, models, nodes) {
+    super(made("attrs_create"));
+    check(dl4.attrs_merge_json(this.handle, JSON.stringify(values, plain)));
+    for (const [key, model] of models) check(dl4.attrs_set_model(this.handle, key, model.handle));
+    for (const [key, list] of nodes) {
+      check(
+        dl4.attrs_set_nodes(
+          this.handle,
+          key,
+          Int32Array.from(list, (n) => n?.id ?? -1),
+          list.length,
+        ),
+      );
+    }
+  }
+}
+
+/** Gives `use` a bag of some values, which may be symbolic or models, for as long as it takes. */
+export function withAttrs(values, use) {
+  const rest = {};
+  const [models, nodes] = [[], []];
+  for (const [key, value] of Object.entries(values ?? {})) {
+    const list = Array.isArray(value) ? value : [value];
+    if (value?.isModel) models.push([key, value]);
+    else if (list.some((v) => v?.isNode)) nodes.push([key, list]);
+    else rest[key] = value;
+  }
+  const bag = new Attrs(rest, models, nodes);
+  let result;
+  try {
+    result = use(bag.handle);
+  } finally {
+    if (!(result instanceof Promise)) bag.close();
+  }
+  return result instanceof Promise ? result.finally(() => bag.close()) : result;
+}
+
+/** Kinds as the library describes them: of all categories, of one, or one kind. */
+export function registry(category = null, name = null) {
+  return JSON.parse(text(made("registry_json", category, name)));
+}
+
+/** The library's version, "1.2.3". */
+export const versionString = dl4.version_string();

@@ -1,0 +1,165 @@
+// Graphs: layers called on symbolic values, and the models made of them.
+import { check, dims, dl4, given, Handle, holding, made, names, registry, shape, text, withAttrs } from "./abi.js";
+import { Model } from "./model.js";
+import { NAMES, NUMBERS, Tensor } from "./tensor.js";
+
+const asList = (value) => (Array.isArray(value) ? value : [value]);
+
+/** A symbolic value of a graph. */
+export class Node {
+  constructor(graph, id) {
+    Object.assign(this, { graph, id });
+    Object.defineProperty(this, "isNode", { value: true });
+  }
+
+  /** With the batch axis; a free dimension is null. */
+  get shape() {
+    return shape("graph_shape", this.graph.handle, this.id);
+  }
+
+  get dtype() {
+    return NAMES[given("graph_dtype", this.graph.handle, this.id)];
+  }
+
+  /** The mask that it carries, or null. */
+  get mask() {
+    const id = given("graph_mask", this.graph.handle, this.id);
+    return id < 0 ? null : new Node(this.graph, id);
+  }
+}
+
+/** Layers that are being called on symbolic values. */
+export class Graph extends Handle {
+  #layers = new WeakMap();
+
+  constructor({ context = null } = {}) {
+    super(made("graph_create", context && context.handle));
+  }
+
+  /** An input of a shape without the batch axis, or of a whole `batch_shape`; null is free. */
+  input({ shape = [], batch_shape = [null, ...shape], dtype = "float32", name = null } = {}) {
+    const { handle } = this;
+    return new Node(
+      this,
+      given("graph_input", handle, name, NUMBERS[dtype] ?? 0, batch_shape.length, dims(batch_shape)),
+    );
+  }
+
+  /** A value that never changes. */
+  constant(value, { name = null, dtype } = {}) {
+    const tensor = Tensor.as(value, { dtype });
+    return holding([tensor], () => new Node(this, given("graph_constant", this.handle, name, tensor.handle)));
+  }
+
+  /** Everything of an architecture in JSON; then build() without arguments. */
+  mergeJSON(json) {
+    check(dl4.graph_merge_json(this.handle, typeof json === "string" ? json : JSON.stringify(json)));
+  }
+
+  /** The number of a layer in this graph, which is added when it is first called. */
+  idOf(layer) {
+    let id = this.#layers.get(layer);
+    if (id === undefined) {
+      const { name = null, ...rest } = layer.config;
+      id = withAttrs(rest, (attrs) => given("graph_layer", this.handle, layer.class_name, name, attrs));
+      this.#layers.set(layer, id);
+    }
+    return id;
+  }
+
+  /** Calls a layer on values; all its outputs. */
+  call(layer, inputs, args = {}) {
+    const ids = Int32Array.from(inputs, (n) => n.id);
+    const first = new Int32Array(1);
+    const id = this.idOf(layer);
+    withAttrs(args, (attrs) => check(dl4.graph_call(this.handle, id, attrs, ids, ids.length, first, 1)));
+    const [all, count] = [new Int32Array(64), new BigInt64Array(1)];
+    check(dl4.graph_outputs(this.handle, first[0], all, all.length, count));
+    return Array.from(all.subarray(0, Number(count[0])), (n) => new Node(this, n));
+  }
+
+  /** The model between inputs and outputs. */
+  build(inputs = [], outputs = []) {
+    const [ins, outs] = [inputs, outputs].map((nodes) => Int32Array.from(asList(nodes), (n) => n.id));
+    return new Model(made("graph_build", this.handle, ins, ins.length, outs, outs.length));
+  }
+}
+
+/** A layer to be called on a value or a list of them, with call arguments; its weights are shared by its calls. */
+function layer(class_name, config = {}) {
+  const call = (inputs, args) => {
+    const list = asList(inputs);
+    if (!list[0]?.isNode) throw new TypeError(`${class_name}: expected a symbolic value or a list of them`);
+    const outputs = list[0].graph.call(call, list, args);
+    return outputs.length === 1 ? outputs[0] : outputs;
+  };
+  const toJSON = () => ({ class_name, config });
+  return Object.assign(call, { class_name, config, toJSON });
+}
+
+/** An object that has the kinds of a category as functions, as the registry lists them. */
+function kinds(category, make) {
+  const list = () => names("registry_name", category);
+  let all = new Set(list());
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (typeof name === "symbol" || name === "then") return undefined;
+        if (!all.has(name)) {
+          registry(category, name); // throws, and says which is nearest, unless it was added since
+          all = new Set(list());
+        }
+        return (config) => make(name, config);
+      },
+      has: (_, name) => all.has(name),
+      ownKeys: () => [...all],
+      getOwnPropertyDescriptor: (_, name) => (all.has(name) ? { enumerable: true, configurable: true } : undefined),
+    },
+  );
+}
+
+/** layers.Dense({ units: 8 })(x) */
+export const layers = kinds("layer", layer);
+
+const settings = (category) => kinds(category, (class_name, config = {}) => ({ class_name, config }));
+export const optimizers = settings("optimizer");
+export const losses = settings("loss");
+export const metrics = settings("metric");
+export const initializers = settings("initializer");
+export const regularizers = settings("regularizer");
+export const constraints = settings("constraint");
+export const schedules = settings("schedule");
+export const callbacks = settings("callback");
+
+/** A loss or metric of two tensors; `weights` are those of the samples. */
+export function measure(category, kind, yTrue, yPred, { weights = null, context = null, ...attrs } = {}) {
+  const tensors = [yTrue, yPred, weights].map((v) => v && Tensor.as(v));
+  const where = context && context.handle;
+  const call = (bag) => made("measure", where, category, kind, bag, ...tensors.map((t) => t && t.handle));
+  return holding(tensors, () => Tensor.taken(withAttrs(attrs, call)));
+}
+
+/** Threads, seed and memory of what is made in it. */
+export class Context extends Handle {
+  constructor(options) {
+    super(withAttrs(options, (attrs) => made("context_create", attrs)));
+  }
+
+  set seed(value) {
+    check(dl4.context_set_seed(this.handle, value));
+  }
+
+  /** Gives back memory that is only kept for speed. */
+  trim() {
+    check(dl4.context_trim(this.handle));
+  }
+}
+
+/** The seed of the default context, which is that of graphs made from now on. */
+export function setSeed(seed) {
+  check(dl4.context_set_seed(null, seed));
+}
+
+/** How the library was built and what it found. */
+export const buildInfo = () => JSON.parse(text(made("build_info")));

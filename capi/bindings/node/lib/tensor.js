@@ -1,0 +1,180 @@
+// Tensors: typed arrays with a shape, seen by the library without a copy.
+import { check, decode, description, dims, dl4, DL4Error, Handle } from "./abi.js";
+
+export const ARRAYS = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
+};
+/** The library's numbers of types by name. */
+export const NUMBERS = Object.fromEntries(
+  description.constants
+    .filter((c) => c.group.startsWith("Types of data"))
+    .map((c) => [c.name.slice(4).toLowerCase(), c.value]),
+);
+export const NAMES = Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [value, name]));
+
+const slot = new BigUint64Array(1);
+const count = (shape) => shape.reduce((n, d) => n * d, 1);
+
+/** Nested lists as one list; gives the shape. */
+function flatten(value) {
+  const shape = [];
+  for (let v = value; Array.isArray(v); v = v[0]) shape.push(v.length);
+  const flat = [];
+  const walk = (v, depth) => {
+    if (Array.isArray(v) !== depth < shape.length || (Array.isArray(v) && v.length !== shape[depth])) {
+      throw new TypeError(`expected lists of one length at each depth, got others at depth ${depth}`);
+    }
+    if (Array.isArray(v)) for (const each of v) walk(each, depth + 1);
+    else if (["number", "bigint", "boolean"].includes(typeof v)) flat.push(v);
+    else throw new TypeError(`expected numbers, got ${v === null ? "null" : typeof v}`);
+  };
+  walk(value, 0);
+  return [flat, shape];
+}
+
+function dtypeOf(data) {
+  if (!ArrayBuffer.isView(data)) {
+    return { boolean: "bool", bigint: "int64", number: "float32", undefined: "float32" }[typeof data[0]];
+  }
+  return Object.keys(ARRAYS).find((name) => data.constructor === ARRAYS[name]);
+}
+
+/** The same numbers as an array of a type; what an integer type can't hold is refused. */
+function converted(data, dtype) {
+  const Type = ARRAYS[dtype];
+  let made = data;
+  if (dtype === "int64" || data instanceof BigInt64Array) {
+    if (data.constructor !== Type) made = Type.from(data, dtype === "int64" ? BigInt : Number);
+  } else if (data.constructor !== Type) {
+    made = new Type(data);
+  }
+  if (dtype.startsWith("float") || (made === data && dtype !== "bool")) return made;
+  for (let i = 0; i < made.length; ++i) {
+    const same = made[i] == data[i]; // loosely: 1n is 1 and true is 1
+    if (!same || (dtype === "bool" && made[i] > 1)) throw new TypeError(`expected ${dtype}, got ${data[i]}`);
+  }
+  return made;
+}
+
+/** Numbers with a type and a shape. `data` is a typed array, of which the library sees the memory itself. */
+export class Tensor extends Handle {
+  #dims;
+  #length;
+
+  /**
+   * Of a typed array, which is not copied if it has the type, or of a number or nested lists, which are float32, int64
+   * (BigInts) or bool unless `dtype` says otherwise. `like` is a tensor of the same type, shape and kind of array.
+   */
+  constructor(value, { shape, dtype } = {}, like = null) {
+    super();
+    if (like) {
+      this.dtype = like.dtype;
+      this.shape = like.shape;
+      this.data = value;
+      this.#dims = like.#dims;
+      this.#length = like.#length;
+      return;
+    }
+    const [data, found] = ArrayBuffer.isView(value) ? [value, [value.length]] : flatten(value);
+    this.dtype = dtype ?? dtypeOf(data);
+    if (!(this.dtype in NUMBERS)) {
+      throw new TypeError(`expected a dtype of ${Object.keys(ARRAYS)}, got ${this.dtype ?? data.constructor.name}`);
+    }
+    if (!(this.dtype in ARRAYS)) throw new DL4Error(`${this.dtype} is not in this version`, "DL4_UNSUPPORTED");
+    this.shape = Object.freeze([...(shape ?? found)]);
+    this.data = converted(data, this.dtype);
+    this.#dims = dims(this.shape);
+    this.#length = this.data.length;
+    if (count(this.shape) !== this.#length) {
+      throw new DL4Error(
+        `expected ${count(this.shape)} numbers for shape [${this.shape}], got ${this.#length}`,
+        "DL4_SHAPE_MISMATCH",
+      );
+    }
+  }
+
+  /** Of zeros. */
+  static zeros(shape, dtype = "float32") {
+    return new Tensor(new ARRAYS[dtype](count(shape)), { shape, dtype });
+  }
+
+  /** Its type and shape without its memory, for of() and another(). */
+  form() {
+    return new Tensor(new this.data.constructor(0), undefined, this);
+  }
+
+  /** Of an array, if it has this one's type and size; else null. */
+  of(array) {
+    const same = array.constructor === this.data.constructor && array.length === this.#length && this.dtype !== "bool";
+    return same ? new Tensor(array, undefined, this) : null;
+  }
+
+  /** Of zeros, like this one. */
+  another() {
+    return new Tensor(new this.data.constructor(this.#length), undefined, this);
+  }
+
+  /** A value as a tensor for an input of a type and shape, of which one dimension may follow from the length. */
+  static as(value, { dtype, shape } = {}) {
+    if (value instanceof Tensor) return value;
+    if (!ArrayBuffer.isView(value) || !shape) return new Tensor(value, { dtype });
+    const free = shape.indexOf(null);
+    const known = count(shape.filter((d) => d !== null));
+    const n = value.length / known;
+    if (free !== shape.lastIndexOf(null) || !Number.isInteger(n)) {
+      throw new DL4Error(
+        `expected a tensor of shape [${shape.map((d) => d ?? "any")}], got ${value.length} numbers`,
+        "DL4_SHAPE_MISMATCH",
+      );
+    }
+    return new Tensor(value, { dtype, shape: shape.map((d) => d ?? n) });
+  }
+
+  /** A copy of a tensor of the library's, which is released. */
+  static taken(handle) {
+    try {
+      const rank = dl4.tensor_rank(handle);
+      const found = rank ? Array.from(decode(dl4.tensor_dims(handle), "int64_t", rank), Number) : [];
+      const tensor = Tensor.zeros(found, NAMES[dl4.tensor_dtype(handle)]);
+      if (tensor.data.length) check(dl4.tensor_copy_out(handle, tensor.data, tensor.data.byteLength));
+      return tensor;
+    } finally {
+      dl4.release(handle);
+    }
+  }
+
+  /** A new handle on the memory; it is the caller's. */
+  wrap() {
+    const { data } = this;
+    if (data.length !== this.#length) throw new DL4Error("the memory of this Tensor was transferred");
+    const memory = data.length ? data : null;
+    const rank = this.shape.length;
+    check(
+      dl4.tensor_wrap(null, NUMBERS[this.dtype], rank, this.#dims, null, memory, data.byteLength, null, null, slot),
+    );
+    return slot[0];
+  }
+
+  make() {
+    return this.wrap();
+  }
+
+  get handle() {
+    if (this.data.length !== this.#length) this.wrap(); // throws
+    return super.handle;
+  }
+
+  /** Nested lists; a number if the shape is []. */
+  toArray() {
+    let level = Array.from(this.data, this.dtype === "bool" ? Boolean : (v) => v);
+    for (const d of this.shape.slice(1).reverse()) {
+      level = Array.from({ length: d ? level.length / d : 0 }, (_, i) => level.slice(i * d, (i + 1) * d));
+    }
+    return this.shape.length ? level : level[0];
+  }
+}

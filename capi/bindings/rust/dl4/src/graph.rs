@@ -1,0 +1,222 @@
+use std::ffi::CString;
+use std::os::raw::c_char;
+use std::ptr;
+
+use crate::attrs::Attrs;
+use crate::context::Context;
+use crate::error::{check, Result};
+use crate::handle::{c_string, made, shape, Format, Handle};
+use crate::model::Model;
+use crate::sys;
+use crate::tensor::{DType, Tensor};
+
+/// A symbolic value inside one graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Node(pub(crate) sys::dl4_node);
+
+/// Where a call takes nodes, one alone will do.
+impl AsRef<[Node]> for Node {
+    fn as_ref(&self) -> &[Node] {
+        std::slice::from_ref(self)
+    }
+}
+
+/// A layer inside one graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layer(sys::dl4_layer);
+
+/// Keras's functional style: inputs, then layers called on symbolic values. Shapes are checked at the call.
+///
+/// ```
+/// use dl4::{attrs, DType, Graph};
+///
+/// let g = Graph::new()?;
+/// let x = g.input("x", DType::F32, &[-1, 28, 28])?; // -1: free
+/// let h = g.add("LSTM", attrs! { units: 64 }, x)?;
+/// let y = g.add("Dense", attrs! { units: 10, activation: "softmax", name: "answer" }, h)?;
+/// let model = g.build(x, y)?;
+/// assert_eq!(g.shape(y)?, [-1, 10]);
+///
+/// let refused = g.add("Dense", attrs! { unit: 10 }, h).unwrap_err();
+/// assert_eq!(refused.attribute(), Some("unit"));
+/// # let _ = model;
+/// # Ok::<(), dl4::Error>(())
+/// ```
+///
+/// A graph may go to another thread, but is used by one at a time:
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<dl4::Graph>();
+/// ```
+pub struct Graph(Handle<sys::dl4_graph>);
+
+// SAFETY: dl4.h, "Graphs": threads: one at a time per graph.
+unsafe impl Send for Graph {}
+
+fn count(nodes: &[Node]) -> i64 {
+    nodes.len() as i64
+}
+
+// Node is an i32 that is called something else.
+fn ids(nodes: &[Node]) -> *const sys::dl4_node {
+    nodes.as_ptr() as *const sys::dl4_node
+}
+
+// NULL for "".
+struct Name(CString);
+
+impl Name {
+    fn new(name: &str) -> Result<Name> {
+        c_string(name, "name").map(Name)
+    }
+
+    fn as_ptr(&self) -> *const c_char {
+        if self.0.as_bytes().is_empty() {
+            ptr::null()
+        } else {
+            self.0.as_ptr()
+        }
+    }
+}
+
+impl Graph {
+    pub fn new() -> Result<Graph> {
+        Graph::in_context(&Context::default())
+    }
+
+    pub fn in_context(context: &Context) -> Result<Graph> {
+        // SAFETY: a live object or NULL.
+        made(|out| unsafe { sys::dl4_graph_create(context.as_ptr(), out) }).map(Graph)
+    }
+
+    /// An input; `dims` has the batch axis, -1 is free. The name "" is Keras's automatic one.
+    pub fn input(&self, name: &str, dtype: DType, dims: &[i64]) -> Result<Node> {
+        let (name, rank, mut out) = (Name::new(name)?, dims.len() as i32, -1);
+        // SAFETY: a live object, NULL or text that ends with a NUL, dims as many as it is said.
+        check(unsafe {
+            sys::dl4_graph_input(self.as_ptr(), name.as_ptr(), dtype as i32, rank, dims.as_ptr(), &mut out)
+        })?;
+        Ok(Node(out))
+    }
+
+    /// A value that never changes: a copy of `value`. The name "" is an automatic one.
+    pub fn constant(&self, name: &str, value: &Tensor<'_>) -> Result<Node> {
+        let (name, mut out) = (Name::new(name)?, -1);
+        // SAFETY: live objects, NULL or text that ends with a NUL.
+        check(unsafe { sys::dl4_graph_constant(self.as_ptr(), name.as_ptr(), value.as_ptr(), &mut out) })?;
+        Ok(Node(out))
+    }
+
+    /// A layer called once: its output, or the first of them. Its name is the attribute `name`.
+    pub fn add(&self, kind: &str, attrs: impl Into<Attrs>, inputs: impl AsRef<[Node]>) -> Result<Node> {
+        self.add_first(kind, &attrs.into(), inputs.as_ref(), &Attrs::new())
+    }
+
+    /// A layer called once with arguments, those of Keras's call (`mask`, `initial_state`, `training`): all its
+    /// outputs.
+    pub fn add_with(
+        &self,
+        kind: &str,
+        attrs: impl Into<Attrs>,
+        inputs: impl AsRef<[Node]>,
+        arguments: impl Into<Attrs>,
+    ) -> Result<Vec<Node>> {
+        let first = self.add_first(kind, &attrs.into(), inputs.as_ref(), &arguments.into())?;
+        self.outputs(first)
+    }
+
+    fn add_first(&self, kind: &str, attrs: &Attrs, inputs: &[Node], arguments: &Attrs) -> Result<Node> {
+        let (kind, attrs, call) = (c_string(kind, "kind")?, attrs.bag()?, arguments.bag()?);
+        let (from, n, mut out) = (ids(inputs), count(inputs), -1);
+        // SAFETY: live objects, text that ends with a NUL, inputs as many as it is said, room for one output.
+        check(unsafe {
+            let (a, c) = (attrs.as_ptr(), call.as_ptr());
+            sys::dl4_graph_add(self.as_ptr(), kind.as_ptr(), ptr::null(), a, c, from, n, &mut out, 1)
+        })?;
+        Ok(Node(out))
+    }
+
+    /// A layer to be called, more than once if wanted: its calls share its weights.
+    pub fn layer(&self, kind: &str, attrs: impl Into<Attrs>) -> Result<Layer> {
+        let kind = c_string(kind, "kind")?;
+        let bag = attrs.into().bag()?;
+        let mut out = -1;
+        // SAFETY: live objects, text that ends with a NUL.
+        check(unsafe { sys::dl4_graph_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), bag.as_ptr(), &mut out) })?;
+        Ok(Layer(out))
+    }
+
+    /// All outputs of a layer for these inputs; arguments as of [`add_with`](Graph::add_with).
+    pub fn call(&self, layer: Layer, inputs: impl AsRef<[Node]>, arguments: impl Into<Attrs>) -> Result<Vec<Node>> {
+        let (inputs, call, mut out) = (inputs.as_ref(), arguments.into().bag()?, -1);
+        // SAFETY: live objects, inputs as many as it is said, room for one output.
+        check(unsafe {
+            sys::dl4_graph_call(self.as_ptr(), layer.0, call.as_ptr(), ids(inputs), count(inputs), &mut out, 1)
+        })?;
+        self.outputs(Node(out))
+    }
+
+    /// All outputs of the call that gave a node, itself included.
+    pub fn outputs(&self, node: Node) -> Result<Vec<Node>> {
+        let mut n = 0;
+        // SAFETY: a live object; no room, so nothing is written but the count.
+        check(unsafe { sys::dl4_graph_outputs(self.as_ptr(), node.0, ptr::null_mut(), 0, &mut n) })?;
+        let mut all = vec![-1; n as usize];
+        // SAFETY: room for n.
+        check(unsafe { sys::dl4_graph_outputs(self.as_ptr(), node.0, all.as_mut_ptr(), n, &mut n) })?;
+        Ok(all.into_iter().map(Node).collect())
+    }
+
+    /// Everything of an architecture in JSON, as [`describe`](Graph::describe) gives it, for
+    /// [`build_merged`](Graph::build_merged).
+    pub fn merge_json(&self, architecture: &str) -> Result<()> {
+        let text = c_string(architecture, "json")?;
+        // SAFETY: a live object, text that ends with a NUL.
+        check(unsafe { sys::dl4_graph_merge_json(self.as_ptr(), text.as_ptr()) })
+    }
+
+    /// -1 is free.
+    pub fn shape(&self, node: Node) -> Result<Vec<i64>> {
+        // SAFETY: a live object, room for cap.
+        shape(|dims, cap, rank| unsafe { sys::dl4_graph_shape(self.as_ptr(), node.0, dims, cap, rank) })
+    }
+
+    pub fn dtype(&self, node: Node) -> Result<DType> {
+        let mut out = 0;
+        // SAFETY: a live object.
+        check(unsafe { sys::dl4_graph_dtype(self.as_ptr(), node.0, &mut out) })?;
+        Ok(DType::of(out))
+    }
+
+    /// The mask that a node carries.
+    pub fn mask(&self, node: Node) -> Result<Option<Node>> {
+        let mut out = -1;
+        // SAFETY: a live object.
+        check(unsafe { sys::dl4_graph_mask(self.as_ptr(), node.0, &mut out) })?;
+        Ok(Some(out).filter(|&n| n >= 0).map(Node))
+    }
+
+    /// A model of what lies between, its weights with their first values. The graph may go on.
+    pub fn build(&self, inputs: impl AsRef<[Node]>, outputs: impl AsRef<[Node]>) -> Result<Model> {
+        let (x, y) = (inputs.as_ref(), outputs.as_ref());
+        // SAFETY: a live object, lists as long as it is said.
+        made(|out| unsafe { sys::dl4_graph_build(self.as_ptr(), ids(x), count(x), ids(y), count(y), out) }).map(Model)
+    }
+
+    /// The model of what [`merge_json`](Graph::merge_json) added.
+    pub fn build_merged(&self) -> Result<Model> {
+        let none: [Node; 0] = [];
+        self.build(none, none)
+    }
+
+    pub fn describe(&self, format: Format) -> Result<String> {
+        self.0.describe(format)
+    }
+
+    /// For calls of [`sys`](crate::sys).
+    pub fn as_ptr(&self) -> *mut sys::dl4_graph {
+        self.0.as_ptr()
+    }
+}

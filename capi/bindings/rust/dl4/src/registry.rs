@@ -1,0 +1,98 @@
+//! What the library has, and kinds of your own.
+
+use std::ffi::CString;
+use std::ptr;
+
+use crate::attrs::Attrs;
+use crate::context::Context;
+use crate::error::{string, Result};
+use crate::handle::{c_string, made, need_version, text};
+use crate::json::Value;
+use crate::sys;
+use crate::tensor::Tensor;
+
+pub use crate::kind::{add, Category};
+
+// What the library writes is JSON.
+pub(crate) fn read(text: &str) -> Value {
+    Value::parse(text).unwrap_or_else(|e| panic!("libdl4 gave what cannot be read: {}", e))
+}
+
+/// The library's version, `1.2.3`.
+pub fn version() -> String {
+    // SAFETY: it lives for ever.
+    unsafe { string(sys::dl4_version_string()) }
+}
+
+/// How the library was built and what it found.
+pub fn build_info() -> Result<Value> {
+    // SAFETY: a place for a pointer.
+    text(|out| unsafe { sys::dl4_build_info(out) }).map(|t| read(&t))
+}
+
+/// `layer`, `activation`, `initializer`, `loss`, `metric`, `optimizer`, ...
+pub fn categories() -> Result<Vec<String>> {
+    names(None)
+}
+
+/// The kinds of a category.
+///
+/// ```
+/// assert!(dl4::registry::kinds("layer")?.iter().any(|kind| kind == "Dense"));
+/// # Ok::<(), dl4::Error>(())
+/// ```
+pub fn kinds(category: &str) -> Result<Vec<String>> {
+    names(Some(c_string(category, "category")?))
+}
+
+fn names(category: Option<CString>) -> Result<Vec<String>> {
+    need_version()?;
+    let category = category.as_ref().map_or(ptr::null(), |c| c.as_ptr());
+    // SAFETY: NULL or text that ends with a NUL; names live for ever.
+    unsafe {
+        let n = sys::dl4_registry_count(category);
+        Ok((0..n).map(|i| string(sys::dl4_registry_name(category, i))).collect())
+    }
+}
+
+/// Kinds by category and name, with their attributes, inputs, outputs and weights: all, of one category, or one.
+///
+/// ```
+/// let found = dl4::registry::describe(Some("layer"), Some("Dense"))?;
+/// let dense = found.get("layer").unwrap().get("Dense").unwrap();
+/// assert_eq!(dense.get("weights").unwrap().as_array().unwrap().len(), 2);
+/// # Ok::<(), dl4::Error>(())
+/// ```
+pub fn describe(category: Option<&str>, name: Option<&str>) -> Result<Value> {
+    let c_text = |t: Option<&str>, what| t.map(|t| c_string(t, what)).transpose();
+    let (category, name) = (c_text(category, "category")?, c_text(name, "name")?);
+    let pointer = |t: &Option<CString>| t.as_ref().map_or(ptr::null(), |t| t.as_ptr());
+    // SAFETY: NULL or texts that end with a NUL.
+    text(|out| unsafe { sys::dl4_registry_json(pointer(&category), pointer(&name), out) }).map(|t| read(&t))
+}
+
+/// A loss or metric (`category`) of two tensors, without a model: what a trainer would report for them.
+///
+/// ```
+/// use dl4::{attrs, Tensor};
+///
+/// let (y_true, y_pred) = (Tensor::copy_of(&[0f32, 1.0], &[2, 1])?, Tensor::copy_of(&[0.5f32, 0.5], &[2, 1])?);
+/// let loss = dl4::measure("loss", "MeanSquaredError", (), &y_true, &y_pred, None)?;
+/// assert_eq!(loss.data::<f32>()?, [0.25]);
+/// # Ok::<(), dl4::Error>(())
+/// ```
+pub fn measure(
+    category: &str,
+    kind: &str,
+    attrs: impl Into<Attrs>,
+    y_true: &Tensor<'_>,
+    y_pred: &Tensor<'_>,
+    weights: Option<&Tensor<'_>>,
+) -> Result<Tensor<'static>> {
+    let (category, kind, attrs) = (c_string(category, "category")?, c_string(kind, "kind")?, attrs.into().bag()?);
+    let w = weights.map_or(ptr::null_mut(), |w| w.as_ptr());
+    let (c, y, p) = (Context::default().as_ptr(), y_true.as_ptr(), y_pred.as_ptr());
+    // SAFETY: live objects or NULL, texts that end with a NUL.
+    made(|out| unsafe { sys::dl4_measure(c, category.as_ptr(), kind.as_ptr(), attrs.as_ptr(), y, p, w, out) })
+        .map(Tensor::of)
+}

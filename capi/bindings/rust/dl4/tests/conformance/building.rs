@@ -1,0 +1,196 @@
+//! Tensors, graphs, models, sessions.
+
+use dl4::json::Value;
+use dl4::{Attrs, Context, DType, Element, Graph, Model, Result, Session, Tensor};
+
+use crate::{Case, Done, Slot, Step};
+
+pub(crate) fn dtype(name: &str) -> DType {
+    let all = [DType::F32, DType::F64, DType::I32, DType::I64, DType::U8, DType::Bool, DType::F16, DType::BF16];
+    all.into_iter().find(|d| d.to_string() == name).unwrap_or_else(|| panic!("no type of data {}", name))
+}
+
+fn tensor(step: Step<'_>) -> Result<Tensor<'static>> {
+    fn of<T: Element>(step: Step<'_>, cast: impl Fn(f64) -> T) -> Result<Tensor<'static>> {
+        Tensor::from_vec(step.numbers("values").into_iter().map(cast).collect(), &step.dims("shape"))
+    }
+    match dtype(step.text("dtype")) {
+        DType::F32 => of(step, |v| v as f32),
+        DType::F64 => of(step, |v| v),
+        DType::I32 => of(step, |v| v as i32),
+        DType::I64 => of(step, |v| v as i64),
+        DType::U8 => of(step, |v| v as u8),
+        DType::Bool => of(step, |v| v != 0.0),
+        reserved => Tensor::zeros_in(&Context::default(), reserved, &step.dims("shape")),
+    }
+}
+
+impl Case {
+    pub(crate) fn build(&mut self, word: &str, step: Step<'_>) -> Option<Done> {
+        let new = match word {
+            "tensor" => tensor(step).map(Slot::Tensor),
+            "context" => Context::new(step.attrs("options")).map(Slot::Context),
+            "graph" => self.new_graph(step).map(Slot::Graph),
+            "input" => self.input(step).map(Slot::Node),
+            "constant" => self.constant(step).map(Slot::Node),
+            "layer" => self.graph(step.text("graph")).layer(step.text("kind"), self.layer_attrs(step)).map(Slot::Layer),
+            "call" | "add" => return Some(self.call(word, step)),
+            "merge_json" => {
+                let text = self.string(step.text("text"));
+                return Some(self.graph(step.text("graph")).merge_json(text).map_err(Into::into));
+            }
+            "build" => {
+                let (x, y) = (self.nodes(step, "in"), self.nodes(step, "out"));
+                self.graph(step.text("graph")).build(x, y).map(Slot::Model)
+            }
+            "clone" => self.model(step.text("model")).try_clone().map(Slot::Model),
+            "session" => Session::new(self.model(step.text("model")), step.attrs("options")).map(Slot::Session),
+            "get_weight" => return Some(self.get_weight(step)),
+            "set_weight" | "set_trainable" => return Some(self.set_model(word, step)),
+            "run" => return Some(self.run(step)),
+            "predict" => return Some(self.predict(step)),
+            "measure" => self.measure(step).map(Slot::Tensor),
+            "load" if step.has("to") => self.load(step).map(Slot::Model),
+            _ => return None,
+        };
+        Some(new.map(|slot| self.put(step.text("to"), slot)).map_err(Into::into))
+    }
+
+    fn new_graph(&self, step: Step<'_>) -> Result<Graph> {
+        if !step.has("context") {
+            return Graph::new();
+        }
+        match self.slots.get(step.text("context")) {
+            Some(Slot::Context(context)) => Graph::in_context(context),
+            _ => panic!("no context in {}", step.0),
+        }
+    }
+
+    fn input(&self, step: Step<'_>) -> Result<dl4::Node> {
+        let name = if step.has("name") { step.text("name") } else { "" };
+        self.graph(step.text("graph")).input(name, dtype(step.text("dtype")), &step.dims("shape"))
+    }
+
+    fn constant(&self, step: Step<'_>) -> Result<dl4::Node> {
+        let name = if step.has("name") { step.text("name") } else { "" };
+        self.graph(step.text("graph")).constant(name, self.tensor(step.text("tensor")))
+    }
+
+    fn layer_attrs(&self, step: Step<'_>) -> Attrs {
+        let mut attrs = step.attrs("attrs");
+        if step.has("name") {
+            attrs = attrs.set("name", step.text("name"));
+        }
+        for (key, slot) in step.members("models") {
+            attrs = attrs.set(key.as_str(), self.model(slot.as_str().expect("a slot")));
+        }
+        attrs
+    }
+
+    fn call(&mut self, word: &str, step: Step<'_>) -> Done {
+        let mut arguments = step.attrs("call");
+        for (key, list) in step.members("nodes") {
+            let slots = list.as_array().expect("a list").iter();
+            let nodes: Vec<_> = slots.map(|v| v.as_str().map(|slot| *self.node(slot))).collect();
+            arguments = arguments.set(key.as_str(), nodes);
+        }
+        let (graph, inputs) = (self.graph(step.text("graph")), self.nodes(step, "in"));
+        let outputs = if word == "call" {
+            graph.call(*self.layer(step.text("layer")), inputs, arguments)?
+        } else {
+            graph.add_with(step.text("kind"), self.layer_attrs(step), inputs, arguments)?
+        };
+        for (slot, node) in step.texts("to").zip(outputs) {
+            self.put(slot, Slot::Node(node));
+        }
+        Ok(())
+    }
+
+    fn get_weight(&mut self, step: Step<'_>) -> Done {
+        let weight = self.model(step.text("model")).weight(step.text("name"))?;
+        self.put(step.text("to"), Slot::Tensor(weight));
+        Ok(())
+    }
+
+    // Out of its slot for a while, since it changes.
+    fn set_model(&mut self, word: &str, step: Step<'_>) -> Done {
+        let slot = step.text("model");
+        let mut model = match self.slots.remove(slot) {
+            Some(Slot::Model(model)) => model,
+            _ => panic!("no model in {}", slot),
+        };
+        let done = if word == "set_weight" {
+            model.set_weight(step.text("name"), self.tensor(step.text("tensor")))
+        } else {
+            model.set_trainable(step.text("name"), step.0.get("value") != Some(&Value::Number(0.0)))
+        };
+        self.put(slot, Slot::Model(model));
+        Ok(done?)
+    }
+
+    fn run(&mut self, step: Step<'_>) -> Done {
+        let names: Vec<&str> = step.texts(if step.has("into") { "into" } else { "to" }).collect();
+        if !step.has("into") {
+            let session = self.session(step.text("session"));
+            let made = match self.cancel(step) {
+                None => session.run(&self.tensors(step, "in"))?,
+                // A run that can be cancelled writes into tensors, here of the shapes that the session tells.
+                Some(cancel) => self.run_cancellable(step, cancel)?,
+            };
+            for (name, t) in names.into_iter().zip(made) {
+                self.put(name, Slot::Tensor(t));
+            }
+            return Ok(());
+        }
+        let mut into: Vec<Tensor<'static>> = Vec::new();
+        for name in &names {
+            into.push(match self.slots.remove(*name) {
+                Some(Slot::Tensor(t)) => t,
+                _ => panic!("no tensor in {}", name),
+            });
+        }
+        let done = {
+            let inputs = self.tensors(step, "in");
+            let mut outputs: Vec<_> = into.iter_mut().collect();
+            self.session(step.text("session")).run_into(&inputs, &mut outputs, self.cancel(step))
+        };
+        for (name, t) in names.into_iter().zip(into) {
+            self.put(name, Slot::Tensor(t));
+        }
+        Ok(done?)
+    }
+
+    fn run_cancellable(&self, step: Step<'_>, cancel: &dl4::Cancel) -> Result<Vec<Tensor<'static>>> {
+        let (session, inputs) = (self.session(step.text("session")), self.tensors(step, "in"));
+        let dims: Vec<&[i64]> = inputs.iter().map(|t| t.dims()).collect();
+        let mut made = Vec::new();
+        for (i, port) in session.outputs()?.iter().enumerate() {
+            made.push(Tensor::zeros_in(&Context::default(), port.dtype, &session.output_shape(&dims, i)?)?);
+        }
+        session.run_into(&inputs, &mut made.iter_mut().collect::<Vec<_>>(), Some(cancel))?;
+        Ok(made)
+    }
+
+    fn predict(&mut self, step: Step<'_>) -> Done {
+        let data = self.dataset(step.text("dataset"));
+        let made = self.session(step.text("session")).predict(data, self.cancel(step))?;
+        for (name, t) in step.texts("to").zip(made) {
+            self.put(name, Slot::Tensor(t));
+        }
+        Ok(())
+    }
+
+    fn measure(&self, step: Step<'_>) -> Result<Tensor<'static>> {
+        let weights = if step.has("weights") { Some(self.tensor(step.text("weights"))) } else { None };
+        let (y, p) = (self.tensor(step.text("true")), self.tensor(step.text("pred")));
+        dl4::measure(step.text("category"), step.text("kind"), step.attrs("attrs"), y, p, weights)
+    }
+
+    fn load(&self, step: Step<'_>) -> Result<Model> {
+        if step.has("path") {
+            let path = self.folder.join(step.text("path"));
+            return Model::load_in(&Context::default(), path, step.attrs("options"));
+        }
+        Model::from_bytes(self.bytes(step.text("bytes")), step.attrs("options"))
+    }
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Writes capi/KINDS.md, a page of every kind with its attributes, from a registry.json as the build makes it.
+
+    python3 cmake/kinds_page.py build/release/registry.json [--check]      --check: compares, a test does"""
+import json
+import pathlib
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "capi/KINDS.md"
+HEAD = """# Every kind and its attributes
+
+Written by `cmake/kinds_page.py` from what the library says of itself (`dl4_registry_json()`); a test compares the two.
+Where Keras 3.15.1 has the kind, its attributes have Keras's names, defaults and meanings. Types: `bool`, `i64`, `f64`,
+`str` and lists of them with an s; `layer`: {"class_name", "config"}; `attrs`: a kind of the category named, as its name
+or {"class_name", "config"}. B is the batch, T time, C channels.
+"""
+PLURAL = {"activation": "Activations", "loss": "Losses"}
+
+
+def code(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def plain(text):
+    """Words of the registry, as Markdown shows them as they are."""
+    for sign in "\\|*<[":
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def takes(a):
+    if "enum" in a:
+        return ", ".join(code(word) for word in a["enum"])
+    words = a.get("category", a["type"]) if a["type"] in ("attrs", "str") else a["type"]
+    low, high = a.get("min"), a.get("max")
+    if low is not None and high is not None:
+        words += f", {low} to {high}"
+    elif low is not None:
+        words += f", at least {low}"
+    elif high is not None:
+        words += f", at most {high}"
+    return words
+
+
+def table(attributes):
+    rows = ["| attribute | takes | default | |", "|---|---|---|---|"]
+    for a in attributes:
+        default = "required" if a.get("required") else code(a["default"])
+        note = "; no other value is supported" if a.get("default_only") else ""
+        rows.append(f"| {a['name']} | {takes(a)} | {default} | {plain(a['doc'] + note)} |")
+    return "\n".join(rows)
+
+
+def ports(title, listed):
+    def one(p):
+        text = f"{p['name']} {p['shape']}" if "shape" in p else f"{p['name']}: {p['doc']}"
+        return plain(text + (f" if {p['if']}" if "if" in p else ""))
+    return f"- {title}: " + "; ".join(one(p) for p in listed) if listed else ""
+
+
+def shared(kinds):
+    """The attributes that all kinds have and most have alike, by name."""
+    if len(kinds) < 4:
+        return {}
+    alike = {}
+    for kind in kinds.values():
+        for a in kind["attributes"]:
+            alike.setdefault(a["name"], []).append(json.dumps(a))
+    most = {name: max(set(all_of), key=lambda one: (all_of.count(one), one)) for name, all_of in alike.items()
+            if len(all_of) == len(kinds)}
+    return {name: json.loads(one) for name, one in most.items() if 2 * alike[name].count(one) > len(kinds)}
+
+
+def section(name, kind, common):
+    also = f" (also {', '.join(kind['aliases'])})" if kind.get("aliases") else ""
+    log = f" In logs: {plain(kind['log_name'])}." if kind.get("log_name") else ""
+    doc = kind["doc"] if kind["doc"].endswith(".") else kind["doc"] + "."
+    lines = [f"**{name}**{also}: {plain(doc)}{log}"]
+    if "inputs" in kind:
+        lists = [ports(title, kind.get(title, [])) for title in ("inputs", "outputs", "weights", "arguments")]
+        mask = kind.get("mask", "dropped")
+        lists.append("" if mask == "dropped" else f"- mask: {plain(mask)}")
+        lines.append("\n".join(line for line in lists if line))
+    own = [a for a in kind["attributes"] if common.get(a["name"]) != a]
+    return "\n\n".join(lines + ([table(own)] if own else []))
+
+
+def page(registry):
+    parts = [HEAD]
+    for category, kinds in registry.items():
+        if category == "every_layer":
+            continue
+        common = shared(kinds)
+        parts.append(f"## {PLURAL.get(category, category.capitalize() + 's')} ({len(kinds)})\n")
+        if category == "layer":
+            every = registry["every_layer"]
+            parts.append("Every layer also takes these, and the call argument `training`: " +
+                         plain(every["arguments"][0]["doc"]) + ". Masks are dropped where nothing else is said.\n")
+            parts.append(table(every["attributes"]) + "\n")
+        elif common:
+            parts.append("All of them, unless their own table says otherwise:\n\n" + table(common.values()) + "\n")
+        parts += [section(name, kind, common) + "\n" for name, kind in kinds.items()]
+    return "\n".join(parts)
+
+
+text = page(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+if sys.argv[2:] == ["--check"]:
+    sys.exit("capi/KINDS.md is not what cmake/kinds_page.py writes" if PAGE.read_text() != text else 0)
+PAGE.write_text(text)

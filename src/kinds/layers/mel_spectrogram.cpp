@@ -1,0 +1,168 @@
+// MelSpectrogram: the energy of a sound in bands of the mel scale, frame by frame.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary, ops::Emit, ops::Id, ops::Unary;
+
+double mel(double hertz) { return 1127.0 * std::log(1 + hertz / 700.0); }
+
+struct MelSpectrogram final : Layer {
+  static constexpr const char *name = "MelSpectrogram";
+  static constexpr const char *doc =
+      "Sound samples (B, S) or (S) to the energy of each frame in bands of the mel scale, as a rule in decibels. "
+      "Frames "
+      "are centred, the sound is reflected at both ends: S must be above fft_length / 2, and there are 1 + S // "
+      "sequence_stride frames, one less for an odd fft_length where S is a multiple of the stride. Any dtype is taken "
+      "as "
+      "float32.";
+  int64_t fft_length = 2048, sequence_stride = 512, sampling_rate = 16000, num_mel_bins = 128;
+  std::optional<int64_t> sequence_length;
+  enum class Window { hann, hamming, none } window = Window::hann;
+  double min_freq = 20, top_db = 80, mag_exp = 2, min_power = 1e-10, ref_power = 1;
+  std::optional<double> max_freq;
+  bool power_to_db = true;
+
+  void fields(Fields &f) override {
+    f("fft_length", fft_length).at_least(1).at_most(8192).doc("length of the transform");
+    f("sequence_stride", sequence_stride).at_least(1).at_most(max_dim).doc("samples from frame to frame");
+    f("sequence_length", sequence_length)
+        .at_least(0)
+        .at_most(8192)
+        .doc("samples of a frame, at most fft_length, amid which they stand; null or 0: fft_length");
+    f("window", window, {"hann", "hamming"})
+        .null_means(Window::none)
+        .among_others()
+        .doc("weights of a frame, periodic where its length is even; null for none");
+    f("sampling_rate", sampling_rate).at_least(1).at_most(max_dim).doc("samples of a second");
+    f("num_mel_bins", num_mel_bins).at_least(1).at_most(4096).doc("bands");
+    f("min_freq", min_freq).at_least(0).doc("where the lowest band begins, in hertz");
+    f("max_freq", max_freq).at_least(0).doc("where the highest band ends; null or 0: sampling_rate // 2");
+    f("power_to_db", power_to_db).doc("whether in decibels");
+    f("top_db", top_db).doc("decibels below the largest value of the whole batch that are the least value");
+    f("mag_exp", mag_exp).doc("power of the magnitude that is summed up: 1 energy, 2 power");
+    f("min_power", min_power).doc("least value before the logarithm");
+    f("ref_power", ref_power).doc("what is 0 decibels");
+  }
+  void check() override {
+    const auto refuse = [](const char *key, const std::string &expected, const std::string &got) {
+      throw Error(Code::invalid_argument, text('"', key, "\": expected ", expected, ", got ", got))
+          .with("attribute", key);
+    };
+    if (sequence_length.value_or(0) > fft_length)
+      refuse("sequence_length", text("at most fft_length, ", fft_length), text(*sequence_length));
+    if (!(highest() > min_freq))
+      refuse("max_freq", text("above min_freq, ", Json(min_freq).dump()), Json(highest()).dump());
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, S) or (S)"}},
+            .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    Emit &e = c.e;
+    const bool alone = c.shape().rank() == 1;
+    if (!alone) c.need_rank(0, 2);
+    Id x = ops::cast(e, c.x(), DType::f32);
+    const Id power = spectrum(e, reflected(e, alone ? ops::expand_dims(e, x, 0) : x));
+    Id y = ops::matmul(e, power, e.constant(bands()));
+    if (power_to_db) y = decibels(e, y);
+    y = ops::transpose(e, y, {0, 2, 1});
+    return {{alone ? ops::squeeze(e, y, 0) : y}};
+  }
+
+ private:
+  double highest() const {
+    const auto half = static_cast<double>(sampling_rate / 2);
+    return max_freq.value_or(0) == 0 ? half : *max_freq;
+  }
+  int64_t frame() const { return sequence_length.value_or(0) == 0 ? fft_length : *sequence_length; }
+  int64_t frequencies() const { return fft_length / 2 + 1; }
+
+  // Half a transform more at both ends.
+  Id reflected(Emit &e, Id x) const {
+    const int64_t more = fft_length / 2, samples = e.shape(x)[1];
+    if (samples != free_dim && samples <= more)
+      fail(Code::shape_mismatch, "input 0 is incompatible with the layer: expected more than fft_length / 2, ", more,
+           ", samples. Full shape received: ", e.shape(x));
+    if (more == 0) return x;
+    const Id before = ops::flip(e, ops::slice(e, x, 1, 1, more), 1);
+    const Id after = ops::flip(e, ops::slice(e, x, 1, -more - 1, more), 1);
+    return ops::concat(e, {before, x, after}, 1);
+  }
+
+  // (B, frames, frequencies): the magnitudes to the power of mag_exp.
+  Id spectrum(Emit &e, Id x) const {
+    // The window stands amid the transform; what is around it counts nowhere.
+    const int64_t before = (fft_length - frame()) / 2, after = fft_length - frame() - before;
+    const Id framed = ops::expand_dims(e, ops::pad(e, x, 1, -before, -after), -1);
+    const Id both =
+        ops::conv(e, framed, e.constant(waves(before)), ops::none, {.strides = {sequence_stride}, .dilation = {1}});
+    const auto part = [&](int64_t from) {
+      return ops::unary(e, Unary::square, ops::slice(e, both, -1, from, frequencies()));
+    };
+    const Id power = ops::add(e, part(0), part(frequencies()));
+    if (mag_exp == 2) return power;
+    return ops::binary(e, Binary::pow, power, e.scalar(mag_exp / 2));
+  }
+
+  // TensorFlow's: of odd length they are symmetric.
+  double weight(int64_t i) const {
+    const int64_t n = frame();
+    if (window == Window::none || n == 1) return 1;
+    const double x = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n % 2 == 0 ? n : n - 1);
+    return window == Window::hann ? 0.5 - 0.5 * std::cos(x) : 0.54 - 0.46 * std::cos(x);
+  }
+  // (frame, 1, 2 frequencies): cosines and sines under the window.
+  Tensor waves(int64_t first) const {
+    const int64_t n = fft_length, half = frequencies();
+    std::vector<double> cosine(static_cast<size_t>(n)), sine(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n);
+      cosine[static_cast<size_t>(i)] = std::cos(angle);
+      sine[static_cast<size_t>(i)] = std::sin(angle);
+    }
+    Tensor t = make_tensor(DType::f32, {frame(), 1, checked_mul(2, half)});
+    for (int64_t i = 0; i < frame(); ++i)
+      for (int64_t k = 0; k < half; ++k) {
+        const auto at = static_cast<size_t>((first + i) * k % n);
+        t.as<float>()[(2 * i) * half + k] = static_cast<float>(weight(i) * cosine[at]);
+        t.as<float>()[(2 * i + 1) * half + k] = static_cast<float>(weight(i) * sine[at]);
+      }
+    return t;
+  }
+
+  // (frequencies, bands): triangles of height 1 on the mel scale; the constant part belongs to none.
+  Tensor bands() const {
+    Tensor t = make_zeros(DType::f32, {frequencies(), num_mel_bins});
+    const double low = mel(min_freq), width = (mel(highest()) - low) / static_cast<double>(num_mel_bins + 1);
+    for (int64_t k = 1; k < frequencies(); ++k) {
+      const double hertz =
+          static_cast<double>(sampling_rate) / 2 * static_cast<double>(k) / static_cast<double>(frequencies() - 1);
+      for (int64_t b = 0; b < num_mel_bins; ++b) {
+        const double along = (mel(hertz) - low) / width - static_cast<double>(b);
+        t.as<float>()[k * num_mel_bins + b] = static_cast<float>(std::max(0.0, std::min(along, 2 - along)));
+      }
+    }
+    return t;
+  }
+
+  Id decibels(Emit &e, Id y) const {
+    const Id power = ops::binary(e, Binary::max, y, e.scalar(min_power));
+    const double reference = 10 * std::log10(std::max(std::abs(ref_power), min_power));
+    const Id db = ops::sub(e, ops::scale(e, ops::unary(e, Unary::log, power), 4.34294482f), e.scalar(reference));
+    const Id least = ops::sub(e, ops::reduce(e, ops::Reduce::max, db, {}), e.scalar(top_db));
+    return ops::binary(e, Binary::max, db, least);
+  }
+};
+
+}  // namespace
+DL4_KIND(MelSpectrogram)
+}  // namespace dl4::kinds

@@ -1,0 +1,140 @@
+// Muon.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kinds/optimizer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary, ops::Emit, ops::Id, ops::Unary;
+
+struct Muon : Optimizer {
+  static constexpr const char *name = "Muon";
+  static constexpr const char *doc =
+      "a matrix moves by its momentum m = momentum * m + g (nesterov: g + momentum * m), whose singular values "
+      "ns_steps of "
+      "a Newton-Schulz iteration bring near 1, times sqrt(larger of its dims) * rms_rate; every weight that has not "
+      "two "
+      "axes, embeddings and excluded layers move as in AdamW";
+  double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7, a = 3.4445, b = -4.775, c = 2.0315, ratio = 1, momentum = 0.95;
+  std::optional<double> adam_decay = 0.004, rms_rate = 0.2;
+  std::optional<std::vector<std::string>> exclude_layers;
+  bool exclude_embeddings = true, nesterov = true;
+  int64_t steps = 5;
+
+  Muon() : Optimizer(0.001) { weight_decay = 0.004; }
+  void fields(Fields &f) override {
+    Optimizer::fields(f);
+    f("adam_beta_1", beta_1).at_least(0).at_most(1).doc("AdamW's decay of the mean of g, below 1");
+    f("adam_beta_2", beta_2).at_least(0).at_most(1).doc("AdamW's decay of the mean of g^2, below 1");
+    f("adam_weight_decay", adam_decay).at_least(0).doc("weight_decay of what AdamW moves");
+    f("epsilon", epsilon).at_least(0).doc("AdamW's, added to the root");
+    f("exclude_layers", exclude_layers)
+        .doc(
+            "words: a weight whose name \"layer/weight\" holds one is moved by AdamW; ^ before a word is the name's "
+            "begin, "
+            "$ behind it its end; other regular expressions are refused");
+    f("exclude_embeddings", exclude_embeddings)
+        .doc("whether a weight with \"embedding\" in its name, in any case, is moved by AdamW");
+    f("muon_a", a).doc("factor of X in the iteration X = a * X + (b * A + c * A^2) * X, A = X * X^T");
+    f("muon_b", b).doc("factor of A");
+    f("muon_c", c).doc("factor of A^2");
+    f("adam_lr_ratio", ratio).at_least(0).doc("AdamW's learning rate is learning_rate times this");
+    f("momentum", momentum).at_least(0).at_most(1).doc("how much of m stays");
+    f("ns_steps", steps).at_least(0).at_most(100).doc("iterations");
+    f("nesterov", nesterov).doc("look ahead along m");
+    f("rms_rate", rms_rate).doc("factor of a step; null: and without the root of the larger dim");
+  }
+  void check() override {
+    Optimizer::check();
+    want_below_1("adam_beta_1", beta_1);
+    want_below_1("adam_beta_2", beta_2);
+    if (!exclude_layers) exclude_layers.emplace();
+    for (const std::string &word : *exclude_layers)
+      if (inside(word).find_first_of("\\^$.|?*+()[]{}") != std::string::npos)
+        throw Error(Code::unsupported, text("\"exclude_layers\": regular expressions are not supported, got ",
+                                            Json(word).shown(), "; only ^ before a word and $ behind it are"))
+            .with("attribute", "exclude_layers");
+  }
+
+  Id update(Update &u) const override {
+    Emit &e = u.e;
+    const Id t = cast(e, u.t, DType::f32), one = e.scalar(1);
+    const auto rest = [&](double beta) { return sub(e, one, binary(e, Binary::pow, e.scalar(beta), t)); };
+    const Id adam_rate =
+        div(e, mul(e, scaled(e, u.learning_rate, ratio), unary(e, Unary::sqrt, rest(beta_2))), rest(beta_1));
+    return u.by_weight(0, [&](const Part &p, Id w, Id g) {
+      const bool by_adam = adam(p);
+      const double decay = (by_adam ? adam_decay : weight_decay).value_or(0);
+      if (decay != 0 && p.decays) w = sub(e, w, mul(e, scaled(e, w, decay), u.learning_rate));
+      const Id m = u.slots.of(p, "momentum", p.shape);
+      return sub(e, w, by_adam ? adam_step(u, p, m, g, adam_rate) : matrix_step(u, p, m, g));
+    });
+  }
+
+ private:
+  static Id scaled(Emit &e, Id x, double by) { return mul(e, x, e.scalar(by)); }
+  // The word without the signs of its ends.
+  static std::string inside(std::string word) {
+    if (word.starts_with('^')) word.erase(0, 1);
+    if (word.ends_with('$')) word.pop_back();
+    return word;
+  }
+  static bool matches(const std::string &word, const std::string &weight) {
+    const bool begin = word.starts_with('^'), end = word.ends_with('$');
+    const std::string middle = inside(word);
+    if (begin && end) return weight == middle;
+    if (begin) return weight.starts_with(middle);
+    if (end) return weight.ends_with(middle);
+    return weight.find(middle) != std::string::npos;
+  }
+  bool adam(const Part &p) const {
+    if (p.shape.rank() != 2) return true;
+    std::string lower = p.name;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char x) { return std::tolower(x); });
+    if (exclude_embeddings && lower.find("embedding") != std::string::npos) return true;
+    return std::any_of(exclude_layers->begin(), exclude_layers->end(),
+                       [&](const std::string &word) { return matches(word, p.name); });
+  }
+
+  Id adam_step(Update &u, const Part &p, Id m, Id g, Id rate) const {
+    Emit &e = u.e;
+    const auto towards = [&](Id mean, Id v, double beta) {
+      const Id next = add(e, mean, scaled(e, sub(e, v, mean), 1 - beta));
+      e.write(mean, next);
+      return next;
+    };
+    const Id mean = towards(m, g, beta_1);
+    const Id square = towards(u.slots.of(p, "velocity", p.shape), unary(e, Unary::square, g), beta_2);
+    return div(e, mul(e, mean, rate), add(e, unary(e, Unary::sqrt, square), e.scalar(epsilon)));
+  }
+
+  Id matrix_step(Update &u, const Part &p, Id m, Id g) const {
+    Emit &e = u.e;
+    const Id next = add(e, m, add(e, g, scaled(e, m, momentum - 1)));
+    e.write(m, next);
+    const bool tall = p.shape[0] > p.shape[1];
+    Id x = nesterov ? add(e, g, scaled(e, next, momentum)) : next;
+    if (tall) x = ops::transpose(e, x, {1, 0});
+    const Id norm = unary(e, Unary::sqrt, ops::square_sum(e, x));
+    x = div(e, x, add(e, norm, e.scalar(1e-7)));
+    for (int64_t i = 0; i < steps; ++i) {
+      const Id square = ops::matmul(e, x, x, {.transpose_b = true});
+      const Id by = add(e, scaled(e, square, b), ops::matmul(e, scaled(e, square, c), square));
+      x = add(e, scaled(e, x, a), ops::matmul(e, by, x));
+    }
+    if (tall) x = ops::transpose(e, x, {1, 0});
+    x = mul(e, x, u.learning_rate);
+    const auto larger = static_cast<double>(std::max(p.shape[0], p.shape[1]));
+    return rms_rate ? scaled(e, x, std::sqrt(larger) * *rms_rate) : x;
+  }
+};
+
+}  // namespace
+
+DL4_KIND(Muon)
+
+}  // namespace dl4::kinds

@@ -1,0 +1,27 @@
+// straight_through: one value in place of another one, to which the gradient goes.
+#include "ops/blocks.hpp"
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+struct StraightThroughOp final : OpOf<StraightThroughOp> {
+  std::string_view name() const override { return "straight_through"; }
+  std::vector<Operand> infer(Operands src) const override {
+    return {{src[0].dtype, same_shape("straight_through", src[0].shape, src[1].shape)}};
+  }
+  void gradient(Gradient &g) const override {
+    g.stop(0);
+    if (g.wants(1)) g.set(1, g.diff_dst());
+  }
+  bool is_view() const override { return true; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return copy_kernel(site); }
+};
+
+}  // namespace
+
+Id straight_through(Emit &e, Id x, Id of) { return e.value(std::make_shared<StraightThroughOp>(), {x, of}); }
+
+}  // namespace dl4::ops

@@ -1,0 +1,49 @@
+// One sequence that goes on: a Session run step by step, and what it carries from step to step.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "runtime/session.hpp"
+
+namespace dl4::runtime {
+
+// The Session's Program has states behind its inputs and, in the same order, what becomes of them behind its outputs.
+// An input or output before these whose second axis is free is a sequence: each step sees its part; any other is the
+// same at all steps, or is that of the last one. One thread at a time.
+class Stream {
+ public:
+  Stream(std::shared_ptr<Session> session, size_t states, int64_t batch);
+
+  void reset();  // to zeros
+  size_t inputs() const { return session_->program().inputs.size() - now_.size(); }
+  size_t outputs_count() const { return session_->program().outputs.size() - now_.size(); }
+  // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
+  void check(std::span<const View> in) const;
+  // The dtypes and shapes of all outputs for these inputs.
+  std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
+  void need_room(int64_t bytes) const { session_->need_room(bytes); }
+  // All steps. After a refusal the states are those of before. Allocates at the first call with such shapes alone.
+  void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
+
+  // By state, its name, and its value, which may be written.
+  const std::string &name(size_t i) const;
+  const std::vector<Tensor> &states() const { return now_; }
+
+ private:
+  bool is_sequence(ops::Id v) const;
+  int64_t steps(std::span<const View> in) const;
+  void bind(std::span<const View> in, int64_t step);
+  void write_back(std::span<const View> out, int64_t step);
+  void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
+
+  std::shared_ptr<Session> session_;
+  int64_t batch_;
+  std::vector<Tensor> now_, next_, before_;                // states: of this step, of the next, of before the run
+  std::vector<View> in_, out_;                             // of one step
+  std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a step's part
+  std::vector<Tensor> parts_;                              // steps of outputs whose batch does not lie together
+};
+
+}  // namespace dl4::runtime

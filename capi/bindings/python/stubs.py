@@ -80,7 +80,11 @@ GIVES = {
     "set_params": "None",
     "add": "_Any",
 }
-HEAD = '"""Made by stubs.py."""\n\nfrom collections.abc import Sequence as _Sequence\nfrom typing import Any as _Any  # a layer has that name\n\n'
+HEAD = """# Made by stubs.py.
+from collections.abc import Sequence as _Sequence
+from typing import Any as _Any  # a layer has that name
+
+"""
 
 
 def default(value):
@@ -116,7 +120,7 @@ def kind_class(category, name, base):
     known = registry(category)[category][name]
     first = {"layer": ("name", "trainable", "dtype"), "loss": ("name", "dtype"), "metric": ("name", "dtype")}
     signature = _kinds.signature(known, first.get(category, ("name",)))
-    types = {"name": "str | None", "trainable": "bool", "dtype": "str | None"}
+    types = {"name": "str | None", "trainable": "bool | None", "dtype": "str | None"}
     for a in known["attributes"]:
         kind = "_Any" if a.get("category") and a["type"] != "layer" else TYPES.get(a["type"], "_Any")
         nullable = not a["required"] and a.get("default") is None and kind != "_Any"
@@ -151,7 +155,15 @@ SPECIAL = {
 
 
 # Methods that programs write with signatures of their own.
-OVERRIDDEN = ("build", "call", "compute_output_shape", "compute_mask", "update_state", "compute_output_spec")
+OVERRIDDEN = (
+    "build",
+    "call",
+    "compute_output_shape",
+    "compute_mask",
+    "update_state",
+    "compute_output_spec",
+    "from_config",
+)
 
 
 def source_of_init(cls):
@@ -209,7 +221,8 @@ def module_stub(name):
     for home, n in sorted(set(imports) | needed):
         lines.append(f"from .{home} import {n} as {n}")
     for n in sorted(here, key=lambda n: len(here[n].__mro__)):
-        lines += ["", *plain_class(here[n], known)]
+        same = n == here[n].__name__
+        lines += ["", *plain_class(here[n], known)] if same else [f"{n} = {here[n].__name__}"]
     for n in kinds:
         lines += ["", *kind_class(category, n, BASES[category])]
     if name in ("losses", "metrics"):

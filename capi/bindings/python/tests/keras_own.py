@@ -2,8 +2,8 @@
 """Keras's own tests, run with the import swapped:   keras_own.py [--all] [PATTERN ...]
 
 They come with Keras 3.15's package (`pip install keras==3.15.1 absl-py`). Of each case it is told whether it passes,
-fails or is excluded, and why; the last line has the figures. PATTERN: of files, such as losses/ or dense_test. Files of
-layers that the library does not have are left out, and counted. --all: every case is printed, not only those that fail."""
+fails or is excluded, and why; the figures come last. PATTERN: of files, such as losses/ or dense_test. Files of layers
+that the library does not have are left out, and counted. --all: every case is printed, not only those that fail."""
 
 import ast
 import collections
@@ -18,6 +18,7 @@ import sys
 import traceback
 import unittest
 
+import keras_own_names
 import keras_own_testing as swapped
 
 FOLDERS = (
@@ -36,13 +37,13 @@ SECONDS = 60
 
 # By the path of the file, and by that of the file with class and name of the case.
 FILES = {
-    r"layers/preprocessing/(?!normalization|rescaling)": "layers that prepare text and images are not in the library",
+    r"layers/preprocessing/(?!normalization|rescaling)": "layers that prepare text and images",
     r"quantiz|gptq|awq|lora": "quantization and LoRA are not in the library",
     r"optimizers/(loss_scale|schedule_free|muon|base_)": "that optimizer is not in the library",
     r"layers/core/(wrapper|remat)|rematscope": "of Keras's machinery",
     r"layers/(layer_test|merging/base)|random/seed|input_spec": "of Keras's machinery",
     r"models/variable_mapping": "of Keras's machinery",
-    r"callbacks/(tensorboard|remote|orbax|monitor_callback|backup)": "that callback is not in the library, or its files are",
+    r"callbacks/(tensorboard|remote|orbax|monitor_callback|backup)": "that callback is not in the library",
 }
 CASES = {
     r"quantiz|int8|int4|float8|lora|gptq|awq|fp8": "quantization and LoRA are not in the library",
@@ -56,7 +57,7 @@ CASES = {
     r"channels_first": "channels_first",
     r"stateful": "stateful layers",
     r"conv_lstm.*3d": "not in the library",
-    r"numpy_backend|get_quantized|memory_limit|name_scope|rematerial|rng|seed_generator|seed_gen": "of Keras's machinery",
+    r"numpy_backend|memory_limit|name_scope|rematerial|rng|seed_gen": "of Keras's machinery",
     r"complex": "complex numbers",
     r"CTC|ref_labels|reference": "not in the library",
     r"ValidateFloatArg": "of Keras's machinery",
@@ -91,7 +92,7 @@ def needs(case):
 
 
 def run(case):
-    """pass, excluded, fail, or "other words" where an error has the right class but not Keras's wording; with a reason."""
+    """pass, excluded, fail, or "other words": an error of the right class without Keras's wording; with a reason."""
     result = unittest.TestResult()
 
     def late(*_):
@@ -137,7 +138,7 @@ def cases_in(path):
 
 def main(*arguments):
     show_all, patterns = "--all" in arguments, [a for a in arguments if a != "--all"]
-    root = swapped.install()
+    root = keras_own_names.install()
     counts, reasons, left_out = collections.Counter(), collections.Counter(), 0
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*_test.py")):

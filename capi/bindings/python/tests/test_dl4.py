@@ -73,6 +73,16 @@ class Keras(unittest.TestCase):
         with self.assertRaises(dl4.NotFound):
             keras.models.load_model("/nowhere/m.safetensors")
 
+    def test_what_is_no_number_stays_where_it_is(self):
+        m = small()
+        m.compile("sgd", lambda y, p: keras.ops.mean(p * p, axis=-1), metrics=["mse"])
+        y = Y.copy()
+        y[0] = np.nan
+        h = m.fit(X, y, verbose=0, batch_size=20).history
+        self.assertTrue(np.isfinite(h["loss"][0]))
+        self.assertTrue(np.isnan(h["mse"][0]))
+        self.assertTrue(all(np.isfinite(w).all() for w in m.get_weights()))
+
     def test_a_seed_repeats(self):
         def weights():
             keras.utils.set_random_seed(7)

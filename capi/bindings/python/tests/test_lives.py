@@ -1,4 +1,4 @@
-"""What a program may do to a library: finalizers in any order, threads, processes, other frameworks' memory, the end."""
+"""What a program may do to a library: finalizers in any order, threads, processes, others' memory, the end."""
 
 import gc
 import multiprocessing
@@ -123,6 +123,33 @@ class Lives(unittest.TestCase):
         m.fit(X, Y, verbose=0)
         self.assertIsNone(keras._state.owner())
 
+    def test_a_trace_is_its_threads_own(self):
+        inside, go, wrong = threading.Event(), threading.Event(), []
+        m = small()
+        expected = m.predict(X, verbose=0)
+
+        def slow(x):
+            inside.set()
+            go.wait(20)
+            return x * 2.0
+
+        def trace():
+            try:
+                self.assertEqual(
+                    len(keras.Model(*(lambda t: (t, keras.layers.Lambda(slow)(t)))(keras.Input((3,)))).layers), 2
+                )
+            except Exception as e:
+                wrong.append(e)
+
+        thread = threading.Thread(target=trace)
+        thread.start()
+        inside.wait(20)
+        self.assertIsNone(keras._state.owner())
+        np.testing.assert_array_equal(m(X), expected)
+        go.set()
+        thread.join()
+        self.assertEqual(wrong, [])
+
     def test_worker_processes(self):
         m = small()
         expected = m.predict(X, verbose=0)
@@ -138,7 +165,8 @@ class Lives(unittest.TestCase):
             "x = k.Input((4,))\nm = k.Model(x, k.layers.Dense(2)(x))\nm.compile('sgd', 'mse')\n"
             "def batches():\n    while True: yield np.ones((8, 4)), np.ones((8, 2))\n"
             "m.fit(batches(), steps_per_epoch=2, verbose=0)\n"
-            "t = threading.Thread(target=lambda: [m.predict(np.ones((9, 4)), verbose=0) for _ in range(50)], daemon=True)\n"
+            "def work(): [m.predict(np.ones((9, 4)), verbose=0) for _ in range(50)]\n"
+            "t = threading.Thread(target=work, daemon=True)\n"
             "t.start()\nview = m(np.ones((3, 4)))\nm.me = m\n"
         )
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -3,6 +3,8 @@
 import itertools
 
 from .. import core
+from ._eager import is_array
+from ._tensors import flatten
 
 
 def as_array(x):
@@ -74,3 +76,20 @@ class Stream:
     def _epoch_over(self):
         if hasattr(self.source, "on_epoch_end"):
             self.source.on_epoch_end()
+
+
+def ranked(tensor, wanted):
+    """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
+    more = len(wanted.shape) - tensor.array.ndim
+    if more == 1 and wanted.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., None])
+    if more == -1 and tensor.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., 0])
+    return tensor
+
+
+def leaves_of(x, functional):
+    """The arrays of a nest: a list of numbers is one array where there is one input."""
+    if len(functional.inputs) == 1 and not any(is_array(leaf) for leaf in flatten(x)):
+        return [x]
+    return flatten(x)

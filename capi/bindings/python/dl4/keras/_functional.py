@@ -139,8 +139,8 @@ class Functional:
             )
             now.update(zip(call.outputs, made.try_out()))
         losses = [now[t] for t in self.losses if t in now]
-        if losses and _state._records:
-            _state._records[-1].losses.extend(losses)
+        if losses and _state.records():
+            _state.records()[-1].losses.extend(losses)
         return pack_like(self.nest_out, [now[t] for t in self.outputs])
 
     def in_training(self):

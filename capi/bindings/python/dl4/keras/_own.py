@@ -72,7 +72,7 @@ class Own:
             from . import ops
 
             value = ops.sum(value) if is_tensor(value) and value.shape else value
-            (_state._records[-1].losses if _state._records and is_tensor(value) else self._added).append(value)
+            (_state.records()[-1].losses if _state.records() and is_tensor(value) else self._added).append(value)
 
     def _need_init(self):
         if "_variables" not in self.__dict__:

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import threading
 
 from .. import core
 
@@ -105,23 +106,34 @@ class Record:
         self.outputs, self.branches, self.losses = None, False, []
 
 
-_records = []
+class _Traces(threading.local):
+    """The calls being traced, of each thread."""
+
+    def __init__(self):
+        self.records = []
+
+
+_traces = _Traces()
+
+
+def records():
+    return _traces.records
 
 
 @contextlib.contextmanager
 def traced(layer, *arguments):
     record = Record(layer, *arguments)
-    _records.append(record)
+    records().append(record)
     try:
         yield record
     finally:
-        _records.pop()
+        records().pop()
 
 
 def owner():
-    return _records[0] if _records else None
+    return records()[0] if records() else None
 
 
 def training():
     """What the traced call was told, the innermost word that was said; None where nobody did."""
-    return next((r.training for r in reversed(_records) if r.training is not None), None)
+    return next((r.training for r in reversed(records()) if r.training is not None), None)

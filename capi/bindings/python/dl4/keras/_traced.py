@@ -44,18 +44,9 @@ def architecture(function, y_true_shape, y_pred_shape):
             from . import ops
 
             value = ops.cast(value, "float32")
-        needed = value.call.needed()
-        if y_true.call not in needed or y_pred.call not in needed:
-            value = value + 0.0 * (_zero(y_true) + _zero(y_pred))
     _state._counts.clear(), _state._counts.update(counts)
     graph = Functional([y_true, y_pred], value, alone=True).core
     return json.loads(graph.describe(0))
-
-
-def _zero(t):
-    from . import ops
-
-    return ops.sum(t) * 0.0
 
 
 def loss_config(loss, y_true_shape, y_pred_shape):

@@ -308,10 +308,8 @@ class Training:
         self.history.epoch = history.pop("epoch", [])
         names = dict(zip(trainer.kept(trainer.names), trainer.shown))
         names.update({f"val_{k}": f"val_{v}" for k, v in names.items()})
-        self.history.history = {
-            **told.recorded,
-            **{names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"},
-        }
+        more = {names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"}
+        self.history.history = {**more, **told.recorded}  # what JSON can't say, NaN, is in the second
         return self.history
 
     def evaluate(

@@ -4,6 +4,7 @@ import json
 
 from .. import core
 from . import _state, layers as _layers
+from ._data import leaves_of, ranked
 from ._eager import is_array, run
 from ._functional import Functional as _Graph
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
@@ -80,7 +81,7 @@ class Model(_layers.Layer, Training):
             functional = self._functional or self._built_for(args[0])
             if len(functional.inputs) == 1:  # the short way: one array
                 wanted = functional.inputs[0]
-                tensor = _ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
+                tensor = ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
                 return run(self._inference(), [tensor], functional.nest_out)
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
@@ -106,7 +107,7 @@ class Model(_layers.Layer, Training):
         else:
             session = self._inference()
         if len(functional.inputs) == 1 and is_array(x):
-            tensors = [_ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
+            tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
@@ -114,7 +115,7 @@ class Model(_layers.Layer, Training):
     def _inputs_of(self, x):
         """Tensors of the inputs."""
         functional = self._built_for(x)
-        return [_ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
+        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
     def _inference(self):
         """A session with the weights of today."""
@@ -147,7 +148,7 @@ class Model(_layers.Layer, Training):
             return [x[t.name] for t in functional.inputs]
         if isinstance(x, dict):
             return [x[k] for k in sorted(functional.nest_in, key=str)]
-        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else _leaves(x, functional)
+        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
         if len(leaves) != len(functional.inputs):
             raise ValueError(
                 f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
@@ -341,23 +342,6 @@ class Model(_layers.Layer, Training):
         from . import saving
 
         return saving.unpickled, (type(self).__name__, self.core.to_bytes())
-
-
-def _ranked(tensor, wanted):
-    """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
-    more = len(wanted.shape) - tensor.array.ndim
-    if more == 1 and wanted.shape[-1] == 1:
-        return core.Tensor.of(tensor.numpy()[..., None])
-    if more == -1 and tensor.shape[-1] == 1:
-        return core.Tensor.of(tensor.numpy()[..., 0])
-    return tensor
-
-
-def _leaves(x, functional):
-    """The arrays of a nest: a list of numbers is one array where there is one input."""
-    if len(functional.inputs) == 1 and not any(is_array(leaf) for leaf in flatten(x)):
-        return [x]
-    return flatten(x)
 
 
 class Functional(Model):

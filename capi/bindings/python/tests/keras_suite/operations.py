@@ -326,3 +326,14 @@ def symbolic_is_no_number(keras):
         raised(lambda: x @ numbers(2, 2)),
         keras.ops.is_keras_tensor(x) if hasattr(keras.ops, "is_keras_tensor") else True,
     ]
+
+
+@program
+def to_categorical(keras):
+    return keras.utils.to_categorical([0, 2, 1], 4)
+
+
+@program
+def clear_session(keras):
+    keras.backend.clear_session()
+    return keras.layers.Dense(2).name, keras.layers.Dense(2).name, keras.layers.MaxPooling2D().name

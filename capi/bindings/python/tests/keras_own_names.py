@@ -1,0 +1,216 @@
+"""Modules by Keras's names, in which everything is dl4.keras's."""
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import pathlib
+import re
+import sys
+import types
+import unittest
+
+import numpy as np
+
+from keras_own_testing import TestCase, Tree, _backend, random
+
+
+class Names(types.ModuleType):
+    """A module of Keras: what it is asked for is looked for in dl4.keras."""
+
+    __path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in special(self.__name__):
+            return special(self.__name__)[name]
+        if self.__name__.startswith("keras.src.") and not name.endswith("_test"):
+            file = Finder.root.joinpath(*self.__name__.split(".")[2:], name)
+            if file.is_dir() or file.with_suffix(".py").is_file():
+                return importlib.import_module(f"{self.__name__}.{name}")
+        import dl4.keras as keras
+
+        pools = [
+            keras.layers,
+            keras.losses,
+            keras.metrics,
+            keras.optimizers,
+            keras.schedules,
+            keras.initializers,
+            keras.regularizers,
+            keras.constraints,
+            keras.callbacks,
+            keras.models,
+            keras.saving,
+            keras.activations,
+            keras.utils,
+            keras.ops,
+        ]
+        parts = self.__name__.split(".")
+        pools.sort(key=lambda m: m.__name__.split(".")[-1] not in parts)
+        for pool in [keras] + pools if parts[-1] in ("keras", "src") else pools + [keras]:
+            if hasattr(pool, name):
+                return getattr(pool, name)
+        raise AttributeError(f"dl4.keras has no {name}, which the tests take from {self.__name__}")
+
+
+_special = {}
+
+
+def special(module):
+    """What stands in modules of Keras that are of its machinery."""
+    if not _special:
+        import dl4.keras as keras
+
+        b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
+        testing = types.SimpleNamespace(
+            TestCase=TestCase,
+            uses_gpu=lambda: False,
+            uses_tpu=lambda: False,
+            tensorflow_uses_gpu=lambda: False,
+            jax_uses_gpu=lambda: False,
+            test_case=None,
+            torch_uses_gpu=lambda: False,
+            jax_uses_tpu=lambda: False,
+            tensorflow_uses_tpu=lambda: False,
+        )
+        testing.test_case = testing
+        testing.test_utils = types.SimpleNamespace(**named)
+        _special.update(
+            {
+                "keras.src": {"backend": b, "testing": testing, "tree": Tree, "random": random()},
+                "keras": {"backend": keras.backend, "random": random(), "tree": Tree},
+                "keras.src.testing": {**vars(testing), "test_utils": testing.test_utils},
+                "keras.src.testing.test_utils": named,
+                "keras.src.testing.test_case": vars(testing),
+                "keras.src.backend": vars(b),
+                "keras.src.backend.config": vars(b),
+                "keras.src.backend.common.keras_tensor": vars(b),
+                "keras.src.backend.common": vars(b),
+                "keras.src.random": vars(random()),
+                "keras.random": vars(random()),
+                "keras.src.dtype_policies.dtype_policy": {
+                    "dtype_policy": lambda: "float32",
+                    "set_dtype_policy": lambda _: None,
+                },
+                "conftest": {"skip_if_backend": lambda *_: lambda f: f},
+            }
+        )
+    return _special.get(module, {})
+
+
+def named_product(*args, **kwargs):
+    """All combinations, each with a name."""
+    import itertools
+
+    lists = [[(k, v) for v in values] for k, values in kwargs.items()]
+    for i, given in enumerate(itertools.product(*args, *lists)):
+        values = {k: v for k, v in given if isinstance(k, str)}
+        yield {"testcase_name": "_".join(str(v) for v in values.values()) + f"_{i}", **values}
+
+
+def get_test_data(train_samples, test_samples, input_shape, num_classes, random_seed=None):
+    """Classes around points of their own."""
+    rng = np.random.RandomState(random_seed)
+    n = train_samples + test_samples
+    labels = np.arange(n) % num_classes
+    rng.shuffle(labels)
+    centres = 2 * num_classes * rng.random_sample((num_classes,) + tuple(input_shape))
+    x = (centres[labels] + rng.normal(size=(n,) + tuple(input_shape))).astype("float32")
+    return (x[:train_samples], labels[:train_samples]), (x[train_samples:], labels[train_samples:])
+
+
+class Marks:
+    def __getattr__(self, name):
+        if name == "skipif":
+            return lambda condition, *_, reason="", **__: unittest.skipIf(condition, reason or "by its mark")
+        if name == "skip":
+            return lambda *_, reason="", **__: unittest.skip(reason or "by its mark")
+        return lambda *a, **__: a[0] if len(a) == 1 and callable(a[0]) else (lambda f: f)
+
+    requires_trainable_backend = staticmethod(lambda f: f)
+
+
+# Functions of numbers alone, which tests compute expected values with.
+PURE = ("keras.src.backend.common.backend_utils",)
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    root = None
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "keras" or name.startswith("keras.") or name == "conftest":
+            file = self.root / (name[len("keras.src.") :].replace(".", "/") + ".py")
+            if (name.endswith("_test") or name in PURE) and file.is_file():
+                return importlib.util.spec_from_file_location(name, file)
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if (
+            name.split(".")[0] in ("tensorflow", "jax", "torch", "grain", "tf_keras", "scipy")
+            and name.split(".")[0] != "scipy"
+        ):
+            return importlib.machinery.ModuleSpec(name, Absent(), is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return Names(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+class Absent(importlib.abc.Loader):
+    """Another framework: a case that uses it is skipped."""
+
+    def create_module(self, spec):
+        class Module(types.ModuleType):
+            __path__ = []
+
+            def __getattr__(self, name):
+                if name.startswith("__"):
+                    raise AttributeError(name)
+                return Use(f"{spec.name}.{name}")
+
+        return Module(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+class Use:
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Use(f"{self._name}.{name}")
+
+    def __call__(self, *_, **__):
+        raise unittest.SkipTest(f"asks for {self._name}")
+
+
+def install():
+    """Keras's names mean dl4.keras from now on; gives the folder of Keras's sources."""
+    found = importlib.util.find_spec("keras")
+    root = pathlib.Path(found.submodule_search_locations[0]) / "src"
+    Finder.root = root
+    sys.meta_path.insert(0, Finder())
+    pytest = types.ModuleType("pytest")
+    pytest.mark, pytest.raises, pytest.fixture = Marks(), raises, lambda *a, **k: a[0] if a else (lambda f: f)
+    pytest.skip = lambda reason="", **_: (_ for _ in ()).throw(unittest.SkipTest(reason))
+    pytest.warns = lambda kind, match=None: unittest.TestCase().assertWarnsRegex(kind, match or "")
+    pytest.param = lambda *a, **_: a
+    sys.modules.setdefault("pytest", pytest)
+    return root
+
+
+@contextlib.contextmanager
+def raises(kind, match=None):
+    try:
+        yield
+    except kind as e:
+        if match and not re.search(match, str(e)):
+            raise AssertionError(f"expected {match!r} in {e}") from e
+        return
+    raise AssertionError(f"expected {kind}")

@@ -400,6 +400,9 @@ std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const s
     if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), is_sequence)) continue;
     const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
     if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
+    for (const auto &[key, nodes] : call.arguments.nodes)
+      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), is_sequence))
+        return text(who, ": its \"", key, "\" is a sequence, of which a step would see one step");
     int rank = 0;
     for (Node n : call.in) {
       if (!is_sequence(n)) continue;

@@ -18,6 +18,14 @@ bool is_float32(const Json &j) {
   return name && *name == "float32";
 }
 
+// Keras writes a tensor and an array as {"class_name", "config": {"value", "dtype"}}.
+const Json &without_dtype(const Json &j) {
+  const Json *name = j.find("class_name"), *config = j.find("config");
+  if (!name || !config || !(*name == "__tensor__" || *name == "__numpy__")) return j;
+  const Json *value = config->find("value");
+  return value ? *value : j;
+}
+
 [[noreturn]] void refuse_missing(const std::string &key) {
   throw Error(Code::invalid_argument, text("attribute \"", key, "\" is missing")).with("attribute", key);
 }
@@ -57,7 +65,8 @@ Json Field::limit(double v) const {
   return v;
 }
 
-void Field::read(const Json &j) const {
+void Field::read(const Json &given) const {
+  const Json &j = without_dtype(given);
   const Json supported = default_only_ ? write() : Json();
   convert(j);
   if (default_only_ && !(write() == supported))

@@ -4,4 +4,5 @@
 python=${DL4_KERAS_PYTHON:-python3}
 command -v "$python" > /dev/null || exit 77
 "$python" "$(dirname "$0")/../../src/kinds/keras_names.py" --check || exit
+"$python" "$(dirname "$0")/configs.py" --check || exit
 exec "$python" "$(dirname "$0")/make.py" --check

@@ -226,7 +226,7 @@ def spectrogram(f, name, d):
 
 def dense(f, name, d):
     rank = d.number(1, 3)
-    layer(f, name, d, "Dense", d.sizes(rank, 1, 5), units=d.number(1, 6), trained=True,
+    layer(f, name, d, "Dense", d.sizes(rank, 1, 5), units=d.number(1, 6),
           **d.options(use_bias=(True, False), activation=d.activation), **d.weights("kernel", "bias", p=0.25))
 
 

@@ -98,11 +98,11 @@ def conv_lstm(f, name, d):
     shape, first = (d.number(1, 3), *d.sizes(n, 3, 4), d.number(1, 2)), d.chance(0.2)
     if first:
         shape = (shape[0], shape[-1], *shape[1:-1])
-    inputs, arguments, batch = [d.x(2, *shape)], {}, 2
+    inputs, arguments = [d.x(2, *shape)], {}
     x = net.input("x", shape)
     if d.chance(0.4):
         arguments["mask"] = net.input("m", shape[:1], "bool")
-        inputs.append(holes(d, batch, shape[0]))
+        inputs.append(holes(d, 2, shape[0]))
     steps = {"strides": d.each(n, 1, 2)} if d.chance(0.3) else (
         {"dilation_rate": d.number(1, 2)} if d.chance(0.3) else {})
     options = d.options(padding=("valid", "same"), activation=BOUNDED, recurrent_activation=GATES[:3],
@@ -293,4 +293,4 @@ def random_nets():
 
 
 FAMILIES = {"random_recurrent": random_recurrent, "random_wrappers": random_wrappers,
-            "random_attention": random_attention}
+            "random_attention": random_attention, "random_nets": random_nets}

@@ -26,7 +26,9 @@ struct StopGradient : Layer {
   static constexpr const char *name = "StopGradient";
   static constexpr const char *doc = "x, through which no gradient passes: keras.ops.stop_gradient.";
 
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+  }
   std::vector<Symbol> call(Call &c) const override { return {{ops::stop_gradient(c.e, c.x()), c.mask()}}; }
 };
 

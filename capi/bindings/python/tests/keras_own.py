@@ -56,7 +56,6 @@ CASES = {
     r"\bh5\b|keras_file|save_and_load|saving|\.keras|legacy|load_own|save_own|weights_file": "Keras's own files",
     r"channels_first": "channels_first",
     r"stateful": "stateful layers",
-    r"conv_lstm.*3d": "not in the library",
     r"numpy_backend|memory_limit|name_scope|rematerial|rng|seed_gen": "of Keras's machinery",
     r"complex": "complex numbers",
     r"CTC|ref_labels|reference": "not in the library",

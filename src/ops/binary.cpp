@@ -86,7 +86,8 @@ void BinaryOp::gradient(Gradient &g) const {
 std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   DType t = site.src[0].dtype;
   int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) * (f == Binary::pow || f == Binary::atan2 ? 20 : 1);
+  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
+              (f == Binary::pow || f == Binary::atan2 ? 20 : 1);
   Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
   auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
                                                                                  int64_t at, int64_t count) {

@@ -28,6 +28,8 @@ double reference(Binary f, T x, T y) {
       return std::isnan(a) || std::isnan(b) ? nan : std::min(a, b);
     case Binary::pow:
       return std::pow(a, b);
+    case Binary::atan2:
+      return std::atan2(a, b);
     case Binary::squared_difference:
       return (a - b) * (a - b);
     case Binary::equal:

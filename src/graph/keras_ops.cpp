@@ -354,8 +354,8 @@ void Operation::add_item() {
   Value y = layer("Slice", {{"start_indices", begin}, {"shape", size}}, {unmasked(x)});
   for (const auto &[along, indices] : strided) y = layer("Take", {{"indices", indices}, {"axis", along}}, {y});
   if (!added.empty()) y = layer("ExpandDims", {{"axis", added}}, {y});
-  if (!dropped.empty()) y = layer("Squeeze", {{"axis", dropped}}, {y});
-  layer("Identity", Json::object(), {y}, name_);
+  if (!dropped.empty()) layer("Squeeze", {{"axis", dropped}}, {y});
+  to_.back().name = name_;  // the last one made is what it gives
 }
 
 }  // namespace

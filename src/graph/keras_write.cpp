@@ -225,7 +225,10 @@ class Writer {
     for (size_t i = 0; i < begin.size(); ++i) {
       const int64_t from = begin[i].get<int64_t>(), count = size[i].get<int64_t>();
       const Json stop = count < 0 ? Json(nullptr) : Json(from + count);
-      list.push_back({{"class_name", "__slice__"}, {"config", {{"start", from}, {"stop", stop}, {"step", nullptr}}}});
+      list.push_back(
+          {{"class_name", "__slice__"},
+           {"config",
+            {{"start", count < 0 && from == 0 ? Json(nullptr) : Json(from)}, {"stop", stop}, {"step", nullptr}}}});
     }
     return list;
   }

@@ -38,6 +38,8 @@ struct GraphCell final : kinds::CellLayer {
   }
 
   void check() override try {
+    if (!becomes.is_object() || becomes.size() == 0)
+      refuse("states", text("expected {input: output} of the model by name, got ", becomes.shown()));
     model.read();
     find_states();
     std::vector<bool> next(model->outputs().size());
@@ -89,8 +91,6 @@ struct GraphCell final : kinds::CellLayer {
 
   void find_states() {
     states_.clear(), others_.clear();
-    if (!becomes.is_object() || becomes.size() == 0)
-      refuse("states", text("expected {input: output} of the model by name, got ", becomes.shown()));
     std::vector<std::string> inputs, outputs;
     for (size_t i = 0; i < model->inputs().size(); ++i) inputs.push_back(model->input_name(i));
     for (size_t i = 0; i < model->outputs().size(); ++i) outputs.push_back(model->output_name(i));

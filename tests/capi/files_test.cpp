@@ -105,9 +105,8 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
 TEST_F(Files, FilesOfOtherMakersAreCalledWhatTheyAre) {
   using namespace std::string_literals;
   const std::string rest(100, '\x01');
-  const std::pair<std::string, const char *> files[] = {
-      {"\x08\x08\x12\x07pytorch" + rest, "this is an ONNX file"},
-      {"\x08\x0a\x3a\x90\x01" + rest, "this is an ONNX file"}};
+  const std::pair<std::string, const char *> files[] = {{"\x08\x08\x12\x07pytorch" + rest, "this is an ONNX file"},
+                                                        {"\x08\x0a\x3a\x90\x01" + rest, "this is an ONNX file"}};
   for (const auto &[bytes, words] : files) {
     const Refusal r = load_code(bytes);
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;

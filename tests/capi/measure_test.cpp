@@ -67,7 +67,7 @@ TEST(Measure, IsWhatATrainerReportsOfEveryLossAndMetric) {
     for (int64_t i = 0; i < dl4_registry_count(category); ++i) {
       const std::string kind = dl4_registry_name(category, i);
       if (kind == "Functional") continue;  // of a graph: parts_test.cpp
-      if (kind == "CTC") continue;  // below
+      if (kind == "CTC") continue;         // below
       SCOPED_TRACE(std::string(category) + ' ' + kind);
       dl4_tensor *const target = takes_labels(kind) ? labels.get() : y.get();
       const bool loss = category[0] == 'l';

@@ -262,7 +262,8 @@ TEST(NestedModels, OneTrainerAtATime) {
     };
     Own<dl4_tensor> x = tensor({3, 4}, numbers(12)), y = tensor({3, 2}, numbers(6));
     ok(dl4_trainer_fit(t, dataset(x, y), nullptr, nullptr, look, &inside, nullptr, nullptr));
-    EXPECT_EQ(inside.codes, (std::vector<int32_t>{DL4_BUSY, DL4_BUSY}));
+    // A thread that the callback waits for may read, as the callback may.
+    EXPECT_EQ(inside.codes, (std::vector<int32_t>{DL4_OK, DL4_BUSY}));
   }
   Own<dl4_trainer> now = trainer(inner, R"({"optimizer": "SGD", "loss": "CategoricalCrossentropy"})");
 }

@@ -421,8 +421,9 @@ TEST(AttentionKinds, RefusedArguments) {
   refused(window, {2, 5, 3, 4}, "training", {}, "\"sliding_window\": not supported", Code::unsupported);
 }
 
-// Asking for the scores does not change the output, nor do NaNs in what is masked.
-TEST(HeadedAttention, AQueryThatSeesNothingIsUniformOnEveryPath) {
+// Keras gives it the mean of all values where it makes no scores, and nothing where it does; NaNs in what is masked
+// change neither.
+TEST(HeadedAttention, AQueryThatSeesNothingIsUniformUnlessScoresAreMade) {
   for (bool scores : {false, true})
     for (float padding : {5.0f, NAN}) {
       LayerCall l("MultiHeadAttention", {{"num_heads", 2}, {"key_dim", 2}});
@@ -432,10 +433,10 @@ TEST(HeadedAttention, AQueryThatSeesNothingIsUniformOnEveryPath) {
                            tensor<float>({2, 3, 2}, {1, 2, padding, 1, 3, 4, 1, 2, 3, 4, 5, 6}),
                            tensor<bool>({2, 3}, {true, false, true, false, false, false})});
       // Weights are ones: the values' mean (3, 4) projects to 3 + 4 + 1, four of which and 1 make the output.
-      EXPECT_FLOAT_EQ(got[0].as<float>()[2], 4 * (7 + 1) + 1);
+      EXPECT_FLOAT_EQ(got[0].as<float>()[2], scores ? 1 : 4 * (7 + 1) + 1);
       EXPECT_FALSE(std::isnan(got[0].as<float>()[0]));
       if (!scores) continue;
-      for (int i = 6; i < 12; ++i) EXPECT_FLOAT_EQ(got[1].as<float>()[i], 1.0f / 3) << i;
+      for (int i = 6; i < 12; ++i) EXPECT_EQ(got[1].as<float>()[i], 0) << i;
       for (int i : {1, 4}) EXPECT_EQ(got[1].as<float>()[i], 0);
     }
 }

@@ -65,9 +65,8 @@ fn nothing_stays() -> Result<()> {
         }
         Ok(in_use())
     };
-    let first = rounds(100)?; // what is kept for speed is kept now
-    let grown = rounds(300)?.saturating_sub(first);
-    println!("{} bytes more after 300 rounds", grown);
-    assert!(grown < 300 * 16, "{} bytes more after 300 rounds", grown);
+    let first = rounds(300)?; // what is kept for speed is kept now, the heap has most of its holes
+    let grown = rounds(1500)?.saturating_sub(first);
+    assert!(grown < 1500 * 16, "{} bytes more after 1500 rounds", grown);
     Ok(())
 }

@@ -21,7 +21,7 @@ from .abi import (
     WrongVersion,
     registry,
 )
-from .core import Context, Dataset, Graph, Model, Session, Tensor, Trainer
+from .core import Context, Dataset, Graph, Model, Session, Stream, Tensor, Trainer
 
 __version__ = abi.library.dl4_version_string().decode()
 

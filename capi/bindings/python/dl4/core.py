@@ -320,6 +320,9 @@ class Model(Object):
         call("dl4_model_set_trainable", self, encoded(name), int(yes))
 
     def session(self, **options):
+        """A Session; of a model with stateful layers one whose runs go on where the one before ended."""
+        if "states" not in options and '"stateful":true' in self.describe(0):
+            return KeptSession(self, options)
         return Session(self, options)
 
     def trainer(self, **options):
@@ -343,6 +346,75 @@ class Session(Object):
         outs = (C.c_void_p * self.count)()
         check(library.dl4_session_predict(self.handle, dataset.handle, None, outs, self.count))
         return [Tensor(out) for out in outs]
+
+
+class KeptSession(Session):
+    """Begins each run with what the model's stateful layers keep, which is then what the run left."""
+
+    __slots__ = ("model", "states")
+
+    def __init__(self, model, options):
+        super().__init__(model, {**options, "states": True})
+        self.model, first = model, library.dl4_model_io_count(model, 0)
+        self.states = []  # name, shape, whether a layer keeps it
+        for i in range(first, library.dl4_session_io_count(self, 0)):
+            name = library.dl4_session_io_name(self, 0, i).decode()
+            self.states.append((name, _shape(library.dl4_session_io_shape, self, 0, i), self._keeps(name)))
+
+    def _keeps(self, name):
+        try:
+            self.model.get_weight(name)
+            return True
+        except LookupError:
+            return False
+
+    def run(self, inputs):
+        rows = inputs[0].shape[0]
+        now = [
+            self.model.get_weight(name) if kept else _numpy().zeros((rows, *shape[1:]), "f4")
+            for name, shape, kept in self.states
+        ]
+        outs = super().run([*inputs, *(Tensor.of(v) for v in now)])
+        count = len(outs) - len(now)
+        for (name, _, kept), value in zip(self.states, outs[count:]):
+            if kept:
+                self.model.set_weight(name, value.numpy())
+        return outs[:count]
+
+    def predict(self, dataset):
+        raise NotImplementedError("a stateful model predicts on arrays, or batch by batch: predict_on_batch()")
+
+    def reset(self, prefix=""):
+        """What the layers whose names begin so keep is zeros again."""
+        for name, shape, kept in self.states:
+            if kept and name.startswith(prefix):
+                self.model.set_weight(name, _numpy().zeros(shape, "f4"))
+
+
+class Stream(Object):
+    """A sequence that goes on: steps as they come, of a session made with states=True."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, session, batch=1):
+        super().__init__(made("dl4_stream_create", session, Attrs({"batch": batch})))
+        self.count = library.dl4_stream_io_count(self, 1)
+
+    def run(self, inputs):
+        """Tensors of some steps in, Tensors out."""
+        outs = (C.c_void_p * self.count)()
+        check(library.dl4_stream_run(self.handle, *_handles(inputs), outs, self.count, None))
+        return [Tensor(out) for out in outs]
+
+    def reset(self):
+        call("dl4_stream_reset", self)
+
+    def save(self):
+        """Where it stands, as bytes; load() goes on from there."""
+        return content(made("dl4_stream_save_memory", self))
+
+    def load(self, state):
+        call("dl4_stream_load_memory", self, state, len(state))
 
 
 class Dataset(Object):

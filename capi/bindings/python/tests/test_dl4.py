@@ -27,6 +27,24 @@ def small(units=3):
 X, Y = np.linspace(-1, 1, 80, dtype="float32").reshape(20, 4), np.ones((20, 3), "float32")
 
 
+class Streams(unittest.TestCase):
+    def test_a_stream_goes_on_where_it_stood(self):
+        x = keras.Input((None, 2))
+        m = keras.Model(x, keras.layers.GRU(3, return_sequences=True)(x))
+        session = m.core.session(states=True)
+        one, other = dl4.Stream(session), dl4.Stream(session)
+        steps = np.arange(8, dtype="float32").reshape(1, 4, 2)
+        whole = one.run([dl4.Tensor.of(steps)])[0].numpy()
+        other.run([dl4.Tensor.of(steps[:, :3])])
+        state = other.save()
+        last = other.run([dl4.Tensor.of(steps[:, 3:])])[0].numpy()
+        self.assertTrue((last == whole[:, 3:]).all())
+        one.load(state)
+        self.assertTrue((one.run([dl4.Tensor.of(steps[:, 3:])])[0].numpy() == last).all())
+        one.reset()
+        self.assertTrue((one.run([dl4.Tensor.of(steps)])[0].numpy() == whole).all())
+
+
 class Keras(unittest.TestCase):
     def test_programs_agree_with_keras(self):
         self.assertEqual(run_programs.main("dl4", HERE / "keras_suite" / "expected.npz"), 0)

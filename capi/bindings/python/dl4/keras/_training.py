@@ -10,6 +10,13 @@ from ._tensors import flatten, pack_like
 _trained = weakref.WeakSet()  # models that have a trainer
 
 
+def joined(batches):
+    """The outputs of batches, each along its first axis."""
+    import numpy
+
+    return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
+
+
 class Trainer(core.Trainer):
     """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none."""
 
@@ -352,10 +359,14 @@ class Training:
         if is_whole(x):
             tensors = self._inputs_of(as_array(x))
             rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
-            if rows <= (batch_size or 32):
+            size = batch_size or 32
+            if rows <= size:
                 got = self._inference().run(tensors)
+            elif isinstance(self._inference(), core.KeptSession):
+                parts = [[core.Tensor.of(t.numpy()[i : i + size]) for t in tensors] for i in range(0, rows, size)]
+                got = joined([self._inference().run(part) for part in parts])
             else:
-                data = core.Dataset(tensors, context=_state.context(), batch_size=batch_size or 32, shuffle=False)
+                data = core.Dataset(tensors, context=_state.context(), batch_size=size, shuffle=False)
                 got = self._inference().predict(data)
         else:
             stream = Stream(self, x, steps, labels=False)

@@ -3,6 +3,7 @@
 import inspect as _inspect
 from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
+from .. import core as _core
 from . import _kinds, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own
@@ -344,6 +345,15 @@ class Layer(_Own, _kinds.Kind):
                 )
         for w, value in zip(mine, values):
             w.assign(value)
+
+    def reset_state(self):
+        """What a stateful layer keeps from call to call is zeros again."""
+        core_model, name = self.home()
+        session = core_model.session()
+        if isinstance(session, _core.KeptSession):
+            session.reset(name + "/")
+
+    reset_states = reset_state
 
     def count_params(self):
         if not self.built and self.class_name is not None and _kinds.facts("layer")[self.class_name]["weights"]:

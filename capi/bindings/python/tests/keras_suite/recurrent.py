@@ -148,3 +148,23 @@ def weights_of_recurrent_layers(keras):
         layer(X)
         told += [[list(w.shape) for w in layer.weights], layer.count_params()]
     return told
+
+
+@program
+def stateful(keras):
+    k = keras.layers
+    x = keras.Input(batch_shape=(2, 5, 3))
+    layer = k.LSTM(4, stateful=True)
+    m = fill(keras.Model(x, k.Dense(1)(k.Bidirectional(k.GRU(2, stateful=True))(k.RepeatVector(3)(layer(x))))))
+    m.compile("sgd", "mse")
+    y, found = numbers(2, 1), []
+    for _ in range(2):
+        found.append(m.predict(X, batch_size=2, verbose=0))
+    found.append(m.evaluate(X, y, batch_size=2, verbose=0))
+    m.fit(X, y, batch_size=2, epochs=3, shuffle=False, verbose=0)
+    found.append(m.predict(X, batch_size=2, verbose=0))
+    found.append(np.asarray(m(X)))
+    found.append(m.predict_on_batch(X))
+    layer.reset_state()
+    found.append(m.predict(np.concatenate([X, 2 * X, -X]), batch_size=2, verbose=0))
+    return found

@@ -1,6 +1,7 @@
 // What follows from an op's list of attributes: `void fields(auto &f) const { f("axis", axis); f("log", log); }`.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <optional>

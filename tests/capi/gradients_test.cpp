@@ -1,4 +1,5 @@
 // Gradients of a session: against differences, against the trainer's, and what is refused.
+#include <algorithm>
 #include <cmath>
 #include <thread>
 

@@ -1,4 +1,5 @@
 // What trainers measure: metrics with any state, with and without weights, by the names of outputs; class weights.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "use.hpp"

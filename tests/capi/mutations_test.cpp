@@ -1,6 +1,7 @@
 // Damaged models and checkpoints: what is loaded is a model that works, what is not is refused in words, and neither
 // takes long, much memory, or anything with it.
 #include <sys/resource.h>
+#include <limits>
 
 #include <chrono>
 #include <cstring>

@@ -1,5 +1,7 @@
 // Streams: steps as they come, in any cut; states kept, saved and refused; layers that are stateful.
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "use.hpp"

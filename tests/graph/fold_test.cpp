@@ -1,5 +1,6 @@
 // Normalizations folded into the weights before them: what is left to compute, and that it is the same.
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include <random>
 #include <set>

@@ -1,4 +1,5 @@
 // pad, flip, repeat: places of an axis added, left out, turned round, repeated.
+#include <algorithm>
 #include <cmath>
 
 #include "harness/gradient_check.hpp"

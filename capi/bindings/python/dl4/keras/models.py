@@ -5,7 +5,7 @@ import json
 from .. import core
 from . import _state, layers as _layers
 from ._data import leaves_of, ranked
-from ._eager import is_array, run
+from ._eager import eager, is_array, run
 from ._functional import Functional as _Graph
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
@@ -77,12 +77,10 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def __call__(self, *args, **kwargs):
-        if len(args) == 1 and not kwargs and type(args[0]).__module__ == "numpy" and _state.owner() is None:
-            functional = self._functional or self._built_for(args[0])
-            if len(functional.inputs) == 1:  # the short way: one array
-                wanted = functional.inputs[0]
-                tensor = ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
-                return run(self._inference(), [tensor], functional.nest_out)
+        if len(args) == 1 and not kwargs and _state.owner() is None:
+            got = self._quick(args[0])
+            if got is not None:
+                return eager(got[0])
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         training = kwargs.pop("training", None)
@@ -111,6 +109,13 @@ class Model(_layers.Layer, Training):
         else:
             tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
+
+    def _quick(self, x):
+        """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
+        functional = self._functional
+        if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
+            return None
+        return self._inference().through(x)
 
     def _inputs_of(self, x):
         """Tensors of the inputs."""

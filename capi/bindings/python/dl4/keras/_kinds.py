@@ -1,11 +1,13 @@
 """Classes and functions for the library's kinds, made when they are asked for: what is in the library is here."""
 
 import inspect
+import sys
 
 from ..abi import registry
 from . import _state
 
 _facts = {}
+modules = []  # those that have a category
 
 
 def facts(category):
@@ -144,6 +146,7 @@ def served(namespace, category, base, function=None):
 
     function(class, name) makes what stands under a kind's name in snake case and under its other names."""
     module = namespace["__name__"]
+    modules.append(sys.modules[module])
 
     def __getattr__(name):
         if name.startswith("__"):

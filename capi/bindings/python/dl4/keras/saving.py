@@ -131,26 +131,14 @@ def _is_model(cls):
 
 def _known(name, config):
     """The class of the library's kinds; one word may be a loss and a metric, and then the module decides."""
-    from . import (
-        callbacks,
-        constraints,
-        initializers,
-        layers,
-        losses,
-        metrics,
-        models,
-        optimizers,
-        regularizers,
-        schedules,
-    )
+    from . import _kinds, models
 
     if name in ("Functional", "Model"):
         return models.Functional
     if name == "Sequential":
         return models.Sequential
-    modules = [layers, losses, metrics, optimizers, schedules, initializers, regularizers, constraints, callbacks]
     wanted = str(config.get("module") or "").split(".")[-1]
-    modules.sort(key=lambda m: m.__name__.split(".")[-1] != wanted)
+    modules = sorted(_kinds.modules, key=lambda m: (not m.__name__.endswith(f".{wanted}"), "layers" not in m.__name__))
     return next((getattr(m, name) for m in modules if name in dir(m)), None)
 
 

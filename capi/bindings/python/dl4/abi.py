@@ -103,7 +103,7 @@ CorruptFile = _error("CorruptFile", ValueError)
 WrongVersion = _error("WrongVersion", ValueError)
 Busy = _error("Busy", RuntimeError)
 CallbackFailed = _error("CallbackFailed", RuntimeError)
-NumericError = _error("NumericError", ArithmeticError)
+NumericError = _error("NumericError", ArithmeticError, RuntimeError)
 InternalError = _error("InternalError", RuntimeError)
 _BY_CODE = {
     "OUT_OF_MEMORY": OutOfMemory,

@@ -11,6 +11,7 @@ from ._tensors import Call as _Call
 from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
+from ._words import keras_words as _keras_words
 
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
@@ -59,7 +60,8 @@ class Layer(_Own, _kinds.Kind):
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
-            self.placed(_state.scratch())  # what can't be is refused here
+            with _keras_words(self.class_name, {**config, **self._python}):
+                self.placed(_state.scratch())  # what can't be is refused here
 
     def _take_functions(self):
         """Activations and initializers that are functions of Python are called by us."""

@@ -3,6 +3,7 @@
 import sys
 
 from . import _kinds, schedules
+from ._words import keras_words
 
 sys.modules[__name__ + ".schedules"] = schedules  # to be imported from, as in Keras
 
@@ -21,7 +22,8 @@ class Optimizer(_kinds.Kind):
         graph = core.Graph(_state.context())
         x = graph.input("x", "float32", (None, 1))
         y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
-        core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
+        with keras_words(self.class_name, self._config):
+            core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
 
     def bind(self, trainer):
         """To the trainer of a model: what is read and set from now on is its. None: it has ended."""

@@ -209,6 +209,8 @@ def got(category, base, module):
             return get(config)
 
     def serialize(thing):
-        return as_json(thing)
+        from . import saving
+
+        return saving.serialize_keras_object(thing) if hasattr(thing, "get_config") else as_json(thing)
 
     return {"get": get, "serialize": serialize, "deserialize": deserialize}

@@ -194,7 +194,7 @@ class Own:
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
         if self.class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
-            mask = mask or previous_mask
+            mask = previous_mask if mask is None else mask
             return None if mask is None or mask[0] is None else mask[0]
         if self.class_name is not None:
             return masks_through(self, inputs, previous_mask if mask is None else mask)

@@ -169,9 +169,14 @@ class Training:
         if isinstance(value, dict) and "class_name" not in value:
             for name in value:
                 if name not in names:
+                    if key == "loss" and set(names) & set(value):
+                        raise KeyError(
+                            f"The path: ('{name}',) in the `loss` argument, can't be found in either the model's output "
+                            f"(`y_pred`) or in the labels (`y_true`): expected keys {names}"
+                        )
                     raise ValueError(
                         f"In the dict argument `{key}`, key '{name}' does not correspond to any model output. "
-                        f"Received: {key}={value}, expected keys {names}"
+                        f"Received: {key}={value}. Expected keys {names}"
                     )
             return [value.get(name) for name in names]
         if isinstance(value, (list, tuple)):

@@ -290,7 +290,9 @@ class Model(_layers.Layer, Training):
     ):
         from ._summary import summary
 
-        if not self.built:
+        if line_length or positions or expand_nested or layer_range:
+            raise NotImplementedError("summary: line_length, positions, expand_nested, layer_range are not here")
+        if not self.built and not isinstance(self, Sequential):
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling `build()` or by calling "
                 "the model on a batch of data."
@@ -324,18 +326,18 @@ class Model(_layers.Layer, Training):
     def to_json_value(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
-    def save(self, filepath, overwrite=True, **_):
-        """One safetensors file with architecture and weights."""
+    def save(self, filepath, overwrite=True, zipped=True):
+        """One file with architecture and weights: .safetensors, or .keras for Keras."""
         from . import saving
 
-        saving.save_model(self, filepath, overwrite)
+        saving.save_model(self, filepath, overwrite, zipped)
 
-    def save_weights(self, filepath, overwrite=True, **_):
+    def save_weights(self, filepath, overwrite=True):
         from . import saving
 
         saving.save_weights(self, filepath, overwrite)
 
-    def load_weights(self, filepath, skip_mismatch=False, **_):
+    def load_weights(self, filepath, skip_mismatch=False):
         from . import saving
 
         saving.load_weights(self, filepath, skip_mismatch)
@@ -412,11 +414,20 @@ class Sequential(Model):
             self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
 
     def build(self, input_shape=None):
+        first = self._list[0] if self._list else None
+        if isinstance(first, _layers.InputLayer) and input_shape is not None:
+            if tuple(input_shape) != tuple(first.batch_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape "
+                    f"{first.batch_shape}. You cannot build it with input_shape {input_shape}"
+                )
         if self._functional is None and input_shape is not None and self._list:
             dtype = "int32" if getattr(self._list[0], "class_name", "") == "Embedding" else "float32"
             self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
 
     def _trace(self, inputs):
+        if not self._list:
+            raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
         try:
             outputs = inputs
             for layer in self._list:
@@ -438,6 +449,27 @@ class Sequential(Model):
 
     def _inner(self):
         return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
+
+    @property
+    def inputs(self):
+        return self._built_part("inputs")
+
+    @property
+    def outputs(self):
+        return self._built_part("outputs")
+
+    @property
+    def input_shape(self):
+        return self._built_part("nest_in").shape
+
+    @property
+    def output_shape(self):
+        return map_nest(lambda t: t.shape, self._built_part("nest_out"))
+
+    def _built_part(self, name):
+        if self._functional is None:
+            raise AttributeError(f"Sequential model '{self.name}' has no defined inputs or outputs yet.")
+        return getattr(self._functional, name)
 
     @property
     def layers(self):

@@ -19,6 +19,8 @@ class Optimizer(_kinds.Kind):
         from . import _state
         from .. import core
 
+        self.name = self._config.pop("name", None) or _state.unique(_state.snake_case(type(self).__name__))
+
         graph = core.Graph(_state.context())
         x = graph.input("x", "float32", (None, 1))
         y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
@@ -39,24 +41,15 @@ class Optimizer(_kinds.Kind):
     def to_json_value(self):
         schedule = self.own_schedule()
         config = {**self._config, **({} if schedule is None else {"learning_rate": float(schedule(0))})}
-        config.pop("name", None)
         return {"class_name": self.class_name, "config": _kinds.as_json(config)}
 
     def get_config(self):
-        from . import _state
-
         config = super().get_config()
         return {
-            "name": _state.snake_case(self.class_name),
+            "name": self.name,
             **config,
             "learning_rate": self._config.get("learning_rate", config["learning_rate"]),
         }
-
-    @property
-    def name(self):
-        from . import _state
-
-        return self._config.get("name") or _state.snake_case(self.class_name)
 
     @property
     def learning_rate(self):

@@ -17,7 +17,7 @@ def run(session, tensors, nest):
 
 def eager(array):
     """An array with what a TensorFlow tensor has beside."""
-    return array.view(_eager_class())
+    return array.view(_class or _eager_class())
 
 
 _class = None

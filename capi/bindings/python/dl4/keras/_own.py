@@ -193,6 +193,9 @@ class Own:
         return layer_of("SetMask")([outputs, mask])
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
+        if self.class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
+            mask = previous_mask if mask is None else mask
+            return None if mask is None or mask[0] is None else mask[0]
         if self.class_name is not None:
             return masks_through(self, inputs, previous_mask if mask is None else mask)
         return (previous_mask if mask is None else mask) if self.supports_masking else None
@@ -266,9 +269,13 @@ class Own:
         found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)]
         if self.class_name is not None and self.class_name != "Functional" and self.built:
             for key, value in self._config.items():
-                name = key[: -len("_regularizer")]
-                if key.endswith("_regularizer") and value is not None and name in self.weight_facts():
-                    found.append(regularizers.get(value)(self._weight(name).numpy()))
+                if key.endswith("_regularizer") and value is not None:
+                    name = key[: -len("_regularizer")]
+                    found += [
+                        regularizers.get(value)(self._weight(w).numpy())
+                        for w in self.weight_facts()
+                        if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")
+                    ]
         for v in self._variables:
             if v.regularizer is not None:
                 found.append(regularizers.get(v.regularizer)(v.numpy()))
@@ -304,6 +311,8 @@ def masks_through(layer, inputs, masks):
             raise ValueError(f"The lists `inputs` and `mask` should have the same length. Received: {inputs}, {masks}")
     xs = flatten(inputs)
     ms = [None] * len(xs) if masks is None else flatten(masks)
+    if any(m is not None and is_array(m) for m in ms):
+        xs = [_zeros_for(x, ms) for x in xs]
     given = [v for v in (*xs, *ms) if v is not None and is_array(v)]
     symbols = {id(v): symbolic_like(v) for v in given}
     carrying = [
@@ -315,6 +324,17 @@ def masks_through(layer, inputs, masks):
         return found
     functional = Functional([symbols[id(v)] for v in given], found, alone=True)
     return run(functional.core.session(), [Tensor.of(v) for v in given], found)
+
+
+def _zeros_for(x, masks):
+    """An array in a symbolic tensor's place, where masks are arrays: what it holds does not matter to them."""
+    import numpy
+
+    if not is_tensor(x):
+        return x
+    known = next(numpy.shape(m) for m in masks if m is not None)
+    sizes = [*known, *[1] * len(x.shape)]
+    return numpy.zeros([sizes[i] if d is None else d for i, d in enumerate(x.shape)], x.dtype)
 
 
 class _Traced:

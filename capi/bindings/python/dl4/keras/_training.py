@@ -169,9 +169,14 @@ class Training:
         if isinstance(value, dict) and "class_name" not in value:
             for name in value:
                 if name not in names:
+                    if key == "loss" and set(names) & set(value):
+                        raise KeyError(
+                            f"The path: ('{name}',) in the `loss` argument, can't be found in either the model's output "
+                            f"(`y_pred`) or in the labels (`y_true`): expected keys {names}"
+                        )
                     raise ValueError(
                         f"In the dict argument `{key}`, key '{name}' does not correspond to any model output. "
-                        f"Received: {key}={value}, expected keys {names}"
+                        f"Received: {key}={value}. Expected keys {names}"
                     )
             return [value.get(name) for name in names]
         if isinstance(value, (list, tuple)):
@@ -355,11 +360,15 @@ class Training:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         from .callbacks import told
 
+        size = batch_size or 32
+        if callbacks is None and hasattr(x, "flags") and 0 < len(x) <= size:
+            got = self._quick(x)
+            if got is not None:
+                return got[0]
         told(callbacks, self, "on_predict_begin", {})
         if is_whole(x):
             tensors = self._inputs_of(as_array(x))
             rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
-            size = batch_size or 32
             if rows <= size:
                 got = self._inference().run(tensors)
             elif isinstance(self._inference(), core.KeptSession):

@@ -11,8 +11,10 @@ from ._tensors import Call as _Call
 from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
+from ._words import keras_words as _keras_words
 
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
+_EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
@@ -32,6 +34,7 @@ class Layer(_Own, _kinds.Kind):
         self._batch_input_shape = _first_shape(self, kwargs)
         if self.class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
+        first = kwargs.pop("weights", None) if self.class_name in _EMBEDDINGS else None
         if self.class_name is None:
             kwargs.pop("autocast", None)
             if args or kwargs:
@@ -59,7 +62,11 @@ class Layer(_Own, _kinds.Kind):
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
-            self.placed(_state.scratch())  # what can't be is refused here
+            with _keras_words(self.class_name, {**config, **self._python}):
+                self.placed(_state.scratch())  # what can't be is refused here
+        if first is not None:
+            self.build()
+            self.set_weights(first if isinstance(first, (list, tuple)) else [first])
 
     def _take_functions(self):
         """Activations and initializers that are functions of Python are called by us."""
@@ -214,14 +221,16 @@ class Layer(_Own, _kinds.Kind):
             self.built = True
             return
         if input_shape is None and not named:
-            return
+            if self.class_name not in _EMBEDDINGS:
+                return
+            input_shape = (None, None)
         if input_shape is not None and not isinstance(input_shape, dict):
             shapes = (input_shape, *shapes)
             several = len(shapes) > 1 or (shapes[0] and isinstance(shapes[0][0], (list, tuple)))
             shapes = (shapes if len(shapes) > 1 else shapes[0]) if several else [shapes[0]]
         else:
             shapes = list((input_shape or named).values())
-        dtype = "int32" if self.class_name in ("Embedding", "ReversibleEmbedding") else "float32"
+        dtype = "int32" if self.class_name in _EMBEDDINGS else "float32"
         tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s in shapes]
         with _state.traced(None):
             self._symbolic(tensors[0] if len(tensors) == 1 else tensors) if len(
@@ -390,11 +399,35 @@ class Lambda(Layer):
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
         super().__init__(**kwargs)
         self.function, self.arguments, self.mask = function, arguments or {}, mask
-        self._training = "training" in _inspect.signature(function).parameters if callable(function) else False
+        self.supports_masking, self._output_shape = mask is not None, output_shape  # a shape that is told is not needed
+        known = _inspect.signature(function).parameters if callable(function) else ()
+        self._given = [name for name in ("mask", "training") if name in known]
 
     def call(self, inputs, mask=None, training=None):
-        more = {"training": training} if self._training else {}
-        return self.function(inputs, **self.arguments, **more)
+        told = {"mask": mask, "training": training}
+        return self.function(inputs, **self.arguments, **{name: told[name] for name in self._given})
+
+    def compute_mask(self, inputs, mask=None):
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def get_config(self):
+        from ._config import function_config
+        from .saving import serialize_keras_object
+
+        config = {"function": function_config(self.function), "arguments": serialize_keras_object(self.arguments)}
+        for key, value in (("output_shape", self._output_shape), ("mask", self.mask)):
+            if value is not None:
+                config[key] = function_config(value) if callable(value) else serialize_keras_object(value)
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None, safe_mode=None):
+        from ._config import function_of
+        from .saving import custom_object_scope
+
+        with custom_object_scope(custom_objects):
+            functions = {k: function_of(config[k], safe_mode) for k in ("function", "output_shape", "mask") if k in config}
+        return cls(**{**config, **functions})
 
 
 class Wrapper(Layer):

@@ -5,7 +5,7 @@ import json
 from .. import core
 from . import _state, layers as _layers
 from ._data import leaves_of, ranked
-from ._eager import is_array, run
+from ._eager import eager, is_array, run
 from ._functional import Functional as _Graph
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
@@ -77,12 +77,10 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def __call__(self, *args, **kwargs):
-        if len(args) == 1 and not kwargs and type(args[0]).__module__ == "numpy" and _state.owner() is None:
-            functional = self._functional or self._built_for(args[0])
-            if len(functional.inputs) == 1:  # the short way: one array
-                wanted = functional.inputs[0]
-                tensor = ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
-                return run(self._inference(), [tensor], functional.nest_out)
+        if len(args) == 1 and not kwargs and _state.owner() is None:
+            got = self._quick(args[0])
+            if got is not None:
+                return eager(got[0])
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         training = kwargs.pop("training", None)
@@ -111,6 +109,13 @@ class Model(_layers.Layer, Training):
         else:
             tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
+
+    def _quick(self, x):
+        """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
+        functional = self._functional
+        if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
+            return None
+        return self._inference().through(x)
 
     def _inputs_of(self, x):
         """Tensors of the inputs."""
@@ -285,7 +290,9 @@ class Model(_layers.Layer, Training):
     ):
         from ._summary import summary
 
-        if not self.built:
+        if line_length or positions or expand_nested or layer_range:
+            raise NotImplementedError("summary: line_length, positions, expand_nested, layer_range are not here")
+        if not self.built and not isinstance(self, Sequential):
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling `build()` or by calling "
                 "the model on a batch of data."
@@ -319,18 +326,18 @@ class Model(_layers.Layer, Training):
     def to_json_value(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
-    def save(self, filepath, overwrite=True, **_):
-        """One safetensors file with architecture and weights."""
+    def save(self, filepath, overwrite=True, zipped=True):
+        """One file with architecture and weights: .safetensors, or .keras for Keras."""
         from . import saving
 
-        saving.save_model(self, filepath, overwrite)
+        saving.save_model(self, filepath, overwrite, zipped)
 
-    def save_weights(self, filepath, overwrite=True, **_):
+    def save_weights(self, filepath, overwrite=True):
         from . import saving
 
         saving.save_weights(self, filepath, overwrite)
 
-    def load_weights(self, filepath, skip_mismatch=False, **_):
+    def load_weights(self, filepath, skip_mismatch=False):
         from . import saving
 
         saving.load_weights(self, filepath, skip_mismatch)
@@ -407,11 +414,20 @@ class Sequential(Model):
             self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
 
     def build(self, input_shape=None):
+        first = self._list[0] if self._list else None
+        if isinstance(first, _layers.InputLayer) and input_shape is not None:
+            if tuple(input_shape) != tuple(first.batch_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape "
+                    f"{first.batch_shape}. You cannot build it with input_shape {input_shape}"
+                )
         if self._functional is None and input_shape is not None and self._list:
             dtype = "int32" if getattr(self._list[0], "class_name", "") == "Embedding" else "float32"
             self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
 
     def _trace(self, inputs):
+        if not self._list:
+            raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
         try:
             outputs = inputs
             for layer in self._list:
@@ -433,6 +449,27 @@ class Sequential(Model):
 
     def _inner(self):
         return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
+
+    @property
+    def inputs(self):
+        return self._built_part("inputs")
+
+    @property
+    def outputs(self):
+        return self._built_part("outputs")
+
+    @property
+    def input_shape(self):
+        return self._built_part("nest_in").shape
+
+    @property
+    def output_shape(self):
+        return map_nest(lambda t: t.shape, self._built_part("nest_out"))
+
+    def _built_part(self, name):
+        if self._functional is None:
+            raise AttributeError(f"Sequential model '{self.name}' has no defined inputs or outputs yet.")
+        return getattr(self._functional, name)
 
     @property
     def layers(self):

@@ -74,7 +74,7 @@ dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
     const dl4_stream &stream = object(s, "s");
     dl4_blob *&to = needed(out, "out");
     Gate::OneAlone alone(stream.gate, "stream");
-    to = new dl4_blob(io::save_states(named_states(stream)));
+    to = make_blob(io::save_states(named_states(stream)));
   });
 }
 

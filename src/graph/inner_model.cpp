@@ -5,24 +5,27 @@
 
 #include "base/error.hpp"
 #include "graph/replay.hpp"
-#include "kinds/field.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::graph {
 
 using kinds::Symbol;
 
-void InnerModel::fields(kinds::Fields &f) {
-  f("model", json_).doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_attrs_set_model()");
+kinds::Field &InnerModel::fields(kinds::Fields &f) {
+  return f("model", json_)
+      .doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_attrs_set_model()");
 }
 
-void InnerModel::read() {
+void InnerModel::read() try {
   if (!json_.is_object())
     throw Error(Code::invalid_argument, text("\"model\": expected an architecture, got ", json_.shown()))
         .with("attribute", "model");
   // As a layer inside a layer it has a class and a config.
   const Json *config = json_.find("config"), *inside = config ? config->find("model") : nullptr;
   set(read_architecture(inside ? *inside : json_));
+} catch (Error &e) {
+  if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;
+  throw;
 }
 
 void InnerModel::set(const Architecture &a) {

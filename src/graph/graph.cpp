@@ -166,6 +166,7 @@ Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings
 std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {
   if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
   if (!wanted.empty()) {
+    kinds::need_name(wanted);
     if (wanted.size() > max_name)
       fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
     if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");

@@ -1,6 +1,5 @@
 // Models: weights, files.
 #include "io/model_file.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -11,27 +10,21 @@ struct LoadOptions {
   void fields(kinds::Fields &f) { f("verify", verify).doc("check sums and sizes of every tensor"); }
 };
 
-template <class O>
-O read(const dl4_attrs *options) {
-  O o;
-  kinds::read_fields(o, plain(options, "options"));
-  return o;
-}
-
 dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
-  auto core = io::load_model(source, c.core->settings(), read<LoadOptions>(options).verify);
+  auto core = io::load_model(source, c.core->settings(), read_options<LoadOptions>(options).verify);
   return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
 }
 
 struct SaveOptions {
   enum class Format { automatic, native, keras, weights } format = Format::automatic;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5"}).doc("auto: as the end of the path says, else native");
+    f("format", format, {"auto", "native", "keras", "weights.h5"})
+        .doc("auto: as the end of the path says, else native");
   }
 };
 
 io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
-  switch (read<SaveOptions>(options).format) {
+  switch (read_options<SaveOptions>(options).format) {
     case SaveOptions::Format::native:
       return io::Format::native;
     case SaveOptions::Format::keras:

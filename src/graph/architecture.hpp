@@ -61,5 +61,6 @@ using Constants = std::map<std::string, Tensor>;
 // The native form. With `constants` these go there, without they stand in the JSON, as hexadecimal digits.
 Json to_json(const Architecture &a, Constants *constants = nullptr);
 Architecture read_architecture(const Json &j, const Constants &constants = {});
+inline bool is_architecture(const Json &j) { return j.find("format") && j.find("layers"); }
 
 }  // namespace dl4::graph

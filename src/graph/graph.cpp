@@ -143,18 +143,17 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
   const std::string &attribute = given.path[0];
   if (given.model->in_training())
     throw Error(Code::busy, text('"', attribute, "\": the model is in training")).with("attribute", attribute);
-  std::string prefix, kind = layer.entry().name;
+  std::string prefix;
   Json config = layer.config();
   for (const std::string &key : given.path) {
     if (key == "config") continue;
-    if ((kind == "Functional" || kind == "GraphCell") && key == "model") return prefix;
     const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
+    if (inner && is_architecture(*inner)) return prefix;  // its weights are those of the layer that it stands in
     const Json *name = inside ? inside->find("name") : nullptr;
     if (!name || !name->is_string())
       throw Error(Code::unsupported, text('"', attribute, "\": a model is not taken here"))
           .with("attribute", attribute);
     prefix += name->get<std::string>() + '/';
-    kind = (*inner)["class_name"].get<std::string>();
     config = Json(*inside);
   }
   return prefix;
@@ -167,6 +166,7 @@ Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings
 std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {
   if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
   if (!wanted.empty()) {
+    kinds::need_name(wanted);
     if (wanted.size() > max_name)
       fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
     if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");

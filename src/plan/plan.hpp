@@ -40,6 +40,7 @@ struct PlanStep {
   int32_t number = 0;  // in the Program
   std::unique_ptr<kernels::Kernel> kernel;
   std::vector<Place> args;  // sources, then destinations
+  int sources = 0;          // of args
   Place scratch;
   std::string scope, text;  // the layer; the step as the Program prints it
 };

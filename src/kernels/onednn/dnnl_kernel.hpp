@@ -25,11 +25,12 @@ Desc any(const Dims &dims);  // the primitive chooses
 
 // Where a primitive's operand is at a run.
 struct Operand {
-  static constexpr int in_scratch = -1, fixed = -2;
+  static constexpr int in_scratch = -1, fixed = -2, first_out = 64;
+  static constexpr int out(int i) { return first_out + i; }
 
   int name;  // DNNL_ARG_...
   Desc desc;
-  int source = in_scratch;                   // index into Run::args, or one of the above
+  int source = in_scratch;                   // of Run::in, an out(i), or one of the above
   int64_t offset = 0;                        // bytes
   int64_t instead = -1;                      // offset in the scratch to use when the argument is absent
   Memory memory = {};                        // when fixed

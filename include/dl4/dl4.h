@@ -866,7 +866,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
- * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
+ * A target without axes is that of every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
+ * is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,

@@ -194,6 +194,7 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
     const OutputObjective &o = objective.outputs[i];
     auto [pred, mask] = outputs[i];
     ops::Id y_true = o.itself ? pred : y[target];
+    if (e.rank(y_true) == 0) y_true = ops::broadcast_like(e, y_true, pred);
     ops::Id weight = o.itself || sample_weights.empty() ? ops::none : sample_weights[target];
     target += o.itself ? 0 : 1;
     e.scope = text("loss \"", o.itself ? itself : o.loss->entry().name, '"');

@@ -100,10 +100,12 @@ void Trainer::check(const Batch &b) const {
       fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
   }
   for (size_t i = 0; i < b.y.size(); ++i) {
-    rows("target", i, b.y[i]);
+    if (b.y[i].shape.rank() > 0) rows("target", i, b.y[i]);
     const auto &o = objective_.outputs[targets_[i]];
     const Shape &prediction = model_->graph().shape(model_->outputs()[targets_[i]]);
-    Shape got = b.y[i].shape, expected = o.loss->target_shape(prediction, got), bare = expected;
+    // A scalar is the target of every prediction, as in Keras's train_on_batch().
+    Shape got = b.y[i].shape.rank() > 0 ? b.y[i].shape : prediction;
+    Shape expected = o.loss->target_shape(prediction, got), bare = expected;
     while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
     while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
     if (!compatible(bare, got))

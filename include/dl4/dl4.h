@@ -346,7 +346,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  * Options:
  *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
  *   seed           int     start of all random numbers; default 0
- *   seed_scheme    string  "dl4" (default), or "tensorflow": the initial weights tf.random.set_seed(seed) would give
+ *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's name,
+ *                          whatever else is in the graph; "tensorflow": tf.random.set_seed(seed)'s, by order of creation
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
  *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
@@ -865,7 +866,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
- * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
+ * A target without axes is that of every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
+ * is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,

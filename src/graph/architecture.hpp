@@ -51,8 +51,8 @@ struct Architecture {
 };
 
 // The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time
-// making what can be made. The order decides the seeds of weights. Refuses what reads a call that is nowhere, or
-// itself.
+// making what can be made. Under `tensorflow` the order decides the seeds of weights. Refuses what reads a call that
+// is nowhere, or itself.
 std::vector<std::pair<size_t, size_t>> order(const Architecture &a);
 
 // The tensors of constants, by the names that stand in the JSON for them.

@@ -68,7 +68,7 @@ struct Layer {
   DType input_dtype = DType::f32;
   bool is_input = false, trainable = true;
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
-  std::optional<uint64_t> random_seed;           // drawn by the first call that asks for it
+  std::optional<uint64_t> random_seed;           // set by the first call that draws without a seed of the layer
   int32_t calls = 0;
   // By the prefix of the names that their weights have here.
   std::map<std::string, std::shared_ptr<const Model>> given{};
@@ -146,6 +146,9 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
+  // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them,
+  // but under `tensorflow`, where the order of creation says it.
+  uint64_t seed_of(std::string_view name);
   std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
   std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
                            const std::vector<kinds::Symbol> &out);
@@ -154,7 +157,7 @@ class Graph {
   class Builder;
 
   Settings settings_;
-  OpSeeds op_seeds_;
+  OpSeeds op_seeds_;  // of the scheme `tensorflow`
   int64_t constant_bytes_ = 0;
   std::vector<Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers

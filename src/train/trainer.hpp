@@ -98,6 +98,7 @@ class Trainer {
   };
 
   struct Setup {
+    Objective::Options objective;
     kinds::Of<kinds::Optimizer> optimizer;
     NanGuard nan_guard = NanGuard::loss;
     bool profile = false;

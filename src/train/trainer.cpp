@@ -13,22 +13,6 @@ namespace dl4::train {
 
 namespace {
 
-struct Fields {
-  NanGuard nan_guard = NanGuard::loss;
-  kinds::Of<kinds::Optimizer> optimizer;
-  bool profile = false;
-  std::vector<std::string> undecayed;
-  void fields(kinds::Fields &f) {
-    f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
-    f("exclude_from_weight_decay", undecayed)
-        .doc(
-            "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
-            "such as \"bias\"");
-    f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
-    f("profile", profile).doc("keep the time of every step");
-  }
-};
-
 void need_excluded(const std::vector<std::string> &words, const graph::Model &model) {
   for (const std::string &word : words)
     if (word.empty() || std::ranges::none_of(model.weights(), [&](const auto &w) { return excludes(word, w->name); }))
@@ -45,9 +29,19 @@ const graph::Model &untrained(const graph::Model &model) {
 
 }  // namespace
 
+void Trainer::Setup::fields(kinds::Fields &f) {
+  f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
+  f("exclude_from_weight_decay", undecayed)
+      .doc(
+          "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
+          "such as \"bias\"");
+  f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
+  f("profile", profile).doc("keep the time of every step");
+}
+
 Json Trainer::describe_options() {
   Json list = Objective::describe_options();
-  for (const Json &one : kinds::describe_fields<Fields>()) list.push_back(one);
+  for (const Json &one : kinds::describe_fields<Setup>()) list.push_back(one);
   return list;
 }
 
@@ -58,10 +52,10 @@ Trainer::Setup Trainer::Setup::parse(const Json &options) {
   for (const Json &one : describe_options()) keys.push_back(one["name"].get<std::string>());
   kinds::refuse_unknown_keys(own, keys);
   for (const Json &one : Objective::describe_options()) own.erase(one["name"].get<std::string_view>());
-  Fields f;
-  kinds::read_fields(f, own);
-  if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  return {f.optimizer, f.nan_guard, f.profile, f.undecayed};
+  Setup s;
+  kinds::read_fields(s, own);
+  if (!s.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
+  return s;
 }
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
@@ -349,7 +343,7 @@ void Trainer::keep_weights(size_t number) {
 void Trainer::restore_weights(size_t number) {
   for (const auto &w : model_->weights())
     if (auto it = copies_.find(copy_name(number, w->name)); it != copies_.end())
-      model_->set_weight(w->name, clone(it->second));
+      model_->set_weight(w->name, it->second);
 }
 
 std::map<std::string, Tensor> Trainer::state() const {

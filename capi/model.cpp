@@ -52,6 +52,7 @@ Json describe_load_options() { return kinds::describe_fields<LoadOptions>(); }
 Json describe_save_options() { return kinds::describe_fields<SaveOptions>(); }
 
 std::string describe(dl4_model &m, int32_t format) {
+  Gate::Reading reading(*m.weights, "model");
   if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));
   if (format == DL4_FORMAT_TEXT) return m.core->summary();
   if (format == DL4_FORMAT_DOT) return m.core->dot();

@@ -312,7 +312,7 @@ DL4_API void dl4_release(void *object);
  * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
  * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend.
  * Threads: as for reading that object.
- * Errors: DL4_UNSUPPORTED (that format of that object). */
+ * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
 
 /* ---- Errors and blobs -------------------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ std::string to_string(const Shape &s);
 
 // Can the two be the same when a free dim takes any value?
 bool compatible(const Shape &a, const Shape &b);
+// Has it a free second axis, of the steps of a sequence?
+inline bool is_sequence(const Shape &s) { return s.rank() >= 2 && s[1] == free_dim; }
 // The strides, in elements, of dense row-major memory; and whether these are such.
 std::array<int64_t, max_rank> dense_strides(const Shape &s);
 bool is_dense(const Shape &s, const int64_t *strides);

@@ -402,20 +402,20 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
 }
 
 std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
-  const auto is_sequence = [&](Node n) { return n != no_node && g.shape(n).rank() >= 2 && g.shape(n)[1] == free_dim; };
-  if (std::none_of(in.begin(), in.end(), is_sequence)) return "no input is a sequence, with a free second axis";
+  const auto has_steps = [&](Node n) { return n != no_node && is_sequence(g.shape(n)); };
+  if (std::none_of(in.begin(), in.end(), has_steps)) return "no input is a sequence, with a free second axis";
   for (int32_t number : needed_calls(g, in, out)) {
     const Call &call = g.calls()[static_cast<size_t>(number)];
     const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
-    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), is_sequence)) continue;
+    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), has_steps)) continue;
     const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
     if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
     for (const auto &[key, nodes] : call.arguments.nodes)
-      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), is_sequence))
+      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), has_steps))
         return text(who, ": its \"", key, "\" is a sequence, of which a step would see one step");
     int rank = 0;
     for (Node n : call.in) {
-      if (!is_sequence(n)) continue;
+      if (!has_steps(n)) continue;
       rank = std::max(rank, g.shape(n).rank());
       if (!layer.kind->by_step(g.shape(n).rank()))
         return who + ": what it gives for a step is not of that step alone, or of those before it as its states tell";
@@ -423,7 +423,7 @@ std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const s
     // What is the same at all steps must not have an axis of its own where the sequence has its steps.
     for (Node n : call.in) {
       const int at = g.shape(n).rank() - (rank - 1);
-      if (!is_sequence(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
+      if (!has_steps(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
         return text(who, ": an input of shape ", g.shape(n), " does not go with each step");
     }
   }

@@ -26,8 +26,8 @@ class Block;  // parameters.hpp
 
 // What a weight holds. Where a model is a layer of another one it has a name in each.
 struct Stored {
-  bool frozen = false;  // training leaves it as it is
-  Tensor value;         // no data until a model is built
+  std::atomic<bool> frozen{false};  // training leaves it as it is; atomic, for it is read behind no gate
+  Tensor value;                     // no data until a model is built
   // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
   std::shared_ptr<Block> block;
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
@@ -41,7 +41,7 @@ struct Weight {
   std::string name;  // "<layer>/<weight>"
   kinds::Seed seed;
   const std::shared_ptr<Stored> stored;
-  bool &frozen = stored->frozen;
+  std::atomic<bool> &frozen = stored->frozen;
   Tensor &value = stored->value;
   std::shared_ptr<Block> &block = stored->block;
   std::atomic<bool> &in_training = stored->in_training;

@@ -30,7 +30,8 @@ struct GraphCell final : kinds::CellLayer {
             "{\"h\": \"h_next\"}: a state's input and the output that it becomes, by name; their order is the inputs'");
   }
   kinds::Facts facts() const override {
-    kinds::Facts facts = kinds::facts_of_cell("the outputs that `states` names",
+    const bool alone = !model || model.by_sample();
+    kinds::Facts facts = kinds::facts_of_cell(text(alone ? "(B, ...), " : "", "the outputs that `states` names"),
                                               {{"weights", "those of the model, as <layer>/<weight>"}});
     facts.arguments.push_back(kinds::constants_argument);
     return facts;

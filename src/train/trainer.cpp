@@ -13,24 +13,6 @@ namespace dl4::train {
 
 namespace {
 
-struct Fields {
-  Objective::Options objective;
-  NanGuard nan_guard = NanGuard::loss;
-  kinds::Of<kinds::Optimizer> optimizer;
-  bool profile = false;
-  std::vector<std::string> undecayed;
-  void fields(kinds::Fields &f) {
-    objective.fields(f);
-    f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
-    f("exclude_from_weight_decay", undecayed)
-        .doc(
-            "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
-            "such as \"bias\"");
-    f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
-    f("profile", profile).doc("keep the time of every step");
-  }
-};
-
 void need_excluded(const std::vector<std::string> &words, const graph::Model &model) {
   for (const std::string &word : words)
     if (word.empty() || std::ranges::none_of(model.weights(), [&](const auto &w) { return excludes(word, w->name); }))
@@ -47,14 +29,25 @@ const graph::Model &untrained(const graph::Model &model) {
 
 }  // namespace
 
-Json Trainer::describe_options() { return kinds::describe_fields<Fields>(); }
+void Trainer::Setup::fields(kinds::Fields &f) {
+  objective.fields(f);
+  f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
+  f("exclude_from_weight_decay", undecayed)
+      .doc(
+          "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
+          "such as \"bias\"");
+  f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
+  f("profile", profile).doc("keep the time of every step");
+}
+
+Json Trainer::describe_options() { return kinds::describe_fields<Setup>(); }
 
 Trainer::Setup Trainer::Setup::parse(const Json &options) {
   FlushToZero flush;
-  Fields f;
-  kinds::read_fields(f, options.is_null() ? Json::object() : options);
-  if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  return {f.objective, f.optimizer, f.nan_guard, f.profile, f.undecayed};
+  Setup s;
+  kinds::read_fields(s, options.is_null() ? Json::object() : options);
+  if (!s.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
+  return s;
 }
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
@@ -344,7 +337,7 @@ void Trainer::keep_weights(size_t number) {
 void Trainer::restore_weights(size_t number) {
   for (const auto &w : model_->weights())
     if (auto it = copies_.find(copy_name(number, w->name)); it != copies_.end())
-      model_->set_weight(w->name, clone(it->second));
+      model_->set_weight(w->name, it->second);
 }
 
 std::map<std::string, Tensor> Trainer::state() const {

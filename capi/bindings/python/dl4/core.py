@@ -4,6 +4,7 @@ import ctypes as C
 import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
+from .cancel import inside, interruptible
 from .session import KeptSession, Session, Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, shape_of
 
@@ -185,7 +186,8 @@ class Dataset(Object):
 
         def ask(_, index, xs, nx, ys, ny, ws, nw):
             try:
-                batch = batches(index)
+                with inside:
+                    batch = batches(index)
                 if batch is None:
                     return constants["DL4_STOP"]
                 last[:] = [t for part in batch for t in part if t is not None]
@@ -230,24 +232,28 @@ class Trainer(Object):
     def apply(self):
         call("dl4_trainer_apply", self)
 
-    def fit(self, train, valid=None, progress=None, **options):
-        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back."""
+    def fit(self, train, valid=None, progress=None, cancel=None, **options):
+        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back. Ctrl-C
+        or `cancel` ends it after a step."""
         raised = []
 
         def tell(_, event, step, total, metrics, n):
             try:
                 values = list((C.c_double * n).from_address(metrics)) if n else []
-                return constants["DL4_STOP" if progress(event, step, total, values) else "DL4_CONTINUE"]
+                with inside:
+                    stop = progress(event, step, total, values)
+                return constants["DL4_STOP" if stop else "DL4_CONTINUE"]
             except BaseException as e:
                 raised.append(e)
                 return -1
 
         function = callbacks["dl4_progress_fn"](tell) if progress else callbacks["dl4_progress_fn"]()
         history = C.c_void_p()
-        error = library.dl4_trainer_fit(
-            self.handle, train.handle, valid and valid.handle, Attrs(options), function, None, None, C.byref(history)
-        )
-        self._raise(error, raised, train, valid)
+        with interruptible(cancel) as flag:
+            error = library.dl4_trainer_fit(
+                self.handle, train.handle, valid and valid.handle, Attrs(options), function, None, flag, C.byref(history)
+            )
+            self._raise(error, raised, train, valid)
         return json.loads(text(history.value))
 
     @staticmethod
@@ -263,13 +269,12 @@ class Trainer(Object):
                 raise raised[0] from None
             raise e
 
-    def evaluate(self, dataset):
+    def evaluate(self, dataset, cancel=None):
+        """The metrics over all batches; Ctrl-C or `cancel` ends it between two."""
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        self._raise(
-            library.dl4_trainer_evaluate(self.handle, dataset.handle, None, metrics, len(metrics), C.byref(n)),
-            [],
-            dataset,
-        )
+        with interruptible(cancel) as flag:
+            error = library.dl4_trainer_evaluate(self.handle, dataset.handle, flag, metrics, len(metrics), C.byref(n))
+            self._raise(error, [], dataset)
         return list(metrics)
 
     def get(self, key):

@@ -4,6 +4,7 @@ import ctypes as C
 import functools
 
 from .abi import Attrs, Object, call, check, content, library, made
+from .cancel import interruptible
 from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
 
 _SMALL = 1 << 16  # bytes of an array that is rather copied than wrapped
@@ -20,10 +21,10 @@ class Session(Object):
         self.dtype = NAMES.get(library.dl4_session_io_dtype(self, 0, 0))  # of its first input
         self._waiting = {}
 
-    def run(self, inputs):
+    def run(self, inputs, cancel=None):
         """Tensors in, Tensors out."""
         outs = (C.c_void_p * self.count)()
-        check(library.dl4_session_run(self.handle, *handles(inputs), outs, self.count, None))
+        check(library.dl4_session_run(self.handle, *handles(inputs), outs, self.count, cancel))
         return [Tensor(out) for out in outs]
 
     def bind(self, inputs):
@@ -57,9 +58,11 @@ class Session(Object):
             self._waiting.setdefault(array.shape, []).append(bound)
         return arrays
 
-    def predict(self, dataset):
+    def predict(self, dataset, cancel=None):
+        """Of all batches; Ctrl-C or `cancel` ends it between two."""
         outs = (C.c_void_p * self.count)()
-        check(library.dl4_session_predict(self.handle, dataset.handle, None, outs, self.count))
+        with interruptible(cancel) as flag:
+            check(library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count))
         return [Tensor(out) for out in outs]
 
 
@@ -105,13 +108,13 @@ class KeptSession(Session):
         except LookupError:
             return False
 
-    def run(self, inputs):
+    def run(self, inputs, cancel=None):
         rows = inputs[0].shape[0]
         now = [
             self.model.get_weight(name) if kept else numpy_module().zeros((rows, *shape[1:]), "f4")
             for name, shape, kept in self.states
         ]
-        outs = super().run([*inputs, *(Tensor.of(v) for v in now)])
+        outs = super().run([*inputs, *(Tensor.of(v) for v in now)], cancel)
         count = len(outs) - len(now)
         for (name, _, kept), value in zip(self.states, outs[count:]):
             if kept:
@@ -121,7 +124,7 @@ class KeptSession(Session):
     def through(self, array):
         return [t.numpy() for t in self.run([Tensor.of(array, self.dtype)])]
 
-    def predict(self, dataset):
+    def predict(self, dataset, cancel=None):
         raise NotImplementedError("a stateful model predicts on arrays, or batch by batch: predict_on_batch()")
 
     def reset(self, prefix=""):

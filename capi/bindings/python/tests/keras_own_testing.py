@@ -87,6 +87,8 @@ def missing_kind(path):
         "upsampling1d",
         "convlstm",
         "zeropadding1d",
+        "groupedqueryattention",
+        "spatialdropout",
         "adaptivepooling1d",
         "adaptivepooling2d",
         "adaptivepooling3d",

@@ -53,7 +53,7 @@ def _ports(call):
     )
 
 
-def cloned(model, input_tensors=None, clone_function=None):
+def cloned(model, input_tensors=None, clone_function=None, recursive=False):
     """The same calls of other layers."""
     from .models import Model, Sequential
     from .layers import InputLayer
@@ -64,7 +64,9 @@ def cloned(model, input_tensors=None, clone_function=None):
         return type(model).from_config(model.get_config())
 
     def clone(layer):
-        return cloned(layer) if isinstance(layer, Model) and clone_function is None else copy(layer)
+        if isinstance(layer, Model) and (clone_function is None or recursive):
+            return cloned(layer, None, clone_function, recursive)
+        return copy(layer)
 
     if isinstance(model, Sequential):
         if input_tensors is not None:
@@ -80,6 +82,10 @@ def cloned(model, input_tensors=None, clone_function=None):
             made.build(model._functional.inputs[0].shape)
         return made
     functional, now, layers = model._need(), {}, {}
+    if input_tensors is not None and isinstance(input_tensors, dict) != isinstance(functional.nest_in, dict):
+        raise ValueError(
+            f"`input_tensors` must have the same structure as model.input. Received: input_tensors={input_tensors}"
+        )
     given = (
         flatten(input_tensors)
         if input_tensors is not None
@@ -122,7 +128,7 @@ def function_of(config, safe_mode=None):
 
     if not isinstance(config, dict) or config.get("class_name") != "__lambda__":
         return saving.deserialize_keras_object(config)
-    if (saving.safe_mode() if safe_mode is None else safe_mode):
+    if saving.safe_mode() if safe_mode is None else safe_mode:
         raise ValueError(
             "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. This carries a "
             "potential risk of arbitrary code execution and thus it is disallowed by default. If you trust the source "

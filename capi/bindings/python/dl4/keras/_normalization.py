@@ -1,4 +1,4 @@
-"""Normalization.adapt()."""
+"""Of Normalization: adapt(), and the mean and variance that were given as they meet the data."""
 
 import itertools
 
@@ -29,12 +29,36 @@ def adapt(self, data, batch_size=None, steps=None):
         weight.assign(value.astype("float32").reshape(weight.shape))
 
 
+def _shown(name):
+    """A property: the numbers of that name, in a shape that broadcasts against the inputs."""
+
+    def get(self):
+        import numpy
+
+        if not self._calls:
+            return None
+        shape = self._calls[0].inputs[0].shape
+        axis = self._config.get("axis", -1)
+        kept = {a % len(shape) for a in ([] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis])}
+        wide = tuple(d if i in kept else 1 for i, d in enumerate(shape))
+        given = self._config.get(name)
+        if given is None:
+            return self._weight(name).numpy().reshape(wide)
+        kept_shape = tuple(wide[a] for a in sorted(kept))
+        return numpy.broadcast_to(numpy.asarray(given, "float32"), kept_shape).reshape(wide)
+
+    return property(get)
+
+
+mean, variance = _shown("mean"), _shown("variance")
+
+
 def _joined(data, steps):
     """All batches of an iterable, of each the inputs."""
     import numpy
 
     if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
-        data = (data[i] for i in range(len(data)))
+        data = map(data.__getitem__, range(len(data)))
     if not hasattr(data, "__iter__"):
         raise TypeError(f"Unsupported data type: {type(data)}. `adapt` supports arrays and iterables of batches.")
     batches = [x[0] if isinstance(x, (tuple, list)) and len(x) else x for x in itertools.islice(iter(data), steps)]

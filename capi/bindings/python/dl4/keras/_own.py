@@ -220,8 +220,10 @@ class Own:
             return Input(batch_shape=tuple(shape), dtype=dtype)
 
         calls, built, counts = self._calls, self.built, dict(_state._counts)
-        named = {k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items()}
-        tensors = [inputs(s) for s in shapes]
+        named = {
+            k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items() if s is not None
+        }
+        tensors = [inputs(s) for s in shapes if s is not None]
         if "input" in named:
             tensors.insert(0, named.pop("input"))
         outputs = self._symbolic(*tensors, **named)
@@ -313,7 +315,7 @@ def masks_through(layer, inputs, masks):
     ms = [None] * len(xs) if masks is None else flatten(masks)
     if any(m is not None and is_array(m) for m in ms):
         xs = [_zeros_for(x, ms) for x in xs]
-    given = [v for v in (*xs, *ms) if v is not None and is_array(v)]
+    given = list({id(v): v for v in (*xs, *ms) if v is not None and is_array(v)}.values())
     symbols = {id(v): symbolic_like(v) for v in given}
     carrying = [
         symbols.get(id(x), x) if m is None else layer_of("SetMask")([symbols.get(id(v), v) for v in (x, m)])

@@ -53,19 +53,58 @@ _SENTENCES = {
     "Received: {a}={v}.",
     ("AdamW", "weight_decay"): "Argument `{a}` must be a float. Received: {a}={v}",
     "momentum": "`{a}` must be a float between [0, 1].",
+    "noise_shape": "Invalid value received for argument `{a}`. Expected a tuple or list of integers. "
+    "Expected all elements to be integers or None. Expected all dimensions to be positive integers or None. "
+    "Received: {a}={v}",
+    "cropping": "`{a}` parameter of `{k}` layer must be smaller than the axis it is cut off. Received: {a}={v}, "
+    "inputs of shape {s}",
+    (
+        "GroupNormalization",
+        "groups",
+    ): "Invalid value for argument `{a}`. Number of groups ({v}) cannot be more than the "
+    "number of channels, and must be a multiple of the number of channels (a divisor of it). Input shape: {s}",
+    "key_dim": "Invalid value for argument `{a}`. Expected a positive integer. Received: {a}={v}",
+    "value_dim": "Invalid value for argument `{a}`. Expected a positive integer. Received: {a}={v}",
+    "num_regressors": "Invalid value for argument `{a}`. Received: {a}={v}",
+    "thresholds": "Threshold values must be in [0, 1]. Received: {bad}",
     "rank": "`{a}` must be a positive integer. Received: {a}={v}",
 }
 
 
+# Of calls: when it is that what the library refuses, and how Keras begins.
+_CALLS = {
+    **dict.fromkeys(
+        ("Attention", "AdditiveAttention"),
+        (lambda inputs, _: len(inputs) < 2, "{k} layer must be called on a list of inputs, [query, value] or more."),
+    ),
+    "Subtract": (lambda inputs, _: len(inputs) != 2, "A `Subtract` layer should be called on exactly 2 inputs."),
+    "Concatenate": (
+        lambda _, said: "matching shapes" in said,
+        "A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis.",
+    ),
+    "Dense": (lambda _, said: "was built with" in said, "Input 0 of the layer is incompatible with the layer."),
+    **{
+        f"{word}Conv{n}D": (lambda _, said: "does not fit" in said, "Computed output size would be zero or negative.")
+        for word in ("Depthwise", "Separable")
+        for n in (1, 2)
+    },
+}
+
+
 @contextlib.contextmanager
-def keras_words(kind, config):
-    """Of one kind and what it was given."""
+def keras_words(kind, config, inputs=()):
+    """Of one kind, what it was given, and the symbolic inputs of a call."""
     try:
         yield
     except Error as e:
         sentence = _SENTENCES.get((kind, e.attribute)) or _SENTENCES.get(e.attribute)
         if sentence is not None and e.attribute in config:
-            e.args = (sentence.format(a=e.attribute, v=config[e.attribute]),)
+            value, shapes = config[e.attribute], ", ".join(str(t.shape) for t in inputs)
+            numbers = value if isinstance(value, (list, tuple)) else [value]
+            bad = [v for v in numbers if isinstance(v, (int, float)) and not 0 <= v <= 1]
+            e.args = (sentence.format(a=e.attribute, v=value, k=kind, s=shapes, bad=bad),)
+        elif e.attribute is None and kind in _CALLS and _CALLS[kind][0](inputs, str(e)):
+            e.args = (f"{_CALLS[kind][1].format(k=kind)} Received inputs of shape {[t.shape for t in inputs]}. {e}",)
         elif kind == "Normalization" and e.attribute in ("mean", "variance"):
             e.args = (_SENTENCES[kind, e.attribute],)
         raise

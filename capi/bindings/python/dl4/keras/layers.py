@@ -162,7 +162,8 @@ class Layer(_Own, _kinds.Kind):
         if self.class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
         call = _Call(self, inputs, plain, tensors)
-        outputs = call.try_out()
+        with _keras_words(self.class_name, self._config, inputs):
+            outputs = call.try_out()
         self._calls = self._calls or [call]
         self.built = True
         if "activation" in self._python:
@@ -426,7 +427,9 @@ class Lambda(Layer):
         from .saving import custom_object_scope
 
         with custom_object_scope(custom_objects):
-            functions = {k: function_of(config[k], safe_mode) for k in ("function", "output_shape", "mask") if k in config}
+            functions = {
+                k: function_of(config[k], safe_mode) for k in ("function", "output_shape", "mask") if k in config
+            }
         return cls(**{**config, **functions})
 
 
@@ -491,7 +494,7 @@ def __getattr__(name):
         return _merged(__getattr__(name.capitalize()), name)
     found = _kind(name)
     if name == "Normalization":
-        from ._normalization import adapt
+        from . import _normalization as own
 
-        found.adapt = adapt
+        found.adapt, found.mean, found.variance = own.adapt, own.mean, own.variance
     return found

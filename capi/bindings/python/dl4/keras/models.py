@@ -152,7 +152,7 @@ class Model(_layers.Layer, Training):
                 )
             return [x[t.name] for t in functional.inputs]
         if isinstance(x, dict):
-            return [x[k] for k in sorted(functional.nest_in, key=str)]
+            return flatten({k: x[k] for k in functional.nest_in})
         leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
         if len(leaves) != len(functional.inputs):
             raise ValueError(
@@ -168,11 +168,7 @@ class Model(_layers.Layer, Training):
             return self._traced(*args, **kwargs)
         functional, x = self._functional, args[0]
         if isinstance(x, dict):
-            given = (
-                [x[k] for k in sorted(x, key=str)]
-                if isinstance(functional.nest_in, dict)
-                else [x[t.name] for t in functional.inputs]
-            )
+            given = flatten(x) if isinstance(functional.nest_in, dict) else [x[t.name] for t in functional.inputs]
         else:
             given = flatten(x)
         if len(given) != len(functional.inputs):
@@ -520,10 +516,14 @@ def model_from_json(json_string, custom_objects=None):
     return deserialize_keras_object(architecture, custom_objects)
 
 
-def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False, **_):
+def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False):
     """The same architecture with weights of its own."""
     from ._config import cloned
 
     if call_function is not None:
         raise NotImplementedError("clone_model: call_function is not in this version")
-    return cloned(model, input_tensors, clone_function)
+    copy = cloned(model, input_tensors, clone_function, recursive)
+    if model.compiled:
+        how = dict(model._compiled)
+        copy.compile(type(model.optimizer).from_config(model.optimizer.get_config()), **how)
+    return copy

@@ -1,0 +1,111 @@
+"""Ctrl-C and flags end long calls soon, and leave things as they were."""
+
+import os
+import signal
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import dl4
+import dl4.keras as keras
+
+
+def wide():
+    model = keras.Sequential([keras.Input((256,)), keras.layers.Dense(512), keras.layers.Dense(512)])
+    model.compile("sgd", "mse")
+    return model
+
+
+X, Y = np.zeros((60000, 256), "float32"), np.zeros((60000, 512), "float32")
+
+
+def after(seconds, f, *arguments):
+    threading.Timer(seconds, f, arguments).start()
+
+
+class Interrupts(unittest.TestCase):
+    def interrupted(self, call):
+        """Calls until Ctrl-C comes, 0.3 s after the first one began; says how late it was noticed."""
+        at = []
+        after(0.3, lambda: (at.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in range(200):
+                call()
+        return time.monotonic() - at[0]
+
+    def test_evaluate_predict_and_fit_end_between_batches(self):
+        m = wide()
+        for call in (
+            lambda: m.evaluate(X, Y, batch_size=60000 // 40, verbose=0),
+            lambda: m.predict(X, batch_size=60000 // 40, verbose=0),
+            lambda: m.fit(X, Y, batch_size=60000 // 40, epochs=50, verbose=0),
+            lambda: m._trainer.fit(dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=1500), epochs=50),
+        ):
+            call_alone = time.monotonic()
+            late = self.interrupted(call)
+            self.assertLess(late, 20, call_alone)
+            self.assertEqual(signal.set_wakeup_fd(-1), -1)
+            self.assertEqual(m.predict(X[:3], verbose=0).shape, (3, 512))  # and goes on
+
+    def test_a_long_call_does_not_hold_the_signal_back(self):
+        m, data = wide(), dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=500)
+        begun = time.monotonic()
+        m._ready().evaluate(data)
+        whole = time.monotonic() - begun
+        epochs = int(30 / whole) + 2  # half a minute without a callback
+        late = self.interrupted(lambda: m._ready().fit(data, epochs=epochs))
+        self.assertLess(late, 10)
+
+    def test_a_handler_of_ones_own_is_left_alone(self):
+        m, told = wide(), []
+        before = signal.signal(signal.SIGINT, lambda *_: told.append(1))
+        try:
+            after(0.05, os.kill, os.getpid(), signal.SIGINT)
+            h = m.fit(X[:6000], Y[:6000], epochs=20, verbose=0)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.assertEqual((len(h.epoch), told), (20, [1]))
+
+    def test_an_event_loops_descriptor_still_hears(self):
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing)
+        try:
+            self.interrupted(lambda: wide().fit(X, Y, epochs=50, verbose=0))
+        finally:
+            self.assertEqual(signal.set_wakeup_fd(-1), writing)
+        self.assertIn(signal.SIGINT, os.read(reading, 9))
+        os.close(reading), os.close(writing)
+
+    def test_flags(self):
+        m = wide()
+        flag = dl4.Cancel()
+        data = dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=100)
+        after(0.3, flag.trigger)
+        with self.assertRaises(dl4.Cancelled):
+            m._ready().fit(data, epochs=100000, cancel=flag)
+        self.assertTrue(flag.triggered)
+        for call in (
+            lambda: m._ready().evaluate(data, cancel=flag),
+            lambda: m._inference().predict(data, cancel=flag),
+            lambda: m._inference().run([dl4.Tensor.of(X)], cancel=flag),
+        ):
+            with self.assertRaises(dl4.Cancelled):
+                call()
+        raised = []
+
+        def elsewhere():
+            try:
+                m._ready().fit(data, cancel=flag)
+            except dl4.Cancelled as e:
+                raised.append(e)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start(), thread.join()
+        self.assertEqual(len(raised), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -9,7 +9,7 @@
 
 namespace dl4::kernels {
 
-// What one run in flight owns for a kernel beside its buffers, such as oneDNN memory objects.
+// What one run in flight owns for a kernel besides its buffers, such as oneDNN memory objects.
 struct Bound {
   virtual ~Bound() = default;
 };

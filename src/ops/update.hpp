@@ -78,7 +78,7 @@ inline void want_gradient(const char *op, Operands src, std::span<const RowPart>
   }
 }
 
-// Elements of the gradient, those that come as rows included.
+// Elements of the gradient, including those that come as rows.
 inline int64_t gradient_elements(const Site &site, std::span<const RowPart> parts) {
   int64_t n = site.src[1].shape.elements();
   for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)

@@ -59,7 +59,7 @@ class Plan {
 };
 
 // The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
-// Refuses shapes that do not fit, and an arena past the memory limit; by then kernels have packed the weights they
+// Refuses shapes that do not fit, and an arena past the memory limit; by then the kernels have packed the weights they
 // know. Says CANCELLED when *cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, ops::Packs *packs,

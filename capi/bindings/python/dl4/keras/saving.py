@@ -159,8 +159,6 @@ def _known(name, config):
 
 def _path(filepath, overwrite):
     path = os.fspath(filepath)
-    if path.endswith((".keras", ".h5", ".hdf5")):
-        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
     if not overwrite and os.path.exists(path):
         raise FileExistsError(path)
     return path
@@ -171,14 +169,18 @@ def save_model(model, filepath, overwrite=True, **_):
 
 
 def save_weights(model, filepath, overwrite=True, **_):
-    path = os.fspath(filepath)
-    if path.endswith(".weights.h5"):
-        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
+    """As .weights.h5, .npz or a file of this library."""
     model.core.save(_path(filepath, overwrite))
 
 
 def load_weights(model, filepath, skip_mismatch=False, **_):
-    """By position, as the weights stand in both."""
+    """Of Keras's files and .npz by layer and name; of this library's by position, as the weights stand in both."""
+    path = os.fspath(filepath)
+    if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
+        if skip_mismatch:
+            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library")
+        model.core.load_weights(path)
+        return _state.changed()
     other = core.Model.load(os.fspath(filepath), _state.context())
     mine = [(name, shape) for name, shape, _ in model.core.weights()]
     theirs = [(name, shape) for name, shape, _ in other.weights()]

@@ -11,14 +11,27 @@ struct LoadOptions {
 };
 
 dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
-  auto core = io::load_model(source, c.core->settings(), read_options<LoadOptions>(options).verify);
-  return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+  Json training;
+  auto core = io::load_model(source, c.core->settings(), read_options<LoadOptions>(options).verify, &training);
+  auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+  m->training = std::move(training);
+  return m;
 }
 
-struct SaveOptions {
-  enum class Format { automatic, native, keras, weights } format = Format::automatic;
+struct LoadWeightsOptions : LoadOptions {
+  io::Naming naming;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5"})
+    LoadOptions::fields(f);
+    f("names", naming.names)
+        .doc("of a file of tensors by name: by weight the tensor's name, or how to make it of some");
+    f("partial", naming.partial).doc("what stands on one side only, in the file or the model, is left as it is");
+  }
+};
+
+struct SaveOptions {
+  enum class Format { automatic, native, keras, weights, npz } format = Format::automatic;
+  void fields(kinds::Fields &f) {
+    f("format", format, {"auto", "native", "keras", "weights.h5", "npz"})
         .doc("auto: as the end of the path says, else native");
   }
 };
@@ -31,6 +44,8 @@ io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
       return io::Format::keras;
     case SaveOptions::Format::weights:
       return io::Format::keras_weights;
+    case SaveOptions::Format::npz:
+      return io::Format::npz;
     default:
       return io::format_of(path);
   }
@@ -49,6 +64,7 @@ const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
 }  // namespace
 
 Json describe_load_options() { return kinds::describe_fields<LoadOptions>(); }
+Json describe_load_weights_options() { return kinds::describe_fields<LoadWeightsOptions>(); }
 Json describe_save_options() { return kinds::describe_fields<SaveOptions>(); }
 
 std::string describe(dl4_model &m, int32_t format) {
@@ -87,6 +103,17 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
     to = load(context, io::Memory(bytes_of(data, bytes)), options);
+  });
+}
+
+dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options) {
+  return guard(__func__, [&] {
+    dl4_model &model = object(m, "m");
+    const std::string from = string(path, "path");
+    const auto how = read_options<LoadWeightsOptions>(options);
+    Gate::Alone alone(*model.weights, "model");
+    const io::File file(from, model.context->settings().memory_limit);
+    io::load_weights(*model.core, file, how.naming, how.verify);
   });
 }
 

@@ -24,6 +24,7 @@ Json describe_check_options();
 Json describe_session_options();
 Json describe_stream_options();
 Json describe_load_options();
+Json describe_load_weights_options();
 Json describe_save_options();
 Json describe_callback_options();
 // The models among attributes.

@@ -50,6 +50,9 @@ struct Weight {
   // By the calls of a step, as moving statistics are.
   bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
   void initialise();
+  // Gives it a tensor of its shape that no one else holds. It is copied where the value may be written in place; what
+  // others keep by a pin stays as it was.
+  void set(Tensor own) noexcept;
 };
 
 class Model;

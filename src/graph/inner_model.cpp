@@ -29,10 +29,7 @@ void InnerModel::read() try {
 }
 
 void InnerModel::set(const Architecture &a) {
-  auto graph = std::make_shared<Graph>(Settings{});
-  std::vector<Node> in, out;
-  graph->merge(a, &in, &out);
-  model_ = std::make_shared<const Model>(std::move(graph), std::move(in), std::move(out), false);
+  model_ = model_of(a);
   json_ = to_json(model_->architecture());
 }
 

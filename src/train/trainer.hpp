@@ -64,6 +64,7 @@ class Trainer {
   const std::vector<double> &results(const Sums &sums);
   std::string describe();  // the optimizer, Programs and Plans
   const Json &options() const { return options_; }
+  const graph::Parameters &parameters() const { return state_.parameters; }
   const kinds::Optimizer &optimizer() const { return *setup_.optimizer; }
   // Trainable weights on which the loss of the last step or accumulation does not depend.
   std::vector<std::string> no_gradient() const;

@@ -199,12 +199,12 @@ TEST(KerasFiles, WeightsAloneGoIntoAModelThatExists) {
        {data_file("sequential.weights.h5"), data_file("sequential.keras"), data_file("sequential.h5"), ours}) {
     const auto model = loaded(data_file("sequential.keras"));
     for (const auto &w : model->weights()) model->set_weight(w->name, make_zeros(DType::f32, w->spec.shape));
-    load_keras_weights(*model, Memory(std::as_bytes(std::span(bytes))), INT64_MAX, true);
+    load_weights(*model, Memory(std::as_bytes(std::span(bytes))), {}, true);
     expect_same_weights(*model, *wanted);
   }
   const auto other = loaded(data_file("functional.keras"));
   const auto before = other->clone();
-  EXPECT_THROW(load_keras_weights(*other, Memory(std::as_bytes(std::span(ours))), INT64_MAX, true), Error);
+  EXPECT_THROW(load_weights(*other, Memory(std::as_bytes(std::span(ours))), {}, true), Error);
   expect_same_weights(*other, *before);
 }
 

@@ -110,6 +110,9 @@ class Model(Object):
     def save(self, path):
         call("dl4_model_save", self, encoded(path), None)
 
+    def load_weights(self, path, **options):
+        call("dl4_model_load_weights", self, encoded(path), Attrs(options))
+
     def to_bytes(self):
         return content(made("dl4_model_save_memory", self, None))
 
@@ -214,8 +217,9 @@ class Dataset(Object):
 class Trainer(Object):
     __slots__ = ("names",)
 
-    def __init__(self, model, options):
-        super().__init__(made("dl4_trainer_create", model, Attrs(options)))
+    def __init__(self, model, options=None):
+        """Without options those that the model was compiled with in Keras."""
+        super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
         self.names = json.loads(self.describe(0))["metric_names"]
 
     def _batch(self, function, x, y, w):

@@ -178,13 +178,19 @@ def save_model(model, filepath, overwrite=True, zipped=True):
 
 
 def save_weights(model, filepath, overwrite=True):
-    """The weights, in a .weights.h5 file of Keras, or with the architecture in a .safetensors file."""
+    """As .weights.h5, .npz or, with the architecture, .safetensors."""
     model.core.save(_path(filepath, overwrite))
 
 
 def load_weights(model, filepath, skip_mismatch=False):
-    """By position, as the weights stand in both."""
-    other = core.Model.load(os.fspath(filepath), _state.context())
+    """Of Keras's files and .npz by layer and name; of this library's by position, as the weights stand in both."""
+    path = os.fspath(filepath)
+    if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
+        if skip_mismatch:
+            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library")
+        model.core.load_weights(path)
+        return _state.changed()
+    other = core.Model.load(path, _state.context())
     mine = [(name, shape) for name, shape, _ in model.core.weights()]
     theirs = [(name, shape) for name, shape, _ in other.weights()]
     if len(mine) != len(theirs):

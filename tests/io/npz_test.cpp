@@ -155,7 +155,10 @@ TEST(NamedWeights, ATableSaysHowTheyAreMade) {
   EXPECT_EQ(floats(*m, "dense/bias"), (std::vector<float>{2, 0}));
   load({{"tensors", {"whole"}}, {"rows", {2, 5}}}, {{"tensors", {"half"}}, {"reshape", {2}}});
   EXPECT_EQ(floats(*m, "dense/kernel"), (std::vector<float>{4, 5, 6, 7, 8, 9}));
-  load({{"tensors", {"whole", "half"}}, {"rows", {0, 1}}, {"join", "concatenate"}}, "fc.bias");
+  load({{"tensors", {"half", "whole", "half"}}, {"rows", {0, 1}}, {"join", "concatenate"}}, "fc.bias");
+  EXPECT_EQ(floats(*m, "dense/kernel"), (std::vector<float>{0, 1, 0, 1, 0, 1}));
+  load({{"tensors", {"fc.bias", "fc.bias", "fc.other"}}, {"join", "stack"}}, "fc.bias");
+  EXPECT_EQ(floats(*m, "dense/kernel"), (std::vector<float>{0, 1, 0, 1, 0, 1}));
 }
 
 TEST(NamedWeights, WhatDoesNotFitIsRefusedAndChangesNothing) {
@@ -170,7 +173,7 @@ TEST(NamedWeights, WhatDoesNotFitIsRefusedAndChangesNothing) {
   refused({}, Code::corrupt_file, "the file has no tensor \"dense/bias\"");
   refused({{{"dense/bais", "b"}}}, Code::not_found, "did you mean \"dense/bias\"");
   refused(bias("c"), Code::not_found, "weight \"dense/bias\": the file has no tensor \"c\"");
-  refused(bias("dense/kernel"), Code::corrupt_file, "weight \"dense/bias\": expected (2), got (3, 2)");
+  refused(bias("dense/kernel"), Code::corrupt_file, "weight \"dense/bias\": expected (2,), got (3, 2)");
   refused(bias(1), Code::invalid_argument, "expected a tensor's name or an object");
   refused(bias({{"tensor", "b"}}), Code::invalid_argument, "\"tensor\"");
   refused(bias({{"tensors", Json::array()}}), Code::invalid_argument, "\"tensors\" is empty");

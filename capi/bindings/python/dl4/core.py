@@ -255,7 +255,14 @@ class Trainer(Object):
         history = C.c_void_p()
         with interruptible(cancel) as flag:
             error = library.dl4_trainer_fit(
-                self.handle, train.handle, valid and valid.handle, Attrs(options), function, None, flag, C.byref(history)
+                self.handle,
+                train.handle,
+                valid and valid.handle,
+                Attrs(options),
+                function,
+                None,
+                flag,
+                C.byref(history),
             )
             self._raise(error, raised, train, valid)
         return json.loads(text(history.value))

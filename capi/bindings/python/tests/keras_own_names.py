@@ -9,6 +9,7 @@ import re
 import sys
 import types
 import unittest
+import warnings
 
 import numpy as np
 
@@ -206,10 +207,19 @@ def install():
     pytest = types.ModuleType("pytest")
     pytest.mark, pytest.raises, pytest.fixture = Marks(), raises, lambda *a, **k: a[0] if a else (lambda f: f)
     pytest.skip = lambda reason="", **_: (_ for _ in ()).throw(unittest.SkipTest(reason))
-    pytest.warns = lambda kind=Warning, match=None: unittest.TestCase().assertWarnsRegex(kind, match or "")
+    pytest.warns = warns
     pytest.param = lambda *a, **_: a
     sys.modules.setdefault("pytest", pytest)
     return root
+
+
+@contextlib.contextmanager
+def warns(kind=Warning, match=None):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield found
+    if not any(issubclass(w.category, kind) and re.search(match or "", str(w.message)) for w in found):
+        raise AssertionError("Warning not triggered")
 
 
 @contextlib.contextmanager

@@ -150,6 +150,7 @@ def _backend():
     b.is_nnx_enabled = b.is_flash_attention_enabled = lambda: False
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = random(), keras.ops, lambda *d: "float32"
+    b.standardize_shape = tuple
     b.standardize_data_format = lambda d: d or "channels_last"
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
     return b

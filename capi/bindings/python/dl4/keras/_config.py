@@ -219,6 +219,9 @@ def functional_of(cls, config):
             ]
             continue
         layers[name] = deserialize_keras_object({k: v for k, v in item.items() if k not in ("inbound_nodes", "name")})
+        for node in item["inbound_nodes"]:
+            if not isinstance(node, dict):
+                raise ValueError(f"the calls of layer {name} are not as Keras 3 writes them: {node}")
         waiting += [(name, i, node) for i, node in enumerate(item["inbound_nodes"])]
 
     def is_ref(x):

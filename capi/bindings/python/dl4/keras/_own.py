@@ -12,6 +12,7 @@ _NOT_LAYERS = {
     "_config",
     "_python",
     "_variables",
+    "_init_arguments",
     "_eager",
     "_functional",
     "_session",

@@ -267,10 +267,11 @@ def Input(
     return call.outputs[0]
 
 
-def symbolic_like(value, name=None):
-    """An input for arrays like this one."""
+def symbolic_like(value, name=None, fixed=False):
+    """An input for arrays like this one, of as many rows if that is fixed."""
     array = core.Tensor.of(value)
-    return Input(batch_shape=(None, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
+    rows = array.shape[:1] if fixed else (None,)
+    return Input(batch_shape=(*rows, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
 
 
 def _named(x):

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from ..abi import Error
+from ..abi import Error, InvalidArgument
 
 _POSITIVE = "Invalid value for argument `{a}`. Expected a strictly positive value. Received {a}={v}."
 _RATE = "Invalid value received for argument `{a}`. Expected a float value between 0 and 1. Received: {a}={v}"
@@ -71,6 +71,27 @@ _SENTENCES = {
 }
 
 
+_AXIS = "Expected an int or a list/tuple of ints for the argument '{a}', but received instead: {v}"
+_SENTENCES.update({(kind, "axis"): _AXIS for kind in ("LayerNormalization", "UnitNormalization")})
+# Where Keras raises TypeError for what is no integer.
+_TYPED = {
+    ("LayerNormalization", "axis"),
+    ("UnitNormalization", "axis"),
+    ("RepeatVector", "n"),
+    ("UpSampling1D", "size"),
+}
+
+
+class InvalidType(InvalidArgument, TypeError):
+    """An attribute of another type."""
+
+
+def _typed(error):
+    typed = InvalidType(error.args[0], error.code)
+    vars(typed).update(vars(error))
+    return typed
+
+
 # Of calls: when it is that what the library refuses, and how Keras begins.
 _CALLS = {
     **dict.fromkeys(
@@ -103,6 +124,8 @@ def keras_words(kind, config, inputs=()):
             numbers = value if isinstance(value, (list, tuple)) else [value]
             bad = [v for v in numbers if isinstance(v, (int, float)) and not 0 <= v <= 1]
             e.args = (sentence.format(a=e.attribute, v=value, k=kind, s=shapes, bad=bad),)
+            if (kind, e.attribute) in _TYPED and not isinstance(value, (int, list, tuple)):
+                raise _typed(e) from None
         elif e.attribute is None and kind in _CALLS and _CALLS[kind][0](inputs, str(e)):
             e.args = (f"{_CALLS[kind][1].format(k=kind)} Received inputs of shape {[t.shape for t in inputs]}. {e}",)
         elif kind == "Normalization" and e.attribute in ("mean", "variance"):

@@ -30,6 +30,12 @@ class Layer(_Own, _kinds.Kind):
     supports_masking = False
     input_spec = None
 
+    def __new__(cls, *args, **kwargs):
+        layer = super().__new__(cls)
+        if cls.class_name is None:
+            layer.__dict__["_init_arguments"] = args, kwargs
+        return layer
+
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
         self._batch_input_shape = _first_shape(self, kwargs)
         if self.class_name in ("LSTM", "GRU"):
@@ -377,7 +383,19 @@ class Layer(_Own, _kinds.Kind):
         config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
         for key, value in self._python.items():
             config[key] = value
+        if self.class_name is None and type(self).get_config is Layer.get_config:
+            config.update(self._own_arguments())
         return config
+
+    def _own_arguments(self):
+        """What __init__() of a layer of one's own was given, where it is plain."""
+        args, kwargs = self._init_arguments
+        try:
+            given = dict(_inspect.signature(type(self).__init__).bind(self, *args, **kwargs).arguments)
+        except TypeError:
+            return {}
+        given.update(given.pop("kwargs", {}))
+        return {k: v for k, v in given.items() if k != "self" and _plain(v)}
 
     def to_json_value(self):
         if self.class_name is None:
@@ -394,74 +412,12 @@ class Layer(_Own, _kinds.Kind):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
 
 
-class Lambda(Layer):
-    """A function as a layer, traced: it is written in operators, layers and keras.ops."""
-
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
-        super().__init__(**kwargs)
-        self.function, self.arguments, self.mask = function, arguments or {}, mask
-        self.supports_masking, self._output_shape = mask is not None, output_shape  # a shape that is told is not needed
-        known = _inspect.signature(function).parameters if callable(function) else ()
-        self._given = [name for name in ("mask", "training") if name in known]
-
-    def call(self, inputs, mask=None, training=None):
-        told = {"mask": mask, "training": training}
-        return self.function(inputs, **self.arguments, **{name: told[name] for name in self._given})
-
-    def compute_mask(self, inputs, mask=None):
-        return self.mask(inputs, mask) if callable(self.mask) else self.mask
-
-    def get_config(self):
-        from ._config import function_config
-        from .saving import serialize_keras_object
-
-        config = {"function": function_config(self.function), "arguments": serialize_keras_object(self.arguments)}
-        for key, value in (("output_shape", self._output_shape), ("mask", self.mask)):
-            if value is not None:
-                config[key] = function_config(value) if callable(value) else serialize_keras_object(value)
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None, safe_mode=None):
-        from ._config import function_of
-        from .saving import custom_object_scope
-
-        with custom_object_scope(custom_objects):
-            functions = {
-                k: function_of(config[k], safe_mode) for k in ("function", "output_shape", "mask") if k in config
-            }
-        return cls(**{**config, **functions})
-
-
-class Wrapper(Layer):
-    """A layer of one's own around another one."""
-
-    def __init__(self, layer, **kwargs):
-        if not isinstance(layer, Layer):
-            raise ValueError(
-                f"Layer {layer} supplied to Wrapper isn't a supported layer type. Please ensure wrapped "
-                "layer is a valid Keras layer."
-            )
-        super().__init__(**kwargs)
-        self.layer = layer
-
-    def build(self, input_shape=None):
-        if not self.layer.built:
-            self.layer.build(input_shape)
-            self.layer.built = True
-        self.built = True
-
-    def get_config(self):
-        from .saving import serialize_keras_object
-
-        return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        from .saving import deserialize_keras_object
-
-        config = dict(config)
-        return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
+def _plain(value):
+    if isinstance(value, (list, tuple)):
+        return all(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _plain(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 _NONE = _inspect.Signature()
@@ -485,6 +441,8 @@ def _merged(cls, name):
     function.__name__, function.__doc__ = name, cls.__doc__
     return function
 
+
+from ._own_layers import Lambda, Wrapper  # noqa: E402  they derive from Layer
 
 _kind, __dir__ = _kinds.served(globals(), "layer", Layer)
 

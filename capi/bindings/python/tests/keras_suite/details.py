@@ -30,7 +30,7 @@ def lambdas_in_configs(keras):
     layer = keras.layers.Lambda(lambda x, k=3.0: x * k)
     config = layer.get_config()
     again = keras.layers.Lambda.from_config(config, safe_mode=False)
-    return np.asarray(again(DATA[:2])), raised(lambda: keras.layers.Lambda.from_config(config))
+    return np.asarray(again(DATA[:2])), raised(lambda: keras.layers.Lambda.from_config(layer.get_config()))
 
 
 @program

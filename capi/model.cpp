@@ -8,7 +8,11 @@ namespace {
 
 struct LoadOptions {
   bool verify = true;
-  void fields(kinds::Fields &f) { f("verify", verify).doc("check sums and sizes of every tensor"); }
+  bool external_data = false;
+  void fields(kinds::Fields &f) {
+    f("verify", verify).doc("check sums and sizes of every tensor");
+    f("external_data", external_data).doc("read tensors of an ONNX model that lie in other files of its folder");
+  }
 };
 
 template <class O>
@@ -18,15 +22,18 @@ O read(const dl4_attrs *options) {
   return o;
 }
 
-dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
-  auto core = io::load_model(source, c.core->settings(), read<LoadOptions>(options).verify);
+// folder: the file's; "" if there is none.
+dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &folder) {
+  const auto how = read<LoadOptions>(options);
+  auto core = io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "");
   return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
 }
 
 struct SaveOptions {
-  enum class Format { automatic, native, keras, weights } format = Format::automatic;
+  enum class Format { automatic, native, keras, weights, onnx } format = Format::automatic;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5"}).doc("auto: as the end of the path says, else native");
+    f("format", format, {"auto", "native", "keras", "weights.h5", "onnx"})
+        .doc("auto: as the end of the path says, else native");
   }
 };
 
@@ -38,6 +45,8 @@ io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
       return io::Format::keras;
     case SaveOptions::Format::weights:
       return io::Format::keras_weights;
+    case SaveOptions::Format::onnx:
+      return io::Format::onnx;
     default:
       return io::format_of(path);
   }
@@ -82,7 +91,10 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *opt
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    to = load(context, io::File(string(path, "path"), context.core->settings().memory_limit), options);
+    const std::string from = string(path, "path");
+    const size_t slash = from.rfind('/');
+    const std::string folder = slash == from.npos ? "." : from.substr(0, slash + 1);
+    to = load(context, io::File(from, context.core->settings().memory_limit), options, folder);
   });
 }
 
@@ -92,7 +104,7 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    to = load(context, io::Memory(bytes_of(data, bytes)), options);
+    to = load(context, io::Memory(bytes_of(data, bytes)), options, "");
   });
 }
 

@@ -20,7 +20,7 @@ bool is_hdf5(const Source &source);
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified);
 
 // Of the files of a model: by the end of a path, or a name.
-enum class Format { native, keras, keras_weights };
+enum class Format { native, keras, keras_weights, onnx };
 // The bytes of a .keras or .weights.h5 file, in parts that lie in `kept` and the model's weights.
 struct KerasFile {
   std::map<std::string, Tensor> tensors;  // by their place in the store

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "io/bytes.hpp"
-#include "io/foreign.hpp"
+#include "io/onnx.hpp"
 #include "io/safetensors.hpp"
 
 namespace dl4::io {
@@ -70,6 +70,7 @@ Archive archive_of(const train::Trainer &t) {
 
 std::string save_model(const graph::Model &m, Format format) {
   if (format == Format::native) return to_bytes(archive_of(m));
+  if (format == Format::onnx) return onnx_bytes(m);
   KerasFile file = keras_file(m);
   std::string bytes;
   for (std::string_view part : file.parts(format)) bytes += part;
@@ -78,6 +79,11 @@ std::string save_model(const graph::Model &m, Format format) {
 
 void save_model(const graph::Model &m, const std::string &path, Format format) {
   if (format == Format::native) return save_archive(archive_of(m), path);
+  if (format == Format::onnx) {
+    const std::string bytes = onnx_bytes(m);
+    const std::string_view parts[] = {bytes};
+    return write_file(path, parts);
+  }
   KerasFile file = keras_file(m);
   write_file(path, file.parts(format));
 }
@@ -85,14 +91,16 @@ void save_model(const graph::Model &m, const std::string &path, Format format) {
 Format format_of(const std::string &path) {
   if (path.ends_with(".keras")) return Format::keras;
   if (path.ends_with(".weights.h5")) return Format::keras_weights;
+  if (path.ends_with(".onnx")) return Format::onnx;
   if (!path.ends_with(".h5") && !path.ends_with(".hdf5")) return Format::native;
   throw Error(Code::unsupported, text('"', path, "\": whole models are saved as .keras, weights alone as .weights.h5"))
       .with("path", path);
 }
 
-std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified) {
+std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
+                                         const std::string &outside) {
   if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified);
-  refuse_foreign(source);
+  if (is_onnx(source)) return load_onnx(source, settings, outside);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");
   if (verified) verify(a, settings.memory_limit);

@@ -18,7 +18,9 @@ void save_model(const graph::Model &m, const std::string &path, Format format = 
 Format format_of(const std::string &path);
 // verified: checksums are compared. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
 // (VERSION), and safetensors files of others.
-std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified);
+// outside: the folder in which an ONNX file may have tensors in other files; "" = nowhere.
+std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
+                                         const std::string &outside = "");
 
 // Weights, optimizer slots, counters and the place in fit.
 std::string save_checkpoint(const train::Trainer &t);

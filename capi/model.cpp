@@ -5,23 +5,32 @@
 namespace dl4::capi {
 namespace {
 
+constexpr char verified[] = "check sums and sizes of every tensor";
+
 struct LoadOptions {
   bool verify = true;
-  void fields(kinds::Fields &f) { f("verify", verify).doc("check sums and sizes of every tensor"); }
+  bool external_data = false;
+  void fields(kinds::Fields &f) {
+    f("verify", verify).doc(verified);
+    f("external_data", external_data).doc("read tensors of an ONNX model that lie in other files of its folder");
+  }
 };
 
-dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options) {
+// folder: the file's; "" if there is none.
+dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &folder) {
+  const auto how = read_options<LoadOptions>(options);
   Json training;
-  auto core = io::load_model(source, c.core->settings(), read_options<LoadOptions>(options).verify, &training);
+  auto core = io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training);
   auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
   m->training = std::move(training);
   return m;
 }
 
-struct LoadWeightsOptions : LoadOptions {
+struct LoadWeightsOptions {
+  bool verify = true;
   io::Naming naming;
   void fields(kinds::Fields &f) {
-    LoadOptions::fields(f);
+    f("verify", verify).doc(verified);
     f("names", naming.names)
         .doc("of a file of tensors by name: by weight the tensor's name, or how to make it of some");
     f("partial", naming.partial).doc("what stands on one side only, in the file or the model, is left as it is");
@@ -29,9 +38,9 @@ struct LoadWeightsOptions : LoadOptions {
 };
 
 struct SaveOptions {
-  enum class Format { automatic, native, keras, weights, npz } format = Format::automatic;
+  enum class Format { automatic, native, keras, weights, npz, onnx } format = Format::automatic;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5", "npz"})
+    f("format", format, {"auto", "native", "keras", "weights.h5", "npz", "onnx"})
         .doc("auto: as the end of the path says, else native");
   }
 };
@@ -46,6 +55,8 @@ io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
       return io::Format::keras_weights;
     case SaveOptions::Format::npz:
       return io::Format::npz;
+    case SaveOptions::Format::onnx:
+      return io::Format::onnx;
     default:
       return io::format_of(path);
   }
@@ -92,7 +103,10 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *opt
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    to = load(context, io::File(string(path, "path"), context.core->settings().memory_limit), options);
+    const std::string from = string(path, "path");
+    const size_t slash = from.rfind('/');
+    const std::string folder = slash == from.npos ? "." : from.substr(0, slash + 1);
+    to = load(context, io::File(from, context.core->settings().memory_limit), options, folder);
   });
 }
 
@@ -102,7 +116,7 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
   return guard(__func__, [&] {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    to = load(context, io::Memory(bytes_of(data, bytes)), options);
+    to = load(context, io::Memory(bytes_of(data, bytes)), options, "");
   });
 }
 

@@ -585,7 +585,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
 
 /* ---- Models -----------------------------------------------------------------------------------------------------
  * An architecture and its weights. A file is one safetensors file: any safetensors reader can open it, and it cannot
- * carry code; or it is Keras's. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel,
+ * carry code; or it is of Keras or ONNX. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel,
  * embedding/embeddings.
  * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one, with
  * those that are layers in it. */
@@ -595,11 +595,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a Lambda,
  * or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
  * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.
+ * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
+ * quantized models as if nothing were rounded); inputs and outputs keep their names, free axes stay free, constants of
+ * Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If, Loop and Scan among
+ * it.
  * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
- * flipped bit is found wherever it is. A file that another program has written again has others. (A .h5 file has none.)
+ * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
+ * have none.) external_data (bool, default false): read tensors of an ONNX model that lie in other files, which must be
+ * in the model's folder.
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
- * (path), DL4_UNSUPPORTED (path; a file of ONNX). */
+ * (path), DL4_UNSUPPORTED (path). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
                                               dl4_model **out);
 
@@ -639,8 +645,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *
  *   format   string   "auto" (default): what the end of the path says, "native" if it says nothing else and in memory;
  *                     "native"; "keras": .keras, which Keras 3 loads; "weights.h5": Keras's file of weights alone;
  *                     "npz": the weights by name, which numpy.load() reads
+ *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free
  * May be NULL: options.
- * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras has not, in its formats; a path that ends in .h5 alone). */
+ * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; a path that ends in .h5
+ * alone). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write; options as for it.

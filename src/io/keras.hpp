@@ -22,7 +22,7 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
                                          Json *training = nullptr);
 
 // Of the files of a model: by the end of a path, or a name.
-enum class Format { native, keras, keras_weights, npz };
+enum class Format { native, keras, keras_weights, npz, onnx };
 // The bytes of a .keras or .weights.h5 file, in parts that lie in `kept` and the model's weights.
 struct KerasFile {
   std::map<std::string, Tensor> tensors;  // by their place in the store

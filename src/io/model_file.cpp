@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "io/bytes.hpp"
-#include "io/foreign.hpp"
 #include "io/npz.hpp"
+#include "io/onnx.hpp"
 #include "io/safetensors.hpp"
 #include "io/zip.hpp"
 
@@ -78,6 +78,7 @@ Archive archive_of(const train::Trainer &t) {
 
 std::string save_model(const graph::Model &m, Format format) {
   if (format == Format::native) return to_bytes(archive_of(m));
+  if (format == Format::onnx) return onnx_bytes(m);
   std::string bytes;
   const auto add = [&](const std::vector<std::string_view> &parts) {
     for (std::string_view part : parts) bytes += part;
@@ -98,6 +99,11 @@ void save_model(const graph::Model &m, const std::string &path, Format format) {
     NpzFile file = npz_of(m);
     return write_file(path, file.parts());
   }
+  if (format == Format::onnx) {
+    const std::string bytes = onnx_bytes(m);
+    const std::string_view parts[] = {bytes};
+    return write_file(path, parts);
+  }
   KerasFile file = keras_file(m);
   write_file(path, file.parts(format));
 }
@@ -106,15 +112,16 @@ Format format_of(const std::string &path) {
   if (path.ends_with(".keras")) return Format::keras;
   if (path.ends_with(".weights.h5")) return Format::keras_weights;
   if (path.ends_with(".npz")) return Format::npz;
+  if (path.ends_with(".onnx")) return Format::onnx;
   if (!path.ends_with(".h5") && !path.ends_with(".hdf5")) return Format::native;
   throw Error(Code::unsupported, text('"', path, "\": whole models are saved as .keras, weights alone as .weights.h5"))
       .with("path", path);
 }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         Json *training) {
+                                         const std::string &outside, Json *training) {
   if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified, training);
-  refuse_foreign(source);
+  if (is_onnx(source)) return load_onnx(source, settings, outside);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");
   if (verified) verify(a, settings.memory_limit);
@@ -147,7 +154,10 @@ namespace {
 // The tensors of a file by their names, without what of ours is no weight.
 std::map<std::string, Tensor> named_tensors(const Source &source, int64_t limit, bool verified) {
   if (is_zip(source)) return read_npz(Zip(source, limit), limit, verified);
-  refuse_foreign(source);
+  if (is_onnx(source))
+    throw Error(Code::unsupported, "an ONNX file has its weights in its nodes: expected a file of tensors by name")
+        .with("expected", "a file of tensors by name")
+        .with("got", "an ONNX file");
   const Archive a = read_archive(source, limit);
   std::map<std::string, Tensor> all = a.by_name();
   const auto format = a.metadata.find("format");

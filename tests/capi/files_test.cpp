@@ -102,20 +102,11 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
   EXPECT_EQ(architecture([](json &a) { a["layers"][1]["random_seed"] = "7"; }).code, DL4_CORRUPT_FILE);
 }
 
-TEST_F(Files, FilesOfOtherMakersAreCalledWhatTheyAre) {
+TEST_F(Files, WhatIsNoModelIsCorrupt) {
   using namespace std::string_literals;
   const std::string rest(100, '\x01');
-  const std::pair<std::string, const char *> files[] = {{"\x08\x08\x12\x07pytorch" + rest, "this is an ONNX file"},
-                                                        {"\x08\x0a\x3a\x90\x01" + rest, "this is an ONNX file"}};
-  for (const auto &[bytes, words] : files) {
-    const Refusal r = load_code(bytes);
-    EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
-    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
-    EXPECT_NE(r.message.find("which this version does not read"), std::string::npos) << r.message;
-    EXPECT_EQ(json::parse(r.detail)["expected"], "a dl4 model");
-  }
-  // What only looks like one.
-  for (const std::string &bytes : {"PK"s, "\x08\x08\x12"s, "\x08\x08\x00\x00\x00\x00\x00\x00{}"s + rest})
+  for (const std::string &bytes : {"PK"s, "\x08\x08\x12"s, "\x08\x08\x00\x00\x00\x00\x00\x00{}"s + rest,
+                                   "\x08\x08\x12\x07pytorch"s + rest, "\x08\x0a\x3a\x90\x01"s + rest})
     EXPECT_EQ(load_code(bytes).code, DL4_CORRUPT_FILE);
 }
 

@@ -135,7 +135,7 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
   const Refusal r = refusal(dl4_model_save(m, path("e.h5").c_str(), nullptr));
   EXPECT_EQ(r.code, DL4_UNSUPPORTED);
   EXPECT_NE(r.message.find("whole models are saved as .keras"), std::string::npos) << r.message;
-  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), attrs(R"({"format": "onnx"})"))).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), attrs(R"({"format": "pb"})"))).code, DL4_INVALID_ARGUMENT);
 }
 
 TEST(KerasMutations, EndInAModelOrInARefusal) {

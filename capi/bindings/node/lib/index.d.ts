@@ -119,7 +119,7 @@ export class Model extends Handle {
   private constructor();
   static load(
     source: string | Uint8Array | ArrayBuffer,
-    options?: { context?: Context | null; verify?: boolean },
+    options?: { context?: Context | null; verify?: boolean; external_data?: boolean },
   ): Promise<Model>;
   save(path: string): Promise<void>;
   toBytes(): Uint8Array;

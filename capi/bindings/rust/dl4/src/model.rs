@@ -53,7 +53,7 @@ impl Model {
         Model::load_in(&Context::default(), path, ())
     }
 
-    /// Options as of `dl4_model_load`: `verify`.
+    /// Options as of `dl4_model_load`: `verify`, `external_data`.
     pub fn load_in(context: &Context, path: impl AsRef<Path>, options: impl Into<Attrs>) -> Result<Model> {
         let (path, options) = (c_path(path.as_ref())?, options.into().bag()?);
         // SAFETY: live objects or NULL, text that ends with a NUL.

@@ -1,0 +1,98 @@
+// What an ONNX file says: its nodes, and tensors where they lie.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tensor.hpp"
+
+namespace dl4::io::onnx {
+
+// Numbers of ONNX's types of data.
+enum class Type : int64_t {
+  none = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  bfloat16 = 16,
+};
+std::string to_string(Type t);
+// What stands for it here: all floats are float32, small integers int32. Refuses with UNSUPPORTED.
+DType stands_for(Type t);
+
+// Its numbers are views of the file, or stand in another file.
+struct Numbers {
+  std::string_view name;
+  Type type = Type::none;
+  std::vector<int64_t> dims;
+  std::string_view raw;
+  std::vector<std::string_view> packed;  // lists of varints or of fixed sizes
+  std::vector<uint64_t> single;          // numbers that stand one by one
+  bool external = false;
+  std::string location;
+  int64_t offset = 0, length = -1;
+};
+
+struct Attribute {
+  std::string_view name;
+  int64_t type = 0;  // 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats, 7 ints, 8 strings
+  double f = 0;
+  int64_t i = 0;
+  std::string_view s;
+  std::optional<Numbers> t;
+  std::vector<double> floats;
+  std::vector<int64_t> ints;
+  std::vector<std::string_view> strings;
+};
+
+struct Node {
+  std::string_view name, op, domain;
+  std::vector<std::string_view> in, out;  // empty: left out
+  std::vector<Attribute> attributes;
+
+  const Attribute *find(std::string_view attribute) const;
+};
+
+struct Port {
+  std::string_view name;
+  bool is_tensor = false;
+  Type type = Type::none;
+  bool ranked = false;
+  std::vector<std::optional<int64_t>> dims;  // none: free
+  std::vector<std::string_view> symbols;     // the names of free ones, or ""
+};
+
+struct File {
+  int64_t ir_version = 0, opset = 0;
+  std::vector<std::pair<std::string_view, int64_t>> other_opsets;
+  std::vector<Node> nodes;
+  std::vector<Numbers> initializers;
+  std::vector<Port> inputs, outputs;
+};
+
+// The file that the bytes are, which it refers to. Refuses with CORRUPT_FILE, and with UNSUPPORTED functions and sparse
+// tensors; what it takes in memory beside the bytes is at most 8 times their number and 1 MiB.
+File parse(std::string_view bytes);
+
+// Where tensors outside of the file may be read.
+struct Outside {
+  std::string folder;  // "": nowhere
+  int64_t memory_limit = INT64_MAX;
+};
+Tensor read(const Numbers &t, const Outside &outside);
+
+}  // namespace dl4::io::onnx

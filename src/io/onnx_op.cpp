@@ -1,0 +1,297 @@
+// A node while it is read: its attributes, its inputs in the order that a layer wants, its outputs.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "io/onnx_reader.hpp"
+
+namespace dl4::io::onnx {
+
+Perm plain(int rank) {
+  Perm p(static_cast<size_t>(rank));
+  std::iota(p.begin(), p.end(), 0);
+  return p;
+}
+
+Perm channels_last(int rank) {
+  Perm p = plain(rank);
+  if (rank > 2) std::rotate(p.begin() + 1, p.begin() + 2, p.end());
+  return p;
+}
+
+Perm inverse(const Perm &perm) {
+  Perm back(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  return back;
+}
+
+Dim operator*(const Dim &a, const Dim &b) {
+  Dim d{checked_mul(a.factor, b.factor), a.symbols};
+  d.symbols.insert(d.symbols.end(), b.symbols.begin(), b.symbols.end());
+  if (d.symbols.size() > 64) fail(Code::unsupported, "a size that is the product of more than 64 free ones");
+  std::sort(d.symbols.begin(), d.symbols.end());
+  if (d.factor == 0) d.symbols.clear();
+  return d;
+}
+
+std::optional<Dim> operator/(const Dim &a, const Dim &b) {
+  if (b.factor == 0 || a.factor % b.factor != 0) return {};
+  Dim d{a.factor / b.factor, {}};
+  std::set_difference(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(),
+                      std::back_inserter(d.symbols));
+  if (d.symbols.size() + b.symbols.size() != a.symbols.size()) return {};
+  return d;
+}
+
+Tensor transposed(const Tensor &t, const Perm &perm) {
+  const Shape &from = t.shape;
+  Ints dims;
+  for (int p : perm) dims.push_back(from[p]);
+  Tensor to = make_tensor(t.dtype, Shape(dims));
+  const auto strides = dense_strides(from);
+  const auto size = static_cast<size_t>(size_of(t.dtype));
+  Ints at(perm.size(), 0);
+  const int64_t n = t.elements();
+  int64_t source = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    std::memcpy(to.data.get() + static_cast<size_t>(i) * size, t.data.get() + static_cast<size_t>(source) * size, size);
+    for (size_t axis = perm.size(); axis-- > 0;) {
+      const int64_t stride = strides[static_cast<size_t>(perm[axis])];
+      source += stride;
+      if (++at[axis] < dims[axis]) break;
+      source -= stride * dims[axis];
+      at[axis] = 0;
+    }
+  }
+  return to;
+}
+
+Tensor reshaped(const Tensor &t, const Shape &shape) {
+  if (shape.elements() != t.elements()) fail(Code::corrupt_file, "expected ", shape, ", got a tensor of ", t.shape);
+  return {t.dtype, shape, t.data};
+}
+
+Tensor tensor_of(const Ints &list, bool scalar) {
+  Tensor t = make_tensor(DType::i64, scalar ? Shape{} : Shape{static_cast<int64_t>(list.size())});
+  std::copy(list.begin(), list.end(), t.as<int64_t>());
+  return t;
+}
+
+Ints ints_of(const Tensor &t) {
+  Ints list;
+  for (int64_t i = 0; i < t.elements(); ++i) switch (t.dtype) {
+      case DType::i64:
+        list.push_back(t.as<int64_t>()[i]);
+        break;
+      case DType::i32:
+        list.push_back(t.as<int32_t>()[i]);
+        break;
+      case DType::u8:
+      case DType::boolean:
+        list.push_back(t.as<uint8_t>()[i]);
+        break;
+      default:
+        fail(Code::unsupported, "expected integers, got ", t.dtype);
+    }
+  return list;
+}
+
+Value &Op::in(size_t i) const {
+  if (!has(i)) fail(Code::corrupt_file, "has no input ", i);
+  return r.value(node.in[i]);
+}
+
+namespace {
+
+const Attribute *typed(const Node &node, std::string_view name, int64_t type) {
+  const Attribute *a = node.find(name);
+  if (a && a->type != type)
+    throw Error(Code::unsupported,
+                text("the attribute \"", std::string(name), "\" is of type ", a->type, ", expected ", type))
+        .with("attribute", std::string(name));
+  return a;
+}
+
+}  // namespace
+
+int64_t Op::integer(std::string_view name, int64_t otherwise) const {
+  const Attribute *a = typed(node, name, 2);
+  return a ? a->i : otherwise;
+}
+double Op::real(std::string_view name, double otherwise) const {
+  const Attribute *a = typed(node, name, 1);
+  return a ? a->f : otherwise;
+}
+std::string Op::string(std::string_view name, const char *otherwise) const {
+  const Attribute *a = typed(node, name, 3);
+  return a ? std::string(a->s) : otherwise;
+}
+std::optional<Ints> Op::integers(std::string_view name) const {
+  const Attribute *a = typed(node, name, 7);
+  return a ? std::optional(a->ints) : std::nullopt;
+}
+
+std::optional<Ints> Op::integers(std::string_view name, size_t input) const {
+  if (const auto given = integers(name)) return given;
+  if (!has(input)) return {};
+  const auto t = constant(input);
+  if (!t) refuse("its input \"", std::string(name), "\" is computed by the model; it must be a constant");
+  return ints_of(*t);
+}
+
+void Op::need(std::string_view attribute, int64_t only) const {
+  if (const int64_t got = integer(attribute, only); got != only)
+    throw Error(Code::unsupported, text("\"", std::string(attribute), "\" of ", got, " is not supported, only ", only))
+        .with("attribute", std::string(attribute));
+}
+
+int64_t Op::axis_of(int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) fail(Code::corrupt_file, "has the axis ", axis, " of a value of ", rank, " axes");
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<std::vector<Dim>> Op::sizes(size_t i) const {
+  Value &v = in(i);
+  if (v.sizes) return v.sizes;
+  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > 4096) return {};
+  std::vector<Dim> list;
+  for (int64_t n : ints_of(*v.constant)) list.push_back({n, {}});
+  return list;
+}
+
+std::optional<Tensor> Op::constant(size_t i) const {
+  Value &v = in(i);
+  if (v.constant || !v.sizes || !std::all_of(v.sizes->begin(), v.sizes->end(), [](const Dim &d) { return d.known(); }))
+    return v.constant;
+  Ints list;
+  for (const Dim &d : *v.sizes) list.push_back(d.factor);
+  return v.constant = tensor_of(list, v.dims.empty());
+}
+
+Tensor Op::floats(size_t i, const char *what) const {
+  const auto t = constant(i);
+  if (!t || t->dtype != DType::f32) refuse("its ", what, " is computed by the model; it must be a constant of floats");
+  return *t;
+}
+
+double Op::number(size_t i, double otherwise) const {
+  if (!has(i)) return otherwise;
+  if (const auto &filled = in(i).filled) return *filled;
+  const auto t = constant(i);
+  if (!t || t->elements() != 1) refuse("its input ", i, " is computed by the model; it must be a constant number");
+  return t->dtype == DType::f32 ? static_cast<double>(t->as<float>()[0]) : static_cast<double>(ints_of(*t)[0]);
+}
+
+graph::Node Op::constant_node(Tensor t) const {
+  r.graph().need_room(t.bytes());
+  return r.graph().constant(r.free_name("constant"), std::move(t));
+}
+
+graph::Node Op::as(Value &v, const Perm &perm) const {
+  if (v.quantized)
+    refuse("computes with quantized numbers; only what stands between DequantizeLinear and QuantizeLinear is read");
+  for (const Form &f : v.forms)
+    if (f.perm == perm) return f.node;
+  if (v.forms.empty()) {
+    std::optional<Tensor> t = v.constant;
+    if (!t && v.sizes) {
+      Ints list;
+      for (const Dim &d : *v.sizes) {
+        if (!d.known())
+          refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
+        list.push_back(d.factor);
+      }
+      t = tensor_of(list, v.dims.empty());
+    }
+    if (!t) refuse("reads a number repeated along a free axis, which no layer gives; export it with that size");
+    v.forms.push_back({perm, constant_node(perm == plain(v.rank()) ? *t : transposed(*t, perm))});
+    return v.forms[0].node;
+  }
+  const Perm at = inverse(v.forms[0].perm);
+  Perm turn;
+  for (int axis : perm) turn.push_back(at[static_cast<size_t>(axis)]);
+  const graph::Node n = r.graph().add("Transpose", r.free_name("transpose"), {{"perm", Ints(turn.begin(), turn.end())}},
+                                      {}, {v.forms[0].node})[0];
+  v.forms.push_back({perm, n});
+  return n;
+}
+
+std::string Op::layer_name() const {
+  const std::string_view given = !node.name.empty() ? node.name : node.op;
+  return r.free_name(std::string(given));
+}
+
+std::vector<graph::Node> Op::layers(const std::string &kind, Json config, const std::vector<graph::Node> &in,
+                                    graph::Arguments arguments, const Weights &weights) const {
+  graph::Graph &g = r.graph();
+  const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), in);
+  for (const auto &w : g.layers().back().weights) {
+    const auto it =
+        std::find_if(weights.begin(), weights.end(), [&](const auto &p) { return p.first == w->spec.name; });
+    if (it == weights.end()) fail(Code::internal, "weight \"", w->name, "\" has no value");
+    if (it->second.dtype != DType::f32 || it->second.shape != w->spec.shape)
+      throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected float32 ", w->spec.shape,
+                                           ", the file has ", it->second.dtype, ' ', it->second.shape));
+    w->value = it->second;
+  }
+  return out;
+}
+
+graph::Node Op::cast(graph::Node n, DType to) const {
+  return r.graph().dtype(n) == to ? n : layer("Cast", {{"to", to_string(to)}}, {n});
+}
+
+void Op::give(size_t i, graph::Node n, std::vector<Dim> dims, Perm perm, bool not_negative) const {
+  if (!wants(i)) return;
+  Value v;
+  v.not_negative = not_negative;
+  const Shape s = shape(n);
+  if (perm.empty()) perm = plain(s.rank());
+  v.dtype = r.graph().dtype(n);
+  v.dims.resize(static_cast<size_t>(s.rank()));
+  for (int at = 0; at < s.rank(); ++at) {
+    const auto axis = static_cast<size_t>(perm[static_cast<size_t>(at)]);
+    if (s[at] != free_dim)
+      v.dims[axis] = {s[at], {}};
+    else if (axis < dims.size() && !dims[axis].known())
+      v.dims[axis] = dims[axis];
+    else
+      v.dims[axis] = {1, {r.fresh()}};
+  }
+  v.forms.push_back({std::move(perm), n});
+  r.set(node.out[i], std::move(v));
+}
+
+void Op::give_constant(size_t i, Tensor t) const {
+  Value v;
+  v.dtype = t.dtype;
+  for (int64_t d : t.shape) v.dims.push_back({d, {}});
+  v.constant = std::move(t);
+  r.set(node.out[i], std::move(v));
+}
+
+void Op::give_sizes(size_t i, std::vector<Dim> sizes, bool scalar, Type type) const {
+  Value v;
+  v.type = type;
+  v.dtype = stands_for(type);
+  if (!scalar) v.dims.push_back({static_cast<int64_t>(sizes.size()), {}});
+  v.sizes = std::move(sizes);
+  r.set(node.out[i], std::move(v));
+}
+
+std::vector<Dim> Op::broadcast(const std::vector<const Value *> &values) const {
+  size_t rank = 0;
+  for (const Value *v : values) rank = std::max(rank, v->dims.size());
+  std::vector<Dim> dims(rank, Dim{1, {}});
+  for (const Value *v : values)
+    for (size_t i = 0; i < v->dims.size(); ++i) {
+      const Dim &d = v->dims[i];
+      Dim &to = dims[i + rank - v->dims.size()];
+      if (d == Dim{1, {}} || d == to) continue;
+      to = to == Dim{1, {}} || d.known() ? d : to.known() ? to : Dim{1, {r.fresh()}};
+    }
+  return dims;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,164 @@
+#include "io/onnx_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "graph/model.hpp"
+#include "io/onnx.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t oldest = 7, newest = 28;
+
+const Row *find(std::string_view op) {
+  for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
+                    attention_rows(), recurrent_rows(), quantized_rows()})
+    for (const Row &row : rows)
+      if (row.op == op) return &row;
+  return nullptr;
+}
+
+// A node as messages name it.
+std::string who(const Node &node) {
+  const std::string name(node.name.empty() && !node.out.empty() ? node.out[0] : node.name);
+  return text("node \"", name, "\" (", std::string(node.op), ')');
+}
+
+std::string hint(const Node &node) {
+  const std::string_view flow[] = {"If", "Loop", "Scan", "SequenceMap"};
+  if (std::find(std::begin(flow), std::end(flow), node.op) != std::end(flow))
+    return ": control flow is not read; export the model with its sizes and flags fixed, or simplify it";
+  if (!node.domain.empty() && node.domain != "ai.onnx")
+    return text(": the domain \"", std::string(node.domain), "\" is not ONNX's own; export the model without it");
+  return ": no layer of ours computes it";
+}
+
+}  // namespace
+
+Reader::Reader(const File &file, const graph::Settings &settings, const Outside &outside)
+    : file_(file), outside_(outside), graph_(std::make_shared<graph::Graph>(settings)) {
+  if (file.opset < oldest || file.opset > newest)
+    fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
+         " are read (onnx.version_converter makes one of another)");
+  for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
+  for (const Node &n : file.nodes)
+    for (std::string_view name : std::set<std::string_view>(n.in.begin(), n.in.end())) readers_[name].push_back(&n);
+  for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
+  for (const Port &p : file.inputs) names_.insert(std::string(p.name));
+}
+
+void Reader::add_input(const Port &p) {
+  const std::string name(p.name);
+  if (waiting_.count(p.name)) return;  // its default value, in old files
+  if (!p.is_tensor || !p.ranked)
+    fail(Code::unsupported, "input \"", name, "\": expected a tensor whose number of axes is known");
+  if (p.dims.size() > max_rank) fail(Code::unsupported, "input \"", name, "\" has ", p.dims.size(), " axes");
+  Value v;
+  Ints dims;
+  for (size_t i = 0; i < p.dims.size(); ++i) {
+    dims.push_back(p.dims[i].value_or(free_dim));
+    const std::string_view symbol = p.symbols[i];
+    if (p.dims[i]) {
+      v.dims.push_back({*p.dims[i], {}});
+      continue;
+    }
+    const auto known = named_.find(symbol);
+    const int number = symbol.empty() || known == named_.end() ? fresh() : known->second;
+    if (!symbol.empty()) named_[symbol] = number;
+    v.dims.push_back({1, {number}});
+  }
+  v.type = p.type;
+  v.dtype = stands_for(p.type);
+  v.forms.push_back({plain(v.rank()), graph_->input(name, v.dtype, Shape(dims))});
+  set(p.name, std::move(v));
+}
+
+Value &Reader::value(std::string_view name) {
+  if (const auto it = values_.find(name); it != values_.end()) return it->second;
+  const auto waiting = waiting_.find(name);
+  if (waiting == waiting_.end()) fail(Code::corrupt_file, "nothing gives \"", std::string(name), "\", which is read");
+  Value v;
+  v.constant = read(*waiting->second, outside_);
+  v.type = waiting->second->type;
+  v.dtype = v.constant->dtype;
+  for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
+  return values_[std::string(name)] = std::move(v);
+}
+
+void Reader::set(std::string_view name, Value v) {
+  if (!values_.emplace(std::string(name), std::move(v)).second)
+    fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
+}
+
+const Node *Reader::only_reader(std::string_view name) const {
+  const auto it = readers_.find(name);
+  return it == readers_.end() || it->second.size() != 1 || is_output(name) ? nullptr : it->second[0];
+}
+
+std::optional<Tensor> Reader::constant_named(std::string_view name) {
+  if (!exists(name) && !waiting_.count(name)) return {};
+  return value(name).constant;
+}
+
+std::string Reader::free_name(const std::string &wanted) {
+  std::string base;
+  for (char c : wanted) base += c == '/' ? '_' : c;
+  base.erase(0, base.find_first_not_of('_'));
+  if (base.empty()) base = "node";
+  if (base.size() > 200) base.resize(200);
+  std::string name = base;
+  while (!names_.insert(name).second) name = text(base, '_', ++numbered_[base]);
+  return name;
+}
+
+void Reader::run(const Node &node) {
+  if (skipped_.count(&node)) return;
+  const bool ours = node.domain.empty() || node.domain == "ai.onnx";
+  try {
+    const Row *row = ours ? find(node.op) : nullptr;
+    if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
+    const Op op(*this, node);
+    row->read(op);
+    for (size_t i = 0; i < node.out.size(); ++i) {
+      const std::string_view name = node.out[i];
+      if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
+      if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
+    }
+  } catch (Error &error) {
+    // What our layers do not take is no fault of the file.
+    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::unsupported;
+    throw error.in(who(node)).with("node", std::string(node.name)).with("op", std::string(node.op));
+  }
+}
+
+graph::Node Reader::output(const Port &p) {
+  const std::string name(p.name);
+  Value &v = value(p.name);
+  Node none;
+  none.name = none.op = p.name;
+  const Op op(*this, none);
+  graph::Node n = op.as(v, plain(v.rank()));
+  const DType wanted = p.is_tensor && p.type != Type::none ? stands_for(p.type) : graph_->dtype(n);
+  const bool same = graph_->dtype(n) == wanted;
+  const auto &layers = graph_->layers();
+  const graph::Call &call = graph_->calls()[static_cast<size_t>(graph_->origin(n).call)];
+  if (same && layers[static_cast<size_t>(call.layer)].name == name) return n;  // an input
+  const Json config = same ? Json::object() : Json{{"to", to_string(wanted)}};
+  return graph_->add(same ? "Identity" : "Cast", name, config, {}, {n})[0];
+}
+
+std::shared_ptr<graph::Model> Reader::model() {
+  for (const Port &p : file_.inputs) add_input(p);
+  for (const Node &n : file_.nodes) run(n);
+  std::vector<graph::Node> in, out;
+  for (const Port &p : file_.outputs) out.push_back(output(p));
+  for (const Port &p : file_.inputs)
+    if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);
+  if (out.empty()) fail(Code::corrupt_file, "the graph has no outputs");
+  return std::make_shared<graph::Model>(graph_, in, out, false);
+}
+
+}  // namespace dl4::io::onnx

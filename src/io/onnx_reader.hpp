@@ -1,0 +1,185 @@
+// From an ONNX graph to one of ours: the values between nodes, and how a node becomes layers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "io/onnx_file.hpp"
+
+namespace dl4::io::onnx {
+
+using Perm = std::vector<int>;
+using Ints = std::vector<int64_t>;
+Perm plain(int rank);          // 0, 1, 2 ...
+Perm channels_last(int rank);  // 0, 2, 3 ... 1
+Perm inverse(const Perm &perm);
+
+// A size: a number times sizes that are known only when the model runs.
+struct Dim {
+  int64_t factor = 1;
+  std::vector<int> symbols;  // ascending
+  bool known() const { return symbols.empty(); }
+  bool operator==(const Dim &) const = default;
+};
+Dim operator*(const Dim &a, const Dim &b);
+std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it does not come out even
+
+// A value between nodes. It may lie with its axes in another order: axis i of a form is axis perm[i] of the value.
+struct Form {
+  Perm perm;
+  graph::Node node;
+};
+struct Value {
+  Type type = Type::none;
+  DType dtype = DType::f32;
+  std::vector<Dim> dims;
+  std::vector<Form> forms;  // the first is what was made; empty: only as numbers
+  std::optional<Tensor> constant;
+  std::optional<std::vector<Dim>> sizes;  // the elements of integers that were made of sizes
+  std::optional<double> filled;           // every element, where no shape is known: without forms
+  bool not_negative = false, quantized = false;
+
+  int rank() const { return static_cast<int>(dims.size()); }
+};
+
+class Op;
+
+class Reader {
+ public:
+  Reader(const File &file, const graph::Settings &settings, const Outside &outside);
+  std::shared_ptr<graph::Model> model();
+
+  const Outside &outside() const { return outside_; }
+  int64_t opset() const { return file_.opset; }
+  Value &value(std::string_view name);
+  bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
+  void set(std::string_view name, Value v);
+  int fresh() { return symbols_++; }
+  graph::Graph &graph() { return *graph_; }
+  // A name that no layer has: `wanted`, or with a number.
+  std::string free_name(const std::string &wanted);
+  bool is_output(std::string_view name) const { return outputs_.count(std::string(name)) > 0; }
+  // The only node that reads a value which is no output of the model; null if there is another number of them.
+  const Node *only_reader(std::string_view name) const;
+  // One that is known by now to be a constant.
+  std::optional<Tensor> constant_named(std::string_view name);
+  void skip(const Node &node) { skipped_.insert(&node); }
+
+ private:
+  void add_input(const Port &p);
+  void run(const Node &node);
+  graph::Node output(const Port &p);
+
+  const File &file_;
+  const Outside outside_;
+  std::shared_ptr<graph::Graph> graph_;
+  std::map<std::string, Value, std::less<>> values_;
+  std::map<std::string_view, const Numbers *> waiting_;  // initializers that nothing has read
+  std::map<std::string_view, int> named_;                // symbols
+  std::map<std::string_view, std::vector<const Node *>> readers_;
+  std::set<std::string> names_, outputs_;
+  std::map<std::string, int> numbered_;
+  std::set<const Node *> skipped_;
+  int symbols_ = 0;
+};
+
+// A weight of a layer, by its name there.
+using Weights = std::vector<std::pair<std::string, Tensor>>;
+
+// A node while it is read.
+class Op {
+ public:
+  Op(Reader &reader, const Node &node) : r(reader), node(node) {}
+
+  Reader &r;
+  const Node &node;
+
+  int64_t opset() const { return r.opset(); }
+  bool has(size_t i) const { return i < node.in.size() && !node.in[i].empty(); }
+  size_t inputs() const { return node.in.size(); }
+  bool wants(size_t i) const { return i < node.out.size() && !node.out[i].empty(); }
+  Value &in(size_t i) const;
+
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  double real(std::string_view name, double otherwise) const;
+  std::string string(std::string_view name, const char *otherwise) const;
+  std::optional<Ints> integers(std::string_view name) const;
+  int64_t axis(int64_t otherwise, int rank) const { return axis_of(integer("axis", otherwise), rank); }
+  int64_t axis_of(int64_t axis, int rank) const;
+  // Of an attribute, or where the opset has it among the inputs, of that one; none: left out.
+  std::optional<Ints> integers(std::string_view name, size_t input) const;
+  // Of a constant.
+  std::optional<std::vector<Dim>> sizes(size_t i) const;
+  std::optional<Tensor> constant(size_t i) const;
+  Tensor floats(size_t i, const char *what) const;  // refuses what is no constant of floats
+  double number(size_t i, double otherwise) const;  // of a constant of one element; otherwise: left out
+
+  template <class... A>
+  [[noreturn]] void refuse(const A &...a) const {
+    throw Error(Code::unsupported, text(a...));
+  }
+  // Refuses an attribute that is not the one supported.
+  void need(std::string_view attribute, int64_t only) const;
+
+  // The value in that order of its axes.
+  graph::Node as(Value &v, const Perm &perm) const;
+  graph::Node as(size_t i, const Perm &perm) const { return as(in(i), perm); }
+  graph::Node x(size_t i) const { return as(in(i), plain(in(i).rank())); }
+  graph::Node constant_node(Tensor t) const;
+
+  // Adds a layer; the last one of a node gets its name.
+  graph::Node layer(const std::string &kind, Json config, const std::vector<graph::Node> &in) const {
+    return layers(kind, std::move(config), in)[0];
+  }
+  std::vector<graph::Node> layers(const std::string &kind, Json config, const std::vector<graph::Node> &in,
+                                  graph::Arguments arguments = {}, const Weights &weights = {}) const;
+  graph::Node weighted(const std::string &kind, Json config, const std::vector<graph::Node> &in,
+                       const Weights &weights) const {
+    return layers(kind, std::move(config), in, {}, weights)[0];
+  }
+  graph::Node cast(graph::Node n, DType to) const;
+  const Shape &shape(graph::Node n) const { return r.graph().shape(n); }
+
+  // What the outputs are. dims: where a free axis comes from; none is a size of its own.
+  void give(size_t i, graph::Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
+  void give(size_t i, graph::Node n) const { give(i, n, {}); }
+  void give_constant(size_t i, Tensor t) const;
+  void give_sizes(size_t i, std::vector<Dim> sizes, bool scalar = false, Type type = Type::int64) const;
+  void give_value(size_t i, Value v) const { r.set(node.out[i], std::move(v)); }
+  // The dims of inputs that broadcast.
+  std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
+
+ private:
+  std::string layer_name() const;
+};
+
+using Handler = void (*)(const Op &);
+struct Row {
+  std::string_view op;
+  Handler read;
+};
+// By the file they stand in.
+std::span<const Row> math_rows();
+std::span<const Row> shape_rows();
+std::span<const Row> index_rows();
+std::span<const Row> space_rows();
+std::span<const Row> pad_rows();
+std::span<const Row> norm_rows();
+std::span<const Row> product_rows();
+std::span<const Row> attention_rows();
+std::span<const Row> recurrent_rows();
+std::span<const Row> quantized_rows();
+
+// Numbers in another order of their axes, or of their rows.
+Tensor transposed(const Tensor &t, const Perm &perm);
+Tensor reshaped(const Tensor &t, const Shape &shape);
+// Integers, as a tensor of int64.
+Tensor tensor_of(const Ints &list, bool scalar = false);
+Ints ints_of(const Tensor &t);
+
+}  // namespace dl4::io::onnx

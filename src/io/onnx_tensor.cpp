@@ -1,0 +1,164 @@
+// The numbers of ONNX's tensors, of any of its types, as tensors of ours.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "io/file.hpp"
+#include "io/onnx_file.hpp"
+#include "io/protobuf.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+int64_t bytes_each(Type t) {
+  switch (t) {
+    case Type::uint8:
+    case Type::int8:
+    case Type::boolean:
+      return 1;
+    case Type::uint16:
+    case Type::int16:
+    case Type::float16:
+    case Type::bfloat16:
+      return 2;
+    case Type::int64:
+    case Type::uint64:
+    case Type::float64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+// Bits to the left: of a half, with 10 bits of fraction.
+float half(uint32_t bits) {
+  const uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | fraction << 13);
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                   : std::bit_cast<float>((exponent + 112) << 23 | fraction << 13);
+  return sign ? -size : size;
+}
+
+// One number, its bits as they stand in raw bytes.
+void store(uint64_t bits, Type type, void *to) {
+  const auto put = [&](auto v) { std::memcpy(to, &v, sizeof v); };
+  switch (type) {
+    case Type::float32:
+      return put(static_cast<uint32_t>(bits));
+    case Type::float16:
+      return put(half(static_cast<uint32_t>(bits & 0xFFFF)));
+    case Type::bfloat16:
+      return put(static_cast<uint32_t>(bits << 16));
+    case Type::float64:
+      return put(static_cast<float>(std::bit_cast<double>(bits)));
+    case Type::uint8:
+      return put(static_cast<uint8_t>(bits));
+    case Type::boolean:
+      return put(static_cast<uint8_t>(bits != 0));
+    case Type::int8:
+      return put(static_cast<int32_t>(static_cast<int8_t>(bits)));
+    case Type::int16:
+      return put(static_cast<int32_t>(static_cast<int16_t>(bits)));
+    case Type::uint16:
+      return put(static_cast<int32_t>(static_cast<uint16_t>(bits)));
+    case Type::int32:
+      return put(static_cast<uint32_t>(bits));
+    case Type::uint32:
+      return put(static_cast<int64_t>(static_cast<uint32_t>(bits)));
+    default:  // int64, and uint64 below 2^63
+      if (type == Type::uint64 && bits >> 63) fail(Code::unsupported, "a uint64 past 2^63");
+      return put(static_cast<int64_t>(bits));
+  }
+}
+
+// The bytes of a tensor in another file, which must lie in the model's folder.
+std::string outside_bytes(const Numbers &t, int64_t wanted, const Outside &outside) {
+  const std::string who = text("tensor \"", std::string(t.name), "\"");
+  if (outside.folder.empty())
+    throw Error(Code::unsupported, text(who, " lies in another file, \"", t.location,
+                                        "\"; the option \"external_data\" of dl4_model_load() allows those in the "
+                                        "model's folder"))
+        .with("tensor", std::string(t.name));
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(outside.folder, error),
+                 path = fs::weakly_canonical(folder / fs::path(t.location), error);
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  if (error || t.location.empty() || fs::path(t.location).is_absolute() || end != folder.end() || rest == path.end())
+    throw Error(Code::corrupt_file, text(who, " lies in \"", t.location, "\", outside of the model's folder"))
+        .with("tensor", std::string(t.name));
+  const io::File file(path.string(), INT64_MAX);
+  if (t.length >= 0 && t.length != wanted)
+    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes, \"", t.location, "\" is said to have ", t.length);
+  if (t.offset > file.size() || file.size() - t.offset < wanted)
+    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes from ", t.offset, " on, \"", t.location, "\" has ",
+         file.size());
+  if (wanted > outside.memory_limit)
+    fail(Code::out_of_memory, who, " takes ", wanted, " bytes, the memory limit is ", outside.memory_limit);
+  std::string bytes(static_cast<size_t>(wanted), '\0');
+  file.read(t.offset, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+void read_raw(std::string_view raw, Type type, Tensor &to) {
+  const auto each = static_cast<size_t>(bytes_each(type)), size = static_cast<size_t>(size_of(to.dtype));
+  const bool same = type == Type::float32 || type == Type::uint8 || type == Type::int32 || type == Type::int64;
+  if (same && std::endian::native == std::endian::little && !raw.empty()) {
+    std::memcpy(to.data.get(), raw.data(), raw.size());
+    return;
+  }
+  std::byte *at = to.data.get();
+  for (std::string_view left = raw; !left.empty(); at += size) store(take_fixed(left, each, "a tensor"), type, at);
+}
+
+// Numbers in a field of their type: floats and doubles by their size, all others as varints.
+void read_fields(const Numbers &t, Tensor &to) {
+  const size_t size = static_cast<size_t>(size_of(to.dtype));
+  const size_t fixed = t.type == Type::float32 ? 4 : t.type == Type::float64 ? 8 : 0;
+  const int64_t wanted = to.elements();
+  int64_t n = 0;
+  const auto add = [&](uint64_t bits) {
+    if (n == wanted) fail(Code::corrupt_file, "has more than the ", wanted, " numbers of its shape");
+    store(bits, t.type, to.data.get() + static_cast<size_t>(n++) * size);
+  };
+  for (std::string_view left : t.packed)
+    while (!left.empty()) add(fixed ? take_fixed(left, fixed, "a tensor") : take_varint(left, "a tensor"));
+  for (uint64_t bits : t.single) add(bits);
+  if (n != wanted) fail(Code::corrupt_file, "has ", n, " numbers, its shape ", to.shape, " wants ", wanted);
+}
+
+}  // namespace
+
+Tensor read(const Numbers &t, const Outside &outside) {
+  try {
+    const DType type = stands_for(t.type);
+    if (t.dims.size() > max_rank) fail(Code::unsupported, "has ", t.dims.size(), " axes; at most ", max_rank);
+    for (int64_t d : t.dims)
+      if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);
+    const Shape shape(t.dims);
+    const int64_t wanted = checked_mul(shape.elements(), bytes_each(t.type));
+    std::string other;
+    if (t.external) other = outside_bytes(t, wanted, outside);
+    const std::string_view raw = t.external ? std::string_view(other) : t.raw;
+    size_t there = raw.size() + 8 * t.single.size();
+    for (std::string_view p : t.packed) there += p.size();
+    if (static_cast<size_t>(shape.elements()) > there)  // before anything is allocated
+      fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " wants ", wanted);
+    if (!raw.empty() && static_cast<int64_t>(raw.size()) != wanted)
+      fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " wants ", wanted);
+    Tensor tensor = make_tensor(type, shape);
+    if (raw.empty() && !t.external)
+      read_fields(t, tensor);
+    else
+      read_raw(raw, t.type, tensor);
+    return tensor;
+  } catch (Error &error) {
+    if (error.code == Code::invalid_argument) error.code = Code::corrupt_file;  // of its shape
+    if (error.message.find('"') == std::string::npos) error.in(text("tensor \"", std::string(t.name), '"'));
+    throw error.with("tensor", std::string(t.name));
+  }
+}
+
+}  // namespace dl4::io::onnx

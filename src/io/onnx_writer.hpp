@@ -1,0 +1,122 @@
+// From the ops of a Program to the nodes of an ONNX graph.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/protobuf.hpp"
+#include "ops/op.hpp"
+
+namespace dl4::io::onnx {
+
+using Names = std::vector<std::string>;
+using Ints = std::vector<int64_t>;
+
+// An attribute of a node.
+struct Said {
+  const char *name;
+  enum { integer, real, text, list, graph } type;
+  int64_t i = 0;
+  float f = 0;
+  std::string s{};
+  Ints ints{};
+
+  Said(const char *name, int64_t v) : name(name), type(integer), i(v) {}
+  Said(const char *name, int v) : Said(name, int64_t{v}) {}
+  Said(const char *name, float v) : name(name), type(real), f(v) {}
+  Said(const char *name, const char *v) : name(name), type(text), s(v) {}
+  Said(const char *name, Ints v) : name(name), type(list), ints(std::move(v)) {}
+  Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), s(graph_of.bytes) {}
+};
+
+// What an op's listing says of its attributes: it tells any two ops of one name apart.
+class Listed {
+ public:
+  explicit Listed(const std::string &listing);
+  bool flag(const std::string &name) const;
+  std::string word(size_t i) const { return words_.at(i); }  // what has no name
+  std::string text(const std::string &name) const { return values_.at(name); }
+  int64_t number(const std::string &name) const { return std::stoll(values_.at(name)); }
+  double real(const std::string &name) const { return std::stod(values_.at(name)); }
+  Ints numbers(const std::string &name) const;  // a free dim is -1; nothing where it is not listed
+
+ private:
+  std::map<std::string, std::string> values_;
+  Names words_;
+};
+
+// The initializers and names of a whole model.
+struct Whole {
+  MessageWriter initializers;  // as fields of the graph
+  std::set<std::string> names;
+
+  std::string unique(const std::string &wanted);
+  std::string constant(const Tensor &t, const std::string &name);
+};
+
+// The nodes of a Program. `values`: a tensor for each of its states.
+class Writer {
+ public:
+  Writer(Whole &whole, const ops::Program &p, const std::map<ops::Id, Tensor> &values);
+
+  void step(const ops::Step &step);
+  MessageWriter nodes;  // as fields of the graph
+
+  // ---- of the step that is written
+  const ops::Step &now() const { return *step_; }
+  bool has(size_t i) const { return i < step_->src.size() && step_->src[i] != ops::none; }
+  std::string in(size_t i) { return name_of(step_->src[i]); }
+  Shape shape(size_t i) const { return program_[step_->src[i]].shape; }
+  DType dtype(size_t i) const { return program_[step_->src[i]].dtype; }
+  const Shape &out_shape(size_t i = 0) const { return program_[step_->dst[i]].shape; }
+  bool is_read(size_t dst) const { return uses_[step_->dst[dst]] > 0; }
+  // Is a source a constant or a weight?
+  bool is_held(size_t i) const {
+    return program_[step_->src[i]].role == ops::Role::constant || values_.count(step_->src[i]) > 0;
+  }
+  // The numbers of a source; refuses what is computed.
+  const Tensor &numbers(size_t i, const char *what) const;
+  [[noreturn]] void refuse(const std::string &what) const;
+
+  // Adds a node; its only output.
+  std::string node(const char *op, const Names &in, const std::vector<Said> &said = {}) {
+    return nodes_of(op, in, 1, said)[0];
+  }
+  Names nodes_of(const char *op, const Names &in, size_t outputs, const std::vector<Said> &said = {});
+  // Inputs that are constants.
+  std::string ints(const Ints &list, bool scalar = false);
+  std::string real(double v);
+  std::string tensor(const Tensor &t, const std::string &name = "constant");
+  std::string transposed(const std::string &x, const Ints &perm) { return node("Transpose", {x}, {{"perm", perm}}); }
+  std::string cast(const std::string &x, DType to);
+  // The dims of x as a value, with those of [from, to) alone.
+  std::string dims(const std::string &x, int64_t from, int64_t to);
+  std::string reversed(const std::string &x, int64_t axis);
+  std::string repeated(const std::string &x, int64_t axis, int64_t rank, int64_t times);
+  std::string range_over(const std::string &x, int64_t axis);
+
+  void give(size_t dst, const std::string &name) { names_[step_->dst[dst]] = name; }
+  std::string name_of(ops::Id v);
+  void call(ops::Id v, const std::string &name) { names_[v] = name; }
+  Whole &whole() { return whole_; }
+  const ops::Program &program() const { return program_; }
+
+ private:
+  Whole &whole_;
+  const ops::Program &program_;
+  const std::map<ops::Id, Tensor> &values_;
+  const ops::PerValue<int32_t> uses_;
+  std::map<ops::Id, std::string> names_;
+  const ops::Step *step_ = nullptr;
+};
+
+using WriteOp = void (*)(Writer &, const Listed &);
+WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions
+WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence
+
+int64_t type_of(DType t);
+MessageWriter value_info(const std::string &name, DType type, const Shape &shape, const Names &symbols);
+
+}  // namespace dl4::io::onnx

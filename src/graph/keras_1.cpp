@@ -120,6 +120,9 @@ Json keras_2_layer(const Json &layer) {
     config[word] = is_penalty ? penalty(who, value) : value;
   }
   rename_sizes(config);
+  // Such a file does not say whether it is Theano's, whose kernels are turned.
+  if (name.find("Conv") != name.npos && config.value("data_format", "") == "channels_first")
+    refuse(who, "the dim_ordering \"th\" of a convolution");
   if (const Json *mode = config.find("mode"); mode && name == "BatchNormalization") {
     if (!(*mode == 0)) refuse(who, "the mode " + mode->shown());
     config.erase("mode");

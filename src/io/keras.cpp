@@ -141,11 +141,11 @@ const Source &store_of(const Source &source, int64_t memory_limit, bool verified
   return *member;
 }
 
-// The options of a trainer as the model was compiled, or null.
+// What the model was compiled with, or null.
 Json compiled(const Hdf5 &file, const Json &config, int64_t limit) {
   const std::vector<std::string> said = file.texts("", "training_config");
-  if (said.empty()) return trainer_options(config.value("compile_config", nullptr));
-  return trainer_options(parse_object(said[0], Code::corrupt_file, "\"training_config\"", limit));
+  if (said.empty()) return config.value("compile_config", nullptr);
+  return parse_object(said[0], Code::corrupt_file, "\"training_config\"", limit);
 }
 
 // The variables of the optimizer, as Keras 3 counts them.
@@ -168,6 +168,9 @@ std::string whole_model(const Hdf5 &file) {
   const std::vector<std::string> said = file.texts("", "model_config");
   if (said.size() != 1)
     fail(Code::unsupported, "this HDF5 file has no \"model_config\"; expected a whole model of Keras");
+  if (const auto backend = file.texts("", "backend"); !backend.empty() && backend[0] == "theano")
+    fail(Code::unsupported,
+         "the file is of Keras on Theano, whose convolutions turn their kernels; expected TensorFlow");
   return said[0];
 }
 

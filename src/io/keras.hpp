@@ -17,7 +17,7 @@ bool is_zip(const Source &source);
 bool is_hdf5(const Source &source);
 
 // A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
-// our layers can't do, and code. training: the options of a trainer as the model was compiled, or null.
+// our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null.
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
                                          Json *training = nullptr);
 

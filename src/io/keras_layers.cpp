@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "io/named_weights.hpp"
 
 namespace dl4::io {
 namespace {
@@ -100,15 +99,9 @@ std::vector<Tensor> of_cudnn(const Weights &group, const std::vector<Tensor> &st
   return {from_cudnn(stored[0], gates, false), from_cudnn(stored[1], gates, true), bias};
 }
 
-// A convolution's kernel of Keras 1: with an axis of 1, or with the filters first.
-Tensor kernel_of_1(const Tensor &t, const Shape &wanted) {
-  if (t.shape.rank() == 4 && wanted.rank() == 3) {
-    Tensor to = t.shape[1] == 1 && t.shape.last() == wanted.last() ? t : transposed(t, {2, 3, 1, 0});
-    if (to.shape[1] == 1) to.shape = to.shape.without(1);
-    return to;
-  }
-  if (t.shape.rank() == 4 && t.shape != wanted) return transposed(t, {2, 3, 1, 0});
-  if (t.shape.rank() == 5 && t.shape != wanted) return transposed(t, {2, 3, 4, 1, 0});
+// That of a Convolution1D of Keras 1 has an axis of 1.
+Tensor kernel_of_1(Tensor t, const Shape &wanted) {
+  if (t.shape.rank() == 4 && wanted.rank() == 3 && t.shape[1] == 1) t.shape = t.shape.without(1);
   return t;
 }
 

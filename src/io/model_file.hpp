@@ -19,8 +19,8 @@ void save_model(const graph::Model &m, const std::string &path, Format format = 
 Format format_of(const std::string &path);
 // verified: checksums are compared. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
 // (VERSION), and safetensors files of others.
-// outside: the folder in which an ONNX file may have tensors in other files; "" = nowhere. training: the options of a
-// trainer as Keras compiled the model, or null.
+// outside: the folder in which an ONNX file may have tensors in other files; "" = nowhere. training: what Keras compiled
+// the model with, for trainer_options(), or null.
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
                                          const std::string &outside = "", Json *training = nullptr);
 

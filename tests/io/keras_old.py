@@ -31,7 +31,7 @@ from keras import layers
 
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 FOLDER = pathlib.Path(tempfile.mkdtemp())
-KEPT = {"lstm_1": "keras_1_lstm.h5", "conv_th": "keras_1_conv.h5", "cudnn_gru": "keras_2_cudnn.h5"}
+KEPT = {"lstm_1": "keras_1_lstm.h5", "conv_2d": "keras_1_conv.h5", "cudnn_gru": "keras_2_cudnn.h5"}
 rng = np.random.default_rng(3)
 recorded, failures = {}, []
 UNITS, WIDTH = 3, 4
@@ -71,9 +71,6 @@ def check(name, version, described, weights, x, net):
         layer.build(wanted.shape)
         layer.set_weights(values)
         wanted = np.asarray(layer(wanted))
-    if name == "conv_th":
-        wanted = wanted.transpose(0, 3, 1, 2)
-        x = x.transpose(0, 3, 1, 2)
     try:
         got = np.asarray(dl4.Model.load(str(path)).session().run([dl4.Tensor.of(np.ascontiguousarray(x))])[0])
         far = np.abs(got - wanted).max() if got.shape == wanted.shape else 9
@@ -125,22 +122,17 @@ def recurrent_1():
 
 
 def convolution_1():
-    for order, shape, kernel in (("tf", (6, 6, 2), (3, 3, 2, 4)), ("th", (2, 6, 6), (4, 2, 3, 3))):
-        conv = {"c_W": some(*kernel), "c_b": some(4)}
-        norm = {"n_gamma": some(4), "n_beta": some(4), "n_running_mean": some(4), "n_running_std": abs(some(4)) + 0.5}
-        values = list(conv.values())
-        if order == "th":
-            values[0] = values[0].transpose(2, 3, 1, 0)
-        check(f"conv_{order}", "1.2.2",
-              [("Convolution2D", {"name": "c", "batch_input_shape": [None, *shape], "nb_filter": 4, "nb_row": 3,
-                                  "nb_col": 3, "activation": "relu", "border_mode": "same", "subsample": [2, 2],
-                                  "dim_ordering": order, "bias": True}),
-               ("BatchNormalization", {"name": "n", "epsilon": 0.001, "mode": 0, "axis": 1 if order == "th" else -1,
-                                       "gamma_regularizer": None}),
-               ("MaxPooling2D", {"name": "p", "pool_size": [2, 2], "strides": [2, 2], "border_mode": "valid",
-                                 "dim_ordering": order})], {"c": conv, "n": norm}, some(2, 6, 6, 2),
-              [(layers.Conv2D(4, 3, strides=2, padding="same", activation="relu"), values),
-               (layers.BatchNormalization(), list(norm.values())), (layers.MaxPooling2D(2), [])])
+    conv = {"c_W": some(3, 3, 2, 4), "c_b": some(4)}
+    norm = {"n_gamma": some(4), "n_beta": some(4), "n_running_mean": some(4), "n_running_std": abs(some(4)) + 0.5}
+    check("conv_2d", "1.2.2",
+          [("Convolution2D", {"name": "c", "batch_input_shape": [None, 6, 6, 2], "nb_filter": 4, "nb_row": 3,
+                              "nb_col": 3, "activation": "relu", "border_mode": "same", "subsample": [2, 2],
+                              "dim_ordering": "tf", "bias": True}),
+           ("BatchNormalization", {"name": "n", "epsilon": 0.001, "mode": 0, "axis": -1, "gamma_regularizer": None}),
+           ("MaxPooling2D", {"name": "p", "pool_size": [2, 2], "strides": [2, 2], "border_mode": "valid",
+                             "dim_ordering": "tf"})], {"c": conv, "n": norm}, some(2, 6, 6, 2),
+          [(layers.Conv2D(4, 3, strides=2, padding="same", activation="relu"), list(conv.values())),
+           (layers.BatchNormalization(), list(norm.values())), (layers.MaxPooling2D(2), [])])
     conv = {"c_W": some(3, 1, WIDTH, 5), "c_b": some(5)}
     check("conv_1d", "1.0.8",
           [("Convolution1D", {"name": "c", "batch_input_shape": [None, 7, WIDTH], "nb_filter": 5, "filter_length": 3,

@@ -28,12 +28,12 @@ void expect_refusal(const char *class_name, const Json &config, const std::strin
 
 TEST(KerasOld, WordsOfKeras1AreThoseOfKeras3) {
   Json conv = now("Convolution2D",
-                  {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"border_mode", "same"}, {"dim_ordering", "th"}}, 1);
+                  {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"border_mode", "same"}, {"dim_ordering", "tf"}}, 1);
   EXPECT_EQ(conv["class_name"].get<std::string>(), "Conv2D");
   EXPECT_EQ(conv["config"]["filters"].get<int64_t>(), 4);
   EXPECT_EQ(conv["config"]["kernel_size"].dump(), "[3,2]");
   EXPECT_EQ(conv["config"]["padding"].get<std::string>(), "same");
-  EXPECT_EQ(conv["config"]["data_format"].get<std::string>(), "channels_first");
+  EXPECT_EQ(conv["config"]["data_format"].get<std::string>(), "channels_last");
   Json merge = now("Merge", {{"mode", "concat"}, {"concat_axis", 1}}, 1);
   EXPECT_EQ(merge["class_name"].get<std::string>(), "Concatenate");
   EXPECT_EQ(merge["config"]["axis"].get<int64_t>(), 1);
@@ -59,6 +59,8 @@ TEST(KerasOld, TheSameWordMeansWhatItMeantThen) {
 }
 
 TEST(KerasOld, WhatHasNoLikeIsRefused) {
+  expect_refusal("Convolution2D", {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"dim_ordering", "th"}},
+                 "the dim_ordering \"th\" of a convolution of Keras 1");
   expect_refusal("Merge", {{"mode", "cos"}}, "the mode \"cos\" of a Merge of Keras 1");
   expect_refusal("BatchNormalization", {{"mode", 1}}, "the mode 1 of Keras 1");
   expect_refusal("Embedding", {{"input_dim", 9}, {"output_dim", 2}, {"dropout", 0.5}}, "the dropout of an Embedding");

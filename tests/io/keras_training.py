@@ -30,7 +30,7 @@ STEPS, LIMIT = 20, 1e-5
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 OPTIMIZERS = {
     "sgd": lambda: optimizers.SGD(0.05),
-    "momentum": lambda: optimizers.SGD(0.05, momentum=0.9, nesterov=True),
+    "momentum": lambda: optimizers.SGD(0.01, momentum=0.9, nesterov=True),
     "schedule": lambda: optimizers.SGD(optimizers.schedules.ExponentialDecay(0.05, 4, 0.8)),
     "rmsprop": lambda: optimizers.RMSprop(0.005, momentum=0.3, centered=True),
     "adagrad": lambda: optimizers.Adagrad(0.05),

@@ -25,6 +25,7 @@ class Cancel(Object):
 
 
 _current = None  # what Ctrl-C triggers while a call is under way
+_INTERRUPT = {signal.SIGINT}
 _inside = 0  # how many callbacks of Python's that call is in
 
 
@@ -36,18 +37,25 @@ def _pressed(*_):
 
 
 class Inside:
-    """A callback of Python's, in which Ctrl-C is raised."""
+    """A callback of Python's, in which Ctrl-C is raised; where it may wait, `waiting`, it is woken by it."""
+
+    def __init__(self, waiting=False):
+        self.waiting = waiting
 
     def __enter__(self):
         global _inside
         _inside += 1
+        if self.waiting and _current is not None and threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPT)
 
     def __exit__(self, *_):
         global _inside
+        if self.waiting and _current is not None and threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)
         _inside -= 1
 
 
-inside = Inside()
+inside, inside_waiting = Inside(), Inside(waiting=True)
 
 
 @contextlib.contextmanager
@@ -79,13 +87,16 @@ def interruptible(given=None):
     thread.start()
     _current = cancel
     signal.signal(signal.SIGINT, _pressed)
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)  # it goes to the thread that watches
     try:
         yield cancel
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
         os.close(writing)
         thread.join()
         os.close(reading)
+        _current = None
         if cancel.triggered:
             raise KeyboardInterrupt from None

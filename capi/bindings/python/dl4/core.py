@@ -4,7 +4,7 @@ import ctypes as C
 import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
-from .cancel import inside, interruptible
+from .cancel import inside, inside_waiting, interruptible
 from .session import KeptSession, Session, Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, shape_of
 
@@ -189,7 +189,7 @@ class Dataset(Object):
 
         def ask(_, index, xs, nx, ys, ny, ws, nw):
             try:
-                with inside:
+                with inside_waiting:
                     batch = batches(index)
                 if batch is None:
                     return constants["DL4_STOP"]

@@ -10,6 +10,7 @@ import numpy as np
 
 import dl4
 import dl4.keras as keras
+from dl4.cancel import interruptible
 
 
 def wide():
@@ -60,14 +61,18 @@ class Interrupts(unittest.TestCase):
         self.assertLess(late, 10)
 
     def test_a_handler_of_ones_own_is_left_alone(self):
-        m, told = wide(), []
-        before = signal.signal(signal.SIGINT, lambda *_: told.append(1))
+        mine = lambda *_: None
+        before = signal.signal(signal.SIGINT, mine)
         try:
-            after(0.05, os.kill, os.getpid(), signal.SIGINT)
-            h = m.fit(X[:6000], Y[:6000], epochs=20, verbose=0)
+            with interruptible() as flag:
+                self.assertIsNone(flag)
+                self.assertIs(signal.getsignal(signal.SIGINT), mine)
         finally:
             signal.signal(signal.SIGINT, before)
-        self.assertEqual((len(h.epoch), told), (20, [1]))
+        with interruptible() as flag:
+            self.assertIsNotNone(flag)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
 
     def test_an_event_loops_descriptor_still_hears(self):
         reading, writing = os.pipe()
@@ -79,6 +84,17 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(signal.set_wakeup_fd(-1), writing)
         self.assertIn(signal.SIGINT, os.read(reading, 9))
         os.close(reading), os.close(writing)
+
+    def test_a_generator_that_waits_is_woken(self):
+        m, waiting = wide(), threading.Event()
+
+        def batches():
+            yield X[:10], Y[:10]
+            yield X[:10], Y[:10]
+            waiting.wait(60)
+
+        self.assertLess(self.interrupted(lambda: m.fit(batches(), steps_per_epoch=9, verbose=0)), 20)
+        self.assertEqual(m.predict(X[:3], verbose=0).shape, (3, 512))
 
     def test_flags(self):
         m = wide()

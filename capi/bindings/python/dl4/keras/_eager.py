@@ -112,7 +112,7 @@ def _activity(layer, outputs):
         penalty = regularizers.get({"class_name": "L1L2", "config": {k: config.get(k, 0.0) for k in ("l1", "l2")}})
     else:
         penalty = regularizers.get(config.get("activity_regularizer"))
-    return [] if penalty is None else [penalty(y) / max(1, len(y)) for y in outputs]
+    return [] if penalty is None else [penalty(y) / max(1, y.shape[0] if y.ndim else 1) for y in outputs]
 
 
 def _stateful(layer):

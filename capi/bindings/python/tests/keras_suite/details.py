@@ -142,3 +142,54 @@ def words_of_refusals(keras):
         said(lambda: k.Subtract()([keras.Input((2,))] * 3), "exactly 2 inputs"),
         said(lambda: keras.Input(batch_shape=(1, 2), batch_size=1), "cannot pass both `batch_size`"),
     )
+
+
+@program
+def penalties_on_outputs(keras):
+    plain, dense = keras.layers.ActivityRegularization(l1=0.2, l2=0.3), keras.layers.Dense(2, activity_regularizer="l2")
+    dense.build((None, 4))
+    dense.set_weights([numbers(4, 2), np.zeros(2, "float32")])
+    plain(DATA[:1]), dense(DATA[:1])
+    return [[float(v) for v in layer.losses] for layer in (plain, dense)]
+
+
+@program
+def stateful_layers_on_arrays(keras):
+    layer = keras.layers.GRU(3, stateful=True)
+    layer(numbers(2, 4, 3))
+    r = np.random.RandomState(3)
+    layer.set_weights([r.standard_normal(w.shape).astype("float32") for w in layer.get_weights()[:3]])
+    layer.reset_state()
+    first, second = np.asarray(layer(numbers(2, 4, 3))), np.asarray(layer(numbers(2, 4, 3)))
+    layer.reset_state()
+    return first, second, np.asarray(layer(numbers(2, 4, 3)))
+
+
+@program
+def configs_without_get_config(keras):
+    class Scaled(keras.layers.Layer):
+        def __init__(self, factor, shift=1.0, **kwargs):
+            super().__init__(**kwargs)
+            self.factor, self.shift = factor, shift
+
+        def call(self, x):
+            return x * self.factor + self.shift
+
+    layer = Scaled(3, shift=2.0, name="mine")
+    again = Scaled.from_config(layer.get_config())
+    return np.asarray(again(DATA[:2])), again.name
+
+
+def mistyped(f):
+    try:
+        f()
+    except TypeError:  # of dl4 also a ValueError
+        return True
+    return False
+
+
+@program
+def integers_that_are_none(keras):
+    axis = mistyped(lambda: keras.layers.LayerNormalization(axis={"a": 1}))
+    auc = keras.metrics.AUC(thresholds=[0.5])
+    return axis, mistyped(lambda: keras.layers.RepeatVector("3")), list(auc.thresholds), auc.num_thresholds

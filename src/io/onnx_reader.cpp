@@ -116,7 +116,8 @@ std::string Reader::free_name(const std::string &wanted) {
 
 void Reader::run(const Node &node) {
   if (skipped_.count(&node)) return;
-  const bool ours = node.domain.empty() || node.domain == "ai.onnx";
+  const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
+                    (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
     const Row *row = ours ? find(node.op) : nullptr;
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));

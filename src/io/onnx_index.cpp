@@ -305,7 +305,8 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
     const auto place = static_cast<size_t>(places[i]);
     const size_t round = kind ? times[place]++ : 0;
     if (round == rounds.size()) rounds.push_back(first);
-    if (rounds.size() > 64) op.refuse("with more than 64 updates of one place is not supported");
+    if (rounds.size() > 64 || static_cast<int64_t>(rounds.size()) * n > 2 * most_listed)
+      op.refuse("with ", rounds.size(), " updates of one of ", n, " places is not supported");
     rounds[round][place] = n + static_cast<int64_t>(i);
   }
   Node y = flat(op, 0);
@@ -368,7 +369,7 @@ void range(const Op &op) {
 
 void trilu(const Op &op) {
   Value &v = op.in(0);
-  const int64_t k = op.has(1) ? static_cast<int64_t>(op.number(1, 0)) : 0;
+  const double k = op.number(1, 0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const Dim &rows = v.dims[v.dims.size() - 2], &columns = v.dims.back();
   if (!rows.known() || !columns.known())
@@ -378,7 +379,8 @@ void trilu(const Op &op) {
   Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
   for (int64_t i = 0; i < rows.factor; ++i)
     for (int64_t j = 0; j < columns.factor; ++j)
-      keep.as<uint8_t>()[i * columns.factor + j] = upper ? j - i >= k : j - i <= k;
+      keep.as<uint8_t>()[i * columns.factor + j] =
+          upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
   const Node mask = op.constant_node(keep);
   if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), mask}), v.dims);
   op.give(0, op.layer("Where", {{"x2", 0}}, {mask, op.x(0)}), v.dims);

@@ -120,6 +120,7 @@ void Reader::run(const Node &node) {
                     (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
     const Row *row = ours ? find(node.op) : nullptr;
+    if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Op op(*this, node);
     row->read(op);

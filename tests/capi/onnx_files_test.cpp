@@ -188,6 +188,13 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   expect_refusal(model(node("LeakyRelu", {"x"}, attribute("alpha", field(3, int64_t{7}), 2))), DL4_UNSUPPORTED,
                  {"alpha"});
   expect_refusal(model(node("Conv", {"x", "x"})), DL4_UNSUPPORTED, {"the_Conv", "must be a constant"});
+  const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
+  expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
+  const auto named = [](const std::string &op, const std::string &in, const std::string &out) {
+    return field(1, field(1, in) + field(2, out) + field(4, op));
+  };
+  expect_refusal(model(named("Shape", "x", "s") + named("Squeeze", "s", "one") + named("Identity", "one", "y")),
+                 DL4_CORRUPT_FILE, {"(Squeeze)", "makes one number of 2"});
   expect_refusal(model(node("Relu", {"x"})) + field(25, std::string()), DL4_UNSUPPORTED, {"functions of its own"});
 }
 

@@ -590,8 +590,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one, with
  * those that are layers in it. */
 
-/* Loads a model from a regular file, told by its content: ours, or one of Keras: .keras, or .h5 of a whole model, of
- * Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than once
+/* Loads a model from a regular file, told by its content: ours, ONNX, or one of Keras: .keras, or .h5 of a whole model,
+ * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than once
  * and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a Lambda,
  * or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
  * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.

@@ -12,6 +12,8 @@ namespace {
 
 using graph::Node;
 
+constexpr int64_t most_listed = int64_t{1} << 24;  // places that a list names
+
 Perm form_of(const Value &v) { return v.forms.empty() ? plain(v.rank()) : v.forms[0].perm; }
 
 // ---- slices --------------------------------------------------------------------------------------------------------
@@ -39,18 +41,26 @@ Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t
   return cut(op, x, at, begin, end ? *end - begin : -1);
 }
 
-// The places of an axis of n that a slice takes.
-Ints places(int64_t n, int64_t begin, int64_t end, int64_t step) {
-  const auto bound = [&](int64_t v, int64_t low, int64_t high) { return std::clamp(v < 0 ? v + n : v, low, high); };
-  Ints list;
-  if (step > 0)
-    for (int64_t i = bound(begin, 0, n), last = bound(end, 0, n); i < last; i += std::min(step, n + 1))
-      list.push_back(i);
-  else
-    for (int64_t i = bound(begin, 0, n - 1), last = bound(end, -1, n - 1); i > last; i += std::max(step, -n - 1))
-      list.push_back(i);
-  return list;
-}
+// The places of an axis of n that a slice takes: from the first on, so many of them.
+struct Taken {
+  int64_t first, count, step;
+
+  Taken(int64_t n, int64_t begin, int64_t end, int64_t by) : step(std::clamp(by, -n - 1, n + 1)) {
+    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    const auto bound = [&](int64_t v, int64_t least) { return std::clamp(v < 0 ? v + n : v, least, high); };
+    first = bound(begin, std::max<int64_t>(low, 0));
+    const int64_t last = bound(end, low);
+    count = n == 0     ? 0
+            : step > 0 ? std::max<int64_t>((last - first + step - 1) / step, 0)
+                       : std::max<int64_t>((first - last - step - 1) / -step, 0);
+  }
+  Ints places(const Op &op) const {
+    if (count > most_listed) op.refuse("takes ", count, " places with a step of ", step);
+    Ints list;
+    for (int64_t i = 0; i < count; ++i) list.push_back(first + i * step);
+    return list;
+  }
+};
 
 void slice(const Op &op) {
   Value &v = op.in(0);
@@ -73,12 +83,12 @@ void slice(const Op &op) {
     std::vector<Dim> some;
     const int64_t step = steps ? (*steps)[0].factor : 1;
     if (step == 0) fail(Code::corrupt_file, "has a step of 0");
-    for (int64_t i : places(static_cast<int64_t>(v.sizes->size()), (*starts)[0].factor, (*ends)[0].factor, step))
-      some.push_back((*v.sizes)[static_cast<size_t>(i)]);
+    const Taken some_of(static_cast<int64_t>(v.sizes->size()), (*starts)[0].factor, (*ends)[0].factor, step);
+    for (int64_t i : some_of.places(op)) some.push_back((*v.sizes)[static_cast<size_t>(i)]);
     return op.give_sizes(0, std::move(some));
   }
   const Perm perm = form_of(v), back = inverse(perm);
-  Node x = op.as(v, perm);
+  Node x = v.filled ? graph::no_node : op.as(v, perm);
   std::vector<Dim> dims = v.dims;
   for (size_t i = 0; i < starts->size(); ++i) {
     const auto axis = static_cast<size_t>(op.axis_of(axes ? (*axes)[i].factor : static_cast<int64_t>(i), v.rank()));
@@ -87,6 +97,7 @@ void slice(const Op &op) {
     const int at = back[axis];
     if (!start.known()) op.refuse("from a place that depends on a free size is not supported");
     if (step == 0) fail(Code::corrupt_file, "has a step of 0");
+    if (v.filled && !(n.known() && end.known())) op.refuse("of a number repeated along a free axis is not supported");
     if (!n.known()) {
       const bool to_end = end == n || (step > 0 && end.known() && end.factor > max_dim) ||
                           (step < 0 && end.known() && end.factor < -max_dim);
@@ -97,14 +108,21 @@ void slice(const Op &op) {
       continue;
     }
     if (!end.known()) op.refuse("to a place that depends on a free size is not supported");
-    const Ints taken = places(n.factor, start.factor, end.factor, step);
-    if (static_cast<int64_t>(taken.size()) == n.factor && step == 1) continue;
-    if (step == 1 || taken.size() < 2)
-      x = cut(op, x, at, taken.empty() ? 0 : taken[0], static_cast<int64_t>(taken.size()));
+    const Taken some(n.factor, start.factor, end.factor, step);
+    if (some.count == n.factor && step == 1) continue;
+    if (v.filled) {
+      dims[axis] = {some.count, {}};
+      continue;
+    }
+    if (step == 1 || some.count < 2)
+      x = cut(op, x, at, some.count == 0 ? 0 : some.first, some.count);
     else
-      x = op.layer("Take", {{"indices", taken}, {"axis", at}}, {x});
+      x = op.layer("Take", {{"indices", some.places(op)}, {"axis", at}}, {x});
   }
-  op.give(0, x, dims, perm);
+  if (!v.filled) return op.give(0, x, dims, perm);
+  Value some = v;
+  some.dims = dims;
+  op.give_value(0, std::move(some));
 }
 
 // ---- Gather --------------------------------------------------------------------------------------------------------
@@ -143,6 +161,14 @@ void gather(const Op &op) {
     return op.give(0, op.weighted("Embedding", config, {op.x(1)}, {{"embeddings", *table}}), dims);
   }
   op.give(0, op.layer("Take", {{"axis", axis}}, {op.x(0), op.x(1)}), dims);
+}
+
+// Of a classifier: the names of classes by their numbers, as (1, N).
+void feature_extractor(const Op &op) {
+  if (op.in(0).rank() != 1 || op.in(1).rank() < 1)
+    op.refuse("of a value of ", op.in(0).rank(), " axes is not supported");
+  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {op.layer("Take", {{"axis", 0}}, {op.x(0), op.x(1)})});
+  op.give(0, op.layer("Reshape", {{"target_shape", Ints{-1}}}, {wide}));
 }
 
 // ---- places by number ----------------------------------------------------------------------------------------------
@@ -227,6 +253,10 @@ Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, In
   if (dims.empty() || dims.back() < 1 || batch + static_cast<size_t>(dims.back()) > data.size() || batch >= dims.size())
     fail(Code::corrupt_file, "has indices that do not fit");
   const auto deep = static_cast<size_t>(dims.back());
+  int64_t listed = 1;
+  for (int64_t d : dims) listed = checked_mul(listed, d);
+  for (size_t i = batch + deep; i < data.size(); ++i) listed = checked_mul(listed, data[i]);
+  if (listed > most_listed) op.refuse("of ", listed, " places is not supported");
   const Ints rows(dims.begin(), dims.end() - 1),
       block(data.begin() + static_cast<std::ptrdiff_t>(batch + deep), data.end());
   out = rows;
@@ -258,6 +288,7 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
   const std::string how = op.string("reduction", "none");
   int64_t n = 1;
   for (int64_t d : data) n = checked_mul(n, d);
+  if (n > most_listed) op.refuse("into ", n, " places is not supported");
   if (op.in(0).dtype != op.in(2).dtype) fail(Code::corrupt_file, "joins ", op.in(0).dtype, " and ", op.in(2).dtype);
   const char *kinds[][2] = {
       {"add", "BroadcastAdd"}, {"mul", "BroadcastMultiply"}, {"max", "BroadcastMaximum"}, {"min", "BroadcastMinimum"}};
@@ -274,7 +305,8 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
     const auto place = static_cast<size_t>(places[i]);
     const size_t round = kind ? times[place]++ : 0;
     if (round == rounds.size()) rounds.push_back(first);
-    if (rounds.size() > 64) op.refuse("with more than 64 updates of one place is not supported");
+    if (rounds.size() > 64 || static_cast<int64_t>(rounds.size()) * n > 2 * most_listed)
+      op.refuse("with ", rounds.size(), " updates of one of ", n, " places is not supported");
     rounds[round][place] = n + static_cast<int64_t>(i);
   }
   Node y = flat(op, 0);
@@ -337,7 +369,7 @@ void range(const Op &op) {
 
 void trilu(const Op &op) {
   Value &v = op.in(0);
-  const int64_t k = op.has(1) ? static_cast<int64_t>(op.number(1, 0)) : 0;
+  const double k = op.number(1, 0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const Dim &rows = v.dims[v.dims.size() - 2], &columns = v.dims.back();
   if (!rows.known() || !columns.known())
@@ -347,7 +379,8 @@ void trilu(const Op &op) {
   Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
   for (int64_t i = 0; i < rows.factor; ++i)
     for (int64_t j = 0; j < columns.factor; ++j)
-      keep.as<uint8_t>()[i * columns.factor + j] = upper ? j - i >= k : j - i <= k;
+      keep.as<uint8_t>()[i * columns.factor + j] =
+          upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
   const Node mask = op.constant_node(keep);
   if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), mask}), v.dims);
   op.give(0, op.layer("Where", {{"x2", 0}}, {mask, op.x(0)}), v.dims);
@@ -391,6 +424,7 @@ const Row rows[] = {
     {"Range", range},
     {"Trilu", trilu},
     {"OneHot", one_hot},
+    {"ArrayFeatureExtractor", feature_extractor},
 };
 
 }  // namespace

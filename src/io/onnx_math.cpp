@@ -294,9 +294,8 @@ void negative(const Op &op) {
 void as_it_is(const Op &op) { op.give_value(0, op.in(0)); }
 void dropout(const Op &op) {
   if (op.has(2)) {
-    const auto t = op.constant(2);
     const bool drops = !op.has(1) || op.number(1, 0.5) != 0;
-    if (!t || (ints_of(*t)[0] != 0 && drops))
+    if (!op.constant(2) || (op.number(2, 0) != 0 && drops))
       op.refuse("in training mode is not supported; export the model for inference");
   }
   if (op.wants(1)) {

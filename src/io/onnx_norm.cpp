@@ -156,6 +156,7 @@ void hardmax(const Op &op) {
   softmax_like(op, [&](Node x, const Ints &axes) {
     const int64_t n = op.shape(x)[static_cast<int>(axes[0])];
     if (axes.size() > 1 || n == free_dim) op.refuse("over several axes, or a free one, is not supported");
+    op.r.graph().need_room(checked_mul(n, 16));
     Ints numbers, dims(static_cast<size_t>(op.shape(x).rank()), 1);
     for (int64_t i = 0; i < n; ++i) numbers.push_back(i);
     dims[static_cast<size_t>(axes[0])] = n;
@@ -187,6 +188,7 @@ Tensor by_channel(const Op &op, size_t i, const char *what, int64_t channels) {
   if (t.elements() == channels) return reshaped(t, {channels});
   if (t.elements() < 1 || channels % t.elements() != 0)
     fail(Code::corrupt_file, "has a ", what, " of ", t.elements(), " numbers for ", channels, " channels");
+  op.r.graph().need_room(checked_mul(channels, 4));
   Tensor all = make_tensor(DType::f32, {channels});  // one for each group, in opset 18
   const int64_t each = channels / t.elements();
   for (int64_t k = 0; k < channels; ++k) all.as<float>()[k] = t.as<float>()[k / each];

@@ -263,21 +263,26 @@ void Op::give(size_t i, graph::Node n, std::vector<Dim> dims, Perm perm, bool no
   r.set(node.out[i], std::move(v));
 }
 
+void Op::give_value(size_t i, Value v) const {
+  if (wants(i)) r.set(node.out[i], std::move(v));
+}
+
 void Op::give_constant(size_t i, Tensor t) const {
   Value v;
   v.dtype = t.dtype;
   for (int64_t d : t.shape) v.dims.push_back({d, {}});
   v.constant = std::move(t);
-  r.set(node.out[i], std::move(v));
+  give_value(i, std::move(v));
 }
 
 void Op::give_sizes(size_t i, std::vector<Dim> sizes, bool scalar, Type type) const {
+  if (scalar && sizes.size() != 1) fail(Code::corrupt_file, "makes one number of ", sizes.size());
   Value v;
   v.type = type;
   v.dtype = stands_for(type);
   if (!scalar) v.dims.push_back({static_cast<int64_t>(sizes.size()), {}});
   v.sizes = std::move(sizes);
-  r.set(node.out[i], std::move(v));
+  give_value(i, std::move(v));
 }
 
 std::vector<Dim> Op::broadcast(const std::vector<const Value *> &values) const {

@@ -27,7 +27,7 @@ Node matrix(const Op &op, size_t i, bool &swapped) {
 
 // The node behind that adds a constant of `units` numbers along the last axis of the only value it reads, and these.
 const onnx::Node *bias_behind(const Op &op, int64_t units, Tensor &bias) {
-  const onnx::Node *next = op.r.only_reader(op.node.out[0]);
+  const onnx::Node *next = op.wants(0) ? op.r.only_reader(op.node.out[0]) : nullptr;
   if (!next || next->op != "Add" || !next->domain.empty() || next->in.size() != 2 || next->out.size() != 1)
     return nullptr;
   const std::string_view other = next->in[next->in[0] == op.node.out[0] ? 1 : 0];

@@ -116,9 +116,11 @@ std::string Reader::free_name(const std::string &wanted) {
 
 void Reader::run(const Node &node) {
   if (skipped_.count(&node)) return;
-  const bool ours = node.domain.empty() || node.domain == "ai.onnx";
+  const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
+                    (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
     const Row *row = ours ? find(node.op) : nullptr;
+    if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Op op(*this, node);
     row->read(op);

@@ -150,7 +150,7 @@ class Op {
   void give(size_t i, graph::Node n) const { give(i, n, {}); }
   void give_constant(size_t i, Tensor t) const;
   void give_sizes(size_t i, std::vector<Dim> sizes, bool scalar = false, Type type = Type::int64) const;
-  void give_value(size_t i, Value v) const { r.set(node.out[i], std::move(v)); }
+  void give_value(size_t i, Value v) const;
   // The dims of inputs that broadcast.
   std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
 

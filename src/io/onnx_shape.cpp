@@ -54,6 +54,11 @@ Node reshaped(const Op &op, Node x, const std::vector<Dim> &from, const std::vec
 void give_reshaped(const Op &op, std::vector<Dim> to) {
   Value &v = op.in(0);
   if (v.sizes && to.size() <= 1) return op.give_sizes(0, *v.sizes, to.empty());
+  if (v.filled) {
+    Value other = v;
+    other.dims = std::move(to);
+    return op.give_value(0, std::move(other));
+  }
   if (v.constant && v.forms.empty()) {
     Ints dims;
     for (const Dim &d : to) dims.push_back(d.factor);
@@ -107,7 +112,6 @@ void transpose(const Op &op) {
   std::sort(sorted.begin(), sorted.end());
   if (sorted != plain(v.rank())) fail(Code::corrupt_file, "\"perm\" is no order of the ", v.rank(), " axes");
   if (v.constant && v.forms.empty()) return op.give_constant(0, transposed(*v.constant, perm));
-  if (v.forms.empty()) return op.give_value(0, std::move(v));  // sizes
   // Nothing moves: the value's axes have other numbers now.
   const Perm back = inverse(perm);
   const std::vector<Dim> dims = v.dims;

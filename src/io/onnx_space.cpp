@@ -75,7 +75,7 @@ Window window(const Op &op, Ints size, const std::vector<Dim> &dims) {
   for (const Ints *list : {&w.size, &w.strides, &w.dilations}) {
     if (list->size() != w.axes()) fail(Code::corrupt_file, "has ", list->size(), " numbers for ", w.axes(), " axes");
     for (int64_t n : *list)
-      if (n < 1 || n > max_dim) fail(Code::corrupt_file, "has a size, stride or dilation of ", n);
+      if (n < 1 || n > 1 << 24) fail(Code::corrupt_file, "has a size, stride or dilation of ", n);
   }
   w.ceil = op.integer("ceil_mode", 0) != 0;
   read_pads(op, w, dims);
@@ -210,7 +210,8 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
     const int64_t n = op.shape(x)[static_cast<int>(i) + 1];
     if (n == free_dim) op.refuse("\"dilations\" over a free axis are not supported");
     const int64_t out = (n - w.reach(i)) / w.strides[i] + 1;
-    if (n < w.reach(i) || w.size[i] > 64) op.refuse("has a window of ", w.reach(i), " over ", n, " places");
+    if (n < w.reach(i) || n > 1 << 16 || w.size[i] > 64)
+      op.refuse("has a window of ", w.reach(i), " over ", n, " places");
     Node all = graph::no_node;
     for (int64_t k = 0; k < w.size[i]; ++k) {
       Ints places;
@@ -257,6 +258,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     if (!dims[i + 2].known()) op.refuse("a mean without the pads over a free axis is not supported");
     const int64_t n = dims[i + 2].factor, all = n + w.pads[i][0] + w.pads[i][1];
     const int64_t low = with_pads ? 0 : w.pads[i][0], high = with_pads ? all : w.pads[i][0] + n;
+    if (all > 1 << 15) op.refuse("of ", all, " places is not supported");
     std::vector<double> &list = share.emplace_back();
     for (int64_t at = 0; at + w.reach(i) <= all + more[i]; at += w.strides[i]) {
       int64_t inside = 0;
@@ -269,7 +271,9 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     out.push_back(static_cast<int64_t>(list.size()));
   }
   out.push_back(1);
-  Tensor t = make_tensor(DType::f32, Shape(out));
+  const Shape shape(out);
+  op.r.graph().need_room(checked_mul(shape.elements(), 4));
+  Tensor t = make_tensor(DType::f32, shape);
   for (int64_t i = 0; i < t.elements(); ++i) {
     double all = 1;
     for (size_t axis = w.axes(), at = static_cast<size_t>(i); axis-- > 0; at /= share[axis].size())

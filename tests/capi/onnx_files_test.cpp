@@ -1,0 +1,318 @@
+// ONNX files (tests/io/data/onnx/make.py): what their models give, what is refused, what is written, and what becomes
+// of damaged ones.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "harness/folder.hpp"
+#include "use.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using nlohmann::json;
+
+const char *const files[] = {"mlp", "cnn", "recurrent", "transformer", "quantized"};
+
+std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/onnx/" + name; }
+
+std::string bytes_of(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+// "<file>/input/0", "<file>/output/0", ...: their type, dims and bytes.
+struct Array {
+  std::string type;
+  std::vector<int64_t> dims;
+  std::string bytes;
+};
+std::map<std::string, Array> expected() {
+  const std::string bytes = bytes_of(data("expected.safetensors"));
+  uint64_t head = 0;
+  std::memcpy(&head, bytes.data(), 8);
+  std::map<std::string, Array> all;
+  const json header = json::parse(bytes.substr(8, head));
+  for (const auto &[name, j] : header.items()) {
+    if (name == "__metadata__") continue;
+    const size_t begin = j["data_offsets"][0], end = j["data_offsets"][1];
+    all[name] = {j["dtype"], j["shape"].get<std::vector<int64_t>>(), bytes.substr(8 + head + begin, end - begin)};
+  }
+  return all;
+}
+
+void expect_equal(const dl4_model *m, const std::string &file, float tolerance) {
+  auto all = expected();
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  std::vector<Own<dl4_tensor>> in;
+  std::vector<dl4_tensor *> from;
+  for (int i = 0; all.count(file + "/input/" + std::to_string(i)); ++i) {
+    Array &a = all.at(file + "/input/" + std::to_string(i));
+    const int32_t type = a.type == "I64" ? DL4_INT64 : DL4_FLOAT32;
+    ok(dl4_tensor_wrap(nullptr, type, static_cast<int32_t>(a.dims.size()), a.dims.data(), nullptr, a.bytes.data(),
+                       static_cast<int64_t>(a.bytes.size()), nullptr, nullptr, in.emplace_back().out()));
+    from.push_back(in.back());
+  }
+  std::vector<dl4_tensor *> to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
+  ok(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()),
+                     nullptr));
+  for (size_t i = 0; i < to.size(); ++i) {
+    const std::vector<float> got = floats(to[i]);
+    dl4_release(to[i]);
+    const Array &wanted = all.at(file + "/output/" + std::to_string(i));
+    ASSERT_EQ(4 * got.size(), wanted.bytes.size()) << file << ' ' << i;
+    for (size_t k = 0; k < got.size(); ++k) {
+      float w;
+      std::memcpy(&w, &wanted.bytes[4 * k], 4);
+      EXPECT_NEAR(got[k], w, tolerance * std::max(1.0f, std::abs(w))) << file << " output " << i << ' ' << k;
+    }
+  }
+}
+
+using OnnxFiles = Folder;
+
+TEST_F(OnnxFiles, GiveWhatOnnxRuntimeGave) {
+  for (const char *file : files) {
+    Own<dl4_model> m;
+    ok(dl4_model_load(nullptr, data(std::string(file) + ".onnx").c_str(), nullptr, m.out()));
+    expect_equal(m, file, 2e-6f);
+    Refusal r;  // and as a file of ours
+    const auto again = load(nullptr, saved(m), r);
+    ASSERT_EQ(r.code, 0) << r.message;
+    expect_equal(again, file, 2e-6f);
+  }
+}
+
+TEST_F(OnnxFiles, KeepTheNamesOfInputsOutputsAndFreeAxes) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("recurrent.onnx").c_str(), nullptr, m.out()));
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_INPUTS, 0), "x");
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 0), "last");
+  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 1), "steps");
+  int64_t dims[3];
+  int32_t rank = 0;
+  ok(dl4_model_io_shape(m, DL4_INPUTS, 0, dims, 3, &rank));
+  EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{-1, -1, 5}));
+}
+
+TEST_F(OnnxFiles, OfLayersAreTrainable) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("mlp.onnx").c_str(), nullptr, m.out()));
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+    names.emplace_back(dl4_model_weight_name(m, i));
+    EXPECT_EQ(dl4_model_weight_trainable(m, i), 1);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"Gemm_h/kernel", "Gemm_h/bias", "MatMul_m/kernel", "MatMul_m/bias"}));
+}
+
+TEST_F(OnnxFiles, AreWrittenAndReadAgain) {
+  for (const char *file : {"mlp", "cnn", "transformer"}) {
+    Own<dl4_model> m, again;
+    ok(dl4_model_load(nullptr, data(std::string(file) + ".onnx").c_str(), nullptr, m.out()));
+    ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+    ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
+    expect_equal(again, file, 1e-5f);
+    Own<dl4_blob> blob;
+    ok(dl4_model_save_memory(m, attrs(R"({"format": "onnx"})"), blob.out()));
+    EXPECT_EQ(std::string(static_cast<const char *>(dl4_blob_data(blob)), static_cast<size_t>(dl4_blob_size(blob))),
+              bytes_of(path("a.onnx")));
+  }
+}
+
+// ---- a model by hand ------------------------------------------------------------------------------------------------
+
+std::string varint(uint64_t v) {
+  std::string s;
+  for (; v >= 128; v >>= 7) s += static_cast<char>(v | 128);
+  return s + static_cast<char>(v);
+}
+std::string field(int number, const std::string &bytes) {
+  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+std::string field(int number, int64_t v) {
+  return varint(static_cast<uint64_t>(number) << 3) + varint(static_cast<uint64_t>(v));
+}
+std::string port(int number, const std::string &name, int type, const std::vector<int64_t> &dims) {
+  std::string shape;
+  for (int64_t d : dims) shape += field(1, d < 0 ? field(2, std::string("n")) : field(1, d));
+  return field(number, field(1, name) + field(2, field(1, field(1, type) + field(2, shape))));
+}
+std::string node(const std::string &op, const std::vector<std::string> &in, const std::string &more = "") {
+  std::string s;
+  for (const std::string &name : in) s += field(1, name);
+  return field(1, s + field(2, std::string("y")) + field(3, "the_" + op) + field(4, op) + more);
+}
+std::string attribute(const std::string &name, const std::string &value, int type) {
+  return field(5, field(1, name) + value + field(20, type));
+}
+std::string model(const std::string &graph, int64_t opset = 20) {
+  const std::string ports = port(11, "x", 1, {-1, 4}) + port(12, "y", 1, {-1, 4});
+  return field(1, int64_t{9}) + field(7, graph + field(2, std::string("g")) + ports) +
+         field(8, field(1, std::string()) + field(2, opset));
+}
+
+void expect_refusal(const std::string &bytes, int32_t code, const std::vector<std::string> &words) {
+  Refusal r;
+  const auto m = load(nullptr, bytes, r);
+  EXPECT_EQ(r.code, code) << r.message;
+  for (const std::string &word : words)
+    EXPECT_NE(r.message.find(word), std::string::npos) << word << " in: " << r.message;
+}
+
+TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
+  Refusal r;
+  load(nullptr, model(node("Relu", {"x"})), r);
+  EXPECT_EQ(r.code, 0) << r.message;
+  expect_refusal(model(node("NonMaxSuppression", {"x"})), DL4_UNSUPPORTED,
+                 {"node \"the_NonMaxSuppression\"", "no layer"});
+  for (const char *flow : {"If", "Loop", "Scan"})
+    expect_refusal(model(node(flow, {"x"})), DL4_UNSUPPORTED,
+                   {std::string("(") + flow + ")", "control flow is not read"});
+  expect_refusal(model(node("Relu", {"x"}, field(7, std::string("com.microsoft")))), DL4_UNSUPPORTED,
+                 {"com.microsoft"});
+  expect_refusal(model(node("Relu", {"x"}), 6), DL4_UNSUPPORTED, {"opset 6", "7 to"});
+  expect_refusal(model(node("Relu", {"x"}), 99), DL4_UNSUPPORTED, {"opset 99"});
+  expect_refusal(model(node("Relu", {"z"})), DL4_CORRUPT_FILE, {"the_Relu", "nothing gives \"z\""});
+  expect_refusal(model(node("Relu", {"x"}) + node("Relu", {"x"})), DL4_CORRUPT_FILE, {"\"y\" is given twice"});
+  expect_refusal(model(node("Softmax", {"x"}, attribute("axis", field(3, int64_t{7}), 2))), DL4_CORRUPT_FILE,
+                 {"axis 7"});
+  expect_refusal(model(node("LeakyRelu", {"x"}, attribute("alpha", field(3, int64_t{7}), 2))), DL4_UNSUPPORTED,
+                 {"alpha"});
+  expect_refusal(model(node("Conv", {"x", "x"})), DL4_UNSUPPORTED, {"the_Conv", "must be a constant"});
+  const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
+  expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
+  const auto named = [](const std::string &op, const std::string &in, const std::string &out) {
+    return field(1, field(1, in) + field(2, out) + field(4, op));
+  };
+  expect_refusal(model(named("Shape", "x", "s") + named("Squeeze", "s", "one") + named("Identity", "one", "y")),
+                 DL4_CORRUPT_FILE, {"(Squeeze)", "makes one number of 2"});
+  expect_refusal(model(node("Relu", {"x"})) + field(25, std::string()), DL4_UNSUPPORTED, {"functions of its own"});
+}
+
+TEST_F(OnnxFiles, SizesAreBelievedOnlyWithTheirBytes) {
+  const auto with = [](const std::string &tensor) {
+    return model(node("Add", {"x", "w"}) + field(5, tensor + field(8, std::string("w"))));
+  };
+  const std::string four(16, '\0');
+  Refusal r;
+  load(nullptr, with(field(1, int64_t{4}) + field(2, int64_t{1}) + field(9, four)), r);
+  EXPECT_EQ(r.code, 0) << r.message;
+  expect_refusal(with(field(1, int64_t{5}) + field(2, int64_t{1}) + field(9, four)), DL4_CORRUPT_FILE,
+                 {"\"w\"", "16 bytes"});
+  for (int64_t huge : {int64_t{1} << 30, int64_t{1} << 40, INT64_MAX, int64_t{-4}})
+    expect_refusal(with(field(1, huge) + field(2, int64_t{1}) + field(9, four)), DL4_CORRUPT_FILE, {"\"w\""});
+  expect_refusal(with(field(1, int64_t{4}) + field(2, int64_t{8}) + field(9, four)), DL4_UNSUPPORTED, {"string"});
+  expect_refusal(with(field(1, int64_t{4}) + field(2, int64_t{1}) + field(3, std::string())), DL4_UNSUPPORTED,
+                 {"segments"});
+  // Fields that take next to nothing in the file.
+  std::string empty;
+  for (int i = 0; i < 100000; ++i) empty += field(1, std::string());
+  expect_refusal(model(empty), DL4_CORRUPT_FILE, {"far more fields"});
+  expect_refusal(field(1, int64_t{9}) + field(2, std::string("someone")), DL4_CORRUPT_FILE, {"no graph"});
+  const std::string whole = model(node("Relu", {"x"}));
+  for (size_t n = 9; n < whole.size(); ++n) {
+    load(nullptr, whole.substr(0, n), r);
+    EXPECT_NE(r.code, 0) << n;
+  }
+}
+
+TEST_F(OnnxFiles, OtherFilesAreReadIfAskedAndInTheFolderAlone) {
+  const auto with = [](const std::string &location) {
+    const std::string where = field(13, field(1, std::string("location")) + field(2, location));
+    const std::string tensor = field(1, int64_t{4}) + field(2, int64_t{1}) + where + field(14, int64_t{1});
+    return model(node("Add", {"x", "w"}) + field(5, tensor + field(8, std::string("w"))));
+  };
+  const float weights[4] = {1, 2, 3, 4};
+  std::ofstream(path("w.bin"), std::ios::binary).write(reinterpret_cast<const char *>(weights), 16);
+  const auto load_of = [&](const std::string &location, const char *options) {
+    std::ofstream(path("m.onnx"), std::ios::binary) << with(location);
+    Own<dl4_model> m;
+    return refusal(dl4_model_load(nullptr, path("m.onnx").c_str(), attrs(options), m.out()));
+  };
+  const char *yes = R"({"external_data": true})";
+  EXPECT_EQ(load_of("w.bin", yes).code, 0);
+  const Refusal not_asked = load_of("w.bin", "{}");
+  EXPECT_EQ(not_asked.code, DL4_UNSUPPORTED);
+  EXPECT_NE(not_asked.message.find("external_data"), std::string::npos) << not_asked.message;
+  for (const char *outside : {"../w.bin", "/etc/passwd", "a/../../w.bin", "", "."})
+    EXPECT_EQ(load_of(outside, yes).code, DL4_CORRUPT_FILE) << outside;
+  EXPECT_EQ(load_of("none.bin", yes).code, DL4_NOT_FOUND);
+  std::ofstream(path("short.bin"), std::ios::binary) << "abc";
+  EXPECT_EQ(load_of("short.bin", yes).code, DL4_CORRUPT_FILE);
+  expect_refusal(with("w.bin"), DL4_UNSUPPORTED, {"another file"});
+}
+
+TEST_F(OnnxFiles, WhatCanNotBeWrittenIsRefusedByItsLayer) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const int64_t dims[3] = {-1, -1, 3};
+  dl4_node x, y;
+  ok(dl4_graph_input(g, "x", DL4_FLOAT32, 3, dims, &x));
+  ok(dl4_graph_add(g, "Activation", "sparse", attrs(R"({"activation": "sparsemax"})"), nullptr, &x, 1, &y, 1));
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  const Refusal r = refusal(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("layer \"sparse\""), std::string::npos) << r.message;
+  EXPECT_TRUE(bytes_of(path("a.onnx")).empty());
+}
+
+// A file with some of its bytes changed, taken out, put in or moved.
+std::string damaged(std::string file, std::mt19937_64 &random) {
+  const auto below = [&](size_t n) { return n ? static_cast<size_t>(random() % n) : 0; };
+  for (size_t n = 1 + below(3); n; --n) {
+    const size_t at = below(file.size());
+    switch (below(5)) {
+      case 0:
+        file[at] = static_cast<char>(file[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        file[at] = static_cast<char>(random());
+        break;
+      case 2: {  // one field in the place of another
+        const size_t size = std::min(1 + below(40), file.size() / 2), to = below(file.size() - size);
+        std::memmove(&file[to], &file[below(file.size() - size)], size);
+        break;
+      }
+      case 3:
+        file.resize(file.size() - below(file.size() / 4));
+        break;
+      default:
+        file.insert(at, 1 + below(8), static_cast<char>(random()));
+    }
+  }
+  return file;
+}
+
+TEST(OnnxMutations, EndInAModelOrInARefusal) {
+  auto c = bounded();
+  std::vector<std::string> whole;
+  for (const char *file : files) whole.push_back(bytes_of(data(std::string(file) + ".onnx")));
+  std::mt19937_64 random(15);
+  const int most = times(1500, 250000);
+  int loaded = 0;
+  for (int i = 0; i < most; ++i) {
+    const std::string bad = damaged(whole[static_cast<size_t>(i) % whole.size()], random);
+    SCOPED_TRACE("mutation " + std::to_string(i));
+    Refusal r;
+    const auto m = load(c, bad, r);
+    if (m) ++loaded;
+    const bool fair = r.code == 0 || r.code == DL4_CORRUPT_FILE || r.code == DL4_UNSUPPORTED ||
+                      r.code == DL4_UNKNOWN_KIND || r.code == DL4_OUT_OF_MEMORY;
+    ASSERT_TRUE(fair) << r.code << ' ' << r.message;
+    ASSERT_EQ(r.code == 0, r.message.empty());
+  }
+  std::printf("%d mutations, %d of them models\n", most, loaded);
+  EXPECT_GT(loaded, most / 50);
+}
+
+}  // namespace

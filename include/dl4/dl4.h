@@ -346,8 +346,9 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  * Options:
  *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
  *   seed           int     start of all random numbers; default 0
- *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's name,
- *                          whatever else is in the graph; "tensorflow": tf.random.set_seed(seed)'s, by order of creation
+ *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's
+ *                          name, whatever else is in the graph; "tensorflow": tf.random.set_seed(seed)'s, by order of
+ *                          creation
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
  *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
@@ -591,9 +592,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * those that are layers in it. */
 
 /* Loads a model from a regular file, told by its content: ours, ONNX, or one of Keras: .keras, or .h5 of a whole model,
- * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than once
- * and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a Lambda,
- * or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
+ * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than
+ * once and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a
+ * Lambda, or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
  * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.
  * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
  * quantized models as if nothing were rounded); inputs and outputs keep their names, free axes stay free, constants of

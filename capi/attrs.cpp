@@ -9,12 +9,14 @@ namespace {
 
 constexpr size_t max_key = 1024, max_json = 100'000'000;
 
-std::string key_of(const char *key) {
-  std::string k = string(key, "key");
+std::string key_of(std::string k) {
   if (k.empty()) refuse_argument("key", "expected a name, got an empty text");
   if (k.size() > max_key) refuse_argument("key", text("a name of ", k.size(), " bytes; at most ", max_key));
+  if (k.find('\0') != std::string::npos)
+    refuse_argument("key", text("expected a text without U+0000, got ", Json(k).shown()));
   return k;
 }
+std::string key_of(const char *key) { return key_of(string(key, "key")); }
 
 // Puts a value under a key, in place of what was there.
 template <class F>
@@ -193,7 +195,7 @@ dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
       refuse_argument("json", text("a text of ", given_text.size(), " bytes; at most ", max_json));
     Json given = io::parse_object(given_text, Code::invalid_argument, "json");
     std::vector<std::string> keys;
-    for (const auto &[key, value] : given.items()) keys.push_back(key_of(std::string(key).c_str()));
+    for (const auto &[key, value] : given.items()) keys.push_back(key_of(std::string(key)));
     Gate::Alone alone(bag.gate, "bag");
     Json copy = bag.json;
     copy.update(given);

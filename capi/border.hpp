@@ -56,18 +56,16 @@ T &object(T *handle, const char *argument) {
   if (!cast(handle)) refuse_handle(argument, bare<T>::type, handle);
   return *handle;
 }
+// The same where NULL is allowed.
+template <class T>
+T *object_or_null(T *handle, const char *argument) {
+  return handle ? &object(handle, argument) : nullptr;
+}
 // Element i of an array of handles; its name costs nothing unless it is refused.
 template <class T>
 T &element(T *handle, const char *argument, size_t i) {
   if (!cast(handle)) refuse_handle(text(argument, '[', i, ']').c_str(), bare<T>::type, handle);
   return *handle;
-}
-// Memory of the caller's to read; refuses NULL and a negative size.
-std::span<const std::byte> bytes_of(const void *data, int64_t bytes);
-// The same where NULL is allowed.
-template <class T>
-T *object_or_null(T *handle, const char *argument) {
-  return handle ? &object(handle, argument) : nullptr;
 }
 
 template <class T>
@@ -90,6 +88,9 @@ std::span<T> array(T *first, int64_t n, const char *argument) {
   if (n && !first) refuse_argument(argument, text("expected an array of ", n, ", got NULL"));
   return {first, static_cast<size_t>(n)};
 }
+
+// Memory of the caller's to read; refuses NULL and a negative size.
+std::span<const std::byte> bytes_of(const void *data, int64_t bytes);
 
 std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument);
 

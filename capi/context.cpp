@@ -38,7 +38,8 @@ void need_known(const char *key, const std::vector<std::string> &given, const st
 void Context::Options::fields(kinds::Fields &f) {
   f("threads", threads).at_least(1).at_most(most_threads).doc("threads that work on one run");
   f("seed", seed).doc("start of all random numbers");
-  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"}).doc("how initial weights are drawn");
+  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
+      .doc("how initial weights are drawn: by the layers' names, or in TensorFlow's order");
   f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");

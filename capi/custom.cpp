@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -140,14 +139,13 @@ using namespace dl4::capi;
 dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options, dl4_shape_fn shape,
                             dl4_forward_fn forward, dl4_backward_fn backward, void *user) {
   return guard(__func__, [&] {
-    CustomOptions o;
     kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}};
     const bool is_layer = kind.category == "layer";
     if (!is_layer && kind.category != "loss" && kind.category != "metric")
       refuse_argument("category", text("expected \"layer\", \"loss\" or \"metric\", got \"", kind.category, '"'));
     if (kind.name.empty()) refuse_argument("name", "expected a name, got an empty text");
     if (!forward) refuse_argument("forward", "expected a function, got NULL");
-    kinds::read_fields(o, plain(options, "options"));
+    auto o = read_options<CustomOptions>(options);
     auto refuse = [](const char *key, const std::string &why) {
       throw Error(Code::invalid_argument, text('"', key, "\": ", why)).with("attribute", key);
     };

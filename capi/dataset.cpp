@@ -1,5 +1,4 @@
 // Datasets: of tensors, or of batches that a callback gives.
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -105,8 +104,7 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     dl4_dataset *&to = needed(out, "out");
     capi::context(c);
     if (!fn) refuse_argument("fn", "expected a function, got NULL");
-    CallbackOptions o;
-    kinds::read_fields(o, plain(options, "options"));
+    const auto o = read_options<CallbackOptions>(options);
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
     dl4_dataset *self = data.get();  // it owns the core
     data->core =

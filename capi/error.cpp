@@ -62,7 +62,7 @@ dl4_error *make_error(Code code, std::string message, const std::vector<std::pai
   add_facts(detail, message);
   message = valid_utf8(message);
   for (char &c : message)
-    if (c == '\n') c = ' ';
+    if (c == '\n' || c == '\0') c = ' ';
   e->code = code;
   e->message_text = std::move(message);
   e->detail_text = dump(detail);

@@ -4,7 +4,6 @@
 
 #include "base/rng.hpp"
 #include "graph/lower.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -161,8 +160,7 @@ dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, 
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
     dl4_blob *&to = needed(out, "out");
-    CheckOptions o;
-    kinds::read_fields(o, plain(options, "options"));
+    const auto o = read_options<CheckOptions>(options);
     std::vector<const dl4_tensor *> given;
     for (dl4_tensor *t : array(in, n_in, "in")) given.push_back(&element(t, "in", given.size()));
     LogDelivery delivery(model.context->log);

@@ -12,14 +12,16 @@ std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argu
   return {all.begin(), all.end()};
 }
 
-// The models among a layer's attributes; who is at work on the graph's weights is at work on theirs.
-std::vector<graph::Given> given(dl4_graph &g, const dl4_attrs *a) {
-  std::vector<graph::Given> list;
-  for (const GivenModel &one : models_of(a)) {
-    g.weights->join(one.weights);
-    list.push_back(one.model);
-  }
-  return list;
+// make(models) makes a layer of the models among its attributes. Who is at work on the graph's weights is at work on
+// theirs from then on.
+template <class F>
+auto with_models(dl4_graph &g, const dl4_attrs *a, const F &make) {
+  const std::vector<GivenModel> given = models_of(a);
+  std::vector<graph::Given> models;
+  for (const GivenModel &one : given) models.push_back(one.model);
+  auto made = make(models);
+  for (const GivenModel &one : given) g.weights->join(one.weights);
+  return made;
 }
 
 // f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
@@ -91,7 +93,9 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
     dl4_graph &graph = object(g, "g");
     dl4_layer &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    to = graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), given(graph, a));
+    to = with_models(graph, a, [&](const auto &models) {
+      return graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), models);
+    });
   });
 }
 
@@ -118,8 +122,10 @@ dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, 
 dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
                          const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
   return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call),
-                          from, asked, given(graph, a));
+    return with_models(graph, a, [&](const auto &models) {
+      return graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call),
+                            from, asked, models);
+    });
   });
 }
 

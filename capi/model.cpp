@@ -1,50 +1,60 @@
 // Models: weights, files.
 #include "io/model_file.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
 namespace {
 
+constexpr char verified[] = "check sums and sizes of every tensor";
+
 struct LoadOptions {
   bool verify = true;
   bool external_data = false;
   void fields(kinds::Fields &f) {
-    f("verify", verify).doc("check sums and sizes of every tensor");
+    f("verify", verify).doc(verified);
     f("external_data", external_data).doc("read tensors of an ONNX model that lie in other files of its folder");
   }
 };
 
-template <class O>
-O read(const dl4_attrs *options) {
-  O o;
-  kinds::read_fields(o, plain(options, "options"));
-  return o;
-}
-
 // folder: the file's; "" if there is none.
 dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &folder) {
-  const auto how = read<LoadOptions>(options);
-  auto core = io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "");
-  return new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+  const auto how = read_options<LoadOptions>(options);
+  Json training;
+  auto core = io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training);
+  auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+  m->training = std::move(training);
+  return m;
 }
 
-struct SaveOptions {
-  enum class Format { automatic, native, keras, weights, onnx } format = Format::automatic;
+struct LoadWeightsOptions {
+  bool verify = true;
+  io::Naming naming;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5", "onnx"})
+    f("verify", verify).doc(verified);
+    f("names", naming.names)
+        .doc("of a file of tensors by name: by weight the tensor's name, or how to make it of some");
+    f("partial", naming.partial).doc("what stands on one side only, in the file or the model, is left as it is");
+  }
+};
+
+struct SaveOptions {
+  enum class Format { automatic, native, keras, weights, npz, onnx } format = Format::automatic;
+  void fields(kinds::Fields &f) {
+    f("format", format, {"auto", "native", "keras", "weights.h5", "npz", "onnx"})
         .doc("auto: as the end of the path says, else native");
   }
 };
 
 io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
-  switch (read<SaveOptions>(options).format) {
+  switch (read_options<SaveOptions>(options).format) {
     case SaveOptions::Format::native:
       return io::Format::native;
     case SaveOptions::Format::keras:
       return io::Format::keras;
     case SaveOptions::Format::weights:
       return io::Format::keras_weights;
+    case SaveOptions::Format::npz:
+      return io::Format::npz;
     case SaveOptions::Format::onnx:
       return io::Format::onnx;
     default:
@@ -65,9 +75,11 @@ const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
 }  // namespace
 
 Json describe_load_options() { return kinds::describe_fields<LoadOptions>(); }
+Json describe_load_weights_options() { return kinds::describe_fields<LoadWeightsOptions>(); }
 Json describe_save_options() { return kinds::describe_fields<SaveOptions>(); }
 
 std::string describe(dl4_model &m, int32_t format) {
+  Gate::Reading reading(*m.weights, "model");
   if (format == DL4_FORMAT_JSON) return dump(graph::to_json(m.core->architecture()));
   if (format == DL4_FORMAT_TEXT) return m.core->summary();
   if (format == DL4_FORMAT_DOT) return m.core->dot();
@@ -105,6 +117,17 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
     to = load(context, io::Memory(bytes_of(data, bytes)), options, "");
+  });
+}
+
+dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options) {
+  return guard(__func__, [&] {
+    dl4_model &model = object(m, "m");
+    const std::string from = string(path, "path");
+    const auto how = read_options<LoadWeightsOptions>(options);
+    Gate::Alone alone(*model.weights, "model");
+    const io::File file(from, model.context->settings().memory_limit);
+    io::load_weights(*model.core, file, how.naming, how.verify);
   });
 }
 

@@ -77,6 +77,7 @@ struct dl4_model final : dl4::capi::Object {
   const std::shared_ptr<dl4::graph::Model> core;
   const std::shared_ptr<dl4::capi::Gate> weights;  // shared by the models that share weights
   std::vector<std::string> input_names, output_names;
+  dl4::Json training{};  // what its file says that it was compiled with
 };
 
 namespace dl4::capi {

@@ -2,11 +2,19 @@
 #pragma once
 
 #include "border.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::capi {
 
 // Options and attributes: an object; NULL is an empty one. Refuses symbolic values, which no option takes.
 Json plain(const dl4_attrs *a, const char *argument);
+// The same into an O with fields(kinds::Fields &).
+template <class O>
+O read_options(const dl4_attrs *options) {
+  O o;
+  kinds::read_fields(o, plain(options, "options"));
+  return o;
+}
 // The options of a call by its name, as the registry lists attributes, from the list that parses them; null if it takes
 // none.
 Json options_of(std::string_view function);
@@ -16,6 +24,7 @@ Json describe_check_options();
 Json describe_session_options();
 Json describe_stream_options();
 Json describe_load_options();
+Json describe_load_weights_options();
 Json describe_save_options();
 Json describe_callback_options();
 // The models among attributes.

@@ -25,9 +25,11 @@ void make_folder(const std::string &path) {
 
 void Files::say(const std::string &message) { context_.log.write(Log::info, message); }
 
-void Files::save_model(const graph::Model &m, const std::string &path) {
+void Files::save_model(const train::Trainer &t, const std::string &path) {
   make_folder(path);
-  io::save_model(m, path);
+  const io::Format format = io::format_of(path);
+  if (format == io::Format::keras) return io::save_checkpoint(t, path);
+  io::save_model(t.model(), path, format);
 }
 
 void Files::save_checkpoint(const train::Trainer &t, const std::string &path) {

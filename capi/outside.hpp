@@ -10,7 +10,7 @@ class Files final : public train::Outside {
  public:
   explicit Files(Context &context) : context_(context) {}
   void say(const std::string &message) override;
-  void save_model(const graph::Model &m, const std::string &path) override;
+  void save_model(const train::Trainer &t, const std::string &path) override;
   void save_checkpoint(const train::Trainer &t, const std::string &path) override;
   bool load_checkpoint(train::Trainer &t, const std::string &path) override;
   void remove(const std::string &path) override;

@@ -1,7 +1,6 @@
 // Sessions: a model made ready to run.
 #include "batches.hpp"
 #include "graph/lower.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 #include "plan/fold.hpp"
 #include "tensors.hpp"
@@ -23,8 +22,7 @@ struct SessionOptions {
 };
 
 SessionOptions session_options(const dl4_attrs *options) {
-  SessionOptions o;
-  kinds::read_fields(o, plain(options, "options"));
+  auto o = read_options<SessionOptions>(options);
   if (o.cotangents && o.gradients.empty())
     throw Error(Code::invalid_argument, "\"cotangents\": true needs \"gradients\", got none")
         .with("attribute", "cotangents");

@@ -1,6 +1,5 @@
 // Streams: sequences that go on.
 #include "io/model_file.hpp"
-#include "kinds/field.hpp"
 #include "options.hpp"
 #include "tensors.hpp"
 
@@ -35,8 +34,7 @@ dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_strea
   return guard(__func__, [&] {
     dl4_session &session = object(s, "s");
     dl4_stream *&to = needed(out, "out");
-    StreamOptions o;
-    kinds::read_fields(o, plain(options, "options"));
+    const auto o = read_options<StreamOptions>(options);
     if (!session.why_no_stream.empty())
       fail(Code::unsupported, "the session can't be run step by step: ", session.why_no_stream);
     to = new dl4_stream(session, o.batch);
@@ -74,7 +72,7 @@ dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
     const dl4_stream &stream = object(s, "s");
     dl4_blob *&to = needed(out, "out");
     Gate::OneAlone alone(stream.gate, "stream");
-    to = new dl4_blob(io::save_states(named_states(stream)));
+    to = make_blob(io::save_states(named_states(stream)));
   });
 }
 

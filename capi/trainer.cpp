@@ -4,6 +4,7 @@
 
 #include "batches.hpp"
 #include "io/file.hpp"
+#include "io/keras_training.hpp"
 #include "io/model_file.hpp"
 #include "options.hpp"
 #include "outside.hpp"
@@ -88,7 +89,9 @@ dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_traine
   clear(out);
   return guard(__func__, [&] {
     dl4_model &model = object(m, "m");
-    Json how = plain(&object(options, "options"), "options");
+    const Json how = options ? plain(options, "options") : io::trainer_options(model.training);
+    if (how.is_null())
+      refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
     dl4_trainer *&to = needed(out, "out");
     LogDelivery delivery(model.context->log);
     Gate::Alone weights(*model.weights, "model");

@@ -14,7 +14,8 @@ if(NOT oneDNN_CPU_RUNTIME MATCHES "^(OMP|SEQ)$" AND NOT DL4_ANY_ONEDNN_RUNTIME)
                       "Set DL4_ANY_ONEDNN_RUNTIME=ON to try.")
 endif()
 message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; OpenBLAS ${openblas_VERSION}; "
-               "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}; zlib ${ZLIB_VERSION_STRING}")
+               "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}; "
+               "zlib ${ZLIB_VERSION_STRING}")
 
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})

@@ -30,6 +30,14 @@ if(capi_sources AND NOT CMAKE_CROSSCOMPILING)
   add_custom_command(OUTPUT ${described} COMMAND dl4_write_registry ${described} DEPENDS dl4 dl4_write_registry)
   add_custom_target(dl4_registry ALL DEPENDS ${described})
   install(FILES ${described} DESTINATION ${CMAKE_INSTALL_DATADIR}/dl4 COMPONENT dev)
+  set(layers_header ${CMAKE_CURRENT_BINARY_DIR}/include/dl4/layers.hpp)
+  add_custom_command(OUTPUT ${layers_header}
+                     COMMAND ${CMAKE_COMMAND} -DREGISTRY=${CMAKE_CURRENT_BINARY_DIR}/registry.json -DOUT=${layers_header}
+                             -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/layers_header.cmake
+                     DEPENDS ${described} cmake/layers_header.cmake cmake/layers_header.hpp.in)
+  add_custom_target(dl4_layers_header ALL DEPENDS ${layers_header})
+  add_dependencies(dl4_layers_header dl4_registry)
+  install(FILES ${layers_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -312,7 +312,7 @@ DL4_API void dl4_release(void *object);
  * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
  * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend.
  * Threads: as for reading that object.
- * Errors: DL4_UNSUPPORTED (that format of that object). */
+ * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
 
 /* ---- Errors and blobs -------------------------------------------------------------------------------------------
@@ -346,7 +346,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  * Options:
  *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
  *   seed           int     start of all random numbers; default 0
- *   seed_scheme    string  "dl4" (default), or "tensorflow": the initial weights tf.random.set_seed(seed) would give
+ *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's name,
+ *                          whatever else is in the graph; "tensorflow": tf.random.set_seed(seed)'s, by order of creation
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
  *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
@@ -590,9 +591,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * those that are layers in it. */
 
 /* Loads a model from a regular file, told by its content: ours, ONNX, or one of Keras: .keras, or .h5 of a whole model,
- * of Keras 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than once
- * and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a Lambda,
- * or a class of the user's own, unless a kind of its name is registered. What the model was compiled with is not read.
+ * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than
+ * once and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a Lambda,
+ * or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
+ * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.
  * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
  * quantized models as if nothing were rounded); inputs and outputs keep their names, free axes stay free, constants of
  * Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If, Loop and Scan among
@@ -613,10 +615,36 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, 
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
                                                      const dl4_attrs *options, dl4_model **out);
 
+/* Gives the weights of a model the values in a regular file, told by its content: a model of ours; Keras's .weights.h5,
+ * .keras or .h5 of the same layers; or tensors by name, a safetensors file of anyone or .npz, where a weight is the
+ * tensor of its name. Floats of every size are read, and integers. All weights are set or, refused, none; sessions and
+ * trainers see it as after dl4_model_set_weight(). Without "names" and "partial" every weight must be there, and
+ * nothing else.
+ * Options:
+ *   verify    bool     as for dl4_model_load()
+ *   partial   bool     of tensors by name: weights that the file has not stay as they are; default false
+ *   names     object   of tensors by name: by weight another name, or how it is made; tensors that nothing takes are
+ *                      left alone then. {"dense/bias": "fc.bias", "dense/kernel": {"tensors": ["fc.weight"],
+ *                      "transpose": [1, 0]}}. Of the object, in the order in which they are done:
+ *                        tensors     strings   names in the file; one, or several to be joined
+ *                        rows        [begin, end)   of the first axis of each
+ *                        join        string    "add" (PyTorch's two biases of an LSTM), "stack" along a new first axis
+ *                                              (those of a GRU), "concatenate" along the first axis
+ *                        transpose   ints      axis i is axis transpose[i] of what comes
+ *                        gates       ints      of equal parts of the last axis, which stands where: [1, 0, 2] makes
+ *                                              PyTorch's r, z, n of a GRU z, r, h
+ *                        reshape     ints      of as many elements
+ * May be NULL: options.
+ * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it has not the model's
+ * weights), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer is
+ * at work on them). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options);
+
 /* Saves a model to a file, atomically.
  * Options:
  *   format   string   "auto" (default): what the end of the path says, "native" if it says nothing else and in memory;
  *                     "native"; "keras": .keras, which Keras 3 loads; "weights.h5": Keras's file of weights alone;
+ *                     "npz": the weights by name, which numpy.load() reads
  *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free
  * May be NULL: options.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; a path that ends in .h5
@@ -868,12 +896,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   profile           bool          keep times per step for dl4_describe(); default false
  * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
  * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.
+ * May be NULL: options (of a model loaded from a file of Keras: what it was compiled with there).
  * Keeps: m (a reference).
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
- * The metrics of this batch go into metrics [cap], as many as fit; n is how many there are.
+ * A target without axes is that of every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
+ * is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
@@ -949,8 +979,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char 
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
 
-/* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch.
- * Errors: DL4_IO, DL4_BUSY. */
+/* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. To a path that ends in
+ * .keras it saves what Keras saves of a compiled model, and no more: Keras goes on from it.
+ * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (a path that ends in .keras; what Keras has no words for). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
 
 /* Saves a checkpoint to memory: the bytes that dl4_trainer_save() would write.
@@ -958,8 +989,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out);
 
 /* Loads a checkpoint from a regular file into a trainer of the same model and options, with the same weights trainable;
- * what follows is bit for bit what would have followed the save. Checksums are compared as by dl4_model_load().
- * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
+ * what follows is bit for bit what would have followed the save. Checksums are compared as by dl4_model_load(). Of a
+ * file of Keras 3, .keras or .h5, the weights and the state of the optimizer are loaded, which goes on as in Keras.
+ * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (path),
+ * DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
 
 /* Loads a checkpoint from the bytes of such a file.

@@ -21,9 +21,9 @@ class Crew {
   int threads() const { return 1 + helpers_; }
 
   // Runs slice(user, i) once for each i in [0, slices * phases), those of a phase (i / slices) after all of the phase
-  // before, and returns when all are done. The caller claims slices until none is left, so it waits only for those that
-  // a helper is in the middle of. Any number of threads may call at once, and a slice may call run() itself. In a
-  // forked child the caller runs them all. The caller's float mode is the caller's affair.
+  // before, and returns when all are done. The caller claims slices until none is left, so it waits only for slices
+  // that a helper has begun. Any number of threads may call at once, and a slice may call run() itself. In a forked
+  // child the caller runs them all. The float mode of the calling thread is not touched.
   void run(int64_t slices, Slice slice, void *user, int64_t phases = 1) noexcept;
 
   // The same for a callable.

@@ -39,7 +39,7 @@ class Error : public std::exception {
     detail.emplace_back(std::move(key), std::move(value));
     return *this;
   }
-  // Says who, in front of the message: `layer "fc"`.
+  // Puts in front of the message who it is about: `layer "fc"`.
   Error &in(const std::string &who) {
     message = who + ": " + message;
     return *this;

@@ -1,5 +1,5 @@
 // Inside a run every thread computes alike, whatever the caller has set: to nearest, without traps, denormal numbers
-// flushed to zero (they slow an LSTM 20 times). The caller's setting comes back after.
+// flushed to zero (they make an LSTM 20 times slower). The caller's setting is restored afterwards.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class FlushToZero {
   const FloatMode saved_;
 };
 
-// While it lives, the thread computes as a program does that has set nothing: the caller's traps don't fire in the
-// library, and his flags are as before. What is as it should be is not written again: that would cost a run.
+// While it lives, the thread computes as in a program that has set nothing: the caller's traps don't fire in the
+// library, and its flags are as before. What is already right is not written: that would cost time in every run.
 class OwnFloats {
  public:
   OwnFloats() noexcept : saved_(FloatMode::read()) {

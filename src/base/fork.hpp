@@ -1,4 +1,4 @@
-// fork() amid the work of other threads: the child finds no lock of ours held and nothing of ours half changed.
+// fork() while other threads are at work: in the child none of our locks is held, and nothing of ours is half changed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace dl4 {
 // How many forks lie between the first process and this one.
 uint32_t forks() noexcept;
 
-// While one lives, a fork() by another thread waits. Not around calls of the user's functions, nor where work is done.
+// While one lives, a fork() by another thread waits. Never held while user functions are called or work is done.
 class NoFork {
  public:
   NoFork() noexcept { enter(); }

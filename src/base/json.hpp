@@ -1,4 +1,4 @@
-// JSON values that keep the order of their keys, and their text. The one reader and the one writer of the library.
+// JSON values that keep the order of their keys, and their text. The only reader and writer in the library.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace dl4 {
 
-// 16 bytes: a number, a string of up to 14 bytes, or a block of just the size that is needed. A member of an object is
-// found by a walk over its keys; whoever looks up many of them makes an index.
+// 16 bytes: a number, a string of up to 14 bytes, or a block of exactly the size that is needed. A member of an object
+// is found by scanning its keys; whoever looks up many of them builds an index.
 class Json {
   enum class Type : uint8_t { null, boolean, integer, natural, real, string, array, object };
 
@@ -98,7 +98,7 @@ class Json {
     }
   }
 
-  // Of arrays and objects; what is neither has none.
+  // Of arrays and objects; anything else has none.
   size_t size() const noexcept { return type_ == Type::object ? count() / 2 : count(); }
   bool empty() const noexcept { return size() == 0; }
 
@@ -109,7 +109,7 @@ class Json {
   // null becomes an array.
   void push_back(Json v);
 
-  // null if there is no such member, also of what is no object.
+  // null if there is no such member, or if this is not an object.
   const Json *find(std::string_view key) const noexcept;
   bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
   const Json &at(std::string_view key) const;  // refuses a key that is not there
@@ -135,11 +135,11 @@ class Json {
     int64_t memory = INT64_MAX;  // bytes, at the peak
   };
   // Refuses with INVALID_ARGUMENT what is not JSON (RFC 8259), names a key twice in one object, is nested deeper than
-  // 64 or has a number past the range of double; with OUT_OF_MEMORY what would take more than the limit. Takes time in
-  // proportion to the text, and at most 5 times its bytes and 16 MiB.
+  // 64 or has a number past the range of double; with OUT_OF_MEMORY what would take more than the limit. Takes time
+  // proportional to the text, and at most 5 times its bytes and 16 MiB.
   static Json parse(std::string_view text, const Limits &limits);
   static Json parse(std::string_view text) { return parse(text, Limits()); }
-  // Numbers as short as they can be to be read as the same; infinities and NaN are null. With an indent, members and
+  // Numbers are as short as reads back the same; infinities and NaN are null. With an indent, members and
   // items stand on lines of their own. Refuses strings that are not UTF-8.
   std::string dump(int indent = -1) const;
   // The text, cut to what an error message can quote.

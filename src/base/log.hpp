@@ -1,4 +1,4 @@
-// Messages for the user's logger: made on any thread, kept, and delivered on a thread of the user's.
+// Messages for the user's logger: made on any thread, kept, and delivered on one of the user's threads.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Log {
   bool takes(Level level) const noexcept { return level >= least_.load(std::memory_order_relaxed); }
   // Never fails: a message for which there is no memory is lost.
   void write(Level level, const std::string &message) noexcept;
-  // Hands over what was kept so far, on the calling thread.
+  // Delivers what has been kept so far, on the calling thread.
   void deliver() noexcept;
 
  private:
@@ -31,7 +31,7 @@ class Log {
   std::atomic<int> least_{1 + error};
 };
 
-// Delivers at the end of a call of the border.
+// Delivers when a call through the C ABI ends.
 class LogDelivery {
  public:
   explicit LogDelivery(Log &log) : log_(log) {}

@@ -1,4 +1,4 @@
-// Where the tensors and arenas of a context come from: the system, or functions of the user's.
+// Where the tensors and arenas of a context come from: the system, or the user's functions.
 #pragma once
 
 #include <atomic>

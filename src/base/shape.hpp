@@ -59,12 +59,14 @@ class Shape {
 // "(?, 28, 28)".
 std::string to_string(const Shape &s);
 
-// Can the two be the same when a free dim takes any value?
+// Can the two be equal, if a free dim may take any value?
 bool compatible(const Shape &a, const Shape &b);
-// The strides, in elements, of dense row-major memory; and whether these are such.
+// Has it a free second axis, of the steps of a sequence?
+inline bool is_sequence(const Shape &s) { return s.rank() >= 2 && s[1] == free_dim; }
+// The strides, in elements, of dense row-major memory; and whether the given ones are just these.
 std::array<int64_t, max_rank> dense_strides(const Shape &s);
 bool is_dense(const Shape &s, const int64_t *strides);
-// NumPy's rule; a free dim meets a known one other than 1 as that one. Refuses what does not fit.
+// NumPy's rule; a free dim that meets a known one other than 1 becomes that one. Refuses what does not fit.
 Shape broadcast(const Shape &a, const Shape &b);
 
 }  // namespace dl4

@@ -6,7 +6,7 @@
 
 namespace dl4 {
 
-// Bytes of the first character of s; 0 if it is none: overlong, a surrogate, past U+10FFFF, cut off, or s is empty.
+// Bytes of the first character of s; 0 if there is none: overlong, a surrogate, past U+10FFFF, cut off, or s is empty.
 size_t utf8_length(std::string_view s) noexcept;
 // s with U+FFFD in place of each byte that belongs to no character.
 std::string valid_utf8(std::string_view s);

@@ -16,8 +16,6 @@ using kernels::Bound;
 using kernels::Kernel;
 using kernels::Run;
 
-float *dst(const Run &r, int i) noexcept { return r.dst<float>(src_count + i); }
-
 struct Sizes {
   int64_t batch, time, inputs, units;
 };
@@ -64,24 +62,23 @@ const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) noexcept
 // What a run gives its loop, but for x_gates and recurrent.
 kernels::LstmForward arguments(const Run &r) noexcept {
   kernels::LstmForward f;
-  f.h0 = r.src<float>(src_h0);
-  f.c0 = r.src<float>(src_c0);
-  f.mask = r.src<uint8_t>(src_mask);
-  f.y = dst(r, lstm_dst::y);
-  f.h_last = dst(r, lstm_dst::h);
-  f.c_last = dst(r, lstm_dst::c);
-  f.gates = dst(r, lstm_dst::gates);
-  f.c = dst(r, lstm_dst::cells);
-  f.h_prev = dst(r, lstm_dst::h_before);
+  f.h0 = r.in<float>(src_h0);
+  f.c0 = r.in<float>(src_c0);
+  f.mask = r.in<uint8_t>(src_mask);
+  f.y = r.out<float>(lstm_dst::y);
+  f.h_last = r.out<float>(lstm_dst::h);
+  f.c_last = r.out<float>(lstm_dst::c);
+  f.gates = r.out<float>(lstm_dst::gates);
+  f.c = r.out<float>(lstm_dst::cells);
+  f.h_prev = r.out<float>(lstm_dst::h_before);
   return f;
 }
 
 // gates = x kernel + bias: slice i of the product.
 void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool bias, const float *x, float *gates,
               float *scratch) noexcept {
-  void *args[4] = {const_cast<float *>(x), r.args[src_kernel], gates, nullptr};
-  if (bias) args[2] = r.args[src_bias], args[3] = gates;
-  product.run(i, {args, scratch, bound, r.report});
+  void *args[4] = {const_cast<float *>(x), r.args[src_kernel], bias ? r.args[src_bias] : gates, gates};
+  product.run(i, {args, bias ? 3 : 2, scratch, bound, r.report});
 }
 
 constexpr int64_t rows_at_once = 64;
@@ -154,9 +151,9 @@ class OwnLstm final : public Kernel {
     const auto &bound = static_cast<const BoundProducts *>(r.bound)->parts[at];
     float *mine = static_cast<float *>(r.scratch) + slice * l_.each;
     if (!l_.recurrent)
-      kernels::pack_b(l_.s.units, 4 * l_.s.units, r.src<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
+      kernels::pack_b(l_.s.units, 4 * l_.s.units, r.in<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
     const int64_t time = l_.s.time, inputs = l_.s.inputs, batch = end - begin;
-    const float *x = r.src<float>(src_x) + begin * time * inputs;
+    const float *x = r.in<float>(src_x) + begin * time * inputs;
     kernels::LstmForward f = arguments(r);
     f.recurrent = l_.recurrent ? floats_of(l_.recurrent) : mine;
     auto fill = [&](const Kernel &product, Bound *b, const float *from, float *gates) {
@@ -230,8 +227,8 @@ class OwnLstmByUnits final : public Kernel {
     float *gates = f.gates ? f.gates : scratch + at_.gates;
     f.x_gates = gates;
     if (step < 0) {
-      if (slice < inputs_->slices) multiply(*inputs_, slice, r.bound, r, bias_, r.src<float>(src_x), gates, scratch);
-      if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.src<float>(src_recurrent_kernel), packed);
+      if (slice < inputs_->slices) multiply(*inputs_, slice, r.bound, r, bias_, r.in<float>(src_x), gates, scratch);
+      if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.in<float>(src_recurrent_kernel), packed);
     }
     kernels::lstm_forward_by_units(loop_, f, batch_, step, {begin, end}, scratch + at_.loop);
   }
@@ -269,8 +266,8 @@ std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards
   auto w = site.constant_source(src_kernel), r = site.constant_source(src_recurrent_kernel);
   auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
   if (!inner) return nullptr;
-  return with_args(std::move(inner), {src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0, src_count,
-                                      src_count + 1, src_count + 2});
+  return with_args(std::move(inner), {src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0},
+                   {lstm_dst::y, lstm_dst::h, lstm_dst::c});
 }
 
 // What there is to choose from.

@@ -27,7 +27,7 @@ struct LstmCut {
     const double work = static_cast<double>(batch) * static_cast<double>(units);
     auto us = [&](int64_t k) { return work * (8 * static_cast<double>(k) / 60e3 + 4e-3); };
     by_sequences = std::max<int64_t>(1, cutting.slices(batch, static_cast<double>(time) * us(inputs + units)));
-    // To hand over the next phase of a kernel takes a tenth of what it takes to hand over a kernel.
+    // Handing over the next phase of a kernel takes a tenth of the time that handing over a kernel does.
     const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;
     const int64_t parts = time ? cutting.slices(blocks, 10 * us(units)) : 1;
     if (parts > by_sequences) by_units = parts;

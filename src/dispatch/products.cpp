@@ -48,14 +48,14 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
                 const Run &r, F f) noexcept {
   if (p.rows() == 0 || p.cols() == 0) return;
   const Block most = size(g, p);
-  const float *bias = g.bias ? r.src<float>(2) : nullptr;
+  const float *bias = g.bias ? r.in<float>(2) : nullptr;
   for (int64_t item = p.item0; item < p.item1; ++item) {
     for (int64_t row = p.row0; row < p.row1; row += most.rows) {
       for (int64_t col = p.col0; col < p.col1; col += most.cols) {
         int64_t rows = std::min(most.rows, p.row1 - row), cols = std::min(most.cols, p.col1 - col);
-        const float *a = r.src<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
-        const float *b = r.src<float>(1) + item * g.stride_b + (g.trans_b ? col * g.ldb : col);
-        float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + row * g.ldc + col;
+        const float *a = r.in<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
+        const float *b = r.in<float>(1) + item * g.stride_b + (g.trans_b ? col * g.ldb : col);
+        float *c = r.out<float>(0) + item * g.stride_c + row * g.ldc + col;
         f(a, b, bias ? bias + col : nullptr, c, rows, cols, col);
         if (g.epilogue) g.epilogue(c, rows, cols, g.ldc);
       }
@@ -275,8 +275,8 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, F multiply) 
   return kernels::make_kernel(name, slices, [=, g = at.g](int64_t slice, const Run &r) noexcept {
     auto [begin, end] = kernels::part(items, slices, slice);
     for (int64_t item = begin; item < end; ++item) {
-      const float *a = r.src<float>(0), *b = r.src<float>(1), *bias = g.bias ? r.src<float>(2) : nullptr;
-      float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.m * g.n;
+      const float *a = r.in<float>(0), *b = r.in<float>(1), *bias = g.bias ? r.in<float>(2) : nullptr;
+      float *c = r.out<float>(0) + item * g.m * g.n;
       int64_t left = item;
       for (const BatchAxis &axis : axes) {
         a += left % axis.size * axis.step_a;

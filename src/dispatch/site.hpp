@@ -15,7 +15,7 @@
 
 namespace dl4::dispatch {
 
-// What a rule knows of a value.
+// What a rule knows about a value.
 struct Operand {
   DType dtype = DType::f32;
   Shape shape;

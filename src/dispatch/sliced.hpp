@@ -29,25 +29,24 @@ std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int6
   });
 }
 
-// The kernel with these of the step's arguments, in this order.
-inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kernel> inner,
-                                                  std::initializer_list<int> which) {
+// The kernel with these of the step's sources and destinations, in this order.
+inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kernel> inner, std::initializer_list<int> in,
+                                                  std::initializer_list<int> out) {
   struct Picked final : kernels::Kernel {
-    Picked(std::unique_ptr<kernels::Kernel> k, std::initializer_list<int> list)
-        : Kernel(k->name, k->slices, k->scratch, k->phases), inner(std::move(k)), count(list.size()) {
-      std::copy(list.begin(), list.end(), which.begin());
-    }
+    Picked(std::unique_ptr<kernels::Kernel> k, std::initializer_list<int> in, std::initializer_list<int> out)
+        : Kernel(k->name, k->slices, k->scratch, k->phases), inner(std::move(k)), in(in), out(out) {}
     std::unique_ptr<kernels::Bound> bind() const override { return inner->bind(); }
     void run(int64_t slice, const Run &r) const noexcept override {
       std::array<void *, 12> args;
-      for (size_t i = 0; i < count; ++i) args[i] = r.args[which[i]];
-      inner->run(slice, {args.data(), r.scratch, r.bound, r.report});
+      size_t n = 0;
+      for (int i : in) args[n++] = r.args[i];
+      for (int i : out) args[n++] = r.out<void>(i);
+      inner->run(slice, {args.data(), static_cast<int>(in.size()), r.scratch, r.bound, r.report});
     }
     std::unique_ptr<kernels::Kernel> inner;
-    size_t count;
-    std::array<int, 12> which{};
+    const std::vector<int> in, out;
   };
-  return std::make_unique<Picked>(std::move(inner), which);
+  return std::make_unique<Picked>(std::move(inner), in, out);
 }
 
 // A block of elements that is a whole number of cache lines, so that no two slices write to one line.

@@ -51,8 +51,8 @@ struct Architecture {
 };
 
 // The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time
-// making what can be made. The order decides the seeds of weights. Refuses what reads a call that is nowhere, or
-// itself.
+// making what can be made. Under `tensorflow` the order decides the seeds of weights. Refuses what reads a call that
+// is nowhere, or itself.
 std::vector<std::pair<size_t, size_t>> order(const Architecture &a);
 
 // The tensors of constants, by the names that stand in the JSON for them.
@@ -61,5 +61,6 @@ using Constants = std::map<std::string, Tensor>;
 // The native form. With `constants` these go there, without they stand in the JSON, as hexadecimal digits.
 Json to_json(const Architecture &a, Constants *constants = nullptr);
 Architecture read_architecture(const Json &j, const Constants &constants = {});
+inline bool is_architecture(const Json &j) { return j.find("format") && j.find("layers"); }
 
 }  // namespace dl4::graph

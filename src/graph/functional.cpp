@@ -2,7 +2,6 @@
 #include "base/error.hpp"
 #include "graph/inner_model.hpp"
 #include "graph/keras_json.hpp"
-#include "kinds/field.hpp"
 
 namespace dl4::graph {
 namespace {

@@ -1,7 +1,6 @@
 // Functional as a loss, with the metric that is its mean: a graph of targets and predictions.
 #include "base/error.hpp"
-#include "graph/model.hpp"
-#include "kinds/inner_layer.hpp"
+#include "graph/inner_model.hpp"
 #include "kinds/metric.hpp"
 
 namespace dl4::graph {
@@ -28,35 +27,29 @@ struct FunctionalLoss final : kinds::Loss {
   static constexpr const char *name = "Functional";
   static constexpr const char *doc =
       "A graph called on targets and predictions, both float32; its output has a value for each item";
-  Json model;
+  InnerModel model;
 
   void fields(kinds::Fields &f) override {
-    f("model", model).required().doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
+    model.fields(f).required().doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
     Loss::fields(f);
   }
   void check() override {
-    layer_ = kinds::parse<kinds::Layer>({{"class_name", "Functional"}, {"config", {{"model", model}}}});
-    Graph graph(Settings{});
-    std::vector<Node> in, out;
-    graph.merge(read_architecture(model), &in, &out);
-    if (in.size() != 2 || out.size() != 1)
-      throw Error(Code::invalid_argument, text("\"model\": expected the inputs y_true and y_pred and one output, got ",
-                                               in.size(), " inputs and ", out.size(), " outputs"))
+    model.read();
+    if (model->inputs().size() != 2 || model->outputs().size() != 1)
+      throw Error(Code::invalid_argument,
+                  text("\"model\": expected the inputs y_true and y_pred and one output, got ", model->inputs().size(),
+                       " inputs and ", model->outputs().size(), " outputs"))
           .with("attribute", "model");
     Nothing host;
-    for (const Layer &layer : graph.layers())
-      for (const auto &w : layer.weights) host.weight(w->spec);
+    for (const auto &w : model->held()) host.weight(w->spec);
   }
   Shape target_shape(const Shape &, const Shape &target) const override { return target; }
   kinds::Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const override {
     Nothing host;
     const kinds::Arguments none;
     kinds::Call c(e, host, {{cast(e, y_true, DType::f32)}, {cast(e, y_pred, DType::f32)}}, none, false);
-    return {cast(e, layer_->call(c)[0].value, DType::f32), ops::none};
+    return {cast(e, model.run(c, c.in)[0].value, DType::f32), ops::none};
   }
-
- private:
-  kinds::Of<kinds::Layer> layer_;
 };
 
 }  // namespace

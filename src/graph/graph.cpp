@@ -50,14 +50,13 @@ class Graph::Builder final : public kinds::Host {
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
       if (!w->value.data) w->frozen = !layer_.trainable || spec.frozen;
-      w->seed = {g_.settings_.scheme, g_.settings_.seed,
-                 w->spec.initializer->is_random() ? static_cast<uint64_t>(g_.op_seeds_.next()) : 0};
+      w->seed = {g_.settings_.scheme, g_.settings_.seed, w->spec.initializer->is_random() ? g_.seed_of(w->name) : 0};
       weights.push_back(std::move(w));
     }
     return e_.state(spec.name, DType::f32, spec.shape);
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
-    if (!own && !layer_.random_seed) layer_.random_seed = static_cast<uint64_t>(g_.op_seeds_.next());
+    if (!own && !layer_.random_seed) layer_.random_seed = g_.seed_of(layer_.name);
     return 0;  // nothing is drawn here
   }
   ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
@@ -143,18 +142,17 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
   const std::string &attribute = given.path[0];
   if (given.model->in_training())
     throw Error(Code::busy, text('"', attribute, "\": the model is in training")).with("attribute", attribute);
-  std::string prefix, kind = layer.entry().name;
+  std::string prefix;
   Json config = layer.config();
   for (const std::string &key : given.path) {
     if (key == "config") continue;
-    if ((kind == "Functional" || kind == "GraphCell") && key == "model") return prefix;
     const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
+    if (inner && is_architecture(*inner)) return prefix;  // its weights are those of the layer that it stands in
     const Json *name = inside ? inside->find("name") : nullptr;
     if (!name || !name->is_string())
       throw Error(Code::unsupported, text('"', attribute, "\": a model is not taken here"))
           .with("attribute", attribute);
     prefix += name->get<std::string>() + '/';
-    kind = (*inner)["class_name"].get<std::string>();
     config = Json(*inside);
   }
   return prefix;
@@ -164,9 +162,21 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
 
+// FNV-1a over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an
+// integer.
+uint64_t Graph::seed_of(std::string_view name) {
+  if (settings_.scheme == kinds::SeedScheme::tensorflow) return static_cast<uint64_t>(op_seeds_.next());
+  uint64_t hash = 0xCBF29CE484222325u;
+  auto mix = [&](uint64_t byte) { hash = (hash ^ byte) * 0x100000001B3u; };
+  for (int shift = 0; shift < 64; shift += 8) mix(settings_.seed >> shift & 0xFF);
+  for (char c : name) mix(static_cast<unsigned char>(c));
+  return hash >> 1;
+}
+
 std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {
   if (layers_.size() >= max_layers) fail(Code::invalid_argument, "a graph holds at most ", max_layers, " layers");
   if (!wanted.empty()) {
+    kinds::need_name(wanted);
     if (wanted.size() > max_name)
       fail(Code::invalid_argument, "a name of ", wanted.size(), " bytes; at most ", max_name);
     if (names_.count(wanted)) fail(Code::invalid_argument, "a layer named \"", wanted, "\" is in the graph already");
@@ -392,20 +402,20 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
 }
 
 std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
-  const auto is_sequence = [&](Node n) { return n != no_node && g.shape(n).rank() >= 2 && g.shape(n)[1] == free_dim; };
-  if (std::none_of(in.begin(), in.end(), is_sequence)) return "no input is a sequence, with a free second axis";
+  const auto has_steps = [&](Node n) { return n != no_node && is_sequence(g.shape(n)); };
+  if (std::none_of(in.begin(), in.end(), has_steps)) return "no input is a sequence, with a free second axis";
   for (int32_t number : needed_calls(g, in, out)) {
     const Call &call = g.calls()[static_cast<size_t>(number)];
     const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
-    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), is_sequence)) continue;
+    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), has_steps)) continue;
     const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
     if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
     for (const auto &[key, nodes] : call.arguments.nodes)
-      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), is_sequence))
+      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), has_steps))
         return text(who, ": its \"", key, "\" is a sequence, of which a step would see one step");
     int rank = 0;
     for (Node n : call.in) {
-      if (!is_sequence(n)) continue;
+      if (!has_steps(n)) continue;
       rank = std::max(rank, g.shape(n).rank());
       if (!layer.kind->by_step(g.shape(n).rank()))
         return who + ": what it gives for a step is not of that step alone, or of those before it as its states tell";
@@ -413,7 +423,7 @@ std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const s
     // What is the same at all steps must not have an axis of its own where the sequence has its steps.
     for (Node n : call.in) {
       const int at = g.shape(n).rank() - (rank - 1);
-      if (!is_sequence(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
+      if (!has_steps(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
         return text(who, ": an input of shape ", g.shape(n), " does not go with each step");
     }
   }

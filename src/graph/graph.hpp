@@ -26,8 +26,8 @@ class Block;  // parameters.hpp
 
 // What a weight holds. Where a model is a layer of another one it has a name in each.
 struct Stored {
-  bool frozen = false;  // training leaves it as it is
-  Tensor value;         // no data until a model is built
+  std::atomic<bool> frozen{false};  // training leaves it as it is; atomic, for it is read behind no gate
+  Tensor value;                     // no data until a model is built
   // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
   std::shared_ptr<Block> block;
   // True while a trainer owns it, whichever of the models that share it was given to the trainer.
@@ -41,7 +41,7 @@ struct Weight {
   std::string name;  // "<layer>/<weight>"
   kinds::Seed seed;
   const std::shared_ptr<Stored> stored;
-  bool &frozen = stored->frozen;
+  std::atomic<bool> &frozen = stored->frozen;
   Tensor &value = stored->value;
   std::shared_ptr<Block> &block = stored->block;
   std::atomic<bool> &in_training = stored->in_training;
@@ -50,6 +50,9 @@ struct Weight {
   // By the calls of a step, as moving statistics are.
   bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
   void initialise();
+  // Gives it a tensor of its shape that no one else holds. It is copied where the value may be written in place; what
+  // others keep by a pin stays as it was.
+  void set(Tensor own) noexcept;
 };
 
 class Model;
@@ -68,7 +71,7 @@ struct Layer {
   DType input_dtype = DType::f32;
   bool is_input = false, trainable = true;
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
-  std::optional<uint64_t> random_seed;           // drawn by the first call that asks for it
+  std::optional<uint64_t> random_seed;           // set by the first call that draws without a seed of the layer
   int32_t calls = 0;
   // By the prefix of the names that their weights have here.
   std::map<std::string, std::shared_ptr<const Model>> given{};
@@ -146,6 +149,9 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
+  // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them,
+  // but under `tensorflow`, where the order of creation says it.
+  uint64_t seed_of(std::string_view name);
   std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
   std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
                            const std::vector<kinds::Symbol> &out);
@@ -154,7 +160,7 @@ class Graph {
   class Builder;
 
   Settings settings_;
-  OpSeeds op_seeds_;
+  OpSeeds op_seeds_;  // of the scheme `tensorflow`
   int64_t constant_bytes_ = 0;
   std::vector<Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers

@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 #include "graph/inner_model.hpp"
-#include "kinds/field.hpp"
 #include "kinds/layers/recurrent.hpp"
 
 namespace dl4::graph {
@@ -31,13 +30,14 @@ struct GraphCell final : kinds::CellLayer {
             "{\"h\": \"h_next\"}: a state's input and the output that it becomes, by name; their order is the inputs'");
   }
   kinds::Facts facts() const override {
-    kinds::Facts facts = kinds::facts_of_cell("the outputs that `states` names",
+    const bool alone = !model || model.by_sample();
+    kinds::Facts facts = kinds::facts_of_cell(text(alone ? "(B, ...), " : "", "the outputs that `states` names"),
                                               {{"weights", "those of the model, as <layer>/<weight>"}});
     facts.arguments.push_back(kinds::constants_argument);
     return facts;
   }
 
-  void check() override try {
+  void check() override {
     if (!becomes.is_object() || becomes.size() == 0)
       refuse("states", text("expected {input: output} of the model by name, got ", becomes.shown()));
     model.read();
@@ -55,9 +55,6 @@ struct GraphCell final : kinds::CellLayer {
     const auto other = static_cast<size_t>(std::find(next.begin(), next.end(), false) - next.begin());
     output_ = other < next.size() ? other : states_[0].output;
     need_floats("model", model->output_name(output_), model->outputs()[output_]);
-  } catch (Error &e) {
-    if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;
-    throw;
   }
 
   std::vector<Shape> states() const override {

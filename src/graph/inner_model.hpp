@@ -2,12 +2,13 @@
 #pragma once
 
 #include "graph/model.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::graph {
 
 class InnerModel {
  public:
-  void fields(kinds::Fields &f);
+  kinds::Field &fields(kinds::Fields &f);
   void read();                      // what the field holds; refuses what is no architecture
   void set(const Architecture &a);  // in place of the field
 

@@ -10,8 +10,11 @@ class Model;
 // Of the config of a Functional or, without "input_layers", of a Sequential.
 Architecture keras_architecture(const Json &layers, const Json &inputs, const Json &outputs, const Json &input_shape);
 
-// A model's JSON, {"class_name", "config"}, as Keras 3 would write it: of Keras 2, or as it is.
-Json modern(const Json &model);
+// A model's JSON, {"class_name", "config"}, as Keras 3 would write it. major: the version of Keras that wrote it. Refuses
+// with UNSUPPORTED, by the layer's name, what Keras 1 had that has no like.
+Json modern(const Json &model, int major);
+// A layer of Keras 1, without those inside it, in the words of Keras 2.
+Json keras_2_layer(const Json &layer);
 
 // A model as Keras 3's JSON, {"module", "class_name", "config", ...}. Refuses with UNSUPPORTED, by the layer's name,
 // what Keras has no layer or operation for.

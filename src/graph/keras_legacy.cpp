@@ -1,4 +1,4 @@
-// Keras 2's JSON of a model, in the words of Keras 3.
+// Keras 1's and 2's JSON of a model, in the words of Keras 3.
 #include <algorithm>
 #include <string_view>
 
@@ -49,8 +49,22 @@ void drop_defaults(Json &config) {
   }
 }
 
+// What the same words meant before Keras 3, and layers that were another's form for the GPU.
+void say_what_was_meant(Json &class_name, Json &config) {
+  if (class_name == "CuDNNLSTM" || class_name == "CuDNNGRU") {
+    class_name = class_name == "CuDNNLSTM" ? "LSTM" : "GRU";
+    config["activation"] = "tanh";
+    config["recurrent_activation"] = "sigmoid";
+    if (class_name == "GRU") config["reset_after"] = true;
+  }
+  if (class_name == "GRU" && !config.contains("reset_after")) config["reset_after"] = false;
+  for (const char *key : {"activation", "recurrent_activation"})
+    if (const Json *f = config.find(key); f && *f == "hard_sigmoid") config[key] = "hard_sigmoid_v1";
+}
+
 // A layer or model; of a list of calls each one too.
-Json modern_layer(const Json &layer) {
+Json modern_layer(const Json &given_layer, int major) {
+  const Json layer = major < 2 ? keras_2_layer(given_layer) : given_layer;
   const Json *name = layer.find("class_name"), *given = layer.find("config");
   if (!name || !name->is_string() || !given)
     fail(Code::corrupt_file, "expected a layer's \"class_name\" and \"config\", got ", layer.shown());
@@ -69,13 +83,14 @@ Json modern_layer(const Json &layer) {
   else if (to["class_name"] == "BatchNormalization" && axis && axis->is_array() && axis->size() == 1)
     config["axis"] = Json((*axis)[0]);
   drop_defaults(config);
+  if (major < 3) say_what_was_meant(to["class_name"], config);
   for (const char *key : {"layer", "backward_layer", "cell"})
-    if (const Json *inner = config.find(key); inner && inner->is_object()) config[key] = modern_layer(*inner);
+    if (const Json *inner = config.find(key); inner && inner->is_object()) config[key] = modern_layer(*inner, major);
   for (const char *key : {"layers", "cells"}) {
     const Json *list = config.find(key);
     if (!list || !list->is_array()) continue;
     Json all = Json::array();
-    for (const Json &l : *list) all.push_back(modern_layer(l));
+    for (const Json &l : *list) all.push_back(modern_layer(l, major));
     config[key] = std::move(all);
   }
   to["config"] = std::move(config);
@@ -89,6 +104,6 @@ Json modern_layer(const Json &layer) {
 
 }  // namespace
 
-Json modern(const Json &model) { return modern_layer(model); }
+Json modern(const Json &model, int major) { return modern_layer(model, major); }
 
 }  // namespace dl4::graph

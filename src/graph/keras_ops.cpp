@@ -1,3 +1,4 @@
+// Keras's operations out of its files, each as a layer or a few.
 #include "graph/keras_ops.hpp"
 
 #include <algorithm>
@@ -11,6 +12,69 @@ namespace {
 
 using Layer = Architecture::Layer;
 using Ref = Architecture::Ref;
+
+using Form = KerasOperation::Form;
+
+// Where two stand for one kind, the first is written.
+constexpr KerasOperation operations[] = {
+    {"Absolute", "Absolute"},
+    {"Negative", "Negative"},
+    {"Sign", "Sign"},
+    {"Square", "Square"},
+    {"Sqrt", "Sqrt"},
+    {"Rsqrt", "Rsqrt", Form::one, "keras.src.ops.math"},
+    {"Reciprocal", "Reciprocal"},
+    {"Exp", "Exp"},
+    {"Log", "Log"},
+    {"Log1p", "Log1p"},
+    {"Log2", "Log2"},
+    {"Log10", "Log10"},
+    {"Tanh", "Tanh"},
+    {"Isnan", "Isnan"},
+    {"LogicalNot", "LogicalNot"},
+    {"Sum", "Sum"},
+    {"Mean", "Mean"},
+    {"Max", "Max"},
+    {"Amax", "Max"},
+    {"Min", "Min"},
+    {"Amin", "Min"},
+    {"Prod", "Prod"},
+    {"Var", "Var"},
+    {"Std", "Std"},
+    {"Any", "Any"},
+    {"All", "All"},
+    {"Argmax", "Argmax"},
+    {"ExpandDims", "ExpandDims"},
+    {"Squeeze", "Squeeze"},
+    {"Flip", "Flip"},
+    {"Repeat", "Repeat"},
+    {"Clip", "Clip"},
+    {"Matmul", "MatMul", Form::two},
+    {"SegmentSum", "SegmentSum", Form::two, "keras.src.ops.math"},
+    {"SegmentMax", "SegmentMax", Form::two, "keras.src.ops.math"},
+    {"Add", "BroadcastAdd", Form::pair},
+    {"Subtract", "BroadcastSubtract", Form::pair},
+    {"Multiply", "BroadcastMultiply", Form::pair},
+    {"Maximum", "BroadcastMaximum", Form::pair},
+    {"Minimum", "BroadcastMinimum", Form::pair},
+    {"Divide", "Divide", Form::pair},
+    {"TrueDivide", "Divide", Form::pair},
+    {"Power", "Power", Form::pair},
+    {"Equal", "Equal", Form::pair},
+    {"NotEqual", "NotEqual", Form::pair},
+    {"Less", "Less", Form::pair},
+    {"LessEqual", "LessEqual", Form::pair},
+    {"Greater", "Greater", Form::pair},
+    {"GreaterEqual", "GreaterEqual", Form::pair},
+    {"LogicalAnd", "LogicalAnd", Form::pair},
+    {"LogicalOr", "LogicalOr", Form::pair},
+};
+
+const KerasOperation *found(std::string_view KerasOperation::*key, std::string_view word) {
+  const auto *it = std::find_if(std::begin(operations), std::end(operations),
+                                [&](const KerasOperation &o) { return o.*key == word; });
+  return it == std::end(operations) ? nullptr : it;
+}
 
 // A tensor among the arguments.
 struct Value {
@@ -56,17 +120,15 @@ class Operation {
     }
     for (const char *unused : {"initial", "dtype"})
       if (const Json *v = config_.find(unused); v && v->is_null()) config_.erase(unused);
-    if (is_any(unaries) || is_any(reductions)) return finish(class_, config_, {only()});
-    if (is_any(pairwise)) return add_pairwise();
-    if (class_ == "Matmul") return finish("MatMul", config_, {at(0), at(1)});
-    if (class_ == "SegmentSum" || class_ == "SegmentMax") {
-      config_.erase("sorted");  // a promise about the ids
-      return finish(class_, config_, {at(0), at(1)});
+    if (class_ == "SegmentSum" || class_ == "SegmentMax") config_.erase("sorted");  // a promise about the ids
+    if (const KerasOperation *known = keras_operation(class_)) {
+      const std::string kind(known->kind);
+      if (known->form == Form::pair) return add_pairwise(kind);
+      return known->form == Form::one ? finish(kind, config_, {only()}) : finish(kind, config_, {at(0), at(1)});
     }
     if (class_ == "Slice") return add_slice();
     if (class_ == "Softmax") return finish("Softmax", config_, {only()});
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
-    if (is_any(with_axes)) return finish(class_, config_, {only()});
     if (class_ == "Transpose") return finish(class_, {{"perm", config_.value("axes", nullptr)}}, {only()});
     if (class_ == "Swapaxes") return add_swapped();
     if (class_ == "Reshape") return add_reshape();
@@ -78,15 +140,6 @@ class Operation {
   }
 
  private:
-  static constexpr std::string_view unaries[] = {"Absolute",   "Negative", "Sign", "Square", "Sqrt",
-                                                 "Rsqrt",      "Exp",      "Log",  "Log1p",  "Log2",
-                                                 "Reciprocal", "Log10",    "Tanh", "Isnan",  "LogicalNot"};
-  static constexpr std::string_view reductions[] = {"Sum", "Mean", "Max", "Min",  "Prod", "Var",
-                                                    "Std", "Any",  "All", "Amax", "Amin", "Argmax"};
-  static constexpr std::string_view with_axes[] = {"ExpandDims", "Squeeze", "Flip", "Repeat", "Clip"};
-  static constexpr std::string_view pairwise[] = {
-      "Add",       "Subtract", "Multiply", "Maximum",      "Minimum",   "Equal",      "NotEqual",   "Less",
-      "LessEqual", "Greater",  "Power",    "GreaterEqual", "LogicalOr", "LogicalAnd", "TrueDivide", "Divide"};
   // Of keras.ops.nn, whose names in snake case are those of activations.
   static constexpr std::string_view activations[] = {
       "Relu",          "Relu6",     "LeakyRelu",  "Elu",        "Selu",       "Celu",       "Gelu",
@@ -185,10 +238,7 @@ class Operation {
     layer(kind, std::move(config), in, name_);
   }
 
-  void add_pairwise() {
-    const std::string_view merges[] = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"};
-    const bool merge = std::find(std::begin(merges), std::end(merges), class_) != std::end(merges);
-    const std::string kind = merge ? "Broadcast" + class_ : class_;
+  void add_pairwise(const std::string &kind) {
     if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
     if (is_number(0)) return finish(kind, {{"x1", number(0)}}, {fitting(1, 0)});
     if (is_number(1)) return finish(kind, {{"x2", number(1)}}, {fitting(0, 1)});
@@ -359,6 +409,9 @@ void Operation::add_item() {
 }
 
 }  // namespace
+
+const KerasOperation *keras_operation(std::string_view name) { return found(&KerasOperation::name, name); }
+const KerasOperation *keras_operation_of(std::string_view kind) { return found(&KerasOperation::kind, kind); }
 
 bool is_operation(const Json &layer) {
   const Json *module = layer.find("module"), *config = layer.find("config");

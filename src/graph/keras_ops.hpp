@@ -1,6 +1,7 @@
 // Keras's operations, keras.ops.add() and x[:, 0] for example, as layers.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "graph/architecture.hpp"
@@ -11,6 +12,17 @@ namespace dl4::graph {
 bool is_tensor(const Json &j);
 Architecture::Ref tensor(const Json &j);
 Shape shape_of(const Json &j);
+
+// An operation that is one layer here, whose config says the same.
+struct KerasOperation {
+  enum class Form { one, two, pair };  // of a tensor, of two, or of two of which one may be a number
+  std::string_view name, kind;         // its class there, the layer's here
+  Form form = Form::one;
+  std::string_view module = "keras.src.ops.numpy";
+};
+// By Keras's class, or by our kind; null: there is none.
+const KerasOperation *keras_operation(std::string_view name);
+const KerasOperation *keras_operation_of(std::string_view kind);
 
 // Is it an operation, not a layer?
 bool is_operation(const Json &layer);

@@ -1,5 +1,6 @@
 // A model as Keras 3's JSON.
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -12,6 +13,7 @@ namespace dl4::graph {
 namespace {
 
 using Call = Architecture::Call;
+using CallRef = Architecture::CallRef;
 using Layer = Architecture::Layer;
 using Ref = Architecture::Ref;
 using Role = Architecture::Role;
@@ -69,8 +71,7 @@ class Writer {
 
   Json config(const std::string &name) const {
     Json layers = Json::array();
-    for (const Layer &l : a_.layers)
-      if (l.role != Role::constant) layers.push_back(layer(l));
+    for (const Layer *l : ordered()) layers.push_back(layer(*l));
     return {{"name", name},
             {"trainable", true},
             {"layers", std::move(layers)},
@@ -79,6 +80,72 @@ class Writer {
   }
 
  private:
+  // As Keras orders the layers of a model when it makes it, and their weights: by depth, those of one depth as a search
+  // from the outputs meets them first.
+  std::vector<const Layer *> ordered() const {
+    std::map<CallRef, std::vector<CallRef>> parents;
+    for (const Layer &l : a_.layers)
+      for (size_t c = 0; c < l.calls.size(); ++c) {
+        auto &list = parents[{l.name, static_cast<int64_t>(c)}];
+        const auto add = [&](const Ref &ref) {
+          if (layers_.at(ref.of.layer)->role != Role::constant) list.push_back(ref.of);
+        };
+        for (const Ref &ref : l.calls[c].inputs) add(ref);
+        for (const auto &[key, refs] : l.calls[c].values)
+          for (const auto &ref : refs)
+            if (ref) add(*ref);
+      }
+    std::map<std::string, size_t> met;
+    const std::vector<CallRef> done = searched(parents, met);
+    std::map<CallRef, int64_t> depths;
+    std::map<std::string, int64_t> of_layer;
+    for (auto node = done.rbegin(); node != done.rend(); ++node) {
+      int64_t &depth = of_layer[node->layer];
+      depth = std::max(depth, depths[*node]);
+      for (const CallRef &parent : parents[*node]) depths[parent] = std::max(depths[parent], depth + 1);
+    }
+    std::vector<const Layer *> list;
+    for (const Layer &l : a_.layers)
+      if (l.role != Role::constant) list.push_back(&l);
+    // An input that nothing reads is met by no search: it comes before the others.
+    std::stable_sort(list.begin(), list.end(), [&](const Layer *a, const Layer *b) {
+      const auto key = [&](const Layer *l) {
+        const auto it = met.find(l->name);
+        return std::pair(-of_layer[l->name], it == met.end() ? size_t{0} : it->second + 1);
+      };
+      return key(a) < key(b);
+    });
+    return list;
+  }
+  // Calls, each behind those it reads; `met`: which layer a search from the outputs comes to first.
+  std::vector<CallRef> searched(const std::map<CallRef, std::vector<CallRef>> &parents,
+                                std::map<std::string, size_t> &met) const {
+    static const std::vector<CallRef> none;
+    std::vector<CallRef> done;
+    std::set<CallRef> seen;
+    std::vector<std::pair<CallRef, size_t>> stack;
+    const auto visit = [&](const CallRef &node) {
+      if (!seen.insert(node).second) return;
+      met.emplace(node.layer, met.size());
+      stack.emplace_back(node, 0);
+    };
+    for (const Ref &output : a_.outputs) {
+      visit(output.of);
+      while (!stack.empty()) {
+        auto &[node, next] = stack.back();
+        const auto it = parents.find(node);
+        const std::vector<CallRef> &list = it == parents.end() ? none : it->second;
+        if (next < list.size()) {
+          visit(list[next++]);
+        } else {
+          done.push_back(node);
+          stack.pop_back();
+        }
+      }
+    }
+    return done;
+  }
+
   static Json history(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
   // One stands for itself: the model then takes and gives a tensor, not a list of one.
   static Json histories(const std::vector<Ref> &refs) {
@@ -139,12 +206,9 @@ class Writer {
   // A layer's class and config, with those inside it.
   static Json kind(const std::string &who, const std::string &class_name, const Json &given) {
     if (class_name == "Functional") {
-      auto graph = std::make_shared<Graph>(Settings{});
-      std::vector<Node> in, out;
-      graph->merge(read_architecture(given.at("model")), &in, &out);
       const Json *name = given.find("name"), *trainable = given.find("trainable");
-      Json config = Writer(Model(std::move(graph), std::move(in), std::move(out), false))
-                        .config(name ? name->get<std::string>() : who);
+      Json config =
+          Writer(*model_of(read_architecture(given.at("model")))).config(name ? name->get<std::string>() : who);
       if (trainable) config["trainable"] = *trainable;
       return object("keras.src.models.functional", class_name, std::move(config));
     }
@@ -159,6 +223,7 @@ class Writer {
       for (const Json &cell : v) list.push_back(attribute(who, "cell", cell));
       return list;
     }
+    if (v == "hard_sigmoid_v1") refuse(who, text('"', key, "\": hard_sigmoid_v1 is not in Keras 3"));
     const Json *class_name = v.find("class_name"), *config = v.find("config");
     if (!class_name || !config) return v;
     const std::string name = class_name->get<std::string>();
@@ -177,16 +242,15 @@ class Writer {
     Json args = Json::array(), config = l.config;
     config.erase("trainable");
     for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
-    std::string name = l.class_name;
-    if (name.starts_with("Broadcast")) name = name.substr(std::string_view("Broadcast").size());
+    const KerasOperation *known = keras_operation_of(l.class_name);
+    std::string name(known ? known->name : l.class_name);
     if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
       const size_t first = name == "Where" ? 1 : 0;
       args = with_numbers(args, first, *x1, config["x2"]);
       config = Json::object();
-    } else if (name == "MatMul") {
+    } else if (name == "Matmul") {
       if (config["transpose_a"] == true || config["transpose_b"] == true)
         refuse(l.name, "a product of transposed matrices has no operation in Keras; transpose them before");
-      name = "Matmul";
       config = Json::object();
     } else if (name == "Stack") {
       args = Json::array({std::move(args)});
@@ -199,14 +263,11 @@ class Writer {
     } else if (name == "Take") {
       if (const Json indices = config["indices"]; !indices.is_null()) args.push_back(indices);
       config.erase("indices");
-    } else if (!is_any(name, {"Absolute", "Negative", "Sign",   "Square", "Sqrt",       "Rsqrt",  "Reciprocal", "Exp",
-                              "Log",      "Log1p",    "Log2",   "Log10",  "Tanh",       "Isnan",  "LogicalNot", "Clip",
-                              "Sum",      "Mean",     "Max",    "Min",    "Prod",       "Var",    "Std",        "Any",
-                              "All",      "Argmax",   "Repeat", "Flip",   "ExpandDims", "Squeeze"})) {
+    } else if (!known) {
       refuse(l.name, l.class_name + " has no counterpart in Keras");
     }
     config["name"] = l.name;
-    return {{"module", "keras.src.ops.numpy"},
+    return {{"module", known ? known->module : "keras.src.ops.numpy"},
             {"class_name", name},
             {"config", std::move(config)},
             {"registered_name", name},

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/float_mode.hpp"
+#include "graph/replay.hpp"
 #include "kinds/ready.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
@@ -16,10 +17,10 @@ using kinds::Symbol;
 using WeightValues = std::unordered_map<const Weight *, ops::Id>;
 
 // The host of a call in a Program: weights are values that stand already, or that a call before it wrote.
-class Replay final : public kinds::Host {
+class CallHost final : public kinds::Host {
  public:
-  Replay(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws, Lowering how,
-         Lowered &lowered)
+  CallHost(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws, Lowering how,
+           Lowered &lowered)
       : e_(e), layer_(layer), call_(call), weights_(weights), draws_(draws), how_(how), lowered_(lowered) {}
 
   ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)); }
@@ -167,34 +168,21 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
   WeightValues value_of;
   const auto all = model.held();
   for (size_t i = 0; i < held.size(); ++i) value_of[all[i].get()] = held[i];
-  std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));
+  std::vector<Symbol> in;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
-    Node n = model.inputs()[i];
-    symbols[static_cast<size_t>(n)].value = e.input(model.input_name(i), g.dtype(n), g.shape(n));
+    const Node n = model.inputs()[i];
+    in.push_back({e.input(model.input_name(i), g.dtype(n), g.shape(n)), ops::none});
   }
-  auto look_up = [&](const std::vector<Node> &nodes) {
-    std::vector<Symbol> list;
-    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : symbols[static_cast<size_t>(n)]);
-    return list;
-  };
-  for (int32_t number : run_order(model)) {
-    const Call &call = g.calls()[static_cast<size_t>(number)];
-    const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
-    if (layer.is_input) continue;
-    if (!layer.kind) {
-      symbols[static_cast<size_t>(call.out[0])].value = e.constant(layer.constant);
-      continue;
-    }
-    kinds::Arguments arguments{call.arguments.plain, {}};
-    for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
-    e.scope = layer.name;
-    Replay host(e, layer, call.number, value_of, draws, how, lowered);
-    kinds::Call c(e, host, look_up(call.in), arguments, how.training);
-    std::vector<Symbol> out = layer.kind->call(c);
-    for (size_t i = 0; i < out.size(); ++i) symbols[static_cast<size_t>(call.out[i])] = out[i];
-    e.scope.clear();
-  }
-  lowered.outputs = look_up(model.outputs());
+  lowered.outputs =
+      replay(e, model, run_order(model), in,
+             [&](const Layer &layer, const Call &call, std::vector<Symbol> from, const kinds::Arguments &arguments) {
+               e.scope = layer.name;
+               CallHost host(e, layer, call.number, value_of, draws, how, lowered);
+               kinds::Call c(e, host, std::move(from), arguments, how.training);
+               std::vector<Symbol> out = layer.kind->call(c);
+               e.scope.clear();
+               return out;
+             });
   for (size_t i = 0; i < held.size(); ++i) {
     const ops::Id now = value_of.at(all[i].get());
     lowered.writes.push_back(now == held[i] ? ops::none : now);

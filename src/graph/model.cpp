@@ -11,6 +11,15 @@
 
 namespace dl4::graph {
 
+void Weight::set(Tensor own) noexcept {
+  if (block && !block->pinned()) {
+    if (int64_t n = value.bytes()) std::memcpy(value.data.get(), own.data.get(), static_cast<size_t>(n));
+    return;
+  }
+  value = std::move(own);
+  block.reset();
+}
+
 Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise)
     : graph_(std::move(graph)), in_(std::move(in)), out_(std::move(out)) {
   if (out_.empty()) fail(Code::invalid_argument, "a model needs at least one output");
@@ -100,19 +109,14 @@ Tensor Model::get_weight(const std::string &name) const {
 void Model::set_weight(const std::string &name, const Tensor &value) {
   need_fit(name, value.dtype, value.shape);
   const std::vector<Weight *> list = named(name);
-  std::vector<Tensor> fresh;  // instead of memory that may not be written
-  for (const Weight *w : list)
-    fresh.push_back(w->block && !w->block->pinned() ? Tensor{} : make_tensor(DType::f32, w->spec.shape));
+  std::vector<Tensor> own;  // all of them, before any is set
   const std::byte *from = value.data.get();
-  for (size_t i = 0; i < list.size(); ++i) {
-    Weight &w = *list[i];
-    if (fresh[i].data) {
-      w.value = std::move(fresh[i]);
-      w.block.reset();
-    }
-    if (int64_t n = w.value.bytes()) std::memcpy(w.value.data.get(), from, static_cast<size_t>(n));
-    from += w.value.bytes();
+  for (const Weight *w : list) {
+    own.push_back(make_tensor(DType::f32, w->spec.shape));
+    if (int64_t n = own.back().bytes()) std::memcpy(own.back().data.get(), from, static_cast<size_t>(n));
+    from += own.back().bytes();
   }
+  for (size_t i = 0; i < list.size(); ++i) list[i]->set(std::move(own[i]));
 }
 
 void Model::set_trainable(const std::string &name, bool yes) {
@@ -162,6 +166,13 @@ Architecture Model::architecture() const {
 std::shared_ptr<Model> Model::clone() const {
   return model_of(architecture(), graph_->settings(),
                   [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
+}
+
+std::shared_ptr<const Model> model_of(const Architecture &architecture) {
+  auto graph = std::make_shared<Graph>(Settings{});
+  std::vector<Node> in, out;
+  graph->merge(architecture, &in, &out);
+  return std::make_shared<const Model>(std::move(graph), std::move(in), std::move(out), false);
 }
 
 std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,

@@ -61,5 +61,7 @@ class Model {
 // The model that an architecture describes, over a graph of its own: each weight has its `value`, and none is drawn.
 std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value);
+// Its shapes and calls alone: no weight has a value.
+std::shared_ptr<const Model> model_of(const Architecture &architecture);
 
 }  // namespace dl4::graph

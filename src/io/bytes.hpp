@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,6 +46,16 @@ class Cursor {
 
 inline void put(std::string &to, uint64_t n, size_t size) {
   for (size_t i = 0; i < size; ++i) to += static_cast<char>(n >> (8 * i) & 255);
+}
+
+// IEEE's half precision.
+inline float from_half(uint16_t h) {
+  const uint32_t sign = static_cast<uint32_t>(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
+  if (exponent == 0) {
+    const float tiny = static_cast<float>(fraction) * 0x1p-24f;
+    return sign ? -tiny : tiny;
+  }
+  return std::bit_cast<float>(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13);
 }
 
 // A part of another source, which outlives it.

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n");
 constexpr int max_depth = 64;
-constexpr size_t max_name = 1024, max_objects = 2'000'000;
-constexpr int64_t shared = 2;  // a flag of a message: it stands elsewhere
+constexpr size_t max_objects = 2'000'000;
+constexpr int64_t max_filters = 32;  // HDF5's own limit
+constexpr int64_t shared = 2;        // a flag of a message: it stands elsewhere
 
 // Where the header of the root group stands.
 int64_t root_of(Blocks &b) {
@@ -81,6 +82,7 @@ class Header {
     c.take(static_cast<size_t>(times + limits));
     const auto size = static_cast<int64_t>(c.number(static_cast<size_t>(size_bytes)));
     constexpr int64_t sum = 4;  // behind each block
+    if (size < 0 || size > b_.size()) corrupt("an object header of ", static_cast<uint64_t>(size), " bytes");
     std::vector<std::pair<int64_t, int64_t>> blocks{{at + 6 + times + limits + size_bytes - sum, size + 2 * sum}};
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].second < 2 * sum) corrupt("a block of an object header has ", blocks[i].second, " bytes");
@@ -146,6 +148,7 @@ std::vector<int64_t> read_filters(std::string_view message) {
   Cursor c(message, "HDF5: filters");
   const int64_t version = c.small(1), count = c.small(1);
   if (version != 1 && version != 2) corrupt("filters of version ", version);
+  if (count > max_filters) corrupt(count, " filters");
   if (version == 1) c.take(6);
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < count; ++i) {
@@ -170,6 +173,11 @@ struct Hdf5::Object {
   std::vector<std::pair<std::string, int64_t>> links;
 };
 
+void Blocks::take(int64_t size, const char *what) {
+  if (size < 0 || size > left_) corrupt(what, " lies outside of the file, or over others");
+  left_ -= size;
+}
+
 std::string Blocks::read(int64_t at, int64_t size, const char *what) {
   if (size < 0 || size > left_) corrupt(what, " lies outside of the file, or over others");
   std::string bytes(static_cast<size_t>(size), '\0');
@@ -179,9 +187,9 @@ std::string Blocks::read(int64_t at, int64_t size, const char *what) {
 
 void Blocks::read(int64_t at, std::span<std::byte> to, const char *what) {
   const auto size = static_cast<int64_t>(to.size());
-  if (at < 0 || at > source_.size() || size > source_.size() - at || size > left_)
+  if (at < 0 || at > source_.size() || size > source_.size() - at)
     corrupt(what, " lies outside of the file, or over others");
-  left_ -= size;
+  take(size, what);
   source_.read(at, to);
 }
 
@@ -245,6 +253,7 @@ void Hdf5::add_links(int64_t at, const std::string &path, int depth) {
         name.find_first_of(std::string_view("/\0", 2)) != name.npos)
       corrupt("a member of \"", path, "\" is named ", Json(name.substr(0, 100)).shown());
     const std::string below = path.empty() ? name : path + '/' + name;
+    blocks_.take(static_cast<int64_t>(below.size()), "a path");
     if (attributes_.count(below)) corrupt("two objects are named \"", below, '"');
     add_links(to, below, depth + 1);
   }
@@ -254,7 +263,7 @@ void Hdf5::add_attribute(std::string_view message, Attributes &to) const {
   Cursor c(message, "HDF5: an attribute");
   const int64_t version = c.small(1);
   if (version < 1 || version > 3) corrupt("an attribute of version ", version);
-  c.take(1);
+  if (c.small(1) != 0 && version > 1) return;  // its type or shape stands elsewhere: it is not of Keras
   const auto name_bytes = static_cast<size_t>(c.small(2)), type_bytes = static_cast<size_t>(c.small(2)),
              dims_bytes = static_cast<size_t>(c.small(2));
   if (version == 3) c.take(1);
@@ -291,6 +300,7 @@ std::vector<std::string> Hdf5::values(const Attribute &a) const {
       if (it == heaps_.end()) it = heaps_.emplace(heap, global_objects(blocks_, heap)).first;
       const auto found = it->second.find(index);
       if (found == it->second.end() || found->second.size() < size) corrupt("a text is not where it should be");
+      blocks_.take(static_cast<int64_t>(size), "a text");  // one that many refer to counts for each
       list.push_back(found->second.substr(0, size));
     }
   return list;

@@ -39,6 +39,8 @@ class Blocks {
   explicit Blocks(const Source &source) : source_(source), left_(2 * source.size() + 65536) {}
   std::string read(int64_t at, int64_t size, const char *what);
   void read(int64_t at, std::span<std::byte> to, const char *what);
+  // Counts what is made out of what was read before.
+  void take(int64_t size, const char *what);
   int64_t size() const { return source_.size(); }
 
  private:

@@ -16,15 +16,6 @@ namespace {
 constexpr int64_t gzip = 1, shuffle = 2;
 constexpr int64_t max_ratio = 1032;  // of deflate
 
-float from_half(uint16_t h) {
-  const uint32_t sign = static_cast<uint32_t>(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
-  if (exponent == 0) {
-    const float tiny = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -tiny : tiny;
-  }
-  return std::bit_cast<float>(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13);
-}
-
 // The number at p, of `size` bytes.
 uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
   uint64_t n = 0;
@@ -86,9 +77,13 @@ void place_chunk(const std::byte *from, const Dataset &d, const std::vector<int6
 
 namespace hdf5 {
 
-Type read_type(Cursor &c) {
+namespace {
+
+// Of a type that is no other's base.
+Type simple_type(Cursor &c, int64_t &kind) {
   Type t;
-  const int64_t kind = c.small(1) & 15, bits = c.small(3);
+  kind = c.small(1) & 15;
+  const int64_t bits = c.small(3);
   t.size = c.small(4);
   t.turned = bits & 1;
   if (kind == 0 && (t.size == 1 || t.size == 2 || t.size == 4 || t.size == 8))
@@ -104,12 +99,19 @@ Type read_type(Cursor &c) {
       t.kind = Type::Kind::real;
   }
   if (kind == 3) t.kind = Type::Kind::text;
-  if (kind == 8) {  // an enumeration: h5py's bool
-    const Type base = read_type(c);
-    if (base.size == t.size) t = base;
-  }
   if (kind == 9 && (bits & 15) == 1) t.kind = Type::Kind::texts_elsewhere;
   return t;
+}
+
+}  // namespace
+
+Type read_type(Cursor &c) {
+  int64_t kind = 0;
+  Type t = simple_type(c, kind);
+  constexpr int64_t enumeration = 8;  // h5py's bool
+  if (kind != enumeration) return t;
+  const Type base = simple_type(c, kind);
+  return base.size == t.size ? base : t;
 }
 
 std::vector<int64_t> read_dims(Cursor &c) {

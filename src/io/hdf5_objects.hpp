@@ -20,6 +20,8 @@ template <class... A>
   fail(Code::unsupported, "HDF5: ", a...);
 }
 
+constexpr size_t max_name = 1024;  // of a member of a group
+
 // An address or a size.
 inline int64_t length(Cursor &c) {
   const uint64_t n = c.number(8);

@@ -177,7 +177,7 @@ void each_symbol(Blocks &b, int64_t tree, int64_t heap, const std::function<void
       const int64_t cached = c.small(4);
       c.take(20);
       const size_t end = at < names.size() ? names.find('\0', at) : names.npos;
-      if (end == names.npos) corrupt("a name lies outside of its heap");
+      if (end == names.npos || end - at > max_name) corrupt("a name lies outside of its heap, or is too long");
       std::string name = names.substr(at, end - at);
       if (cached == 2) unsupported('"', name, "\" is a soft link");
       if (address > static_cast<uint64_t>(b.size())) corrupt('"', name, "\" lies outside of the file");

@@ -1,15 +1,16 @@
+// Keras's files: what stands in which member and dataset, and the values of a model's weights out of them.
 #include "io/keras.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <set>
+#include <cctype>
 
 #include "base/checked.hpp"
 #include "graph/keras_json.hpp"
-#include "graph/parameters.hpp"
 #include "io/bytes.hpp"
 #include "io/hdf5.hpp"
+#include "io/keras_layers.hpp"
 #include "io/keras_paths.hpp"
+#include "io/keras_training.hpp"
 #include "io/safetensors.hpp"
 #include "io/zip.hpp"
 
@@ -17,7 +18,7 @@ namespace dl4::io {
 namespace {
 
 constexpr char keras_version[] = "3.15.1";  // whose words are written
-constexpr char config_name[] = "config.json", weights_name[] = "model.weights.h5";
+constexpr char config_name[] = "config.json", metadata_name[] = "metadata.json", weights_name[] = "model.weights.h5";
 
 bool begins(const Source &source, std::string_view mark) {
   std::string first(mark.size(), '\0');
@@ -41,43 +42,23 @@ graph::Architecture architecture_of(const Json &j) {
                                    config->value("build_input_shape", nullptr));
 }
 
-// What a dataset holds, as a weight.
-Tensor floats(const Hdf5 &file, const std::string &path, const graph::Weight &w) {
-  const auto it = file.datasets().find(path);
-  if (it == file.datasets().end())
-    throw Error(Code::corrupt_file, text("weight \"", w.name, "\": the file has no \"", path, '"'))
-        .with("tensor", path);
-  if (!std::ranges::equal(it->second.dims, w.spec.shape.dims()))
-    throw Error(Code::corrupt_file, text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ",
-                                         Json(it->second.dims).dump()))
-        .with("tensor", path);
-  const Tensor t = file.read(path);
-  if (t.dtype == DType::f32) return t;
-  Tensor converted = make_tensor(DType::f32, t.shape);
-  for (int64_t i = 0; i < t.elements(); ++i) converted.as<float>()[i] = static_cast<float>(t.as<int64_t>()[i]);
-  return converted;
-}
-
 // The values of a model's weights in a store, and no more than those.
 class Store {
  public:
   // of_file: the model's JSON is that of the file.
   Store(const Hdf5 &file, const Json &model, const Weights &weights, bool of_file)
-      : file_(file),
-        paths_(of_file ? keras_paths(model, weights)
-                       : keras_paths(model, weights, [&](const std::string &path) { return file.contains(path); })),
-        old_(file.contains("_layer_checkpoint_dependencies")) {
-    for (const auto &[name, path] : paths_) taken_.insert(spelled(path));
-    for (const auto &w : weights) need_whole(*w);
+      : file_(file), old_(file.contains("_layer_checkpoint_dependencies")) {
+    const auto is_there = [&](const std::string &path) { return file.contains(path); };
+    const KerasPaths paths = of_file ? keras_paths(model, weights) : keras_paths(model, weights, is_there);
+    for (const auto &[path, name] : paths.weights) {
+      by_name_.emplace(name, spelled(path));
+      paths_.emplace(spelled(path), name);
+    }
+    for (const auto &[path, name] : paths_) need_whole(name, path);
   }
-  Tensor value(const graph::Weight &w) const { return floats(file_, path_of(w), w); }
+  Tensor value(const graph::Weight &w) const { return weight_at(file_, by_name_.at(w.name), w); }
 
  private:
-  std::string path_of(const graph::Weight &w) const {
-    const auto it = paths_.find(w.name);
-    if (it == paths_.end()) fail(Code::unsupported, "weight \"", w.name, "\" has no place in Keras's files");
-    return spelled(it->second);
-  }
   // tf.keras 2.13 wrote "_layer_checkpoint_dependencies" for "layers".
   std::string spelled(std::string path) const {
     constexpr std::string_view now = "layers/", then = "_layer_checkpoint_dependencies/";
@@ -86,20 +67,18 @@ class Store {
     return path;
   }
   // A layer that has more in the file than here is another layer.
-  void need_whole(const graph::Weight &w) const {
-    const std::string path = path_of(w);
+  void need_whole(const std::string &name, const std::string &path) const {
     const size_t vars = path.rfind('/') + 1;
     const std::string next = path.substr(0, vars) + std::to_string(std::stoll(path.substr(vars)) + 1);
-    if (file_.contains(next) && !taken_.count(next))
+    if (file_.contains(next) && !paths_.count(next))
       throw Error(Code::corrupt_file,
-                  text("weight \"", w.name, "\" is the last of its layer, the file has \"", next, "\" too"))
+                  text("weight \"", name, "\" is the last of its layer, the file has \"", next, "\" too"))
           .with("tensor", next);
   }
 
   const Hdf5 &file_;
-  const std::map<std::string, std::string> paths_;
   const bool old_;
-  std::set<std::string> taken_;
+  std::map<std::string, std::string> paths_, by_name_;
 };
 
 Weights weights_of(const graph::Graph &g, int64_t limit) {
@@ -125,33 +104,13 @@ std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &s
   return std::make_shared<graph::Model>(std::move(graph), std::move(in), std::move(out));
 }
 
-// "dense/kernel" of "dense/kernel:0": what the weight is called in its layer.
-std::string last_word(const std::string &name) {
-  const size_t slash = name.rfind('/') + 1;
-  return name.substr(slash, name.find(':', slash) - slash);
+// Of the Keras that wrote a text such as "2.15.0"; those before 1.2 say none.
+int major_of(const std::string &version) {
+  return version.empty() || !std::isdigit(static_cast<unsigned char>(version[0])) ? 1 : version[0] - '0';
 }
-
-// A layer of a .h5 file: its weights in the order of Keras's layer.trainable_weights, then the others.
-void read_layer(const Hdf5 &file, const std::string &group, const graph::Layer &l,
-                std::map<const graph::Weight *, Tensor> &values) {
-  std::vector<const graph::Weight *> weights;
-  for (bool trained : {true, false})
-    for (const auto &w : l.weights)
-      if (w->trainable() == trained) weights.push_back(w.get());
-  const std::string path = group + l.name;
-  const std::vector<std::string> names = file.texts(path, "weight_names");
-  if (names.size() != weights.size())
-    throw Error(Code::corrupt_file,
-                text("layer \"", l.name, "\" has ", weights.size(), " weights, the file ", names.size()))
-        .with("layer", l.name);
-  for (size_t i = 0; i < names.size(); ++i) {
-    const std::string wanted = last_word(weights[i]->name), found = last_word(names[i]);
-    if (wanted != found)
-      throw Error(Code::unsupported, text("layer \"", l.name, "\": weight ", i, " is \"", names[i],
-                                          "\" in the file, expected \"", weights[i]->name, '"'))
-          .with("layer", l.name);
-    values[weights[i]] = floats(file, path + '/' + names[i], *weights[i]);
-  }
+int major_of(const Hdf5 &file, const std::string &group) {
+  const std::vector<std::string> said = file.texts(group, "keras_version");
+  return said.empty() ? 1 : major_of(said[0]);
 }
 
 // The values of all weights: in Keras 3's store, or by layers, as .h5 files of whole models and of Keras 2 have them.
@@ -160,8 +119,10 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
   std::map<const graph::Weight *, Tensor> values;
   const bool whole = file.contains("model_weights");
   if (whole || !file.texts("", "layer_names").empty()) {
+    const int major =
+        major_of(file, whole && !file.texts("model_weights", "keras_version").empty() ? "model_weights" : "");
     for (const graph::Layer &l : g.layers())
-      if (!l.weights.empty()) read_layer(file, whole ? "model_weights/" : "", l, values);
+      if (!l.weights.empty()) read_layer(file, whole ? "model_weights/" : "", major, l, values);
     return values;
   }
   const Store store(file, config, weights, of_file);
@@ -180,13 +141,36 @@ const Source &store_of(const Source &source, int64_t memory_limit, bool verified
   return *member;
 }
 
+// What the model was compiled with, or null.
+Json compiled(const Hdf5 &file, const Json &config, int64_t limit) {
+  const std::vector<std::string> said = file.texts("", "training_config");
+  if (said.empty()) return config.value("compile_config", nullptr);
+  return parse_object(said[0], Code::corrupt_file, "\"training_config\"", limit);
+}
+
+// The variables of the optimizer, as Keras 3 counts them.
+std::vector<Tensor> variables_of(const Hdf5 &file) {
+  std::vector<Tensor> all;
+  for (int64_t i = 0; file.contains(text("optimizer/vars/", i)); ++i)
+    all.push_back(file.read(text("optimizer/vars/", i)));
+  const std::vector<std::string> names = file.texts("optimizer_weights", "weight_names"),
+                                 version = file.texts("", "keras_version");
+  if (!names.empty() && (version.empty() || !version[0].starts_with("3.")))
+    fail(Code::unsupported, "the state of the optimizers of Keras ", version.empty() ? "1" : version[0],
+         " is not read; save the model again with Keras 3");
+  for (const std::string &name : names) all.push_back(file.read("optimizer_weights/" + name));
+  if (all.empty()) fail(Code::not_found, "the file has no state of an optimizer");
+  return all;
+}
+
 // The JSON of a .h5 file.
 std::string whole_model(const Hdf5 &file) {
-  const std::vector<std::string> said = file.texts("", "model_config"), version = file.texts("", "keras_version");
+  const std::vector<std::string> said = file.texts("", "model_config");
   if (said.size() != 1)
     fail(Code::unsupported, "this HDF5 file has no \"model_config\"; expected a whole model of Keras");
-  if (version.empty() || version[0].starts_with("1."))
-    fail(Code::unsupported, "the file is of Keras 1; save it again with Keras 2 or later");
+  if (const auto backend = file.texts("", "backend"); !backend.empty() && backend[0] == "theano")
+    fail(Code::unsupported,
+         "the file is of Keras on Theano, whose convolutions turn their kernels; expected TensorFlow");
   return said[0];
 }
 
@@ -195,22 +179,29 @@ std::string whole_model(const Hdf5 &file) {
 bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
 bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
 
-std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified) {
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
+                                         Json *training) {
   return as_file_error([&] {
     const int64_t limit = settings.memory_limit;
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
     std::string said;
+    int major = 3;
     if (is_zip(source)) {
       const Zip archive(source, limit);
       if (!archive.contains(config_name))
         fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
       said = archive.text(config_name);
+      if (archive.contains(metadata_name))
+        major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, limit)
+                             .value("keras_version", "3")
+                             .get<std::string>());
     }
     const Hdf5 file(store_of(source, limit, verified, member, zip), limit);
-    if (!zip) said = whole_model(file);
+    if (!zip) said = whole_model(file), major = major_of(file, "");
     const Json config =
-        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", limit));
+        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", limit), major);
+    if (training) *training = compiled(file, config, limit);
     return model_from(config, settings, [&](const graph::Graph &g) {
       const Weights all = weights_of(g, limit);
       for (auto &[w, value] : values_of(file, config, g, all, true))
@@ -219,24 +210,37 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
   });
 }
 
-KerasFile keras_file(const graph::Model &m) {
+namespace {
+
+// order: gets the weights as Keras lists them.
+KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
-  const Json config = graph::keras_json(m);
-  const std::map<std::string, std::string> paths = keras_paths(config, m.weights());
-  for (const auto &w : m.weights()) {
-    const auto it = paths.find(w->name);
-    if (it == paths.end()) fail(Code::unsupported, "weight \"", w->name, "\" has no place in Keras's files");
-    file.tensors.emplace(it->second, w->value);
-  }
+  KerasPaths paths = keras_paths(config, m.weights());
+  for (const auto &[path, name] : paths.weights) file.tensors.emplace(path, m.weight(name)->value);
+  if (order) *order = std::move(paths.order);
   file.config = config.dump();
   file.metadata = Json{{"keras_version", keras_version}}.dump();
+  return file;
+}
+
+}  // namespace
+
+KerasFile keras_file(const graph::Model &m) { return file_of(m, graph::keras_json(m)); }
+
+KerasFile keras_file(const train::Trainer &t) {
+  Json config = graph::keras_json(t.model());
+  config["compile_config"] = compile_config(t);
+  std::vector<std::string> order;
+  KerasFile file = file_of(t.model(), std::move(config), &order);
+  int64_t n = 0;
+  for (Tensor &v : keras_variables(t, order)) file.tensors.emplace(text("optimizer/vars/", n++), std::move(v));
   return file;
 }
 
 std::vector<std::string_view> KerasFile::parts(Format format) {
   const std::vector<std::string_view> store = hdf5_parts(tensors, head);
   if (format == Format::keras_weights) return store;
-  return zip_parts({{"metadata.json", {metadata}}, {config_name, {config}}, {weights_name, store}}, heads);
+  return zip_parts({{metadata_name, {metadata}}, {config_name, {config}}, {weights_name, store}}, heads);
 }
 
 namespace {
@@ -254,29 +258,26 @@ std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
   return list;
 }
 
-// All of them: from here on nothing fails. What others keep by a pin stays as it was.
-void set_weights(const graph::Model &m, std::vector<Tensor> values) noexcept {
-  for (size_t i = 0; i < values.size(); ++i) {
-    graph::Weight &w = *m.weights()[i];
-    if (!w.block || w.block->pinned()) {
-      w.value = std::move(values[i]);
-      w.block.reset();
-    } else if (int64_t n = w.value.bytes()) {
-      std::memcpy(w.value.data.get(), values[i].data.get(), static_cast<size_t>(n));
-    }
-  }
-}
-
 }  // namespace
 
-void load_keras_weights(graph::Model &m, const Source &source, int64_t memory_limit, bool verified) {
-  as_file_error([&] {
-    if (!is_zip(source) && !is_hdf5(source))
-      fail(Code::corrupt_file, "expected a .keras, .weights.h5 or .h5 file of Keras");
+void load_keras_training(train::Trainer &t, const Source &source, int64_t memory_limit) {
+  auto state = as_file_error([&] {
+    std::unique_ptr<Source> member;
+    std::unique_ptr<Zip> zip;
+    const Hdf5 file(store_of(source, memory_limit, true, member, zip), memory_limit);
+    const graph::Model &m = t.model();
+    const std::vector<std::string> order = keras_paths(graph::keras_json(m), m.weights()).order;
+    return state_with(t, order, variables_of(file), weights_in(m, file));
+  });
+  t.restore(state, t.position_json());
+}
+
+std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, int64_t memory_limit, bool verified) {
+  return as_file_error([&] {
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
     const Hdf5 file(store_of(source, memory_limit, verified, member, zip), memory_limit);
-    set_weights(m, weights_in(m, file));
+    return weights_in(m, file);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/model.hpp"
 #include "io/file.hpp"
+#include "train/trainer.hpp"
 
 namespace dl4::io {
 
@@ -16,11 +17,12 @@ bool is_zip(const Source &source);
 bool is_hdf5(const Source &source);
 
 // A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
-// our layers can't do, and code.
-std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified);
+// our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null.
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
+                                         Json *training = nullptr);
 
 // Of the files of a model: by the end of a path, or a name.
-enum class Format { native, keras, keras_weights, onnx };
+enum class Format { native, keras, keras_weights, npz, onnx };
 // The bytes of a .keras or .weights.h5 file, in parts that lie in `kept` and the model's weights.
 struct KerasFile {
   std::map<std::string, Tensor> tensors;  // by their place in the store
@@ -30,8 +32,13 @@ struct KerasFile {
   std::vector<std::string_view> parts(Format format);
 };
 KerasFile keras_file(const graph::Model &m);
+// Of a trainer's model, with what it is trained by.
+KerasFile keras_file(const train::Trainer &t);
+// The weights and the optimizer's variables of a .keras or .h5 file of Keras 3 into a trainer of the same layers and
+// optimizer; refuses any other, and then has changed nothing.
+void load_keras_training(train::Trainer &t, const Source &source, int64_t memory_limit);
 
-// Gives the weights of a model the values in a .keras, .weights.h5 or .h5 file of the same layers: all of them or none.
-void load_keras_weights(graph::Model &m, const Source &source, int64_t memory_limit, bool verified);
+// The values of a model's weights, in their order, in a .keras, .weights.h5 or .h5 file of the same layers.
+std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, int64_t memory_limit, bool verified);
 
 }  // namespace dl4::io

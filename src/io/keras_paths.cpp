@@ -2,6 +2,8 @@
 #include "io/keras_paths.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "graph/keras_ops.hpp"
@@ -63,7 +65,7 @@ class Walk {
     }
   }
 
-  std::map<std::string, std::string> paths;
+  KerasPaths paths;
 
  private:
   void layer(const Json &j, const std::string &prefix, const std::string &path) {
@@ -72,11 +74,15 @@ class Walk {
       return std::any_of(names.begin(), names.end(), [&](const char *n) { return name == n; });
     };
     if (is({"Functional", "Sequential", "Model"})) return model(j, prefix, path + '/');
-    if (is({"LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D"})) return leaf(prefix, path + "/cell");
+    if (is({"LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"})) return leaf(prefix, path + "/cell");
     const std::vector<std::string> inside = segments(prefix);
     const auto inner = [&](size_t i, const Json &of, const std::string &below) {
       if (i < inside.size()) layer(of, prefix + inside[i] + '/', path + below);
     };
+    if (is({"SpectralNormalization"})) {
+      inner(0, config_of(j, "layer"), "/layer");
+      return normalized(prefix, path);
+    }
     if (is({"TimeDistributed"})) return inner(0, config_of(j, "layer"), "/layer");
     if (is({"RNN"})) return inner(0, config_of(j, "cell"), "/cell");
     if (is({"StackedRNNCells"})) {
@@ -101,13 +107,26 @@ class Walk {
       leaf(prefix + part + '/', path + '/' + (part == "gate" ? "_" : underscore) +
                                     (part == "attention_output" ? "output" : part) + "_dense");
   }
+  void place(const std::string &path, const std::string &name) {
+    paths.weights.emplace(path, name);
+    if (placed_.insert(name).second) paths.order.push_back(name);
+  }
+  // The kernel of the layer inside is an attribute of this one too.
+  void normalized(const std::string &prefix, const std::string &path) {
+    for (size_t i : below(prefix)) {
+      const std::string &name = weights_[i]->name;
+      const bool own = name == prefix + "vector_u";
+      if (own || name.ends_with("/kernel") || name.ends_with("/embeddings"))
+        place(path + (own ? "/vars/1" : "/vars/0"), name);
+    }
+  }
   // A layer's own weights: those that are trained, then the others.
   void leaf(const std::string &prefix, const std::string &path) {
     int64_t n = 0;
     for (bool trained : {true, false})
       for (size_t i : below(prefix))
         if (weights_[i]->spec.trainable == trained && weights_[i]->name.find('/', prefix.size()) == std::string::npos)
-          paths[weights_[i]->name] = text(path, "/vars/", n++);
+          place(text(path, "/vars/", n++), weights_[i]->name);
   }
   // By number, in their order.
   std::vector<size_t> below(const std::string &prefix) const {
@@ -132,14 +151,18 @@ class Walk {
   const Weights &weights_;
   const IsThere &is_there_;
   std::map<std::string, size_t> by_name_;
+  std::set<std::string> placed_;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights,
-                                               const std::function<bool(const std::string &)> &is_there) {
+KerasPaths keras_paths(const Json &model, const Weights &weights,
+                       const std::function<bool(const std::string &)> &is_there) {
   Walk walk(weights, is_there);
   walk.model(model, "", "");
+  const std::set<std::string_view> placed(walk.paths.order.begin(), walk.paths.order.end());
+  for (const auto &w : weights)
+    if (!placed.count(w->name)) fail(Code::unsupported, "weight \"", w->name, "\" has no place in Keras's files");
   return std::move(walk.paths);
 }
 

@@ -13,9 +13,14 @@ namespace dl4::io {
 
 using Weights = std::vector<std::shared_ptr<graph::Weight>>;
 
-// The path of each weight by its name, of a model in Keras's JSON: {"dense/kernel": "layers/dense/vars/0"}.
+// The weight of each path, of a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may stand at
+// two. Refuses with UNSUPPORTED one that has no place in Keras's files.
 // is_there: the file's groups, where that JSON is not the file's own: in it a model inside may have been a Sequential.
-std::map<std::string, std::string> keras_paths(const Json &model, const Weights &weights,
-                                               const std::function<bool(const std::string &)> &is_there = nullptr);
+struct KerasPaths {
+  std::map<std::string, std::string> weights;  // by path
+  std::vector<std::string> order;              // the weights as Keras lists them
+};
+KerasPaths keras_paths(const Json &model, const Weights &weights,
+                       const std::function<bool(const std::string &)> &is_there = nullptr);
 
 }  // namespace dl4::io

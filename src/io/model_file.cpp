@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "io/bytes.hpp"
+#include "io/npz.hpp"
 #include "io/onnx.hpp"
 #include "io/safetensors.hpp"
+#include "io/zip.hpp"
 
 namespace dl4::io {
 namespace {
@@ -58,6 +60,12 @@ Archive archive_of(const graph::Model &m) {
   return a;
 }
 
+NpzFile npz_of(const graph::Model &m) {
+  NpzFile file;
+  for (const auto &w : m.weights()) file.tensors.emplace_back(w->name, w->value);
+  return file;
+}
+
 Archive archive_of(const train::Trainer &t) {
   Archive a;
   a.metadata = heading("dl4-checkpoint");
@@ -71,14 +79,26 @@ Archive archive_of(const train::Trainer &t) {
 std::string save_model(const graph::Model &m, Format format) {
   if (format == Format::native) return to_bytes(archive_of(m));
   if (format == Format::onnx) return onnx_bytes(m);
-  KerasFile file = keras_file(m);
   std::string bytes;
-  for (std::string_view part : file.parts(format)) bytes += part;
+  const auto add = [&](const std::vector<std::string_view> &parts) {
+    for (std::string_view part : parts) bytes += part;
+  };
+  if (format == Format::npz) {
+    NpzFile file = npz_of(m);
+    add(file.parts());
+  } else {
+    KerasFile file = keras_file(m);
+    add(file.parts(format));
+  }
   return bytes;
 }
 
 void save_model(const graph::Model &m, const std::string &path, Format format) {
   if (format == Format::native) return save_archive(archive_of(m), path);
+  if (format == Format::npz) {
+    NpzFile file = npz_of(m);
+    return write_file(path, file.parts());
+  }
   if (format == Format::onnx) {
     const std::string bytes = onnx_bytes(m);
     const std::string_view parts[] = {bytes};
@@ -91,6 +111,7 @@ void save_model(const graph::Model &m, const std::string &path, Format format) {
 Format format_of(const std::string &path) {
   if (path.ends_with(".keras")) return Format::keras;
   if (path.ends_with(".weights.h5")) return Format::keras_weights;
+  if (path.ends_with(".npz")) return Format::npz;
   if (path.ends_with(".onnx")) return Format::onnx;
   if (!path.ends_with(".h5") && !path.ends_with(".hdf5")) return Format::native;
   throw Error(Code::unsupported, text('"', path, "\": whole models are saved as .keras, weights alone as .weights.h5"))
@@ -98,8 +119,8 @@ Format format_of(const std::string &path) {
 }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         const std::string &outside) {
-  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified);
+                                         const std::string &outside, Json *training) {
+  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified, training);
   if (is_onnx(source)) return load_onnx(source, settings, outside);
   const Archive a = read_archive(source, settings.memory_limit);
   check_heading(a, "dl4-model");
@@ -128,11 +149,53 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
   });
 }
 
+namespace {
+
+// The tensors of a file by their names, without what of ours is no weight.
+std::map<std::string, Tensor> named_tensors(const Source &source, int64_t limit, bool verified) {
+  if (is_zip(source)) return read_npz(Zip(source, limit), limit, verified);
+  if (is_onnx(source))
+    throw Error(Code::unsupported, "an ONNX file has its weights in its nodes: expected a file of tensors by name")
+        .with("expected", "a file of tensors by name")
+        .with("got", "an ONNX file");
+  const Archive a = read_archive(source, limit);
+  std::map<std::string, Tensor> all = a.by_name();
+  const auto format = a.metadata.find("format");
+  if (format == a.metadata.end() || !format->second.starts_with("dl4-")) return all;
+  check_heading(a, "dl4-model");
+  if (verified) verify(a, limit);
+  std::erase_if(all, [](const auto &item) { return item.first.starts_with("constants/"); });
+  return all;
+}
+
+}  // namespace
+
+void load_weights(graph::Model &m, const Source &source, const Naming &naming, bool verified) {
+  const int64_t limit = m.graph().settings().memory_limit;
+  std::vector<Tensor> values;
+  if (is_hdf5(source) || (is_zip(source) && !is_npz(Zip(source, limit)))) {
+    for (const char *key : {"names", "partial"})
+      if (key == std::string_view("names") ? !naming.names.empty() : naming.partial)
+        throw Error(Code::unsupported, text('"', key, "\": Keras's files keep weights by layer, not by name"))
+            .with("attribute", key);
+    values = keras_weights(m, source, limit, verified);
+  } else {
+    values = named_weights(m, named_tensors(source, limit, verified), naming);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].data) m.weights()[i]->set(std::move(values[i]));
+}
+
 std::string save_checkpoint(const train::Trainer &t) { return to_bytes(archive_of(t)); }
-void save_checkpoint(const train::Trainer &t, const std::string &path) { save_archive(archive_of(t), path); }
+void save_checkpoint(const train::Trainer &t, const std::string &path) {
+  if (!path.ends_with(".keras")) return save_archive(archive_of(t), path);
+  KerasFile file = keras_file(t);
+  write_file(path, file.parts(Format::keras));
+}
 
 void load_checkpoint(train::Trainer &t, const Source &source) {
   const int64_t limit = t.model().graph().settings().memory_limit;
+  if (is_zip(source) || is_hdf5(source)) return load_keras_training(t, source, limit);
   const Archive a = read_archive(source, limit);
   check_heading(a, "dl4-checkpoint");
   verify(a, limit);

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "io/onnx_writer.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/ops.hpp"
 #include "ops/softmax.hpp"
 
 namespace dl4::io::onnx {

@@ -7,6 +7,9 @@
 #include <cstring>
 #include <set>
 #include <string_view>
+#include <tuple>
+
+#include "io/bytes.hpp"
 
 namespace dl4::io {
 namespace {
@@ -20,6 +23,9 @@ constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight'
 constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
                                                      {DType::i32, "I32"}, {DType::i64, "I64"},
                                                      {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
+// Floats of 2 bytes, which are read as float32.
+enum class Half { none, ieee, brain };
+constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::brain, "BF16"}};
 
 // FNV-1a over 64-bit words, four side by side: finds torn and flipped bytes, is no defence against an attacker.
 std::string checksum(const std::byte *data, size_t n) {
@@ -109,13 +115,21 @@ std::map<std::string, std::string> read_metadata(const Json &j) {
   return metadata;
 }
 
-// A tensor without its data, and where this begins among the `held` bytes.
-std::pair<Tensor, int64_t> read_entry(const std::string &name, const Json &j, int64_t held) {
+struct Entry {
+  Tensor tensor;         // without its data
+  int64_t begin, bytes;  // in the file, behind the header
+  Half half;
+};
+
+Entry read_entry(const std::string &name, const Json &j, int64_t held) {
   if (!j.is_object() || j.size() != 3 || !j.contains("dtype") || !j.contains("shape") || !j.contains("data_offsets"))
     corrupt("tensor \"", name, "\": expected dtype, shape and data_offsets");
   const DType *dtype = nullptr;
   for (const auto &[d, word] : dtypes)
     if (j["dtype"] == word) dtype = &d;
+  Half half = Half::none;
+  for (const auto &[h, word] : halves)
+    if (j["dtype"] == word) half = h, dtype = &dtypes[0].first;
   if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].shown(), " is not supported");
   if (!j["shape"].is_array() || j["shape"].size() > max_rank)
     corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
@@ -127,28 +141,37 @@ std::pair<Tensor, int64_t> read_entry(const std::string &name, const Json &j, in
                 end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
   try {
     Tensor t{*dtype, Shape(dims), nullptr};
-    if (end < begin || end - begin != t.bytes() || end > held)
-      corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", t.bytes(), " bytes of ", held);
-    return {std::move(t), begin};
+    const int64_t bytes = half == Half::none ? t.bytes() : t.bytes() / 2;
+    if (end < begin || end - begin != bytes || end > held)
+      corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", bytes, " bytes of ", held);
+    return {std::move(t), begin, bytes, half};
   } catch (Error &error) {
     error.code = Code::corrupt_file;
     throw error.in("tensor \"" + name + "\"").with("tensor", name);
   }
 }
 
-// Refuses tensors that leave a byte out, or share one. `places`: where each begins.
-void need_no_gaps(const Archive &a, std::vector<std::pair<int64_t, size_t>> places, int64_t claimed, int64_t held) {
+// Where a tensor begins, its bytes, and its number.
+using Place = std::tuple<int64_t, int64_t, size_t>;
+
+// Refuses tensors that leave a byte out, or share one.
+void need_no_gaps(const Archive &a, std::vector<Place> places, int64_t claimed, int64_t held) {
   if (claimed != held) corrupt("the tensors take ", claimed, " bytes, the file holds ", held);
-  std::sort(places.begin(), places.end(), [&](auto p, auto q) {
-    return std::pair(p.first, a.tensors[p.second].second.bytes()) <
-           std::pair(q.first, a.tensors[q.second].second.bytes());
-  });
+  std::sort(places.begin(), places.end());
   int64_t next = 0;
-  for (auto [begin, i] : places) {
+  for (const auto &[begin, bytes, i] : places) {
     if (begin != next)
       corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
-    next += a.tensors[i].second.bytes();
+    next += bytes;
   }
+}
+
+// From the bytes of floats of 2 bytes.
+Tensor widened(const std::vector<uint16_t> &from, Half half, const Shape &shape) {
+  Tensor t = make_tensor(DType::f32, shape);
+  for (size_t i = 0; i < from.size(); ++i)
+    t.as<float>()[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
+  return t;
 }
 
 }  // namespace
@@ -221,8 +244,8 @@ Archive read_archive(const Source &source, int64_t memory_limit) {
   const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
   const Json header =
       parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
-  int64_t claimed = 0;                             // never more than there is: no allocation past the file's size
-  std::vector<std::pair<int64_t, size_t>> places;  // where each tensor begins: a writer may name them in any order
+  int64_t claimed = 0;        // never more than there is: no allocation past twice the file's size
+  std::vector<Place> places;  // a writer may name the tensors in any order
   for (const auto &[its_name, j] : header.items()) {
     const std::string name(its_name);
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
@@ -230,16 +253,22 @@ Archive read_archive(const Source &source, int64_t memory_limit) {
       a.metadata = read_metadata(j);
       continue;
     }
-    auto [t, begin] = read_entry(name, j, held);
-    if (claimed > held - t.bytes()) corrupt("tensor \"", name, "\" lies over another");
-    claimed += t.bytes();
-    t.data = allocate(t.bytes());
-    source.read(begins + begin, {t.data.get(), static_cast<size_t>(t.bytes())});
+    auto [t, begin, bytes, half] = read_entry(name, j, held);
+    if (claimed > held - bytes) corrupt("tensor \"", name, "\" lies over another");
+    claimed += bytes;
+    if (half == Half::none) {
+      t.data = allocate(bytes);
+      source.read(begins + begin, {t.data.get(), static_cast<size_t>(bytes)});
+    } else {
+      std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
+      source.read(begins + begin, std::as_writable_bytes(std::span(all)));
+      t = widened(all, half, t.shape);
+    }
     if (t.dtype == DType::boolean)
       for (int64_t i = 0; i < t.bytes(); ++i)
         if (t.as<uint8_t>()[i] > 1)
           corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
-    places.emplace_back(begin, a.tensors.size());
+    places.emplace_back(begin, bytes, a.tensors.size());
     a.tensors.emplace_back(name, std::move(t));
   }
   need_no_gaps(a, std::move(places), claimed, held);

@@ -29,9 +29,9 @@ std::string head_of(const Archive &a);
 std::vector<std::string_view> parts(const std::string &head, const Archive &a);
 std::string to_bytes(const Archive &a);
 
-// Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes, shapes, offsets, names twice. Nothing
-// is allocated before the file itself has shown that it holds that many bytes; JSON that would take more than the limit
-// is refused with OUT_OF_MEMORY.
+// Floats of 2 bytes come as float32. Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes,
+// shapes, offsets, names twice. Nothing is allocated before the file itself has shown that it holds that many bytes;
+// JSON that would take more than the limit is refused with OUT_OF_MEMORY.
 Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX);
 // Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit.
 void verify(const Archive &a, int64_t memory_limit = INT64_MAX);

@@ -177,6 +177,12 @@ Zip::Zip(const Source &source, int64_t memory_limit) : source_(source), memory_l
     if (places[i].first < places[i - 1].second) corrupt("two members lie over each other");
 }
 
+std::vector<std::string> Zip::names() const {
+  std::vector<std::string> all;
+  for (const auto &[name, m] : members_) all.push_back(name);
+  return all;
+}
+
 // Behind its local header.
 int64_t Zip::begin_of(const std::string &name, const Member &m) const {
   const std::string header = bytes_at(source_, m.header, local_bytes);

@@ -17,6 +17,7 @@ class Zip {
   // over each other or outside, names twice, absolute or with "..".
   Zip(const Source &source, int64_t memory_limit);
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
+  std::vector<std::string> names() const;
   // The bytes of a member: where they lie if they are stored, else inflated. verified: their sum is compared. Refuses
   // one that is not there or encrypted, and what would take more than the memory limit.
   std::unique_ptr<Source> open(const std::string &name, bool verified) const;

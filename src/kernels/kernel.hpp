@@ -9,7 +9,7 @@
 
 namespace dl4::kernels {
 
-// What one run in flight owns for a kernel beside its buffers, such as oneDNN memory objects.
+// What one run in flight owns for a kernel besides its buffers, such as oneDNN memory objects.
 struct Bound {
   virtual ~Bound() = default;
 };
@@ -32,18 +32,19 @@ struct Report {
 // args: the step's sources in order, then its destinations; nullptr for one that is absent or that no one reads.
 struct Run {
   void *const *args;
+  int sources;    // of args
   void *scratch;  // Kernel::scratch bytes, 64-byte aligned, contents undefined
   Bound *bound;   // what bind() made for this frame
   Report *report;
 
   template <class T>
-  const T *src(int i) const noexcept {
+  const T *in(int i) const noexcept {
     return static_cast<const T *>(args[i]);
   }
   template <class T>
-  T *dst(int i) const noexcept {
-    return static_cast<T *>(args[i]);
-  }  // i counts sources too
+  T *out(int i) const noexcept {
+    return static_cast<T *>(args[sources + i]);
+  }
 };
 
 // Immutable once made, shared by every frame of a plan.

@@ -74,7 +74,9 @@ struct Convert<std::string> {
   static constexpr const char *type = "str", *types = "strs";
   static std::string from(const Json &j) {
     if (!j.is_string()) expected("a string", j);
-    return j.get<std::string>();
+    std::string s = j.get<std::string>();
+    if (s.find('\0') != std::string::npos) expected("a text without U+0000", j);
+    return s;
   }
   static Json to(const std::string &v) { return v; }
 };

@@ -171,6 +171,9 @@ void need_name(const Json &name) {
   if (!name.is_string() && !name.is_null())
     throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", name.shown()))
         .with("attribute", "name");
+  if (name.is_string() && name.get<std::string>().find('\0') != std::string::npos)
+    throw Error(Code::invalid_argument, text("\"name\": expected a text without U+0000, got ", name.shown()))
+        .with("attribute", "name");
 }
 
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras) {

@@ -147,7 +147,7 @@ Json write_fields(const T &object) {
   return fields_of(object).write();
 }
 
-// Refuses a "name" that is neither a string nor null.
+// Refuses a "name" that is neither a string nor null, and one that no C text can hold.
 void need_name(const Json &name);
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras = false);
 

@@ -46,7 +46,7 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual ops::Id weight(const WeightSpec &spec) = 0;
-  // The key of this call's draws: from `own` if the layer has a seed, else from one drawn when it was built.
+  // The key of this call's draws: from `own` if the layer has a seed, else from the layer's name.
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
   virtual ops::Id draws() = 0;                // int64 scalar: counts the runs
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties

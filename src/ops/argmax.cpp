@@ -24,7 +24,7 @@ struct ArgmaxOp final : StopsGradients<ArgmaxOp> {
     int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
     double us = 4 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
     return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::argmax(r.src<float>(0) + begin * row, DType::i32, r.dst<int32_t>(1) + begin * a.inner, end - begin,
+      kernels::argmax(r.in<float>(0) + begin * row, DType::i32, r.out<int32_t>(0) + begin * a.inner, end - begin,
                       a.axis, a.inner);
     });
   }

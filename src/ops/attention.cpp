@@ -17,7 +17,7 @@ using kernels::Kernel;
 
 enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
-enum GradSource { grad_peak = src_count, grad_sum, grad_dy, grad_count };
+enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
 // The sequences of a site, and how the operands of one lie: (batch, T, D), or (batch, T, heads, D) where each of
 // `heads` heads of queries reads one of fewer `groups` of keys and values.
@@ -50,10 +50,10 @@ double cost(const AttentionSizes &s, double products) {
   return pairs * (products * static_cast<double>(s.depth + s.width) / 60e3 + 0.3 * us_per_function);
 }
 
+// Where one item begins of an operand that may be absent.
 template <class T>
-T *item(const void *const *args, int i, int64_t offset) noexcept {
-  auto *p = static_cast<T *>(const_cast<void *>(args[i]));
-  return p ? p + offset : nullptr;
+T *item(T *all, int64_t offset) noexcept {
+  return all ? all + offset : nullptr;
 }
 
 // The gradients of q, k and v, of which those that are one value are one sum.
@@ -94,13 +94,13 @@ struct AttentionGradOp final : NotDifferentiable<AttentionGradOp> {
     float *d[3] = {};
     for (size_t j = 0; j < 3; ++j) {
       if (into[j] < 0) continue;
-      d[j] = item<float>(r.args, grad_count + into[j], start[j] + g * width[j]);
+      d[j] = item(r.out<float>(into[j]), start[j] + g * width[j]);
       if (!d[j] || std::find(into.begin(), into.begin() + j, into[j]) != into.begin() + j) continue;
       for (int64_t t = 0; t < rows[j]; ++t) std::fill_n(d[j] + t * row[j], width[j], 0.0f);
     }
-    auto *mask = item<const uint8_t>(r.args, src_mask, b * one.keys);
+    auto *mask = item(r.in<uint8_t>(src_mask), b * one.keys);
     for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
-      auto of = [&](int source, int64_t offset) { return item<const float>(r.args, source, offset); };
+      auto of = [&](int source, int64_t offset) { return item(r.in<float>(source), offset); };
       const int64_t stat = (b * s.heads + h) * one.queries;
       kernels::attention_backward(
           one,
@@ -199,12 +199,12 @@ struct AttentionOp final : OpOf<AttentionOp> {
   static void head(const Sequences &s, const Run &r, int64_t i, int64_t begin, int64_t end, float *scratch) noexcept {
     const AttentionSizes &one = s.one;
     const int64_t b = i / s.heads, h = i % s.heads, g = h / (s.heads / s.groups);
-    auto of = [&](int at, int64_t offset) { return item<float>(r.args, at, offset); };
-    auto to = [&](Destination at, int64_t offset) { return item<float>(r.args, src_count + int{at}, offset); };
+    auto of = [&](int source, int64_t offset) { return item(r.in<float>(source), offset); };
+    auto to = [&](Destination at, int64_t offset) { return item(r.out<float>(at), offset); };
     kernels::attention_forward(
         one,
         {of(src_q, b * s.q() + h * one.depth), of(src_k, b * s.k() + g * one.depth),
-         of(src_v, b * s.v() + g * one.width), item<const uint8_t>(r.args, src_mask, b * one.keys),
+         of(src_v, b * s.v() + g * one.width), item(r.in<uint8_t>(src_mask), b * one.keys),
          to(dst_y, b * s.y() + h * one.width), to(dst_peak, i * one.queries), to(dst_sum, i * one.queries)},
         begin, end, scratch);
   }

@@ -26,7 +26,7 @@ struct BandMaskOp final : StopsGradients<BandMaskOp> {
     return sliced("band_mask", site, keys ? queries : 0, us,
                   [=, before = before, after = after](int64_t begin, int64_t end, const Run &r) {
                     for (int64_t t = begin; t < end; ++t) {
-                      uint8_t *row = r.dst<uint8_t>(1) + t * keys;
+                      uint8_t *row = r.out<uint8_t>(0) + t * keys;
                       int64_t last = std::min(t + after + 1, keys), first = std::clamp<int64_t>(t - before, 0, last);
                       std::memset(row, 0, static_cast<size_t>(keys));
                       std::memset(row + first, 1, static_cast<size_t>(last - first));

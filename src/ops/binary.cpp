@@ -91,8 +91,8 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
   auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
                                                                                  int64_t at, int64_t count) {
-    kernels::binary_run(f, t, r.src<std::byte>(0) + a * size, step_a, r.src<std::byte>(1) + b * size, step_b,
-                        r.dst<std::byte>(2) + at * out_size, count);
+    kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
+                        r.out<std::byte>(0) + at * out_size, count);
   };
   if (s.axes.size() == 1) {
     return sliced(

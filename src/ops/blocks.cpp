@@ -12,8 +12,8 @@ namespace {
 
 // Bytes [begin, end) of the block, counted through its rows.
 void move(const Block &b, int64_t begin, int64_t end, const Run &r) {
-  auto *to = static_cast<std::byte *>(r.args[b.to]);
-  const auto *from = b.from < 0 ? nullptr : static_cast<const std::byte *>(r.args[b.from]);
+  auto *to = r.out<std::byte>(b.to);
+  const auto *from = b.from < 0 ? nullptr : r.in<std::byte>(b.from);
   if (!to || (!from && b.from >= 0)) return;
   to += b.to_offset;
   if (from) from += b.from_offset;
@@ -54,10 +54,7 @@ std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site,
 
 std::unique_ptr<kernels::Kernel> copy_kernel(const Site &site) {
   const Operand &x = site.src[0];
-  return move_blocks("copy", site,
-                     {{.from = 0,
-                       .to = static_cast<int>(site.src.size()),
-                       .bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
+  return move_blocks("copy", site, {{.bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
 }
 
 }  // namespace dl4::ops

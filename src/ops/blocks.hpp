@@ -10,7 +10,7 @@
 
 namespace dl4::ops {
 
-// `rows` pieces of `bytes` each, from one argument of the step to another.
+// `rows` pieces of `bytes` each, from a source of the step to a destination.
 struct Block {
   int from = 0, to = 0;  // from -1: zeros
   int64_t rows = 1, bytes = 0;
@@ -18,7 +18,8 @@ struct Block {
   int64_t to_offset = 0, to_pitch = 0;
 };
 
-// The blocks must not overlap. One whose arguments are absent, or which already lies in its place, is passed over.
+// The blocks must not overlap. One whose source or destination is absent, or which already lies in its place, is passed
+// over.
 std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site, std::vector<Block> blocks);
 
 // The whole of source 0 to the destination, unless they are the same memory.

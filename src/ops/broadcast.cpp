@@ -46,8 +46,8 @@ std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {
         "broadcast", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
           walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-            const std::byte *from = r.src<std::byte>(0) + offset[0] * size;
-            std::byte *to = r.dst<std::byte>(2) + at * size;
+            const std::byte *from = r.in<std::byte>(0) + offset[0] * size;
+            std::byte *to = r.out<std::byte>(0) + at * size;
             if (s.step(0) == 0)
               kernels::fill(size, from, to, count);
             else
@@ -61,8 +61,8 @@ std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {
       "mean_grad", site, n, us,
       [=](int64_t begin, int64_t end, const Run &r) {
         walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-          kernels::binary_run(Binary::mul, DType::f32, r.src<float>(0) + offset[0], s.step(0), &by, 0,
-                              r.dst<float>(2) + at, count);
+          kernels::binary_run(Binary::mul, DType::f32, r.in<float>(0) + offset[0], s.step(0), &by, 0,
+                              r.out<float>(0) + at, count);
         });
       },
       line_block);

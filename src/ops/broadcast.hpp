@@ -7,7 +7,7 @@ namespace dl4::ops {
 
 // Both read source 0 and take the shape of source 1; where that is source 0's, they change nothing.
 struct BroadcastOp final : OpOf<BroadcastOp> {
-  bool divided;  // each element among its copies
+  bool divided;  // each element by the number of its copies
 
   explicit BroadcastOp(bool divided) : divided(divided) {}
   void fields(auto &f) const { f("divided", divided); }

@@ -24,8 +24,8 @@ struct CastOp final : StopsGradients<CastOp> {
     return sliced(
         "cast", site, n, us,
         [from, to = to](int64_t begin, int64_t end, const Run &r) {
-          kernels::cast_run(from, to, r.src<std::byte>(0) + begin * size_of(from),
-                            r.dst<std::byte>(1) + begin * size_of(to), end - begin);
+          kernels::cast_run(from, to, r.in<std::byte>(0) + begin * size_of(from),
+                            r.out<std::byte>(0) + begin * size_of(to), end - begin);
         },
         line_block);
   }

@@ -21,7 +21,7 @@ struct CheckFiniteOp final : StopsGradients<CheckFiniteOp> {
     return sliced(
         "check_finite", site, n, us,
         [](int64_t begin, int64_t end, const Run &r) {
-          const float *x = r.src<float>(0);
+          const float *x = r.in<float>(0);
           if (kernels::all_finite(x + begin, end - begin)) return;
           while (std::isfinite(x[begin])) ++begin;
           r.report->raise(kernels::Fault::not_finite, begin);

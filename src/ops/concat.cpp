@@ -7,18 +7,18 @@
 namespace dl4::ops {
 namespace {
 
-// The rectangle that each part takes in the whole. part0 and whole are places in the step's arguments.
-std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, int part0, int whole, bool join) {
+// The rectangle that each part takes in the whole: parts are sources where they are joined, else destinations.
+std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, bool join) {
   std::vector<Block> blocks;
   int64_t offset = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     Around p = around(parts[i].shape, axis);
     int64_t bytes = checked_mul(p.axis, p.inner, size_of(parts[i].dtype));
-    int part = part0 + static_cast<int>(i);
+    const int part = static_cast<int>(i);
     if (join)
-      blocks.push_back({part, whole, p.outer, bytes, 0, bytes, offset, row});
+      blocks.push_back({part, 0, p.outer, bytes, 0, bytes, offset, row});
     else
-      blocks.push_back({whole, part, p.outer, bytes, offset, row, 0, bytes});
+      blocks.push_back({0, part, p.outer, bytes, offset, row, 0, bytes});
     offset += bytes;
   }
   return blocks;
@@ -43,9 +43,8 @@ struct SplitLikeOp final : NotDifferentiable<SplitLikeOp> {
   }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int part0 = static_cast<int>(site.src.size());
     std::span<const Operand> parts(site.src.begin() + 1, site.src.end());
-    return move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), part0, 0, false));
+    return move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), false));
   }
 };
 
@@ -81,8 +80,7 @@ struct ConcatOp final : OpOf<ConcatOp> {
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int whole = static_cast<int>(site.src.size());
-    return move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), 0, whole, true));
+    return move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), true));
   }
 };
 

@@ -44,7 +44,7 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
     kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
     if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return conv_zeros(site);
     auto weights = site.constant_source(1);
-    return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1, 3});
+    return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1}, {0});
   }
 };
 
@@ -71,7 +71,7 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
     c.bias = bias && site.dst[1].present;
     if (site.src[1].shape.elements() == 0) return conv_zeros(site);
     auto best = dispatch::conv_weights(site, c);
-    return c.bias ? with_args(std::move(best), {0, 1, 3, 4}) : with_args(std::move(best), {0, 1, 3});
+    return c.bias ? with_args(std::move(best), {0, 1}, {0, 1}) : with_args(std::move(best), {0, 1}, {0});
   }
 };
 
@@ -80,9 +80,9 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
 std::unique_ptr<Kernel> conv_zeros(const Site &site) {
   std::vector<size_t> bytes;
   for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
-  return kernels::make_kernel("zeros", 1, [bytes, first = site.src.size()](int64_t, const Run &r) noexcept {
+  return kernels::make_kernel("zeros", 1, [bytes](int64_t, const Run &r) noexcept {
     for (size_t i = 0; i < bytes.size(); ++i)
-      if (void *p = r.args[first + i]; p && bytes[i]) std::memset(p, 0, bytes[i]);
+      if (void *p = r.out<void>(static_cast<int>(i)); p && bytes[i]) std::memset(p, 0, bytes[i]);
   });
 }
 

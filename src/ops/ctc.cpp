@@ -14,7 +14,8 @@
 namespace dl4::ops {
 namespace {
 
-enum Arg { arg_x, arg_logs, arg_labels, arg_loss, arg_share };
+enum Source { src_x, src_logs, src_labels };
+enum Destination { dst_loss, dst_share };
 
 constexpr double impossible = -std::numeric_limits<double>::infinity();
 constexpr double unlikely = -706.893555;  // log(1e-307), as a float
@@ -79,9 +80,9 @@ struct Sequence {
 struct CtcOp final : OpOf<CtcOp> {
   std::string_view name() const override { return "ctc"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("ctc", src[arg_logs]);
-    want_type("the labels of ctc", src[arg_labels], DType::i32);
-    const Shape &labels = src[arg_labels].shape, x = same_shape("ctc", src[arg_x].shape, src[arg_logs].shape);
+    want_float("ctc", src[src_logs]);
+    want_type("the labels of ctc", src[src_labels], DType::i32);
+    const Shape &labels = src[src_labels].shape, x = same_shape("ctc", src[src_x].shape, src[src_logs].shape);
     if (x.rank() != 3) fail(Code::shape_mismatch, "ctc wants (batch, steps, classes), got ", x);
     if (labels.rank() != 2 || !compatible(labels.first(1), x.first(1)))
       fail(Code::shape_mismatch, "ctc wants labels (batch, length) for ", x, ", got ", labels);
@@ -90,16 +91,16 @@ struct CtcOp final : OpOf<CtcOp> {
   }
   void gradient(Gradient &g) const override {
     Emit &e = g.e;
-    if (g.wants(arg_x)) {
+    if (g.wants(src_x)) {
       const Id by = expand_dims(e, expand_dims(e, g.diff_dst(), -1), -1);
-      g.set(arg_x, mul(e, sub(e, unary(e, Unary::exp, g.src(arg_logs)), g.dst(1)), by));
+      g.set(src_x, mul(e, sub(e, unary(e, Unary::exp, g.src(src_logs)), g.dst(1)), by));
     }
-    g.stop(arg_logs);
-    g.stop(arg_labels);
+    g.stop(src_logs);
+    g.stop(src_labels);
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &x = site.src[arg_logs].shape;
-    const int64_t batch = x[0], width = site.src[arg_labels].shape[1];
+    const Shape &x = site.src[src_logs].shape;
+    const int64_t batch = x[0], width = site.src[src_labels].shape[1];
     const Sequence shape{x[1], x[2], width, 0, nullptr, nullptr};
     const int64_t row = checked_mul(2, checked_add(width, 1));
     // The states before every step, those behind it, and their sums.
@@ -116,15 +117,15 @@ struct CtcOp final : OpOf<CtcOp> {
  private:
   static void one(Sequence s, int64_t i, const Run &r, double *scratch) {
     const int64_t n = s.states();
-    s.logs = r.src<float>(arg_logs) + i * s.steps * s.classes;
-    s.label = r.src<int32_t>(arg_labels) + i * s.labels;
+    s.logs = r.in<float>(src_logs) + i * s.steps * s.classes;
+    s.label = r.in<int32_t>(src_labels) + i * s.labels;
     for (int64_t k = 0; k < s.labels; ++k) {
       if (s.label[k] < 0 || s.label[k] >= s.classes)
         return r.report->raise(kernels::Fault::index_out_of_range, s.label[k], s.classes);
       s.length += s.label[k] != 0;
     }
     double *before = scratch, *after = scratch + (s.steps + 1) * n;
-    float *share = r.dst<float>(arg_share);
+    float *share = r.out<float>(dst_share);
     if (share) {
       share += i * s.steps * s.classes;
       s.start(before);
@@ -135,7 +136,7 @@ struct CtcOp final : OpOf<CtcOp> {
       if (share) s.share(before + (t + 1) * n, after, after + n, share + t * s.classes);
       s.backward(t, after, after);
     }
-    r.dst<float>(arg_loss)[i] = static_cast<float>(-after[0]);
+    r.out<float>(dst_loss)[i] = static_cast<float>(-after[0]);
   }
 };
 

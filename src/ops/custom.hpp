@@ -23,7 +23,7 @@ class CustomFunction {
   // What a run keeps for calls with such arguments. Sources of another dtype than float32 get no gradient.
   virtual std::unique_ptr<kernels::Bound> bind_forward(Operands src, Operands dst) const = 0;
   virtual std::unique_ptr<kernels::Bound> bind_backward(Operands src, Operands dst) const = 0;
-  // args: src, dst; one that no one reads is null. Gives 0, or the number of a failure.
+  // args: src, dst; one that no one reads is null. Returns 0 or the number of a failure.
   virtual int32_t forward(void *const *args, kernels::Bound &bound) const noexcept = 0;
   // args: src, dst, diff_dst, then a diff_src for each float32 src.
   virtual int32_t backward(void *const *args, kernels::Bound &bound) const noexcept = 0;

@@ -8,7 +8,7 @@
 
 namespace dl4::ops {
 
-// A value, and the gradient of whatever is differentiated by it.
+// A value, and the gradient with respect to it of what is differentiated.
 struct Cotangent {
   Id value, diff;
 };

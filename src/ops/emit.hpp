@@ -30,7 +30,7 @@ class Emit {
   // The same for an op with one destination.
   Id value(std::shared_ptr<const Op> op, std::vector<Id> src) { return step(std::move(op), std::move(src))[0]; }
 
-  // By value: the next step moves what the Program holds.
+  // By value: the next step may move what the Program holds.
   Shape shape(Id v) const { return program[v].shape; }
   DType dtype(Id v) const { return program[v].dtype; }
   int rank(Id v) const { return shape(v).rank(); }

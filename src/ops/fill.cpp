@@ -29,7 +29,7 @@ struct FillOp final : StopsGradients<FillOp> {
     return sliced(
         "fill", site, n, us,
         [size, value](int64_t begin, int64_t end, const Run &r) {
-          kernels::fill(size, value.data(), r.dst<std::byte>(1) + begin * size, end - begin);
+          kernels::fill(size, value.data(), r.out<std::byte>(0) + begin * size, end - begin);
         },
         line_block);
   }

@@ -25,7 +25,7 @@ struct FlipOp final : OpOf<FlipOp> {
     return sliced("flip", site, rows, us, [n = n, bytes](int64_t begin, int64_t end, const Run &r) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t from = row - row % n + n - 1 - row % n;
-        std::memcpy(r.dst<std::byte>(1) + row * bytes, r.src<std::byte>(0) + from * bytes, static_cast<size_t>(bytes));
+        std::memcpy(r.out<std::byte>(0) + row * bytes, r.in<std::byte>(0) + from * bytes, static_cast<size_t>(bytes));
       }
     });
   }

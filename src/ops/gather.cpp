@@ -26,8 +26,8 @@ struct GatherOp final : OpOf<GatherOp> {
     int64_t row = checked_mul(table.elements(1, table.rank()), size_of(site.src[0].dtype));
     double us = 3 * us_per_byte * static_cast<double>(checked_mul(ids, row));
     return sliced("gather", site, ids, us, [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::gather_rows(row, r.args[0], rows, type, r.src<std::byte>(1) + begin * size_of(type), end - begin,
-                           r.dst<std::byte>(2) + begin * row, r.report);
+      kernels::gather_rows(row, r.in<void>(0), rows, type, r.in<std::byte>(1) + begin * size_of(type), end - begin,
+                           r.out<std::byte>(0) + begin * row, r.report);
     });
   }
 };

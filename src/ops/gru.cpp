@@ -19,11 +19,10 @@ struct GruCellGradOp final : NotDifferentiable<GruCellGradOp> {
     const Shape &h = site.src[2].shape;
     return sliced("gru_cell_grad", site, h[0], cost(h), [units = h[1]](int64_t begin, int64_t end, const Run &r) {
       auto gates = [&](float *p) { return p ? p + begin * 3 * units : nullptr; };
-      float *dh = r.dst<float>(6);
-      kernels::gru_cell_grad(end - begin, units, r.src<float>(0) + begin * 3 * units,
-                             r.src<float>(1) + begin * 3 * units, r.src<float>(2) + begin * units,
-                             r.src<float>(3) + begin * units, gates(r.dst<float>(4)), gates(r.dst<float>(5)),
-                             dh ? dh + begin * units : nullptr);
+      float *dh = r.out<float>(2);
+      kernels::gru_cell_grad(end - begin, units, r.in<float>(0) + begin * 3 * units, r.in<float>(1) + begin * 3 * units,
+                             r.in<float>(2) + begin * units, r.in<float>(3) + begin * units, gates(r.out<float>(0)),
+                             gates(r.out<float>(1)), dh ? dh + begin * units : nullptr);
     });
   }
 };
@@ -50,8 +49,8 @@ struct GruCellOp final : OpOf<GruCellOp> {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     const Shape &h = site.dst[0].shape;
     return sliced("gru_cell", site, h[0], cost(h), [units = h[1]](int64_t begin, int64_t end, const Run &r) {
-      kernels::gru_cell(end - begin, units, r.src<float>(0) + begin * 3 * units, r.src<float>(1) + begin * 3 * units,
-                        r.src<float>(2) + begin * units, r.dst<float>(3) + begin * units);
+      kernels::gru_cell(end - begin, units, r.in<float>(0) + begin * 3 * units, r.in<float>(1) + begin * 3 * units,
+                        r.in<float>(2) + begin * units, r.out<float>(0) + begin * units);
     });
   }
 };

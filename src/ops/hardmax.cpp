@@ -31,8 +31,8 @@ struct HardmaxOp final : OpOf<HardmaxOp> {
     const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
     return sliced("hardmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
       for (int64_t i = begin; i < end; ++i) {
-        const float *x = r.src<float>(0) + i * row;
-        float *y = r.dst<float>(1) + i * row;
+        const float *x = r.in<float>(0) + i * row;
+        float *y = r.out<float>(0) + i * row;
         std::memset(y, 0, static_cast<size_t>(row) * sizeof(float));
         for (int64_t j = 0; j < a.inner; ++j) {
           int64_t most = 0;

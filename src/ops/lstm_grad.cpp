@@ -44,25 +44,25 @@ struct LstmGradOp final : NotDifferentiable<LstmGradOp> {
       auto [begin, end] = by_units ? kernels::part(units, slices, slice, kernels::lstm_unit_block)
                                    : kernels::part(batch, slices, slice);
       float *scratch = static_cast<float *>(r.scratch) + (by_units ? 0 : slice * each);
-      const float *recurrent = r.src<float>(lstm_grad_src::recurrent_kernel);
+      const float *recurrent = r.in<float>(lstm_grad_src::recurrent_kernel);
       if (!by_units)
         kernels::pack_b(4 * units, units, recurrent, 4 * units, true, scratch);
       else if (step == time - 1)
         kernels::pack_b(4 * units, end - begin, recurrent + begin * 4 * units, 4 * units, true,
                         scratch + begin * 4 * units);
       kernels::LstmBackward b;
-      b.gates = r.src<float>(lstm_grad_src::gates);
-      b.c = r.src<float>(lstm_grad_src::cells);
+      b.gates = r.in<float>(lstm_grad_src::gates);
+      b.c = r.in<float>(lstm_grad_src::cells);
       b.recurrent_t = scratch;
-      b.c0 = r.src<float>(lstm_grad_src::c0);
-      b.mask = r.src<uint8_t>(lstm_grad_src::mask);
-      b.dy = r.src<float>(lstm_grad_src::dy);
-      b.dh_last = r.src<float>(lstm_grad_src::dh);
-      b.dc_last = r.src<float>(lstm_grad_src::dc);
-      b.dgates = r.dst<float>(lstm_grad_src::count);
+      b.c0 = r.in<float>(lstm_grad_src::c0);
+      b.mask = r.in<uint8_t>(lstm_grad_src::mask);
+      b.dy = r.in<float>(lstm_grad_src::dy);
+      b.dh_last = r.in<float>(lstm_grad_src::dh);
+      b.dc_last = r.in<float>(lstm_grad_src::dc);
+      b.dgates = r.out<float>(0);
       if (!b.dgates) b.dgates = static_cast<float *>(r.scratch) + all;
-      b.dh0 = r.dst<float>(lstm_grad_src::count + 1);
-      b.dc0 = r.dst<float>(lstm_grad_src::count + 2);
+      b.dh0 = r.out<float>(1);
+      b.dc0 = r.out<float>(2);
       if (by_units)
         kernels::lstm_backward_by_units(loop, b, batch, step, {begin, end}, scratch + packed);
       else

@@ -45,9 +45,9 @@ struct NormalizeGradOp final : NotDifferentiable<NormalizeGradOp> {
     return sliced("normalize_grad", site, rows.count, cost(rows, 4),
                   [=, center = center](int64_t begin, int64_t end, const Run &r) {
                     const int64_t n = rows.size;
-                    kernels::normalize_grad(r.src<float>(0) + begin * n, r.src<float>(1) + begin * n,
-                                            r.src<float>(2) + begin, r.src<float>(3) + begin, r.src<float>(4),
-                                            at(r.dst<float>(5), begin, n), at(r.dst<float>(6), begin, n), end - begin,
+                    kernels::normalize_grad(r.in<float>(0) + begin * n, r.in<float>(1) + begin * n,
+                                            r.in<float>(2) + begin, r.in<float>(3) + begin, r.in<float>(4),
+                                            at(r.out<float>(0), begin, n), at(r.out<float>(1), begin, n), end - begin,
                                             n, center);
                   });
   }
@@ -96,9 +96,9 @@ struct NormalizeOp final : OpOf<NormalizeOp> {
     return sliced("normalize", site, rows.count, cost(rows, 3),
                   [=, center = center](int64_t begin, int64_t end, const Run &r) {
                     const int64_t n = rows.size;
-                    kernels::normalize(r.src<float>(0) + begin * n, r.src<float>(1), r.src<float>(2),
-                                       r.dst<float>(3) + begin * n, at(r.dst<float>(4), begin, 1),
-                                       at(r.dst<float>(5), begin, 1), end - begin, n, least, center);
+                    kernels::normalize(r.in<float>(0) + begin * n, r.in<float>(1), r.in<float>(2),
+                                       r.out<float>(0) + begin * n, at(r.out<float>(1), begin, 1),
+                                       at(r.out<float>(2), begin, 1), end - begin, n, least, center);
                   });
   }
 };

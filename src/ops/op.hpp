@@ -18,19 +18,19 @@ class Gradient;
 
 using dispatch::absent, dispatch::Cutting, dispatch::Operand, dispatch::Operands, dispatch::Packs, dispatch::Site;
 
-// What the Program says of these values, and of one step; nothing is constant, and nothing off.
+// What the Program says about these values, and about one step, with nothing constant and nothing switched off.
 std::vector<Operand> operands(const Program &p, std::span<const Id> values);
 Site site(const Program &p, const Step &step);
 
 // An op is a struct whose members are its attributes; `fields` lists them once, for equality, hash and listings.
-// It derives from one of the three below: what it says of its gradient can't be left out.
+// It derives from one of the three below, so that what it says about its gradient can't be left out.
 class Op {
  public:
   virtual ~Op() = default;
   virtual std::string_view name() const = 0;
   // Dtypes and shapes of all destinations. Refuses what does not fit, in the user's words.
   virtual std::vector<Operand> infer(Operands src) const = 0;
-  // Emits diff_src from diff_dst. A wanted source must get a gradient or be stopped: differentiate refuses the op else.
+  // Emits diff_src from diff_dst. A wanted source must get a gradient or be stopped: else differentiate refuses the op.
   virtual void gradient(Gradient &) const = 0;
   // The best kernel for the site.
   virtual std::unique_ptr<kernels::Kernel> kernel(const Site &site) const = 0;

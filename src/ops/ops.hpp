@@ -30,7 +30,7 @@ inline Id div(Emit &e, Id a, Id b) { return binary(e, Binary::div, a, b); }
 inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
 // where(mask, a, b) with broadcasting of all three; the side not taken never leaks, NaN included.
 Id select(Emit &e, Id mask, Id a, Id b);
-Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are cut towards zero
+Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are truncated towards zero
 // The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
@@ -50,7 +50,7 @@ Id transpose(Emit &e, Id x, std::vector<int> perm);  // dst axis i is src axis p
 Id concat(Emit &e, std::vector<Id> xs, int axis);
 // begin < 0: from the end; size -1: to the end.
 Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size);
-// Zeros before and after along an axis; fewer than none cuts off as many.
+// Zeros before and after along an axis; a negative number cuts off as many.
 Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after);
 // Each place of an axis `times` times; linear: float32 between the neighbours, as an image is made larger.
 Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear = false);
@@ -72,7 +72,7 @@ Id softmax(Emit &e, Id x, int axis = -1);
 Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);
 // (B): minus the logarithm of the probability that the classes of x (B, T, C, before a softmax), with repetitions and
-// then class 0 left out, are the labels (B, L), integers, of which 0 fills up the end. A label outside [0, C) is a fault.
+// then class 0 left out, are the labels (B, L), integers, of which 0 fills the end. A label outside [0, C) is a fault.
 Id ctc(Emit &e, Id x, Id labels);
 // 1 for the first of the largest along an axis, else 0. The gradient is softmax's: straight through.
 Id hardmax(Emit &e, Id x, int axis = -1);
@@ -99,8 +99,8 @@ inline Id causal_mask(Emit &e, Id scores) { return band_mask(e, scores, max_dim,
 
 // ---- segments and counts -----------------------------------------------------------------------------------------
 // Rows that belong to segments by number, in any order of the rows. Letters: E rows, V segments, B any batch axes.
-// ids (B, E), of any integer dtype: a row whose id is negative belongs to no segment; an id from V on is a fault of the
-// run. V is the axis of `like` that stands where E stands in ids; its leading axes are B; only its shape is read.
+// ids (B, E), of any integer dtype: a row whose id is negative belongs to no segment; an id of V or more is a fault of
+// the run. V is the axis of `like` that stands where E stands in ids; its leading axes are B; only its shape is read.
 Id segment_sum(Emit &e, Id x, Id ids, Id like);      // x (B, E, N) -> (B, V, N); nothing is 0
 Id segment_max(Emit &e, Id x, Id ids, Id like);      // the same; of nothing the lowest float
 Id segment_softmax(Emit &e, Id x, Id ids, Id like);  // x (B, E, N) -> (B, E, N); 0 for a row of no segment
@@ -109,9 +109,9 @@ Id segment_gather(Emit &e, Id x, Id ids);            // x (B, V, N) -> (B, E, N)
 // How many of the bounds (K, ascending) lie below each element: int32, 0 for NaN.
 Id bucketize(Emit &e, Id x, Id bounds);
 // (count): for each number the sum, in double, of the weights whose bucket (int32, any axes) it is; without weights how
-// many there are. What lies in no bucket counts nowhere.
+// many there are. What lies in no bucket is not counted.
 Id bucket_sums(Emit &e, Id buckets, Id weights, int64_t count);
-Id top_k(Emit &e, Id x, int64_t k);  // bool: which are the k largest of the last axis, of equals the first
+Id top_k(Emit &e, Id x, int64_t k);  // bool: which are the k largest of the last axis, the first of equals
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
@@ -156,7 +156,7 @@ struct Pool {
   bool average = false;
   std::vector<int64_t> size{2, 2}, strides{2, 2};  // of one to three axes
   Padding padding = Padding::valid;
-  bool adaptive = false;  // size: of the output, whose windows share the input out; without strides
+  bool adaptive = false;  // size: of the output, whose windows divide up the input; without strides
   void fields(auto &f) const {
     f("average", average), f("size", size), f("strides", strides), f("padding", padding), f("adaptive", adaptive);
   }

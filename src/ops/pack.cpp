@@ -27,16 +27,13 @@ void PackOp::gradient(Gradient &g) const {
 
 std::unique_ptr<kernels::Kernel> PackOp::kernel(const Site &site) const {
   std::vector<Block> blocks;
-  int dst = static_cast<int>(site.src.size());
   int64_t end = 0;
-  auto zeros_to = [&](int64_t begin) {
-    blocks.push_back({.from = -1, .to = dst, .bytes = begin - end, .to_offset = end});
-  };
-  for (int i = 0; i < dst; ++i) {
+  auto zeros_to = [&](int64_t begin) { blocks.push_back({.from = -1, .bytes = begin - end, .to_offset = end}); };
+  for (int i = 0; i < static_cast<int>(site.src.size()); ++i) {
     int64_t begin = offset_bytes(static_cast<size_t>(i));
     int64_t bytes = checked_mul(site.src[static_cast<size_t>(i)].shape.elements(), element_bytes);
     zeros_to(begin);
-    blocks.push_back({.from = i, .to = dst, .bytes = bytes, .to_offset = begin});
+    blocks.push_back({.from = i, .bytes = bytes, .to_offset = begin});
     end = begin + bytes;
   }
   zeros_to(checked_mul(total, element_bytes));

@@ -36,9 +36,9 @@ struct PadOp final : OpOf<PadOp> {
     int64_t first = checked_mul(std::max<int64_t>(before, 0), element);
     int64_t last = checked_mul(std::max<int64_t>(after, 0), element), bytes = row - first - last;
     return move_blocks("pad", site,
-                       {{-1, 1, to.outer, first, 0, 0, 0, row},
-                        {0, 1, to.outer, bytes, checked_mul(cut(before), element), from_row, first, row},
-                        {-1, 1, to.outer, last, 0, 0, first + bytes, row}});
+                       {{-1, 0, to.outer, first, 0, 0, 0, row},
+                        {0, 0, to.outer, bytes, checked_mul(cut(before), element), from_row, first, row},
+                        {-1, 0, to.outer, last, 0, 0, first + bytes, row}});
   }
 
  private:

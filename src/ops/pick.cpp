@@ -30,10 +30,10 @@ struct PickGradOp final : NotDifferentiable<PickGradOp> {
     DType type = site.src[1].dtype;
     double us = us_per_byte * static_cast<double>(checked_mul(n, width, 4));
     return sliced("pick_grad", site, width ? n : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const float *dy = r.src<float>(0);
-      float *dx = r.dst<float>(4);
-      runs_of(r.src<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
-        const std::byte *labels = r.src<std::byte>(1) + from * size_of(type);
+      const float *dy = r.in<float>(0);
+      float *dx = r.out<float>(0);
+      runs_of(r.in<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
+        const std::byte *labels = r.in<std::byte>(1) + from * size_of(type);
         if (valid) {
           kernels::pick_grad(dy + from, to - from, width, type, labels, dx + from * width, r.report);
           return;
@@ -73,10 +73,10 @@ struct PickOp final : OpOf<PickOp> {
     return sliced(
         "pick", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
-          const float *x = r.src<float>(0);
-          float *y = r.dst<float>(3);
-          runs_of(r.src<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
-            const std::byte *labels = r.src<std::byte>(1) + from * size_of(type);
+          const float *x = r.in<float>(0);
+          float *y = r.out<float>(0);
+          runs_of(r.in<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
+            const std::byte *labels = r.in<std::byte>(1) + from * size_of(type);
             if (valid)
               kernels::pick(x + from * width, to - from, width, type, labels, y + from, r.report);
             else

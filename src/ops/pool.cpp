@@ -75,10 +75,10 @@ struct PoolGradOp final : NotDifferentiable<PoolGradOp> {
     if (how.average)
       return sliced("average_pool_grad", site, p.n, pool_microseconds(p),
                     [p](int64_t begin, int64_t end, const Run &r) {
-                      kernels::average_pool_grad(p, r.src<float>(0), r.dst<float>(2), begin, end);
+                      kernels::average_pool_grad(p, r.in<float>(0), r.out<float>(0), begin, end);
                     });
     return sliced("max_pool_grad", site, p.n, pool_microseconds(p), [p](int64_t begin, int64_t end, const Run &r) {
-      kernels::max_pool_grad(p, r.src<float>(1), r.src<float>(2), r.src<float>(0), r.dst<float>(3), begin, end);
+      kernels::max_pool_grad(p, r.in<float>(1), r.in<float>(2), r.in<float>(0), r.out<float>(0), begin, end);
     });
   }
 };
@@ -109,7 +109,7 @@ struct PoolOp final : OpOf<PoolOp> {
     auto run = how.average ? kernels::average_pool : kernels::max_pool;
     return sliced(
         how.average ? "average_pool" : "max_pool", site, rows, pool_microseconds(p),
-        [p, run](int64_t begin, int64_t end, const Run &r) { run(p, r.src<float>(0), r.dst<float>(1), begin, end); });
+        [p, run](int64_t begin, int64_t end, const Run &r) { run(p, r.in<float>(0), r.out<float>(0), begin, end); });
   }
 };
 

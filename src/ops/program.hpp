@@ -1,4 +1,4 @@
-// The Program: what is to be computed, as values and steps in an order that works. Dims may be free.
+// The Program: what is to be computed, as values and steps in an order in which they can run. Dims may be free.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ struct Step {
 
 // A scope that is not empty, as messages say it: layer "dense", loss "Huber".
 std::string who(const std::string &scope);
-// Says in the error where it happened.
+// Adds to the error where it happened.
 void blame(Error &error, const std::string &scope);
 
 // After a run the state holds the value.
@@ -65,7 +65,7 @@ class PerValue {
   PerValue() = default;
   explicit PerValue(const Program &p, T v = T()) : list_(p.values.size(), v) {}
 
-  // For the values that the Program has got since.
+  // For the values that the Program has gained since.
   void grow(const Program &p, T v = T()) { list_.resize(p.values.size(), v); }
   Id size() const { return static_cast<Id>(list_.size()); }
   decltype(auto) operator[](Id v) { return list_[static_cast<size_t>(v)]; }

@@ -38,8 +38,8 @@ struct RandomKeepOp final : StopsGradients<RandomKeepOp> {
     return sliced(
         "random_keep", site, n, us,
         [seed = seed, rate = static_cast<float>(rate)](int64_t begin, int64_t end, const Run &r) {
-          Stream stream{seed, static_cast<uint64_t>(*r.src<int64_t>(0))};
-          kernels::keep_mask(stream, begin, rate, r.dst<float>(2) + begin, end - begin);
+          Stream stream{seed, static_cast<uint64_t>(*r.in<int64_t>(0))};
+          kernels::keep_mask(stream, begin, rate, r.out<float>(0) + begin, end - begin);
         },
         line_block);
   }
@@ -61,8 +61,8 @@ struct RandomNormalOp final : StopsGradients<RandomNormalOp> {
     return sliced(
         "random_normal", site, n, us,
         [seed = seed](int64_t begin, int64_t end, const Run &r) {
-          Stream stream{seed, static_cast<uint64_t>(*r.src<int64_t>(0))};
-          kernels::fill_normal(stream, begin, 0, 1, r.dst<float>(2) + begin, end - begin);
+          Stream stream{seed, static_cast<uint64_t>(*r.in<int64_t>(0))};
+          kernels::fill_normal(stream, begin, 0, 1, r.out<float>(0) + begin, end - begin);
         },
         line_block);
   }

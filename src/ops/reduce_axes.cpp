@@ -28,26 +28,26 @@ void run_pass(const Pass &p, bool flags, const void *x, void *y) {
 // What finishes a reduction whose parts were reduced by f.
 Reduce again(Reduce f) { return f == Reduce::sum_squares || f == Reduce::sum_abs ? Reduce::sum : f; }
 
-std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us, int dst) {
+std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us) {
   return sliced(
       "reduce_columns", site, p.inner, us,
-      [p, dst](int64_t begin, int64_t end, const Run &r) {
-        kernels::reduce(p.f, r.src<float>(0) + begin, r.dst<float>(dst) + begin, 1, p.axis, end - begin, p.inner);
+      [p](int64_t begin, int64_t end, const Run &r) {
+        kernels::reduce(p.f, r.in<float>(0) + begin, r.out<float>(0) + begin, 1, p.axis, end - begin, p.inner);
       },
       16);
 }
 
-std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us, int dst) {
+std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us) {
   int64_t size = flags ? 1 : 4, inner = checked_mul(p.inner, size), row = checked_mul(p.axis, inner);
   return sliced("reduce_rows", site, p.outer, us, [=](int64_t begin, int64_t end, const Run &r) {
-    run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.src<std::byte>(0) + begin * row,
-             r.dst<std::byte>(dst) + begin * inner);
+    run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.in<std::byte>(0) + begin * row,
+             r.out<std::byte>(0) + begin * inner);
   });
 }
 
 // Several groups of axes: what is between the passes lies in the scratch.
 std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, bool flags,
-                                           double us, int dst) {
+                                           double us) {
   int64_t size = flags ? 1 : 4, scratch = 0;
   for (size_t i = 0; i + 1 < passes.size(); ++i)
     scratch = checked_add(scratch, checked_mul(passes[i].outer, passes[i].inner, size));
@@ -57,11 +57,11 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
       [=](int64_t slice, const Run &r) {
         auto [begin, end] = kernels::part(outer, slices, slice);
         auto *between = static_cast<std::byte *>(r.scratch);
-        const std::byte *x = r.src<std::byte>(0);
+        const std::byte *x = r.in<std::byte>(0);
         for (size_t i = 0; i < passes.size(); ++i) {
           Pass p = passes[i];
           int64_t scale = p.outer / outer, row = scale * p.inner * size;
-          std::byte *y = i + 1 < passes.size() ? between : r.dst<std::byte>(dst);
+          std::byte *y = i + 1 < passes.size() ? between : r.out<std::byte>(0);
           between += outer * row;
           p.outer = scale * (end - begin);
           run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
@@ -76,7 +76,6 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
 std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const std::vector<bool> &over) {
   const Operand &x = site.src[0];
   bool flags = x.dtype == DType::boolean;
-  int dst = static_cast<int>(site.src.size());
   if (site.dst[0].shape.elements() == 0) return kernels::make_kernel("empty", 0, [](int64_t, const Run &) {});
 
   // Alternating groups of neighbouring axes; axes of one element belong to any, but an empty axis counts.
@@ -112,9 +111,9 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
     groups.assign({{false, passes[0].outer}});
   }
   bool keeps_first = !groups[0].over;
-  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, flags, us, dst);
-  if (passes[0].outer == 1 && !flags) return by_columns(site, passes[0], us, dst);
-  return by_rows(site, passes[0], flags, us, dst);
+  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, flags, us);
+  if (passes[0].outer == 1 && !flags) return by_columns(site, passes[0], us);
+  return by_rows(site, passes[0], flags, us);
 }
 
 }  // namespace dl4::ops

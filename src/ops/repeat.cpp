@@ -57,8 +57,8 @@ struct RepeatOp final : OpOf<RepeatOp> {
       return sliced("repeat_linear", site, rows, us,
                     [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
                       for (int64_t row = begin; row < end; ++row) {
-                        const float *x = r.src<float>(0) + row * inner, *image = x - row % n * inner;
-                        float *y = r.dst<float>(1) + row * times * inner;
+                        const float *x = r.in<float>(0) + row * inner, *image = x - row % n * inner;
+                        float *y = r.out<float>(0) + row * times * inner;
                         for (int64_t j = 0; j < times; ++j, y += inner) {
                           const float at = beside(j, times), w = std::abs(at);
                           const float *other = image + neighbour(row % n, at, n) * inner;
@@ -68,8 +68,8 @@ struct RepeatOp final : OpOf<RepeatOp> {
                     });
     }
     return sliced("repeat", site, rows, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const std::byte *x = r.src<std::byte>(0) + begin * bytes;
-      std::byte *y = r.dst<std::byte>(1) + begin * times * bytes;
+      const std::byte *x = r.in<std::byte>(0) + begin * bytes;
+      std::byte *y = r.out<std::byte>(0) + begin * times * bytes;
       for (int64_t row = begin; row < end; ++row, x += bytes) {
         if (bytes == size) {
           kernels::fill(size, x, y, times);
@@ -107,7 +107,7 @@ struct RepeatGradOp final : OpOf<RepeatGradOp> {
     const double us = cost(site.src[0].shape, 4);
     if (!how.linear) {
       return sliced("repeat_grad", site, rows, us, [=, inner = inner](int64_t begin, int64_t end, const Run &r) {
-        kernels::reduce(Reduce::sum, r.src<float>(0) + begin * times * inner, r.dst<float>(1) + begin * inner,
+        kernels::reduce(Reduce::sum, r.in<float>(0) + begin * times * inner, r.out<float>(0) + begin * inner,
                         end - begin, times, inner);
       });
     }
@@ -116,8 +116,8 @@ struct RepeatGradOp final : OpOf<RepeatGradOp> {
                   [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
                     for (int64_t row = begin; row < end; ++row) {
                       const int64_t at = row % n;
-                      const float *image = r.src<float>(0) + (row - at) * times * inner;
-                      float *dx = r.dst<float>(1) + row * inner;
+                      const float *image = r.in<float>(0) + (row - at) * times * inner;
+                      float *dx = r.out<float>(0) + row * inner;
                       std::fill_n(dx, inner, 0.0f);
                       for (int64_t from = std::max<int64_t>(at - 1, 0); from <= std::min(at + 1, n - 1); ++from)
                         for (int64_t j = 0; j < times; ++j) {

@@ -45,7 +45,7 @@ struct ScanOp final : OpOf<ScanOp> {
   int64_t time(Operands src) const;  // how many steps; -1 where that is free
 };
 
-// Lines moved to the right: those of a Program within another.
+// Indented lines: those of a Program within another.
 std::string indented(const std::string &lines);
 
 // Writes a body, and then the scan. What does not depend on a state is done outside, once or for all steps at once.
@@ -61,13 +61,13 @@ class Scan {
   Id constant(Id outside);
 
   void become(Id state, Id next) { next_[state] = next; }
-  // Its number.
+  // The output's number.
   size_t output(Id v, bool reversed = false);
 
   struct Values {
     std::vector<Id> states, last, outputs;  // stacked (T, ...) in the order of the steps; the last ones; stacked
   };
-  // Refuses states that change their shape or dtype, sequences of different lengths, and a body without any.
+  // Refuses states that change their shape or dtype, sequences of different lengths, and a body without sequences.
   Values emit();
 
  private:

@@ -19,8 +19,7 @@ struct DelayOp final : NotDifferentiable<DelayOp> {
     const int64_t row = checked_mul(site.src[1].shape.elements(), size_of(site.src[1].dtype));
     if (x[0] == 0) return dispatch::nothing();
     return move_blocks("delay", site,
-                       {{.from = 1, .to = 2, .bytes = row},
-                        {.from = 0, .to = 2, .bytes = checked_mul(x[0] - 1, row), .to_offset = row}});
+                       {{.from = 1, .bytes = row}, {.from = 0, .bytes = checked_mul(x[0] - 1, row), .to_offset = row}});
   }
 };
 

@@ -43,10 +43,10 @@ struct RowSumsOp final : NotDifferentiable<RowSumsOp> {
         [=](int64_t, const Run &r) noexcept {
           auto *keys = static_cast<uint64_t *>(r.scratch);
           auto *segments = reinterpret_cast<int64_t *>(static_cast<std::byte *>(r.scratch) + scratch);
-          int64_t *ids = r.dst<int64_t>(3);
-          int64_t count = kernels::sort_rows(type, r.args[1], n, rows, keys, segments, r.report);
+          int64_t *ids = r.out<int64_t>(0);
+          int64_t count = kernels::sort_rows(type, r.in<void>(1), n, rows, keys, segments, r.report);
           if (count < 0) return;
-          kernels::segment_sum(keys, segments, 0, count, r.src<float>(0), width, r.dst<float>(4), ids);
+          kernels::segment_sum(keys, segments, 0, count, r.in<float>(0), width, r.out<float>(1), ids);
           std::fill(ids + count, ids + n, rows);
         },
         checked_add(scratch, checked_mul(n + 1, 8)));
@@ -71,14 +71,14 @@ std::unique_ptr<kernels::Kernel> ScatterAddOp::kernel(const Site &site) const {
   int64_t ids = site.src[1].shape.elements(), rows = table[0], width = table.elements(1, table.rank());
   double us = us_per_byte * static_cast<double>(checked_mul(4, width, checked_add(rows, ids, ids)));
   auto add = [=](const Run &r, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const float *dy = r.src<float>(0);
-    float *y = r.dst<float>(3);
+    const float *dy = r.in<float>(0);
+    float *y = r.out<float>(0);
     size_t bytes = static_cast<size_t>(col1 - col0) * 4;
     if (col1 - col0 == width)
       std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
     else
       for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
-    kernels::add_rows(dy, width, type, r.args[1], ids, row0, row1, col0, col1, y);
+    kernels::add_rows(dy, width, type, r.in<void>(1), ids, row0, row1, col0, col1, y);
   };
   constexpr int64_t line = 16;
   if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {

@@ -50,7 +50,7 @@ std::unique_ptr<kernels::Kernel> by_segments(const char *name, const Site &site,
   const int64_t all = checked_mul(s.batch, s.segments);
   if (all == 0) {  // any id is past the last
     return sliced(name, site, s.batch, us, [=](int64_t begin, int64_t end, const Run &r) {
-      for (int64_t b = begin; b < end; ++b) raise_past(s, r.src<int64_t>(src_ids) + b * s.rows, r);
+      for (int64_t b = begin; b < end; ++b) raise_past(s, r.in<int64_t>(src_ids) + b * s.rows, r);
     });
   }
   const int64_t slices = site.cutting.slices(all, us);
@@ -60,7 +60,7 @@ std::unique_ptr<kernels::Kernel> by_segments(const char *name, const Site &site,
       const int64_t b = begin / s.segments, first = begin % s.segments;
       const int64_t last = std::min(s.segments, first + end - begin);
       begin += last - first;
-      if (first == 0) raise_past(s, r.src<int64_t>(src_ids) + b * s.rows, r);
+      if (first == 0) raise_past(s, r.in<int64_t>(src_ids) + b * s.rows, r);
       f(b, first, last, r);
     }
   };
@@ -87,15 +87,15 @@ struct SegmentGatherOp final : OpOf<SegmentGatherOp> {
     return sliced("segment_gather", site, checked_mul(s.batch, s.rows), us,
                   [=](int64_t begin, int64_t end, const Run &r) {
                     const size_t bytes = static_cast<size_t>(s.width) * sizeof(float);
-                    float *to = r.dst<float>(2) + begin * s.width;
+                    float *to = r.out<float>(0) + begin * s.width;
                     for (int64_t i = begin; i < end; ++i, to += s.width) {
-                      const int64_t id = r.src<int64_t>(src_ids)[i];
+                      const int64_t id = r.in<int64_t>(src_ids)[i];
                       if (id >= s.segments) return r.report->raise(kernels::Fault::index_out_of_range, id, s.segments);
                       if (bytes == 0) continue;
                       if (id < 0)
                         std::memset(to, 0, bytes);
                       else
-                        std::memcpy(to, r.src<float>(src_x) + (i / s.rows * s.segments + id) * s.width, bytes);
+                        std::memcpy(to, r.in<float>(src_x) + (i / s.rows * s.segments + id) * s.width, bytes);
                     }
                   });
   }
@@ -117,9 +117,9 @@ struct SegmentOp : OpOf<T> {
     const Segments s = segments_of(site, site.src[src_like].shape);
     const double us = us_per_byte * 12 * (cost(s, 1) + static_cast<double>(site.dst[0].shape.elements()));
     return by_segments(T::op, site, s, us, [=](int64_t b, int64_t first, int64_t last, const Run &r) {
-      const float *x = r.src<float>(src_x) + b * s.rows * s.width;
-      const int64_t *ids = r.src<int64_t>(src_ids) + b * s.rows;
-      float *y = r.dst<float>(3) + b * s.segments * s.width;
+      const float *x = r.in<float>(src_x) + b * s.rows * s.width;
+      const int64_t *ids = r.in<int64_t>(src_ids) + b * s.rows;
+      float *y = r.out<float>(0) + b * s.segments * s.width;
       std::fill_n(y + first * s.width, (last - first) * s.width, start);
       for (int64_t i = 0; i < s.rows; ++i)
         if (ids[i] >= first && ids[i] < last) f(x + i * s.width, y + ids[i] * s.width, s.width);
@@ -191,9 +191,9 @@ struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp> {
  private:
   static void weights(const Segments &s, int64_t b, int64_t first, int64_t last, const Run &r, float *most,
                       float *sum) {
-    const int64_t *ids = r.src<int64_t>(src_ids) + b * s.rows;
-    const float *x = r.src<float>(src_x) + b * s.rows * s.width;
-    float *y = r.dst<float>(3) + b * s.rows * s.width;
+    const int64_t *ids = r.in<int64_t>(src_ids) + b * s.rows;
+    const float *x = r.in<float>(src_x) + b * s.rows * s.width;
+    float *y = r.out<float>(0) + b * s.rows * s.width;
     auto each = [&](auto f) {
       for (int64_t i = 0; i < s.rows; ++i)
         if (ids[i] >= first && ids[i] < last) f(i * s.width, ids[i] * s.width);
@@ -227,7 +227,7 @@ struct IndicesOp final : StopsGradients<IndicesOp> {
     const int64_t n = site.dst[0].shape[0];
     return sliced("indices", site, n, us_per_byte * 8 * static_cast<double>(n),
                   [=](int64_t begin, int64_t end, const Run &r) {
-                    for (int64_t i = begin; i < end; ++i) r.dst<int64_t>(1)[i] = i;
+                    for (int64_t i = begin; i < end; ++i) r.out<int64_t>(0)[i] = i;
                   });
   }
 };

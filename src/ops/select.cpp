@@ -34,9 +34,9 @@ struct SelectOp final : OpOf<SelectOp> {
         "select", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
           walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
-            kernels::select_run(size, r.src<uint8_t>(0) + offset[0], s.step(0), r.src<std::byte>(1) + offset[1] * size,
-                                s.step(1), r.src<std::byte>(2) + offset[2] * size, s.step(2),
-                                r.dst<std::byte>(3) + at * size, count);
+            kernels::select_run(size, r.in<uint8_t>(0) + offset[0], s.step(0), r.in<std::byte>(1) + offset[1] * size,
+                                s.step(1), r.in<std::byte>(2) + offset[2] * size, s.step(2),
+                                r.out<std::byte>(0) + at * size, count);
           });
         },
         line_block);

@@ -34,7 +34,7 @@ inline void want_index(const char *what, const Operand &x) {
     fail(Code::invalid_argument, what, ": expected integers or whole float32 numbers, got ", x.dtype);
 }
 
-// What two shapes that must be the same say together.
+// The one shape that two say together which must be equal; either may know dims that are free in the other.
 inline Shape same_shape(const char *op, const Shape &a, const Shape &b) {
   if (!compatible(a, b)) fail(Code::shape_mismatch, op, " wants equal shapes, got ", a, " and ", b);
   Shape s = a;

@@ -31,7 +31,7 @@ struct SoftmaxGradOp final : NotDifferentiable<SoftmaxGradOp> {
     auto f = log ? kernels::log_softmax_grad : kernels::softmax_grad;
     return sliced(log ? "log_softmax_grad" : "softmax_grad", site, outer, cost(a),
                   [=](int64_t begin, int64_t end, const Run &r) {
-                    f(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row, r.dst<float>(2) + begin * row,
+                    f(r.in<float>(0) + begin * row, r.in<float>(1) + begin * row, r.out<float>(0) + begin * row,
                       end - begin, a.axis, a.inner);
                   });
   }
@@ -54,7 +54,7 @@ std::unique_ptr<kernels::Kernel> SoftmaxOp::kernel(const Site &site) const {
   int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
   auto f = log ? kernels::log_softmax : kernels::softmax;
   return sliced(log ? "log_softmax" : "softmax", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
-    f(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner);
+    f(r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner);
   });
 }
 

@@ -24,8 +24,8 @@ struct SparsemaxGradOp final : NotDifferentiable<SparsemaxGradOp> {
     Around a = around(site.dst[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     return sliced("sparsemax_grad", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::sparsemax_grad(r.src<float>(0) + begin * row, r.src<float>(1) + begin * row,
-                              r.dst<float>(2) + begin * row, end - begin, a.axis, a.inner);
+      kernels::sparsemax_grad(r.in<float>(0) + begin * row, r.in<float>(1) + begin * row, r.out<float>(0) + begin * row,
+                              end - begin, a.axis, a.inner);
     });
   }
 };
@@ -54,7 +54,7 @@ struct SparsemaxOp final : OpOf<SparsemaxOp> {
         [=](int64_t slice, const Run &r) {
           auto [begin, end] = kernels::part(outer, slices, slice);
           auto *scratch = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + slice * sorted);
-          kernels::sparsemax(r.src<float>(0) + begin * row, r.dst<float>(1) + begin * row, end - begin, a.axis, a.inner,
+          kernels::sparsemax(r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner,
                              scratch);
         },
         checked_mul(slices, sorted));

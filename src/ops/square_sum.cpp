@@ -17,13 +17,13 @@ class SquareSumKernel final : public kernels::Kernel {
   void run(int64_t slice, const Run &r) const noexcept override {
     auto [begin, end] = kernels::part(n_, slices, slice, line_block);
     auto *sums = static_cast<double *>(r.scratch);
-    sums[slice] = kernels::sum_squares(r.src<float>(0) + begin, end - begin);
+    sums[slice] = kernels::sum_squares(r.in<float>(0) + begin, end - begin);
     auto *done = static_cast<Done *>(r.bound);
     if (slices > 1 && done->slices.fetch_add(1, std::memory_order_acq_rel) + 1 < slices) return;
     done->slices.store(0, std::memory_order_relaxed);
     double total = 0;
     for (int64_t i = 0; i < slices; ++i) total += sums[i];
-    *r.dst<float>(1) = static_cast<float>(total);
+    *r.out<float>(0) = static_cast<float>(total);
   }
 
  private:

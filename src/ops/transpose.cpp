@@ -74,8 +74,8 @@ struct TransposeOp final : OpOf<TransposeOp> {
     double us = 4 * us_per_byte * static_cast<double>(checked_mul(n, size));
     int64_t first = p.dims[static_cast<size_t>(p.perm[0])];
     return sliced("permute", site, first, us, [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::permute(size, static_cast<int>(p.dims.size()), p.dims.data(), p.perm.data(), r.args[0], r.args[1], begin,
-                       end);
+      kernels::permute(size, static_cast<int>(p.dims.size()), p.dims.data(), p.perm.data(), r.in<void>(0),
+                       r.out<void>(0), begin, end);
     });
   }
 };

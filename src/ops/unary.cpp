@@ -25,8 +25,8 @@ struct UnaryGradOp final : NotDifferentiable<UnaryGradOp> {
     return sliced(
         "unary_grad", site, n, cost(n),
         [f = function](int64_t begin, int64_t end, const Run &r) {
-          kernels::unary_grad(f.f, f.param.data(), r.src<float>(0) + begin, r.src<float>(1) + begin,
-                              r.dst<float>(2) + begin, end - begin);
+          kernels::unary_grad(f.f, f.param.data(), r.in<float>(0) + begin, r.in<float>(1) + begin,
+                              r.out<float>(0) + begin, end - begin);
         },
         line_block);
   }
@@ -62,7 +62,7 @@ std::unique_ptr<kernels::Kernel> UnaryOp::kernel(const Site &site) const {
   return sliced(
       "unary", site, n, cost(n),
       [f = function](int64_t begin, int64_t end, const Run &r) {
-        kernels::unary(f.f, f.param.data(), r.src<float>(0) + begin, r.dst<float>(1) + begin, end - begin);
+        kernels::unary(f.f, f.param.data(), r.in<float>(0) + begin, r.out<float>(0) + begin, end - begin);
       },
       line_block);
 }

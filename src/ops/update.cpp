@@ -46,7 +46,6 @@ std::vector<Operand> UpdateOf<How>::infer(Operands src) const {
 template <class How>
 std::unique_ptr<kernels::Kernel> UpdateOf<How>::kernel(const Site &site) const {
   const auto slots = static_cast<size_t>(how.slots());
-  const int dst = static_cast<int>(site.src.size());
   const bool rests = how.rests() && how.weight_decay == 0;
   const int64_t moved = rests ? gradient_elements(site, parts) : site.dst[0].shape.elements();
   const double us = us_per_byte * static_cast<double>(checked_mul(moved, checked_add(12, checked_mul(slots, 8))));
@@ -56,14 +55,14 @@ std::unique_ptr<kernels::Kernel> UpdateOf<How>::kernel(const Site &site) const {
       How::name, site, site.dst[0].shape.elements(), us,
       [=, how = how, except = except, rows = Rows(site, parts, first_slot + slots)](int64_t begin, int64_t end,
                                                                                     const Run &r) {
-        kernels::Now now{*r.src<float>(2)};
-        if constexpr (How::counts) now.t = *r.src<int64_t>(3);
-        if constexpr (How::has_number) now.number = *r.src<float>(4);
-        float *w = take_over(r, 0, dst, begin, end) - begin;
+        kernels::Now now{*r.in<float>(2)};
+        if constexpr (How::counts) now.t = *r.in<int64_t>(3);
+        if constexpr (How::has_number) now.number = *r.in<float>(4);
+        float *w = take_over(r, 0, 0, begin, end) - begin;
         std::array<float *, most_slots> kept{};
         for (size_t i = 0; i < slots; ++i) {
           const int at = static_cast<int>(i);
-          kept[i] = take_over(r, first_slot + at, dst + 1 + at, begin, end) - begin;
+          kept[i] = take_over(r, first_slot + at, 1 + at, begin, end) - begin;
         }
         auto go = [&](const How &rule, int64_t from, int64_t to, const float *g) {
           std::array<float *, most_slots> at{};

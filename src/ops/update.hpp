@@ -59,8 +59,8 @@ inline void want_number(const char *who, const Operand &x, DType t) {
 
 // Elements [begin, end) of the destination, holding those of the source that is updated in place.
 inline float *take_over(const Run &r, int src, int dst, int64_t begin, int64_t end) {
-  const float *from = r.src<float>(src) + begin;
-  float *to = r.dst<float>(dst) + begin;
+  const float *from = r.in<float>(src) + begin;
+  float *to = r.out<float>(dst) + begin;
   if (from != to) std::copy_n(from, end - begin, to);
   return to;
 }
@@ -78,7 +78,7 @@ inline void want_gradient(const char *op, Operands src, std::span<const RowPart>
   }
 }
 
-// Elements of the gradient, those that come as rows included.
+// Elements of the gradient, including those that come as rows.
 inline int64_t gradient_elements(const Site &site, std::span<const RowPart> parts) {
   int64_t n = site.src[1].shape.elements();
   for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)
@@ -96,7 +96,7 @@ class Rows {
   // f(begin, end, g) for ranges that make up [begin, end), g their gradient or nullptr where that is zero.
   template <class F>
   void each(const Run &r, int64_t begin, int64_t end, F f) const {
-    const float *g = r.src<float>(1);
+    const float *g = r.in<float>(1);
     int64_t missing = 0;
     for (size_t i = 0; i < parts_.size() && begin < end; ++i) {
       const RowPart &p = parts_[i];
@@ -115,8 +115,8 @@ class Rows {
   int64_t part(const Run &r, size_t i, int64_t begin, int64_t end, F f) const {
     if (begin >= end) return begin;
     const RowPart &p = parts_[i];
-    const auto *ids = r.src<int64_t>(static_cast<int>(first_ + 2 * i)), *last = ids + counts_[i];
-    const float *sums = r.src<float>(static_cast<int>(first_ + 2 * i + 1));
+    const auto *ids = r.in<int64_t>(static_cast<int>(first_ + 2 * i)), *last = ids + counts_[i];
+    const float *sums = r.in<float>(static_cast<int>(first_ + 2 * i + 1));
     for (const int64_t *id = std::lower_bound(ids, last, (begin - p.begin) / p.width); begin < end; ++id) {
       const bool named = id != last && *id < p.rows;
       const int64_t row = named ? p.begin + *id * p.width : end;

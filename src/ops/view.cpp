@@ -20,9 +20,9 @@ struct PlaceLikeOp final : NotDifferentiable<PlaceLikeOp> {
     int64_t size = size_of(site.dst[0].dtype), total = checked_mul(site.dst[0].shape.elements(), size);
     int64_t begin = checked_mul(offset, size), bytes = checked_mul(site.src[0].shape.elements(), size);
     return move_blocks("place", site,
-                       {{.from = -1, .to = 2, .bytes = begin},
-                        {.from = 0, .to = 2, .bytes = bytes, .to_offset = begin},
-                        {.from = -1, .to = 2, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
+                       {{.from = -1, .bytes = begin},
+                        {.from = 0, .bytes = bytes, .to_offset = begin},
+                        {.from = -1, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
   }
 };
 
@@ -51,7 +51,7 @@ struct ViewOp final : OpOf<ViewOp> {
   int64_t view_offset() const override { return checked_mul(offset, element_bytes); }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t bytes = checked_mul(shape.elements(), element_bytes);
-    return move_blocks("view", site, {{.from = 0, .to = 1, .bytes = bytes, .from_offset = view_offset()}});
+    return move_blocks("view", site, {{.from = 0, .bytes = bytes, .from_offset = view_offset()}});
   }
 };
 

@@ -1,4 +1,4 @@
-// Windows over the cells of an axis, as convolutions and pooling lay them.
+// Windows over the cells of an axis, as convolutions and pooling place them.
 #pragma once
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 
 namespace dl4::plan {
 
-// Runs a step that reads constants alone, whose results then are constants; false, and nothing is done, where it reads
-// anything else or makes more than so many bytes.
+// Runs a step that reads constants alone, whose results become constants; false, with nothing done, where it reads
+// anything else or makes more than that many bytes.
 bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes);
 
 // Factors and terms for each channel that stand behind a product or a convolution go into its weights and bias, as

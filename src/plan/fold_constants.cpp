@@ -39,7 +39,7 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;
     for (int64_t i = 0; i < checked_mul(kernel->slices, kernel->phases); ++i)
-      kernel->run(i, {args.data(), scratch.get(), bound.get(), &report});
+      kernel->run(i, {args.data(), static_cast<int>(step.src.size()), scratch.get(), bound.get(), &report});
     if (report.fault != kernels::Fault::none) return false;  // the run will say so
   }
   for (size_t i = 0; i < step.dst.size(); ++i) {

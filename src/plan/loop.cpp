@@ -24,23 +24,31 @@ struct Stage {
   int64_t phase, slices;
 };
 
-// An input or an output of the body, among the arguments of the scan.
-struct Strand {
+// An input of the body: the scan's source, or the element of it that a step reads.
+struct Input {
   Carry carry = Carry::constant;
-  int argument = -1;   // -1: absent
-  int64_t bytes = 0;   // of one step
-  size_t output = 0;   // of an input that is a state: what it becomes
-  int last = -1;       // of an output that is a state: the argument for the last one
-  int64_t buffer = 0;  // in the scratch: of two, where there is no stack
-  int first = -1;      // of an output that is a state: the argument for what it is at first
+  int src = 0;
+  int64_t bytes = 0;  // of one step
+  size_t output = 0;  // of a state: what it becomes
+  bool reversed = false;
+};
+
+// An output of the body: an element of the scan's destination, where that is present.
+struct Output {
+  int dst = 0;        // the stack
+  int64_t bytes = 0;  // of one step
   bool is_state = false, reversed = false;
+  int first = -1;      // of a state: the source for what it is at first
+  int last = -1;       // of a state: the destination for the last one
+  int64_t buffer = 0;  // in the scratch: of two, where there is no stack
 };
 
 class Loop final : public Kernel {
  public:
   struct Parts {
     std::unique_ptr<const Plan> plan;
-    std::vector<Strand> inputs, outputs;
+    std::vector<Input> inputs;
+    std::vector<Output> outputs;
     std::vector<size_t> of;  // by output of the plan: which of the body's
     std::vector<Stage> stages;
     int64_t time = 0, slices = 1, scratch = 0;
@@ -94,27 +102,29 @@ class Loop final : public Kernel {
 
   void run_stage(const Stage &s, int64_t slice, const Frame &frame, void *const *args, const Run &r) const noexcept {
     for (size_t k = s.first; k < s.first + s.count; ++k) {
-      const Kernel &kernel = *p_.plan->steps[k].kernel;
+      const PlanStep &step = p_.plan->steps[k];
+      const Kernel &kernel = *step.kernel;
       void *const *mine = args + first_[k];
       kernel.run(s.phase * kernel.slices + slice,
-                 {mine, mine[p_.plan->steps[k].args.size()], frame.bound[k].get(), r.report});
+                 {mine, step.sources, mine[step.args.size()], frame.bound[k].get(), r.report});
     }
   }
 
-  std::byte *element(const Strand &s, int64_t t, const Run &r) const noexcept {
-    auto *base = static_cast<std::byte *>(r.args[s.argument]);
-    return base ? base + (s.reversed ? p_.time - 1 - t : t) * s.bytes : nullptr;
+  // Bytes from the first element of a stack to that of step t.
+  int64_t offset(int64_t t, int64_t bytes, bool reversed) const noexcept {
+    return (reversed ? p_.time - 1 - t : t) * bytes;
   }
-  // Where output s of step t lies.
-  std::byte *written(const Strand &s, int64_t t, const Run &r) const noexcept {
-    if (r.args[s.argument]) return element(s, t, r);
-    if (t == p_.time - 1 && r.args[s.last]) return static_cast<std::byte *>(r.args[s.last]);
-    return static_cast<std::byte *>(r.scratch) + s.buffer + (t & 1) * round_up_64(s.bytes);
+  // Where output o of step t lies.
+  std::byte *written(const Output &o, int64_t t, const Run &r) const noexcept {
+    if (auto *stack = r.out<std::byte>(o.dst)) return stack + offset(t, o.bytes, o.reversed);
+    if (auto *last = t == p_.time - 1 && o.is_state ? r.out<std::byte>(o.last) : nullptr) return last;
+    return static_cast<std::byte *>(r.scratch) + o.buffer + (t & 1) * round_up_64(o.bytes);
   }
-  std::byte *read(const Strand &s, int64_t t, const Run &r) const noexcept {
-    if (s.carry == Carry::state && t > 0) return written(p_.outputs[s.output], t - 1, r);
-    if (s.carry == Carry::sequence || s.carry == Carry::reversed) return element(s, t, r);
-    return static_cast<std::byte *>(r.args[s.argument]);
+  const std::byte *read(const Input &in, int64_t t, const Run &r) const noexcept {
+    if (in.carry == Carry::state && t > 0) return written(p_.outputs[in.output], t - 1, r);
+    const auto *src = r.in<std::byte>(in.src);
+    const bool stacked = in.carry == Carry::sequence || in.carry == Carry::reversed;
+    return src && stacked ? src + offset(t, in.bytes, in.reversed) : src;
   }
   static int64_t round_up_64(int64_t n) noexcept { return (n + 63) / 64 * 64; }
 
@@ -126,7 +136,7 @@ class Loop final : public Kernel {
         base = static_cast<std::byte *>(r.scratch);
         break;
       case Region::input:
-        base = read(p_.inputs[i], t, r);
+        base = const_cast<std::byte *>(read(p_.inputs[i], t, r));
         break;
       case Region::output:
         base = written(p_.outputs[p_.of[i]], t, r);
@@ -150,10 +160,11 @@ class Loop final : public Kernel {
 
   // States whose last ones do not yet lie in their destinations.
   void finish(const Run &r) const noexcept {
-    for (const Strand &s : p_.outputs) {
-      if (!s.is_state || !r.args[s.last] || s.bytes == 0) continue;
-      const void *from = p_.time ? written(s, p_.time - 1, r) : r.args[s.first];
-      if (from != r.args[s.last]) std::memcpy(r.args[s.last], from, static_cast<size_t>(s.bytes));
+    for (const Output &o : p_.outputs) {
+      void *last = o.is_state && o.bytes ? r.out<void>(o.last) : nullptr;
+      if (!last) continue;
+      const void *from = p_.time ? written(o, p_.time - 1, r) : r.in<void>(o.first);
+      if (from != last) std::memcpy(last, from, static_cast<size_t>(o.bytes));
     }
   }
 
@@ -203,12 +214,12 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
     shapes.push_back(stacked ? site.src[i].shape.without(0) : site.src[i].shape);
     if (op.carry[i] == Carry::constant && site.constant[i])
       known.push_back({body.inputs[i], *site.constant[i], site.constant_key[i]});
-    Strand s;
-    s.carry = op.carry[i];
-    s.argument = static_cast<int>(i);
-    s.bytes = bytes_of({site.src[i].dtype, shapes.back()});
-    s.reversed = op.carry[i] == Carry::reversed;
-    parts.inputs.push_back(s);
+    Input in;
+    in.carry = op.carry[i];
+    in.src = static_cast<int>(i);
+    in.bytes = bytes_of({site.src[i].dtype, shapes.back()});
+    in.reversed = op.carry[i] == Carry::reversed;
+    parts.inputs.push_back(in);
   }
   options.cutting = site.cutting;
   options.cutting.least = site.cutting.least / 4;  // a phase is handed over sooner than a kernel
@@ -220,26 +231,25 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
   for (const Stage &s : parts.stages) parts.slices = std::max(parts.slices, s.slices);
 
   parts.scratch = round_up(parts.plan->arena_bytes, 64);
-  const auto sources = static_cast<int>(site.src.size());
   const size_t outputs = op.body->outputs.size();
   parts.outputs.resize(outputs);
   for (size_t j = 0; j < outputs; ++j) {
-    Strand &s = parts.outputs[j];
-    s.argument = sources + static_cast<int>(j);
+    Output &o = parts.outputs[j];
+    o.dst = static_cast<int>(j);
     const Shape &stack = site.dst[j].shape;
-    s.bytes = bytes_of({site.dst[j].dtype, stack.without(0)});
-    s.reversed = op.reversed[j];
+    o.bytes = bytes_of({site.dst[j].dtype, stack.without(0)});
+    o.reversed = op.reversed[j];
   }
   size_t state = 0;
   for (size_t i = 0; i < parts.inputs.size(); ++i) {
     if (op.carry[i] != Carry::state) continue;
-    Strand &s = parts.outputs[state];
+    Output &o = parts.outputs[state];
     parts.inputs[i].output = state;
-    s.is_state = true;
-    s.first = static_cast<int>(i);
-    s.last = sources + static_cast<int>(outputs + state);
-    s.buffer = parts.scratch;
-    if (!site.dst[state].present) parts.scratch = checked_add(parts.scratch, checked_mul(2, round_up(s.bytes, 64)));
+    o.is_state = true;
+    o.first = static_cast<int>(i);
+    o.last = static_cast<int>(outputs + state);
+    o.buffer = parts.scratch;
+    if (!site.dst[state].present) parts.scratch = checked_add(parts.scratch, checked_mul(2, round_up(o.bytes, 64)));
     ++state;
   }
   return std::make_unique<Loop>(std::move(parts));

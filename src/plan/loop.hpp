@@ -19,7 +19,7 @@ std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<co
 // options.
 std::unique_ptr<kernels::Kernel> make_kernel(const ops::Step &step, const ops::Site &site, const Options &options);
 
-// The listing of the plan that a loop runs; of any other kernel nothing.
+// The listing of the plan that a loop runs; empty for any other kernel.
 std::string inner_plan(const kernels::Kernel &kernel);
 
 }  // namespace dl4::plan

@@ -14,8 +14,8 @@ struct Life {
   int64_t offset = -1;  // the answer
 };
 
-// Each looks at all that are placed: past so many buffers they are placed in the order of their first steps, each in
-// the smallest gap there is then.
+// Placing a buffer looks at all that are placed already: beyond this many they are placed in the order of their first
+// steps, each in the smallest gap at that moment.
 constexpr size_t most_lives_by_size = 10000;
 
 // Gives every buffer an offset, a multiple of 64, so that buffers whose lives overlap never share a byte: the largest

@@ -36,7 +36,7 @@ class Placement {
   bool is_whole_temp(ops::Id v);  // made by a step, alone in a buffer of its own size, not yet claimed
   void move(ops::Id root, ops::Id to, int64_t offset);
 
-  void follow();  // the steps that have come since it was last called
+  void follow();  // the steps added since it was last called
   void claim_outputs();
   void claim_writes();
   bool claim_write(ops::Write w);
@@ -45,9 +45,9 @@ class Placement {
 
   ops::Program &p_;
   size_t followed_ = 0;                       // steps
-  ops::PerValue<Home> home_;                  // a root may have moved on since
+  ops::PerValue<Home> home_;                  // a root may have got another root since
   ops::PerValue<int32_t> maker_, last_read_;  // steps; by value and by root, -1 = none
-  ops::PerValue<int32_t> number_;             // of an input, a state or a constant among its like
+  ops::PerValue<int32_t> number_;             // of an input, a state or a constant among its kind
   ops::PerValue<Place> claimed_;              // by root
   ops::PerValue<bool> joined_, wanted_;
 };

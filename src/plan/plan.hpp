@@ -40,6 +40,7 @@ struct PlanStep {
   int32_t number = 0;  // in the Program
   std::unique_ptr<kernels::Kernel> kernel;
   std::vector<Place> args;  // sources, then destinations
+  int sources = 0;          // of args
   Place scratch;
   std::string scope, text;  // the layer; the step as the Program prints it
 };
@@ -58,7 +59,7 @@ class Plan {
 };
 
 // The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
-// Refuses shapes that do not fit, and an arena past the memory limit; by then kernels have packed the weights they
+// Refuses shapes that do not fit, and an arena past the memory limit; by then the kernels have packed the weights they
 // know. Says CANCELLED when *cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, ops::Packs *packs,

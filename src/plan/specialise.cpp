@@ -103,6 +103,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     PlanStep &s = plan->steps[i];
     auto place = [&](Id v) { return v == none ? Place{} : placement.of[v]; };
     for (Id v : p.steps[i].src) s.args.push_back(place(v));
+    s.sources = static_cast<int>(s.args.size());
     for (Id v : p.steps[i].dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
     s.scratch = placement.scratch_of[i];
   }

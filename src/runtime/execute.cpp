@@ -34,7 +34,7 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
   for (size_t s = 0; s < steps.size(); ++s) {
     const kernels::Kernel &kernel = *steps[s].kernel;
     void *const *args = frame.args.data() + cached.first_arg[s];
-    const kernels::Run run{args, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
+    const kernels::Run run{args, steps[s].sources, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
     if (options_.fill_nan)
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     std::chrono::steady_clock::time_point start;

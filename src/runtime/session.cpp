@@ -83,6 +83,13 @@ void Session::check(std::span<const View> in) const {
 }
 
 void Session::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+  Ready ready = prepare(in, out, cancel);
+  run(ready, in, out, cancel);
+  finish(std::move(ready));
+}
+
+Session::Ready Session::prepare(std::span<const View> in, std::span<const View> out,
+                                const std::atomic<int32_t> *cancel) {
   const auto &p = program_;
   check(in);
   if (out.size() != p.outputs.size())
@@ -111,6 +118,12 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
     fail(Code::out_of_memory, "this run and dense copies of its inputs take ", total, " bytes, the memory limit is ",
          options_.plan.memory_limit);
   std::unique_ptr<Frame> frame = plans_.take_frame(cached);
+  return {std::move(cached), std::move(frame)};
+}
+
+void Session::run(Ready &ready, std::span<const View> in, std::span<const View> out,
+                  const std::atomic<int32_t> *cancel) {
+  const auto &[cached, frame] = ready;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].strides) continue;
     int64_t bytes = checked_mul(in[i].shape.elements(), size_of(in[i].dtype));
@@ -131,7 +144,6 @@ void Session::run(std::span<const View> in, std::span<const View> out, const std
   }
   if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
   execute(*cached, *frame, cancel);
-  plans_.give_back(cached, std::move(frame));
 }
 
 void Session::need_room(int64_t bytes) const {

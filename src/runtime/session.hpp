@@ -70,6 +70,15 @@ class Session {
   // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
   // steps, of the run or of making its plan. A fault leaves states as they were unless a step before it wrote them.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
+  // The same in three parts, for runs one behind the other whose views differ in nothing but where data lie: what was
+  // dense and apart in the first is so in all of them.
+  struct Ready {
+    PlanCache::Use cached;
+    std::unique_ptr<Frame> frame;
+  };
+  Ready prepare(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
+  void run(Ready &ready, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
+  void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }  // unless one of them failed
   // Refuses outputs of so many bytes that are past the memory limit.
   void need_room(int64_t bytes) const;
 

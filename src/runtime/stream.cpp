@@ -24,6 +24,8 @@ Stream::Stream(std::shared_ptr<Session> session, size_t states, int64_t batch)
   out_.resize(p.outputs.size());
   in_strides_.resize(inputs());
   parts_.resize(outputs_count());
+  for (size_t i = 0; i < inputs(); ++i) in_steps_.push_back({is_sequence(p[p.inputs[i]].shape)});
+  for (size_t j = 0; j < outputs_count(); ++j) out_steps_.push_back({is_sequence(p[p.outputs[j]].shape)});
 }
 
 void Stream::reset() {
@@ -36,15 +38,9 @@ const std::string &Stream::name(size_t i) const {
   return p[p.inputs[inputs() + i]].name;
 }
 
-bool Stream::is_sequence(ops::Id v) const {
-  const Shape &s = session_->program()[v].shape;
-  return s.rank() >= 2 && s[1] == free_dim;
-}
-
 int64_t Stream::steps(std::span<const View> in) const {
-  const ops::Program &p = session_->program();
   for (size_t i = 0; i < in.size(); ++i)
-    if (is_sequence(p.inputs[i])) return in[i].shape[1];
+    if (in_steps_[i].is_sequence) return in[i].shape[1];
   return 0;
 }
 
@@ -59,7 +55,7 @@ void Stream::check(std::span<const View> in) const {
            v.shape.rank() ? v.shape.with(0, batch_) : v.shape, ", got ", in[i].dtype, ' ', in[i].shape);
   }
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!is_sequence(p.inputs[i])) continue;
+    if (!in_steps_[i].is_sequence) continue;
     if (const int64_t n = steps(in); in[i].shape[1] != n || n < 1)
       fail(Code::shape_mismatch, "input \"", p[p.inputs[i]].name, "\": expected ",
            n < 1 ? std::string("at least 1 step") : text(n, " steps as of the inputs before it"), ", got ",
@@ -67,12 +63,11 @@ void Stream::check(std::span<const View> in) const {
   }
 }
 
-// A view of one step has the strides of the whole: those of a batch of 1 say nothing.
-void Stream::bind(std::span<const View> in, int64_t step) {
-  const ops::Program &p = session_->program();
+// The views of the first step. One of a sequence has the strides of the whole: those of a batch of 1 say nothing.
+void Stream::bind(std::span<const View> in) {
   for (size_t i = 0; i < in.size(); ++i) {
     View &v = in_[i] = in[i];
-    if (!is_sequence(p.inputs[i])) continue;
+    if (!in_steps_[i].is_sequence) continue;
     const Shape &whole = in[i].shape;
     auto &strides = in_strides_[i];
     if (in[i].strides)
@@ -80,9 +75,8 @@ void Stream::bind(std::span<const View> in, int64_t step) {
     else
       strides = dense_strides(whole);
     v.shape = whole.with(1, 1);
-    v.data =
-        static_cast<std::byte *>(in[i].data) + step * strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
     v.strides = in[i].strides || batch_ > 1 ? strides.data() : nullptr;
+    in_steps_[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
   }
   for (size_t i = 0; i < now_.size(); ++i) {
     in_[in.size() + i] = {DType::f32, now_[i].shape, now_[i].data.get()};
@@ -92,13 +86,12 @@ void Stream::bind(std::span<const View> in, int64_t step) {
 
 std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   check(in);
-  bind(in, 0);
+  bind(in);
   const int64_t n = steps(in);
   std::vector<ops::Operand> all = session_->outputs(in_, cancel);
   all.resize(outputs_count());
-  const ops::Program &p = session_->program();
   for (size_t i = 0; i < all.size(); ++i)
-    if (is_sequence(p.outputs[i])) all[i].shape = all[i].shape.with(1, n);
+    if (out_steps_[i].is_sequence) all[i].shape = all[i].shape.with(1, n);
   return all;
 }
 
@@ -114,38 +107,56 @@ void Stream::refuse_overlap(std::span<const View> in, std::span<const View> out)
   }
 }
 
+void Stream::bind_outputs(std::span<const View> out, int64_t steps) {
+  const ops::Program &p = session_->program();
+  for (size_t j = 0; j < out.size(); ++j) {
+    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    View &v = out_[j] = out[j];
+    if (!out_steps_[j].is_sequence) continue;
+    if (v.shape.rank() != p[p.outputs[j]].shape.rank() || v.shape[1] != steps)
+      fail(Code::shape_mismatch, "output ", j, ": expected ", steps, " steps, got shape ", v.shape);
+    v.shape = v.shape.with(1, 1);
+    if (batch_ == 1) {
+      out_steps_[j].advance = checked_mul(v.shape.elements(), size_of(v.dtype));
+    } else {
+      if (parts_[j].shape != v.shape) parts_[j] = make_tensor(v.dtype, v.shape);
+      v.data = parts_[j].data.get();
+    }
+  }
+}
+
+// From a step to the next one.
+void Stream::advance() {
+  for (size_t i = 0; i < in_steps_.size(); ++i)
+    in_[i].data = static_cast<std::byte *>(in_[i].data) + in_steps_[i].advance;  // bounded: a tensor that exists
+  for (size_t j = 0; j < out_steps_.size(); ++j)
+    out_[j].data = static_cast<std::byte *>(out_[j].data) + out_steps_[j].advance;
+  for (size_t i = 0; i < now_.size(); ++i) {
+    in_[in_steps_.size() + i].data = now_[i].data.get();
+    out_[out_steps_.size() + i].data = next_[i].data.get();
+  }
+}
+
 void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
   check(in);
   if (out.size() != outputs_count())
     fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
   refuse_overlap(in, out);
-  const ops::Program &p = session_->program();
   const int64_t n = steps(in);
-  for (size_t j = 0; j < out.size(); ++j) {
-    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
-    View &v = out_[j] = out[j];
-    if (!is_sequence(p.outputs[j])) continue;
-    if (v.shape.rank() != p[p.outputs[j]].shape.rank() || v.shape[1] != n)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", n, " steps, got shape ", v.shape);
-    v.shape = v.shape.with(1, 1);
-    if (batch_ > 1 && parts_[j].shape != v.shape) parts_[j] = make_tensor(v.dtype, v.shape);
-  }
+  bind(in);
+  bind_outputs(out, n);
   const bool many = n > 1;
   for (size_t i = 0; many && i < now_.size(); ++i)
     std::memcpy(before_[i].data.get(), now_[i].data.get(), static_cast<size_t>(now_[i].bytes()));
   try {
+    Session::Ready ready = session_->prepare(in_, out_, cancel);
     for (int64_t step = 0; step < n; ++step) {
-      bind(in, step);
-      for (size_t j = 0; j < out.size(); ++j) {
-        if (!is_sequence(p.outputs[j])) continue;
-        const int64_t bytes = checked_mul(out_[j].shape.elements(), size_of(out_[j].dtype));
-        auto *whole = static_cast<std::byte *>(out[j].data);
-        out_[j].data = batch_ > 1 ? parts_[j].data.get() : whole + step * bytes;  // bounded: a tensor that exists
-      }
-      session_->run(in_, out_, cancel);
+      if (step > 0) advance();
+      session_->run(ready, in_, out_, cancel);
       std::swap(now_, next_);
       if (batch_ > 1) write_back(out, step);
     }
+    session_->finish(std::move(ready));
   } catch (...) {
     if (many) std::swap(now_, before_);
     throw;
@@ -153,9 +164,8 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
 }
 
 void Stream::write_back(std::span<const View> out, int64_t step) {
-  const ops::Program &p = session_->program();
   for (size_t j = 0; j < out.size(); ++j) {
-    if (!is_sequence(p.outputs[j])) continue;
+    if (!out_steps_[j].is_sequence) continue;
     const int64_t bytes = parts_[j].bytes() / batch_, row = checked_mul(bytes, out[j].shape[1]);
     auto *to = static_cast<std::byte *>(out[j].data) + checked_mul(step, bytes);
     const std::byte *from = parts_[j].data.get();

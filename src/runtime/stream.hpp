@@ -32,9 +32,15 @@ class Stream {
   const std::vector<Tensor> &states() const { return now_; }
 
  private:
-  bool is_sequence(ops::Id v) const;
+  // Of an input or output: from one step to the next, in bytes; 0 where there is nothing to move.
+  struct Steps {
+    bool is_sequence = false;
+    int64_t advance = 0;
+  };
   int64_t steps(std::span<const View> in) const;
-  void bind(std::span<const View> in, int64_t step);
+  void bind(std::span<const View> in);
+  void bind_outputs(std::span<const View> out, int64_t steps);
+  void advance();
   void write_back(std::span<const View> out, int64_t step);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
 
@@ -42,6 +48,7 @@ class Stream {
   int64_t batch_;
   std::vector<Tensor> now_, next_, before_;                // states: of this step, of the next, of before the run
   std::vector<View> in_, out_;                             // of one step
+  std::vector<Steps> in_steps_, out_steps_;                // without the states
   std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a step's part
   std::vector<Tensor> parts_;                              // steps of outputs whose batch does not lie together
 };

@@ -11,7 +11,8 @@ class Outside {
  public:
   virtual ~Outside() = default;
   virtual void say(const std::string &message) = 0;
-  virtual void save_model(const graph::Model &m, const std::string &path) = 0;
+  // As the end of the path says; for Keras with what it is trained by.
+  virtual void save_model(const Trainer &t, const std::string &path) = 0;
   virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
   virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: there is no such file
   virtual void remove(const std::string &path) = 0;
@@ -55,7 +56,7 @@ class Callbacks final : kinds::Fit {
   const std::vector<std::string> &names() const override { return names_; }
   std::optional<bool> rises(const std::string &name) const override;
   void say(const std::string &message) override { outside().say(message); }
-  void save_model(const std::string &path) override { outside().save_model(t_.model(), path); }
+  void save_model(const std::string &path) override { outside().save_model(t_, path); }
   void save_place(const std::string &path) override { outside().save_checkpoint(t_, path); }
   bool restore_place(const std::string &path) override { return outside().load_checkpoint(t_, path); }
   void remove(const std::string &path) override { outside().remove(path); }

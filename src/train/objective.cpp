@@ -3,6 +3,37 @@
 
 #include <algorithm>
 
+// How the entries are read: as they are, for what they may be depends on the model.
+namespace dl4::kinds {
+namespace {
+
+template <class C>
+Conversion entries(const char *type, const char *category) {
+  using Entries = train::PerOutput<C>;
+  return {type, category, [](const Json &j, void *to) { static_cast<Entries *>(to)->entries = j; },
+          [](const void *from) { return static_cast<const Entries *>(from)->entries; }};
+}
+
+}  // namespace
+
+template <>
+const Conversion &conversion<train::PerOutput<Loss>>() {
+  static const Conversion as = entries<Loss>("attrss", Loss::category);
+  return as;
+}
+template <>
+const Conversion &conversion<train::PerOutput<Metric>>() {
+  static const Conversion as = entries<Metric>("attrss", Metric::category);
+  return as;
+}
+template <>
+const Conversion &conversion<train::PerOutput<double>>() {
+  static const Conversion as = entries<double>("f64s", nullptr);
+  return as;
+}
+
+}  // namespace dl4::kinds
+
 namespace dl4::train {
 
 using kinds::Loss;
@@ -72,9 +103,9 @@ Of<C> parse_kind(const Json &j, const char *key) {
   }
 }
 
-void read_metrics(Objective &o, const Json &options, const char *key, std::vector<Of<Metric>> OutputObjective::*to,
-                  const graph::Model &model) {
-  Json metrics = options.value(key, Json());
+void read_metrics(Objective &o, const PerOutput<Metric> &given, const char *key,
+                  std::vector<Of<Metric>> OutputObjective::*to, const graph::Model &model) {
+  Json metrics = given.entries;
   if (metrics.is_null()) return;
   if (!metrics.is_array() && !is_by_name(metrics)) metrics = Json::array({metrics});
   bool nested = is_by_name(metrics) || (!metrics.empty() && (metrics[0].is_array() || model.outputs().size() > 1));
@@ -92,10 +123,23 @@ void read_metrics(Objective &o, const Json &options, const char *key, std::vecto
 
 }  // namespace
 
-Objective Objective::parse(const Json &options, const graph::Model &model) {
+void Objective::Options::fields(kinds::Fields &f) {
+  f("loss", loss)
+      .required()
+      .doc("a loss for each output, or null, as a list or an object by outputs' names; of one output the loss itself");
+  f("loss_weights", loss_weights)
+      .doc("factors of the outputs' losses, as a list or an object by outputs' names; null is 1");
+  f("metrics", metrics)
+      .doc(
+          "metrics, or a list of them for each output, or an object by outputs' names; they see no sample weights; "
+          "\"accuracy\" chooses by the shapes");
+  f("weighted_metrics", weighted_metrics).doc("metrics that see the sample weights, given as metrics are");
+}
+
+Objective Objective::parse(const Options &options, const graph::Model &model) {
   Objective o;
   o.outputs.resize(model.outputs().size());
-  auto losses = per_output(options.value("loss", Json()), "loss", model);
+  auto losses = per_output(options.loss.entries, "loss", model);
   for (size_t i = 0; i < losses.size(); ++i) {
     o.outputs[i].itself = losses[i].is_string() && losses[i].get<std::string_view>() == itself;
     if (!o.outputs[i].itself) {
@@ -111,7 +155,7 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
   if (o.trained().empty())
     fail(Code::invalid_argument,
          "\"loss\": expected a loss for at least one output, or \"output\" for one to be minimised itself");
-  if (auto weights = options.value("loss_weights", Json()); !weights.is_null()) {
+  if (const Json &weights = options.loss_weights.entries; !weights.is_null()) {
     auto list = per_output(weights, "loss_weights", model);
     try {
       for (size_t i = 0; i < list.size(); ++i)
@@ -120,38 +164,9 @@ Objective Objective::parse(const Json &options, const graph::Model &model) {
       throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
     }
   }
-  read_metrics(o, options, "metrics", &OutputObjective::metrics, model);
-  read_metrics(o, options, "weighted_metrics", &OutputObjective::weighted_metrics, model);
+  read_metrics(o, options.metrics, "metrics", &OutputObjective::metrics, model);
+  read_metrics(o, options.weighted_metrics, "weighted_metrics", &OutputObjective::weighted_metrics, model);
   return o;
-}
-
-Json Objective::describe_options() {
-  return Json::array(
-      {{{"name", "loss"},
-        {"type", "attrss"},
-        {"required", true},
-        {"category", "loss"},
-        {"doc",
-         "a loss for each output, or null, as a list or an object by outputs' names; of one output the loss itself"}},
-       {{"name", "loss_weights"},
-        {"type", "f64s"},
-        {"required", false},
-        {"default", nullptr},
-        {"doc", "factors of the outputs' losses, as a list or an object by outputs' names; null is 1"}},
-       {{"name", "metrics"},
-        {"type", "attrss"},
-        {"required", false},
-        {"default", nullptr},
-        {"category", "metric"},
-        {"doc",
-         "metrics, or a list of them for each output, or an object by outputs' names; they see no "
-         "sample weights; \"accuracy\" chooses by the shapes"}},
-       {{"name", "weighted_metrics"},
-        {"type", "attrss"},
-        {"required", false},
-        {"default", nullptr},
-        {"category", "metric"},
-        {"doc", "metrics that see the sample weights, given as metrics are"}}});
 }
 
 std::vector<size_t> Objective::trained() const {
@@ -179,6 +194,7 @@ Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds:
     const OutputObjective &o = objective.outputs[i];
     auto [pred, mask] = outputs[i];
     ops::Id y_true = o.itself ? pred : y[target];
+    if (e.rank(y_true) == 0) y_true = ops::broadcast_like(e, y_true, pred);
     ops::Id weight = o.itself || sample_weights.empty() ? ops::none : sample_weights[target];
     target += o.itself ? 0 : 1;
     e.scope = text("loss \"", o.itself ? itself : o.loss->entry().name, '"');

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
+#include "kinds/field.hpp"
 #include "kinds/metric.hpp"
 
 namespace dl4::train {
@@ -17,12 +18,23 @@ struct OutputObjective {
   std::vector<kinds::Of<kinds::Metric>> metrics, weighted_metrics;  // only the latter see sample weights
 };
 
+// As options give it for all outputs: a list, an object by the outputs' names, or of one output the entry itself.
+template <class C>
+struct PerOutput {
+  Json entries;
+};
+
 struct Objective {
   std::vector<OutputObjective> outputs;
 
-  // From the trainer's options: loss, loss_weights, metrics, weighted_metrics. Refuses what does not fit the model.
-  static Objective parse(const Json &options, const graph::Model &model);
-  static Json describe_options();  // those keys, as dl4_api_description() lists them
+  struct Options {
+    PerOutput<kinds::Loss> loss;
+    PerOutput<double> loss_weights;
+    PerOutput<kinds::Metric> metrics, weighted_metrics;
+    void fields(kinds::Fields &f);
+  };
+  // Refuses what does not fit the model.
+  static Objective parse(const Options &options, const graph::Model &model);
   // Indices of the outputs that have a loss, and of those that have a target, in order.
   std::vector<size_t> trained() const;
   std::vector<size_t> targets() const;

@@ -7,8 +7,6 @@
 namespace dl4::train {
 namespace {
 
-constexpr char weight_prefix[] = "weight:", slot_prefix[] = "slot:";  // in checkpoints
-
 void refuse_unlike(const std::string &name, DType dtype, const Shape &shape, const Tensor &got) {
   if (dtype != got.dtype || shape != got.shape)
     fail(Code::shape_mismatch, '"', name, "\": expected ", dtype, ' ', shape, ", the checkpoint has ", got.dtype, ' ',
@@ -91,8 +89,8 @@ State State::followed() const {
 
 std::map<std::string, Tensor> State::tensors() const {
   std::map<std::string, Tensor> all;
-  for (const auto &w : parameters.weights()) all[weight_prefix + w->name] = w->value;
-  for (const auto &[name, slot] : slots_) all[slot_prefix + name] = slot.value;
+  for (const auto &w : parameters.weights()) all[kept::weight_prefix + w->name] = w->value;
+  for (const auto &[name, slot] : slots_) all[kept::slot_prefix + name] = slot.value;
   return all;
 }
 
@@ -100,9 +98,9 @@ State::Slots State::read(const std::map<std::string, Tensor> &saved) const {
   Slots slots = slots_;
   size_t known = 0;
   for (const auto &[name, t] : saved) {
-    if (name.rfind(slot_prefix, 0) != 0) continue;
+    if (name.rfind(kept::slot_prefix, 0) != 0) continue;
     ++known;
-    const std::string key = name.substr(sizeof slot_prefix - 1);
+    const std::string key = name.substr(sizeof kept::slot_prefix - 1);
     auto it = slots.find(key);
     if (it == slots.end()) {  // slots that this trainer has not made yet are made now, as the saved run had them
       if (key == kept::gradients)
@@ -123,7 +121,7 @@ State::Slots State::read(const std::map<std::string, Tensor> &saved) const {
     fail(Code::shape_mismatch, "the checkpoint holds ", saved.size(), " tensors, this trainer knows ",
          known + parameters.weights().size());
   for (auto &[name, slot] : slots) {
-    if (saved.count(slot_prefix + name)) continue;
+    if (saved.count(kept::slot_prefix + name)) continue;
     if (name != kept::gradients && name != kept::accumulated)
       fail(Code::not_found, "the checkpoint has no slot \"", name, '"');
     slot.value = make_zeros(slot.value.dtype, slot.value.shape);  // nothing was accumulated when it was saved
@@ -135,7 +133,7 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
   const auto &weights = parameters.weights();
   std::vector<const Tensor *> values;
   for (const auto &w : weights) {
-    auto it = saved.find(weight_prefix + w->name);
+    auto it = saved.find(kept::weight_prefix + w->name);
     if (it == saved.end()) fail(Code::not_found, "the checkpoint has no weight \"", w->name, '"');
     refuse_unlike(w->name, w->value.dtype, w->value.shape, it->second);
     values.push_back(&it->second);

@@ -21,6 +21,7 @@ inline constexpr char accumulated[] = "accumulated";      // how many are in the
 inline constexpr char average[] = "optimizer/average";    // of the weights over the updates
 inline std::string slot(const std::string &name) { return "optimizer/" + name; }
 inline std::string slot_of(const std::string &weight, const std::string &name) { return slot(name) + '/' + weight; }
+inline constexpr char weight_prefix[] = "weight:", slot_prefix[] = "slot:";  // in checkpoints
 inline std::string frozen(const std::string &weight) { return "weight/" + weight; }
 }  // namespace kept
 

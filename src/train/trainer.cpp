@@ -13,22 +13,6 @@ namespace dl4::train {
 
 namespace {
 
-struct Fields {
-  NanGuard nan_guard = NanGuard::loss;
-  kinds::Of<kinds::Optimizer> optimizer;
-  bool profile = false;
-  std::vector<std::string> undecayed;
-  void fields(kinds::Fields &f) {
-    f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
-    f("exclude_from_weight_decay", undecayed)
-        .doc(
-            "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
-            "such as \"bias\"");
-    f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
-    f("profile", profile).doc("keep the time of every step");
-  }
-};
-
 void need_excluded(const std::vector<std::string> &words, const graph::Model &model) {
   for (const std::string &word : words)
     if (word.empty() || std::ranges::none_of(model.weights(), [&](const auto &w) { return excludes(word, w->name); }))
@@ -45,30 +29,32 @@ const graph::Model &untrained(const graph::Model &model) {
 
 }  // namespace
 
-Json Trainer::describe_options() {
-  Json list = Objective::describe_options();
-  for (const Json &one : kinds::describe_fields<Fields>()) list.push_back(one);
-  return list;
+void Trainer::Setup::fields(kinds::Fields &f) {
+  objective.fields(f);
+  f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
+  f("exclude_from_weight_decay", undecayed)
+      .doc(
+          "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
+          "such as \"bias\"");
+  f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
+  f("profile", profile).doc("keep the time of every step");
 }
+
+Json Trainer::describe_options() { return kinds::describe_fields<Setup>(); }
 
 Trainer::Setup Trainer::Setup::parse(const Json &options) {
   FlushToZero flush;
-  Json own = options.is_null() ? Json::object() : options;
-  std::vector<std::string> keys;
-  for (const Json &one : describe_options()) keys.push_back(one["name"].get<std::string>());
-  kinds::refuse_unknown_keys(own, keys);
-  for (const Json &one : Objective::describe_options()) own.erase(one["name"].get<std::string_view>());
-  Fields f;
-  kinds::read_fields(f, own);
-  if (!f.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
-  return {f.optimizer, f.nan_guard, f.profile, f.undecayed};
+  Setup s;
+  kinds::read_fields(s, options.is_null() ? Json::object() : options);
+  if (!s.optimizer) fail(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null");
+  return s;
 }
 
 Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run)
     : model_(std::move(model)),
       options_(options),
       setup_(Setup::parse(options)),
-      objective_(Objective::parse(options, *model_)),
+      objective_(Objective::parse(setup_.objective, *model_)),
       results_(objective_, *model_),
       targets_(objective_.targets()),
       run_(run),
@@ -107,10 +93,12 @@ void Trainer::check(const Batch &b) const {
       fail(Code::invalid_argument, "sample weight ", i, ": expected float32, got ", b.w[i].dtype);
   }
   for (size_t i = 0; i < b.y.size(); ++i) {
-    rows("target", i, b.y[i]);
+    if (b.y[i].shape.rank() > 0) rows("target", i, b.y[i]);
     const auto &o = objective_.outputs[targets_[i]];
     const Shape &prediction = model_->graph().shape(model_->outputs()[targets_[i]]);
-    Shape got = b.y[i].shape, expected = o.loss->target_shape(prediction, got), bare = expected;
+    // A scalar is the target of every prediction, as in Keras's train_on_batch().
+    Shape got = b.y[i].shape.rank() > 0 ? b.y[i].shape : prediction;
+    Shape expected = o.loss->target_shape(prediction, got), bare = expected;
     while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
     while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
     if (!compatible(bare, got))
@@ -349,7 +337,7 @@ void Trainer::keep_weights(size_t number) {
 void Trainer::restore_weights(size_t number) {
   for (const auto &w : model_->weights())
     if (auto it = copies_.find(copy_name(number, w->name)); it != copies_.end())
-      model_->set_weight(w->name, clone(it->second));
+      model_->set_weight(w->name, it->second);
 }
 
 std::map<std::string, Tensor> Trainer::state() const {

@@ -62,8 +62,9 @@ class Trainer {
   std::optional<bool> rises(size_t name) const { return results_.rises(name); }
   // What the sums say, in the order of the names; stands until the next call. Allocates nothing.
   const std::vector<double> &results(const Sums &sums);
-  std::string describe();  // options, Programs and Plans
+  std::string describe();  // the optimizer, Programs and Plans
   const Json &options() const { return options_; }
+  const graph::Parameters &parameters() const { return state_.parameters; }
   const kinds::Optimizer &optimizer() const { return *setup_.optimizer; }
   // Trainable weights on which the loss of the last step or accumulation does not depend.
   std::vector<std::string> no_gradient() const;
@@ -98,17 +99,19 @@ class Trainer {
   };
 
   struct Setup {
+    Objective::Options objective;
     kinds::Of<kinds::Optimizer> optimizer;
     NanGuard nan_guard = NanGuard::loss;
     bool profile = false;
     std::vector<std::string> undecayed;
+    void fields(kinds::Fields &f);
     static Setup parse(const Json &options);
   };
 
   Recipe recipe(State &state, Turn turn = {}) const {
     return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, setup_.undecayed, state, turn};
   }
-  // The learning rate of the next update; what the schedule says goes before it.
+  // Sets the learning rate of the next update, where a schedule tells it.
   void schedule_rate();
   Turn turn(Entry entry);
   // The weights that are trainable now are trained: those that stay keep their slots.

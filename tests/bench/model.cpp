@@ -64,9 +64,10 @@ Owned<dl4_model> build(const Row &row, dl4_context *context) {
     auto a = attributes(l.attributes);
     Owned<dl4_attrs> call;
     const bool stateful = l.kind == "LSTM" && from.size() > 1;
-    if (stateful) {
+    if (stateful || l.kind == "RNN") {
       call = make<dl4_attrs>(dl4_attrs_create);
-      check(dl4_attrs_set_nodes(call.get(), "initial_state", from.data() + 1, static_cast<int64_t>(from.size()) - 1));
+      check(dl4_attrs_set_nodes(call.get(), stateful ? "initial_state" : "constants", from.data() + 1,
+                                static_cast<int64_t>(from.size()) - 1));
       from.resize(1);
     }
     dl4_node n[3];

@@ -102,7 +102,7 @@ void row(const Product &p) {
   }
   for (Side &s : sides)
     calls.push_back([&s, &args, &report] {
-      kernels::Run run{args, s.scratch.get(), s.bound.get(), &report};
+      kernels::Run run{args, 2, s.scratch.get(), s.bound.get(), &report};
       for (int64_t i = 0; i < s.kernel->slices; ++i) s.kernel->run(i, run);
     });
   auto times = bench::measure(calls, {.rounds = 9, .seconds = 0.01, .cpu = true});

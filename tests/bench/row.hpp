@@ -13,7 +13,8 @@ struct Input {
   int64_t ids = 0;             // above 0: int32 ids below it, instead of floats
 };
 
-// An LSTM with return_state has three values: "name", "name/h" and "name/c"; its further inputs are the states before.
+// An LSTM with return_state has three values: "name", "name/h" and "name/c"; its further inputs are the states before;
+// those of an RNN are constants.
 struct Layer {
   std::string kind, name;
   std::vector<std::string> inputs;

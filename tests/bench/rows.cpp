@@ -154,6 +154,45 @@ Row encoder_block() {
   r.floor = false;
   return r;
 }
+// A GRU that looks at the source before each step (Bahdanau et al. 2015): a model as its cell.
+Row additive_decoder() {
+  std::string layers;
+  auto layer = [&](const std::string &kind, const std::string &name, const std::string &attributes,
+                   const std::string &inputs = "", const std::string &arguments = "") {
+    layers += (layers.empty() ? "" : ", ") + (R"({"class_name": ")" + kind) + R"(", "name": ")" + name +
+              R"(", "config": )" + attributes;
+    if (!inputs.empty()) layers += R"(, "calls": [{"inputs": [)" + inputs + R"(], "arguments": {)" + arguments + "}}]";
+    layers += '}';
+  };
+  const std::string floats = R"(, "dtype": "float32"})", h = R"(["h", 0, 0])";
+  for (const char *name : {"x", "h"}) layer("Input", name, R"({"shape": [null, 128])" + floats);
+  for (const char *name : {"seen", "keys"}) layer("Input", name, R"({"shape": [null, 20, 128])" + floats);
+  layer("Dense", "query", units(128, R"("use_bias": false)"), h);
+  layer("Reshape", "row", R"({"target_shape": [1, 128]})", R"(["query", 0, 0])");
+  layer("AdditiveAttention", "attention", "{}", R"(["row", 0, 0], ["seen", 0, 0], ["keys", 0, 0])");
+  layer("Reshape", "context", R"({"target_shape": [128]})", R"(["attention", 0, 0])");
+  layer("Concatenate", "both", "{}", R"(["x", 0, 0], ["context", 0, 0])");
+  layer("GRUCell", "gru", units(128), R"(["both", 0, 0])", R"("states": [)" + h + ']');
+  const std::string model = R"({"format": 1, "layers": [)" + layers +
+                            R"(], "inputs": [["x", 0, 0], ["h", 0, 0], ["seen", 0, 0], ["keys", 0, 0]], )" +
+                            R"("outputs": [["gru", 0, 0]]})";
+  Row r{"additive decoder T20 B32",
+        {{"x", {32, 20, 128}}, {"seen", {32, 20, 128}}},
+        {{"Dense", "projected", {"seen"}, units(128)},
+         {"RNN",
+          "decoder",
+          {"x", "seen", "projected"},
+          R"({"return_sequences": true, "cell": {"class_name": "GraphCell", "config": {"states": {"h": "gru"}, )"
+          R"("model": )" +
+              model + "}}}"},
+         {"GlobalAveragePooling1D", "pool", {"decoder"}},
+         {"Dense", "out", {"pool"}, units(10, softmax)}},
+        {"out"},
+        false,
+        {"Adam", "sparse_categorical_crossentropy"}};
+  r.floor = false;
+  return r;
+}
 Row depthwise(int64_t size, int64_t channels) {
   Row r{"depthwise " + std::to_string(size) + "x" + std::to_string(size) + " " + std::to_string(channels) + " 3x3",
         {{"x", {1, size, size, channels}}},
@@ -317,6 +356,7 @@ const std::vector<Row> &table() {
       self_attention(128),
       self_attention(512),
       encoder_block(),
+      additive_decoder(),
       depthwise(56, 64),
       depthwise(14, 256),
       resnet50(),

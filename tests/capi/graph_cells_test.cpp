@@ -302,6 +302,19 @@ TEST(GraphCell, RefusesAModelInTrainingOrInsideItself) {
                  "a model can't have itself, or its layers, inside again");
 }
 
+TEST(GraphCell, WithASequenceAsConstantsIsNotRunStepByStep) {
+  Own<dl4_model> step = decoder_step();
+  auto g = graph();
+  const dl4_node x = input(g, "x", {-1, -1, 3}), seen = input(g, "seen", {-1, -1, 5});
+  const auto y = put(g, "RNN", "rnn", rnn(step, decoder_states), {x}, 1, {.constants = {seen}});
+  Own<dl4_model> m = build(g, {x, seen}, y);
+  Own<dl4_session> s;
+  Own<dl4_stream> stream;
+  ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+  expect_refused(refusal(dl4_stream_create(s, nullptr, stream.out())), DL4_UNSUPPORTED,
+                 "layer \"rnn\" (RNN): its \"constants\" is a sequence, of which a step would see one step");
+}
+
 // What training would write at every step.
 TEST(GraphCell, RefusesMovingStatistics) {
   auto g = graph();

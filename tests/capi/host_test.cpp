@@ -197,6 +197,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_model_save, model, path.c_str(), nullptr);
   WELL(dl4_model_load, context, path.c_str(), nullptr, other.out());
   BADLY(dl4_model_load, context, "/no/such/file", nullptr, other.out());
+  WELL(dl4_model_load_weights, model, path.c_str(), nullptr);
+  BADLY(dl4_model_load_weights, model, "/no/such/file", nullptr);
   WELL(dl4_model_save_memory, model, nullptr, blob.out());
   WELL(dl4_model_load_memory, nullptr, dl4_blob_data(blob), dl4_blob_size(blob), nullptr, other.out());
   WELL(dl4_model_clone, model, other.out());

@@ -147,7 +147,7 @@ class Evaluation {
       for (int64_t phase = 0; phase < kernel->phases; ++phase)
         for (int64_t i = 0; i < kernel->slices; ++i)
           kernel->run(phase * kernel->slices + (how_.reversed ? kernel->slices - 1 - i : i),
-                      {args.data(), scratch.data(), bound.get(), &report_});
+                      {args.data(), static_cast<int>(s.src.size()), scratch.data(), bound.get(), &report_});
     }
     EXPECT_TRUE(scratch.intact()) << s.op->name() << " wrote outside its scratch";
     for (const Buffer &b : buffers_) EXPECT_TRUE(b.intact()) << s.op->name() << " wrote outside a buffer";

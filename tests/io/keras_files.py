@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import warnings
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -26,6 +27,8 @@ import record
 if keras.__version__ != make.KERAS:
     print(f"needs keras {make.KERAS}, not {keras.__version__}")
     sys.exit(77)
+warnings.filterwarnings("ignore")
+logging.getLogger("tensorflow").setLevel(logging.ERROR)
 logging.getLogger("absl").setLevel(logging.ERROR)
 import dl4
 
@@ -121,8 +124,12 @@ def main(families):
         if families and name not in families:
             continue
         keras.utils.set_random_seed(0)
+        before = dict(counts), len(failures)
         family()
-    print(counts, f"{len(failures)} failures", *failures, sep="\n")
+        keras.backend.clear_session()
+        added = {key: n - before[0][key] for key, n in counts.items() if n > before[0][key]}
+        print(name, added, *failures[before[1] :], sep="\n  ", flush=True)
+    print(counts, f"{len(failures)} failures")
     return 1 if failures or counts["cases"] == 0 else 0
 
 

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
+#include "io/keras_training.hpp"
 #include "io/model_file.hpp"
 #include "io/zip.hpp"
 
@@ -87,6 +88,22 @@ TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
                  "layer \"conv2d\" is of a class of its own");
   expect_refusal(with("sequential.keras", [&](Json &j) { j["class_name"] = "MyModel"; }), Code::unsupported,
                  "the model is a class of its own, \"MyModel\"");
+}
+
+// Only a trainer needs to know what it was compiled with.
+TEST(KerasFiles, ALossOfTheUsersOwnStopsNoModel) {
+  const auto own = with("sequential.keras", [](Json &j) {
+    j["compile_config"]["loss"] = {{"module", "mine"}, {"class_name", "MyLoss"}, {"config", Json::object()}};
+  });
+  Json compiled;
+  EXPECT_NE(load_model(Memory(std::as_bytes(std::span(own))), {}, true, &compiled), nullptr);
+  try {
+    trainer_options(compiled);
+    ADD_FAILURE() << "it was not refused";
+  } catch (const Error &e) {
+    EXPECT_EQ(e.code, Code::unsupported);
+    EXPECT_NE(e.message.find("\"MyLoss\" is not Keras's"), std::string::npos) << e.message;
+  }
 }
 
 TEST(KerasFiles, WhatOurLayersCannotDoIsRefusedByKey) {
@@ -199,12 +216,12 @@ TEST(KerasFiles, WeightsAloneGoIntoAModelThatExists) {
        {data_file("sequential.weights.h5"), data_file("sequential.keras"), data_file("sequential.h5"), ours}) {
     const auto model = loaded(data_file("sequential.keras"));
     for (const auto &w : model->weights()) model->set_weight(w->name, make_zeros(DType::f32, w->spec.shape));
-    load_keras_weights(*model, Memory(std::as_bytes(std::span(bytes))), INT64_MAX, true);
+    load_weights(*model, Memory(std::as_bytes(std::span(bytes))), {}, true);
     expect_same_weights(*model, *wanted);
   }
   const auto other = loaded(data_file("functional.keras"));
   const auto before = other->clone();
-  EXPECT_THROW(load_keras_weights(*other, Memory(std::as_bytes(std::span(ours))), INT64_MAX, true), Error);
+  EXPECT_THROW(load_weights(*other, Memory(std::as_bytes(std::span(ours))), {}, true), Error);
   expect_same_weights(*other, *before);
 }
 

@@ -228,13 +228,15 @@ TEST(Conv, GradientByTheWeights) {
           Guarded out(d.weights.size()), out_bias(d.c.oc);
           std::vector<void *> args{d.src.begin(), d.diff_dst.begin(), out.begin()};
           if (bias) args.push_back(out_bias.begin());
-          EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+          const int results = bias ? 2 : 1;
+          EXPECT_EQ(run_kernel(*kernel, args, Who::caller, results), Fault::none);
           EXPECT_TRUE(near(out, want, 1e-4)) << kernel->name << ": " << s.name << ", slices " << kernel->slices;
-          expect_same_bits(*kernel, args, 2, out);
+          expect_same_bits(*kernel, args, 2, out, results);
           if (!bias) continue;
           EXPECT_TRUE(near(out_bias, want_bias, 1e-4)) << kernel->name << ": " << s.name;
           Guarded alone(d.c.oc);
-          EXPECT_EQ(run_kernel(*kernel, {d.src.begin(), d.diff_dst.begin(), nullptr, alone.begin()}), Fault::none);
+          args = {d.src.begin(), d.diff_dst.begin(), nullptr, alone.begin()};
+          EXPECT_EQ(run_kernel(*kernel, args, Who::caller, 2), Fault::none);
           EXPECT_TRUE(near(alone, want_bias, 1e-4)) << kernel->name << ": " << s.name;
         }
     }
@@ -262,7 +264,7 @@ TEST(Conv, NothingToDo) {
   EXPECT_EQ(reference_conv(c, 2)->slices, 0);
   EXPECT_EQ(reference_conv_data(c, 2)->slices, 0);
   Guarded weights(3 * 3 * 16 * 32), bias(32);
-  run_kernel(*reference_conv_weights(c, 2), {nullptr, nullptr, weights.begin(), bias.begin()});
+  run_kernel(*reference_conv_weights(c, 2), {nullptr, nullptr, weights.begin(), bias.begin()}, Who::caller, 2);
   EXPECT_TRUE(near(weights, std::vector<double>(3 * 3 * 16 * 32, 0.0), 0));
 }
 
@@ -292,7 +294,8 @@ TEST(Conv, PlainLoopsTakeSpecialValues) {
         expect(reference_conv(d.c, 2), {d.src.begin(), d.weights.begin(), d.bias.begin()}, d.forward());
         expect(reference_conv_data(d.c, 2), {d.diff_dst.begin(), d.weights.begin()}, d.data());
         Guarded by_bias(d.c.oc);
-        run_kernel(*reference_conv_weights(d.c, 2), {d.src.begin(), d.diff_dst.begin(), nullptr, by_bias.begin()});
+        run_kernel(*reference_conv_weights(d.c, 2), {d.src.begin(), d.diff_dst.begin(), nullptr, by_bias.begin()},
+                   Who::caller, 2);
         ASSERT_TRUE(near(by_bias, d.by_bias(), 2e-5));
         d.c.bias = false;
         expect(reference_conv_weights(d.c, 2), {d.src.begin(), d.diff_dst.begin()}, d.by_weights());

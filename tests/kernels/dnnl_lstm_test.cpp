@@ -80,15 +80,15 @@ TEST(DnnlLstm, Inference) {
           std::vector<void *> args{c.x.begin(),  c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(),
                                    c.c0.begin(), y.begin(),   h.begin(),   cell.begin()};
           if (!initial) args[3] = args[4] = args[5] = nullptr;
-          EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+          EXPECT_EQ(run_kernel(*kernel, args, Who::caller, 3), Fault::none);
           EXPECT_TRUE(near(y, c.y, 1e-5)) << kernel->name << " " << s.t << " " << s.b << " " << s.h;
           EXPECT_TRUE(near(h, c.h_last, 1e-5)) << kernel->name;
           EXPECT_TRUE(near(cell, c.c_last, 1e-5)) << kernel->name;
-          expect_same_bits(*kernel, args, 6, y);
+          expect_same_bits(*kernel, args, 6, y, 3);
           Guarded alone(s.b * s.h);
           args[6] = args[8] = nullptr;
           args[7] = alone.begin();
-          EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+          EXPECT_EQ(run_kernel(*kernel, args, Who::caller, 3), Fault::none);
           EXPECT_TRUE(near(alone, c.h_last, 1e-5)) << kernel->name;
         }
     }
@@ -105,8 +105,10 @@ TEST(DnnlLstm, NanStaysInItsSequence) {
   c.x[4 * 8 + 3] = std::nanf("");  // second sequence, first step
   c.forward(true);
   Guarded y(3 * 4 * 16);
-  run_kernel(*dnnl_lstm(c.s, 2), {c.x.begin(), c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(), c.c0.begin(),
-                                  y.begin(), nullptr, nullptr});
+  run_kernel(
+      *dnnl_lstm(c.s, 2),
+      {c.x.begin(), c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(), c.c0.begin(), y.begin(), nullptr, nullptr},
+      Who::caller, 3);
   EXPECT_TRUE(near(y, c.y, 1e-5));
 }
 
@@ -115,8 +117,10 @@ TEST(DnnlLstm, NoThreadAppears) {
   int64_t before = os_threads();
   Case c({10, 32, 64, 64}, random);
   Guarded y(10 * 32 * 64);
-  run_kernel(*dnnl_lstm(c.s, 1), {c.x.begin(), c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(), c.c0.begin(),
-                                  y.begin(), nullptr, nullptr});
+  run_kernel(
+      *dnnl_lstm(c.s, 1),
+      {c.x.begin(), c.w.begin(), c.r.begin(), c.bias.begin(), c.h0.begin(), c.c0.begin(), y.begin(), nullptr, nullptr},
+      Who::caller, 3);
   EXPECT_EQ(os_threads(), before);
 }
 

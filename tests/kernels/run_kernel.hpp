@@ -55,13 +55,14 @@ inline int64_t os_threads() {
 
 enum class Who { caller, backwards, another_thread, all_at_once };
 
-// Two runs in a frame of its own. Each argument may be null.
-inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, Who who = Who::caller) {
+// Two runs in a frame of its own. args: sources, then as many destinations as said; each may be null.
+inline Fault run_kernel(const Kernel &kernel, const std::vector<void *> &args, Who who = Who::caller,
+                        int destinations = 1) {
   std::vector<char> scratch(static_cast<size_t>(kernel.scratch) + 192, char(0x7f));
   char *at = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64);
   auto bound = kernel.bind();
   Report report;
-  Run r{args.data(), at, bound.get(), &report};
+  Run r{args.data(), static_cast<int>(args.size()) - destinations, at, bound.get(), &report};
   SingleThreaded one;
   auto slice = [&](int64_t s) {
     stay_single_threaded();
@@ -98,13 +99,14 @@ inline ::testing::AssertionResult near(const Guarded &got, const std::vector<dou
 }
 
 // The output argument `output` has the same bits whoever runs the slices.
-inline void expect_same_bits(const Kernel &kernel, std::vector<void *> args, size_t output, Guarded &buffer) {
+inline void expect_same_bits(const Kernel &kernel, std::vector<void *> args, size_t output, Guarded &buffer,
+                             int destinations = 1) {
   auto bytes = static_cast<size_t>(buffer.size()) * sizeof(float);
   std::vector<float> first(buffer.begin(), buffer.begin() + buffer.size());
   for (Who who : {Who::backwards, Who::another_thread, Who::all_at_once}) {
     Guarded again(buffer.size());
     args[output] = again.begin();
-    EXPECT_EQ(run_kernel(kernel, args, who), Fault::none);
+    EXPECT_EQ(run_kernel(kernel, args, who, destinations), Fault::none);
     EXPECT_TRUE(again.whole());
     EXPECT_EQ(std::memcmp(first.data(), again.begin(), bytes), 0) << kernel.name << ", way " << static_cast<int>(who);
   }

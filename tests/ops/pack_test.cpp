@@ -42,7 +42,7 @@ TEST(Pack, PartsAndZeros) {
   for (size_t i = 0; i < 4; ++i) args.push_back(y.data.get() + op.offset_bytes(i));
   args.push_back(y.data.get());
   auto kernel = kernel_of();
-  for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args.data(), nullptr, nullptr, nullptr});
+  for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args.data(), 4, nullptr, nullptr, nullptr});
   expect_close(y, tensor<float>({23}, expected), 0, "in place");
 }
 

@@ -397,7 +397,7 @@ struct Refusal {
 TEST(Trainer, BadOptionsAreRefused) {
   for (const Refusal &r : std::vector<Refusal>{
            {"no optimizer", {{"loss", "mse"}}, "\"optimizer\""},
-           {"no loss", {{"optimizer", "SGD"}}, "expected a loss for at least one output"},
+           {"no loss", {{"optimizer", "SGD"}}, "attribute \"loss\" is missing"},
            {"unknown key", {{"optimizer", "SGD"}, {"los", "mse"}}, "did you mean \"loss\""},
            {"unknown loss", {{"optimizer", "SGD"}, {"loss", "MeanSquaredEror"}}, "MeanSquaredError"},
            {"two losses for one output", {{"optimizer", "SGD"}, {"loss", {"mse", "mse"}}}, "expected 1 entries"},

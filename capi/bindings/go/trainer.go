@@ -163,24 +163,24 @@ func (c *call) metrics(
 
 // Step trains on one batch and gives its metrics. w, sample weights, may be empty or hold nil.
 func (t *Trainer) Step(x, y, w []*Tensor) ([]float64, error) {
-	var c call
-	p := c.trainer(t)
-	in, nx := c.tensors(x)
-	targets, ny := c.tensors(y)
-	weights, nw := c.tensors(w)
-	return c.metrics(t, func(out *C.double, limit C.int64_t, n *C.int64_t) *C.dl4_error {
-		return C.dl4_trainer_step(p, in, nx, targets, ny, weights, nw, out, limit, n)
-	})
+	return t.onBatch(x, y, w, true)
 }
 
 // Accumulate adds the gradients of one batch to those kept, and changes no weight.
 func (t *Trainer) Accumulate(x, y, w []*Tensor) ([]float64, error) {
+	return t.onBatch(x, y, w, false)
+}
+
+func (t *Trainer) onBatch(x, y, w []*Tensor, apply bool) ([]float64, error) {
 	var c call
 	p := c.trainer(t)
 	in, nx := c.tensors(x)
 	targets, ny := c.tensors(y)
 	weights, nw := c.tensors(w)
 	return c.metrics(t, func(out *C.double, limit C.int64_t, n *C.int64_t) *C.dl4_error {
+		if apply {
+			return C.dl4_trainer_step(p, in, nx, targets, ny, weights, nw, out, limit, n)
+		}
 		return C.dl4_trainer_accumulate(p, in, nx, targets, ny, weights, nw, out, limit, n)
 	})
 }

@@ -12,14 +12,14 @@ struct AttentionSizes {
   int64_t q_row = depth, k_row = depth, v_row = width, y_row = width;  // from one row to the next
 };
 
-// Queries are taken in blocks of so many, counted from the first.
+// Queries are processed in blocks of this many, counted from the first.
 inline constexpr int64_t attention_block = 32;
 
 // Floats of scratch, best aligned to 64 bytes.
 int64_t attention_forward_scratch(const AttentionSizes &s);
 int64_t attention_backward_scratch(const AttentionSizes &s);
 
-// One sequence, of which rows lie apart as the sizes say. A key whose mask is 0 has no weight, but 0 * NaN is NaN: its
+// One sequence, its rows spaced as the sizes say. A key whose mask is 0 has no weight, but 0 * NaN is NaN: its
 // value must be finite.
 struct AttentionForward {
   const float *q, *k, *v;
@@ -31,8 +31,8 @@ struct AttentionForward {
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
                        float *scratch) noexcept;
 
-// One sequence, all of it. Gradients are added to dq, dk, dv, whose rows lie as those of q, k, v, and which may be the
-// same place; nullptr: not asked for.
+// One sequence, all of it. Gradients are added to dq, dk, dv, whose rows are spaced as those of q, k, v, and which may
+// be the same buffer; nullptr: not wanted.
 // A score that doesn't count, masked or of a later key in a causal block, has a gradient of 0, but 0 * NaN is NaN: one
 // in q, k or dy may spread over the gradients of its block.
 struct AttentionBackward {

@@ -11,7 +11,7 @@
 namespace dl4::kernels {
 
 // One slice: images [n0, n1), and of each the rows [src0, src1) of the source and [dst0, dst1) of the destination, with
-// so many rows of padding above and below.
+// this many rows of padding above and below.
 struct ConvPart {
   int64_t n0, n1, src0, src1, dst0, dst1, pad_top, pad_bottom;
   int64_t images() const { return n1 - n0; }

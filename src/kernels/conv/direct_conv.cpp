@@ -178,21 +178,21 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
     float *widened = scratch + weights_at, *bias = scratch + bias_at;
     for (int64_t k = 0; !whole && k < count; ++k) {
       zero(widened + k * lanes, lanes);
-      std::copy_n(r.src<float>(1) + k * c.oc, c.oc, widened + k * lanes);
+      std::copy_n(r.in<float>(1) + k * c.oc, c.oc, widened + k * lanes);
     }
-    const float *weights = whole ? r.src<float>(1) : widened;
+    const float *weights = whole ? r.in<float>(1) : widened;
     zero(bias, lanes);
-    if (c.bias) std::copy_n(r.src<float>(2), c.oc, bias);
+    if (c.bias) std::copy_n(r.in<float>(2), c.oc, bias);
 
     const int64_t row = c.ow * c.oc;
     const int64_t together = std::max<int64_t>(1, 4096 / row);  // rows for the epilogue, still in cache
     for (int64_t n = p.n0; n < p.n1; ++n) {
-      const float *src = r.src<float>(0) + (n * c.h + p.src0) * c.w * c.c;
+      const float *src = r.in<float>(0) + (n * c.h + p.src0) * c.w * c.c;
       if (padded) {
         pad(c, p, src, scratch);
         src = scratch;
       }
-      float *dst = r.dst<float>(c.bias ? 3 : 2) + (n * c.oh + p.dst0) * row;
+      float *dst = r.out<float>(0) + (n * c.oh + p.dst0) * row;
       for (int64_t y = 0; y < p.dst_rows(); ++y) {
         HWY_DYNAMIC_DISPATCH(conv_row)
         ({c.ow, c.oc, src + y * c.stride_h * width * c.c, c.stride_w * c.c, taps.data(), count, weights, bias,

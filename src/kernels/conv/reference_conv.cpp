@@ -32,8 +32,8 @@ std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
   ConvCut cut(c, slices, c.od > 0 && c.ow > 0 && c.oc > 0 ? c.oh : 0);
   return make_kernel("reference_conv", cut.slices, [c, cut](int64_t slice, const Run &r) noexcept {
     ConvPart p = cut.by_destination(c, slice);
-    const float *src = r.src<float>(0), *weights = r.src<float>(1), *bias = c.bias ? r.src<float>(2) : nullptr;
-    float *dst = r.dst<float>(c.bias ? 3 : 2);
+    const float *src = r.in<float>(0), *weights = r.in<float>(1), *bias = c.bias ? r.in<float>(2) : nullptr;
+    float *dst = r.out<float>(0);
     int64_t in = c.c / c.groups, out = c.oc / c.groups;
     for (int64_t n = p.n0; n < p.n1; n++) {
       float *rows = dst + (n * c.od * c.oh + p.dst0) * c.ow * c.oc;
@@ -63,8 +63,8 @@ std::unique_ptr<Kernel> reference_conv_data(const Conv &c, int64_t slices) {
   int64_t count = c.d > 0 && c.h > 0 && c.w > 0 && c.c > 0 ? std::min(c.n, std::max<int64_t>(1, slices)) : 0;
   return make_kernel("reference_conv_data", count, [c, count](int64_t slice, const Run &r) noexcept {
     auto [n0, n1] = part(c.n, count, slice);
-    const float *diff_dst = r.src<float>(0), *weights = r.src<float>(1);
-    float *diff_src = r.dst<float>(2);
+    const float *diff_dst = r.in<float>(0), *weights = r.in<float>(1);
+    float *diff_src = r.out<float>(0);
     int64_t in = c.c / c.groups, out = c.oc / c.groups, image = c.d * c.h * c.w * c.c;
     std::memset(diff_src + n0 * image, 0, static_cast<size_t>((n1 - n0) * image) * sizeof(float));
     for (int64_t n = n0; n < n1; n++)
@@ -82,8 +82,8 @@ std::unique_ptr<Kernel> reference_conv_data(const Conv &c, int64_t slices) {
 
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &c, int64_t) {
   return make_kernel("reference_conv_weights", 1, [c](int64_t, const Run &r) noexcept {
-    const float *src = r.src<float>(0), *diff_dst = r.src<float>(1);
-    float *diff_weights = r.dst<float>(2), *diff_bias = c.bias ? r.dst<float>(3) : nullptr;
+    const float *src = r.in<float>(0), *diff_dst = r.in<float>(1);
+    float *diff_weights = r.out<float>(0), *diff_bias = c.bias ? r.out<float>(1) : nullptr;
     int64_t in = c.c / c.groups, out = c.oc / c.groups;
     if (diff_weights) {
       std::memset(diff_weights, 0, static_cast<size_t>(c.kd * c.kh * c.kw * in * c.oc) * sizeof(float));

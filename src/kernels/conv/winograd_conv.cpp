@@ -161,10 +161,10 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
     float *scratch = static_cast<float *>(r.scratch);
     if (!packed && i < count) {
       auto [begin, end] = part(c.c, count, slice);
-      return transform(r.src<float>(1), begin, end, scratch);
+      return transform(r.in<float>(1), begin, end, scratch);
     }
     const float *u = packed ? static_cast<const PackedFloats &>(*packed).floats() : scratch;
-    const float *bias = c.bias ? r.src<float>(2) : nullptr;
+    const float *bias = c.bias ? r.in<float>(2) : nullptr;
     float *src_tiles = scratch + weights_floats + slice * floats;
     float *dst_tiles = src_tiles + 16 * plane_src, *zeros = dst_tiles + 16 * plane_dst;
     std::memset(zeros, 0, static_cast<size_t>(c.c) * sizeof(float));
@@ -175,8 +175,8 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
       const int64_t n = row / down, y0 = row % down;
       next = std::min({row + rows, last, (n + 1) * down});
       const int64_t tiles = (next - row) * across;
-      const float *src = r.src<float>(0) + n * c.h * c.w * c.c;
-      float *dst = r.dst<float>(c.bias ? 3 : 2) + n * c.oh * c.ow * c.oc;
+      const float *src = r.in<float>(0) + n * c.h * c.w * c.c;
+      float *dst = r.out<float>(0) + n * c.oh * c.ow * c.oc;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t top = 2 * (y0 + t / across) - c.pad_top, left = 2 * (t % across) - c.pad_left;
         std::array<const float *, 16> pixels;

@@ -55,7 +55,7 @@ enum class Unary : int32_t {
   count_
 };
 
-// Which argument unary_grad wants beside dy.
+// Which argument unary_grad wants besides dy.
 enum class GradFrom : int32_t { input, output };
 
 struct UnaryInfo {

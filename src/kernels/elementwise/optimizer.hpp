@@ -6,14 +6,14 @@
 
 namespace dl4::kernels {
 
-// What an update reads beside its block.
+// What an update reads besides its block.
 struct Now {
   float lr;
   int64_t t = 1;     // counts from 1
   float number = 0;  // Nadam: the running product of mu
 };
 
-// Each rule has its name, how many floats it keeps beside a weight, whether it reads t or the number, and whether a
+// Each rule has its name, how many floats it keeps for each weight, whether it reads t or the number, and whether a
 // gradient of 0 changes nothing. In double: 1 - beta is rounded to float, beta is not.
 struct Sgd {
   static constexpr const char *name = "sgd";

@@ -1,4 +1,4 @@
-// Random fills: element i of a stream has the same bits whichever range it is made in. TensorFlow's layouts.
+// Random fills: element i of a stream has the same bits whichever range it is generated in. TensorFlow's layouts.
 #pragma once
 
 #include <cstdint>

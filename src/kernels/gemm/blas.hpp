@@ -19,7 +19,7 @@ std::string description();
 std::string core_name();
 
 // Row-major C[m,n] = alpha op(A) op(B) + beta C. Zero sizes are fine; beta 0 overwrites whatever C holds. Sizes and
-// leading dimensions up to 2^31 - 1. At most 60 threads are inside at once, the rest wait.
+// leading dimensions up to 2^31 - 1. At most 60 threads run inside at once; the others wait.
 void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
            const float *b, int64_t ldb, float beta, float *c, int64_t ldc) noexcept;
 

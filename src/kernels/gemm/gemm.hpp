@@ -24,7 +24,7 @@ struct Gemm {
   Epilogue epilogue = {};
 };
 
-// The same product with dense leading dimensions filled in, and as one taller product where the batch is only that.
+// The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.
 Gemm dense(const Gemm &g);
 
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not

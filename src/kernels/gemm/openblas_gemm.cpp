@@ -13,11 +13,11 @@ struct OpenblasGemm final : Kernel {
 
   void run(int64_t slice, const Run &r) const noexcept override {
     GemmPart p = how.part_of(g, slice);
-    const float *bias = g.bias ? r.src<float>(2) : nullptr;
+    const float *bias = g.bias ? r.in<float>(2) : nullptr;
     for (int64_t item = p.item0; item < p.item1; item++) {
-      const float *a = r.src<float>(0) + item * g.stride_a + p.row0 * (g.trans_a ? 1 : g.lda);
-      const float *b = r.src<float>(1) + item * g.stride_b + p.col0 * (g.trans_b ? g.ldb : 1);
-      float *c = r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + p.row0 * g.ldc + p.col0;
+      const float *a = r.in<float>(0) + item * g.stride_a + p.row0 * (g.trans_a ? 1 : g.lda);
+      const float *b = r.in<float>(1) + item * g.stride_b + p.col0 * (g.trans_b ? g.ldb : 1);
+      float *c = r.out<float>(0) + item * g.stride_c + p.row0 * g.ldc + p.col0;
       // OpenBLAS always adds to C: rows filled with the bias cost no more than zeros.
       if (bias) fill(bias + p.col0, c, p.rows(), p.cols(), g.ldc);
       blas::sgemm(g.trans_a, g.trans_b, p.rows(), p.cols(), g.k, 1, a, g.lda, b, g.ldb, bias ? 1.f : 0.f, c, g.ldc);

@@ -24,11 +24,11 @@ struct PackedFloats : Packed {
   Tensor data;
 };
 
-// The packed forms of one weight that are in use. Forgets a form with the last kernel that holds it.
+// The packed forms of one weight that are in use. A form is dropped together with the last kernel that holds it.
 class PackedForms {
  public:
   using Make = std::function<std::shared_ptr<const Packed>()>;
-  // The form called `format`; made by `make` when nobody has it. Any number of threads.
+  // The form called `format`; made by `make` if no one holds it. Any number of threads may call.
   std::shared_ptr<const Packed> get(const std::string &format, const Make &make);
   int64_t bytes() const;  // of the forms alive
 

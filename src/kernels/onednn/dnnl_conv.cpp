@@ -44,7 +44,6 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
   std::string impl;
   Scratch scratch;
   PackedForms own;
-  const int dst = c.bias ? 3 : 2;
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0) return nullptr;  // nothing but padding
@@ -56,16 +55,16 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
     Operand w = weights_operand(c, p, pd.weights_desc(), weights, own, calls, scratch);
     Call call{made->primitive, {{DNNL_ARG_SRC, pd.src_desc(), 0, src_offset(c, p)}, w}, made};
     if (c.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2});
-    call.operands.push_back({DNNL_ARG_DST, pd.dst_desc(), dst, dst_offset(c, p)});
+    call.operands.push_back({DNNL_ARG_DST, pd.dst_desc(), Operand::out(0), dst_offset(c, p)});
     add_scratchpad(call.operands, pd, scratch);
     calls.push_back(std::move(call));
   }
   Step after;
   if (c.epilogue)
-    after = [c, cut, dst](int64_t slice, const Run &r) {
+    after = [c, cut](int64_t slice, const Run &r) {
       ConvPart p = cut.by_destination(c, slice);
       int64_t row = c.ow * c.oc;
-      c.epilogue(r.dst<float>(dst) + (p.n0 * c.od * c.oh + p.dst0) * row, 1, p.images() * c.od * p.dst_rows() * row, 0);
+      c.epilogue(r.out<float>(0) + (p.n0 * c.od * c.oh + p.dst0) * row, 1, p.images() * c.od * p.dst_rows() * row, 0);
     };
   std::string name = "dnnl_conv " + impl + (weights ? ", packed" : "");
   return std::make_unique<DnnlKernel>(name + cut.name(), std::move(all), scratch.bytes(), Step{}, after);
@@ -101,7 +100,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
     Call call{made->primitive,
               {{DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), 0, dst_offset(c, p)},
                w,
-               {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), 2, src_offset(c, p)}},
+               {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), Operand::out(0), src_offset(c, p)}},
               made};
     add_scratchpad(call.operands, pd, scratch);
     calls.push_back(std::move(call));
@@ -112,7 +111,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
       ConvPart p = cut.by_source(c, slice);
       if (p.dst_rows() > 0) return;
       auto bytes = static_cast<size_t>(p.images() * p.src_rows() * c.w * c.c) * sizeof(float);
-      std::memset(r.dst<char>(2) + src_offset(c, p), 0, bytes);
+      std::memset(r.out<char>(0) + src_offset(c, p), 0, bytes);
     };
   if (impl.empty()) return nullptr;
   std::string name = "dnnl_conv_data " + impl + (weights ? ", packed" : "");

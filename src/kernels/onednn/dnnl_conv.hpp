@@ -9,8 +9,8 @@
 
 namespace dl4::kernels::onednn {
 
-// The convolution without the outer taps that meet padding alone, as dilation puts them: oneDNN makes code by the width
-// of the padding.
+// The convolution without the outer taps that meet padding alone, as dilation places them: the code that oneDNN
+// generates grows with the width of the padding.
 struct LiveConv : Conv {
   int64_t weights_h, weights_w;  // of the whole weights
   int64_t first_weight = 0;      // where the live ones begin
@@ -28,7 +28,7 @@ struct LiveConv : Conv {
     keep(left, right, kw, dil_w, pad_left);
   }
 
-  // False where no tap is left, or where the code for the padding (some 300 bytes a column) would grow without end.
+  // False where no tap is left, or where the code for the padding (some 300 bytes a column) would grow without bound.
   bool suits() const {
     constexpr int64_t most = 4096;
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
@@ -122,9 +122,9 @@ inline auto forward_hint(const ConvDescs &d, bool bias) {
                                          d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
-// The weights operand of a call that wants them as `wanted`: packed when constant, else put in order by each run, into
-// the slice's own scratch. That costs a slice under 1 % at batch sizes of training; waiting for another slice is not
-// allowed.
+// The weights operand of a call that wants them as `wanted`: packed when constant, else reordered by each run, into
+// the slice's own scratch. That costs a slice less than 1 % at the batch sizes of training; waiting for another slice
+// is not allowed.
 inline Operand weights_operand(const LiveConv &c, const ConvPart &p, const Desc &wanted, const Constant *constant,
                                PackedForms &own, Calls &calls, Scratch &scratch) {
   const Desc raw = ConvDescs(c, p).raw_weights;

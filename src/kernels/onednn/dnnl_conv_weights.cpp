@@ -68,7 +68,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
   auto floats = static_cast<int64_t>(sums.get_size() / sizeof(float));
   const int64_t weights_bytes = c.whole_weights_bytes(whole);
   finish.sum = [at, bias_at, floats, c, weights_bytes](int64_t, const Run &r) {
-    if (void *out = r.dst<void>(2); out && !c.is_whole) std::memset(out, 0, static_cast<size_t>(weights_bytes));
+    if (void *out = r.out<void>(0); out && !c.is_whole) std::memset(out, 0, static_cast<size_t>(weights_bytes));
     auto sum = [&](const std::vector<int64_t> &offsets, int64_t n) {
       auto place = [&](size_t i) { return reinterpret_cast<float *>(static_cast<char *>(r.scratch) + offsets[i]); };
       float *__restrict total = place(0);
@@ -81,11 +81,11 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
     sum(at, floats);
     if (!c.bias) return;
     const float *total = sum(bias_at, c.oc);
-    if (float *out = r.dst<float>(3)) std::copy(total, total + c.oc, out);
+    if (float *out = r.out<float>(1)) std::copy(total, total + c.oc, out);
   };
   int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // when only the bias gradient is read
   finish.calls.push_back(reorder({DNNL_ARG_FROM, sums, Operand::in_scratch, at[0]},
-                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, 2,
+                                 {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, Operand::out(0),
                                   checked_mul(c.first_weight, sizeof(float)), unwanted},
                                  scratch));
   if (cut.slices > 1) name += cut.pieces > 1 ? ", by rows" : ", by images";

@@ -101,7 +101,7 @@ struct Making {
           {DNNL_ARG_WEIGHTS, pd.weights_desc(), 1, bytes(p.item0, g.stride_b, p.col0, g.trans_b ? g.ldb : 1)});
     if (g.bias) call.operands.push_back({DNNL_ARG_BIAS, pd.bias_desc(), 2, bytes(0, 0, p.col0, 1)});
     call.operands.push_back(
-        {DNNL_ARG_DST, pd.dst_desc(), g.bias ? 3 : 2, bytes(p.item0, g.stride_c, p.row0, g.ldc, p.col0)});
+        {DNNL_ARG_DST, pd.dst_desc(), Operand::out(0), bytes(p.item0, g.stride_c, p.row0, g.ldc, p.col0)});
     add_scratchpad(call.operands, pd, scratch);
     return {std::move(call)};
   }
@@ -110,9 +110,9 @@ struct Making {
 // What is left when there is nothing to multiply: the bias, or zeros.
 void only_bias(const Gemm &g, const GemmCut &how, int64_t slice, const Run &r) {
   GemmPart p = how.part_of(g, slice);
-  const float *bias = g.bias ? r.src<float>(2) + p.col0 : nullptr;
+  const float *bias = g.bias ? r.in<float>(2) + p.col0 : nullptr;
   for (int64_t item = p.item0; item < p.item1; item++)
-    fill(bias, r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(), g.ldc);
+    fill(bias, r.out<float>(0) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(), g.ldc);
 }
 
 Step epilogue(const Gemm &g, const GemmCut &how) {
@@ -120,7 +120,7 @@ Step epilogue(const Gemm &g, const GemmCut &how) {
   return [g, how](int64_t slice, const Run &r) {
     GemmPart p = how.part_of(g, slice);
     for (int64_t item = p.item0; item < p.item1; item++)
-      g.epilogue(r.dst<float>(g.bias ? 3 : 2) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(), g.ldc);
+      g.epilogue(r.out<float>(0) + item * g.stride_c + p.row0 * g.ldc + p.col0, p.rows(), p.cols(), g.ldc);
   };
 }
 

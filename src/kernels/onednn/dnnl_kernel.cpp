@@ -41,7 +41,9 @@ struct BoundCalls {
 
  private:
   void point(size_t i, const Operand &o, const Run &r) noexcept {
-    auto *base = static_cast<char *>(o.source == Operand::in_scratch ? r.scratch : r.args[o.source]);
+    auto *base = o.source >= Operand::first_out    ? r.out<char>(o.source - Operand::first_out)
+                 : o.source == Operand::in_scratch ? static_cast<char *>(r.scratch)
+                                                   : const_cast<char *>(r.in<char>(o.source));
     void *p = base ? base + o.offset : o.instead >= 0 ? static_cast<char *>(r.scratch) + o.instead : nullptr;
     if (p == pointers[i]) return;
     dnnl_memory_set_data_handle(args[i].memory, p);

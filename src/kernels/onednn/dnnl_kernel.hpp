@@ -16,20 +16,21 @@
 namespace dl4::kernels::onednn {
 
 const dnnl::engine &engine();
-// User scratchpad: oneDNN's own ends the process when a primitive runs on another thread than its maker's.
+// User-managed scratchpad: oneDNN's own ends the process if a primitive runs on a thread other than its maker's.
 const dnnl::primitive_attr &attributes();
 
 Desc plain(const Dims &dims);  // row-major floats
 Desc strided(const Dims &dims, const Dims &strides);
 Desc any(const Dims &dims);  // the primitive chooses
 
-// Where a primitive's operand is at a run.
+// Where a primitive's operand lies during a run.
 struct Operand {
-  static constexpr int in_scratch = -1, fixed = -2;
+  static constexpr int in_scratch = -1, fixed = -2, first_out = 64;
+  static constexpr int out(int i) { return first_out + i; }
 
   int name;  // DNNL_ARG_...
   Desc desc;
-  int source = in_scratch;                   // index into Run::args, or one of the above
+  int source = in_scratch;                   // of Run::in, an out(i), or one of the above
   int64_t offset = 0;                        // bytes
   int64_t instead = -1;                      // offset in the scratch to use when the argument is absent
   Memory memory = {};                        // when fixed
@@ -110,7 +111,7 @@ struct Made {
 std::shared_ptr<const void> find_made(const std::string &key);
 void keep_made(const std::string &key, std::shared_ptr<const void> made);
 
-// The primitive that `describe` describes, shared by all that give the same key, which must say all that it depends on.
+// The primitive that `describe` describes, shared by all who give the same key, which must name all it depends on.
 template <class P, class F>
 std::shared_ptr<const Made<P>> share(const std::string &key, const F &describe, bool reference_too = false) {
   if (auto found = find_made(key)) return std::static_pointer_cast<const Made<P>>(found);
@@ -133,7 +134,7 @@ std::shared_ptr<const PackedMemory> pack(const Constant &c, int64_t offset, cons
 // A reorder of a run from one place to another.
 Call reorder(Operand from, Operand to, Scratch &scratch);
 
-// A name for how the memory lies: equal names mean equal bytes for equal contents. `key` must tell apart opaque ones.
+// Names how memory is laid out: equal names mean equal bytes for equal contents. `key` must tell apart opaque ones.
 std::string name_of(const Desc &d, const std::string &key);
 
 }  // namespace dl4::kernels::onednn

@@ -56,7 +56,7 @@ float *in_scratch(const Run &r, int64_t at) { return reinterpret_cast<float *>(s
 }  // namespace
 
 std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Constant *w, const Constant *r) try {
-  enum { x_arg, w_arg, r_arg, bias_arg, h0_arg, c0_arg, y_arg, h_arg, c_arg };
+  enum { x_arg, w_arg, r_arg, bias_arg, h0_arg, c0_arg };
   SingleThreaded one;
   MakesPrimitives own_primitives;
   if (s.t <= 0 || s.b <= 0 || s.i <= 0 || s.h <= 0) return nullptr;
@@ -93,16 +93,16 @@ std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Cons
     o.push_back({DNNL_ARG_BIAS, d.bias, bias_arg, 0, zero});
     o.push_back({DNNL_ARG_SRC_ITER, d.state, h0_arg, state, zero});
     o.push_back({DNNL_ARG_SRC_ITER_C, d.state, c0_arg, state, zero});
-    o.push_back({DNNL_ARG_DST_LAYER, d.y, y_arg, checked_mul(first, s.t, s.h, bytes),
+    o.push_back({DNNL_ARG_DST_LAYER, d.y, Operand::out(0), checked_mul(first, s.t, s.h, bytes),
                  scratch.take(checked_mul(n, s.t, s.h, bytes))});
-    o.push_back({DNNL_ARG_DST_ITER, d.state, h_arg, state, scratch.take(checked_mul(n, s.h, bytes))});
-    o.push_back({DNNL_ARG_DST_ITER_C, d.state, c_arg, state, scratch.take(checked_mul(n, s.h, bytes))});
+    o.push_back({DNNL_ARG_DST_ITER, d.state, Operand::out(1), state, scratch.take(checked_mul(n, s.h, bytes))});
+    o.push_back({DNNL_ARG_DST_ITER_C, d.state, Operand::out(2), state, scratch.take(checked_mul(n, s.h, bytes))});
     add_scratchpad(o, pd, scratch);
     all.push_back({std::move(call)});
   }
   Step before = [zeros](int64_t slice, const Run &run) {
     auto [at, size] = zeros[static_cast<size_t>(slice)];
-    if (!run.args[bias_arg] || !run.args[h0_arg] || !run.args[c0_arg])
+    if (!run.in<float>(bias_arg) || !run.in<float>(h0_arg) || !run.in<float>(c0_arg))
       std::memset(in_scratch(run, at), 0, static_cast<size_t>(size));
   };
   std::string name = "dnnl_lstm " + impl + (packs ? ", packed" : "") + (slices > 1 ? ", by sequences" : "");

@@ -27,7 +27,7 @@ struct LstmLoop {
 };
 
 // Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
-// run" = in order of processing, which Keras does not flip back. The output of a masked step is the previous one, zeros
+// run" = in order of processing, which Keras does not reverse. The output of a masked step is the previous one, zeros
 // before the first.
 struct LstmForward {
   const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
@@ -54,7 +54,7 @@ inline void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin,
 }
 
 // The same cut along the units, for few sequences: a call does some units of all `rows` sequences for one step as run
-// (-1 first, which brings in the states). Calls of one step may run at once, and come before those of the next step.
+// (-1 first, which loads the states). Calls of one step may run at once, and come before those of the next step.
 // f.recurrent: by pack_gates; f.x_gates is whole.
 struct LstmUnits {
   int64_t begin = 0, end = 0;  // begin is a multiple of lstm_unit_block

@@ -11,7 +11,7 @@ namespace dl4::kernels {
 void normalize(const float *x, const float *gamma, const float *beta, float *y, float *mean, float *by, int64_t rows,
                int64_t n, float epsilon, bool center) noexcept;
 
-// dx from dy; and in `scaled` what summed over the rows is the gradient of gamma. Either may be null, or dy.
+// dx from dy; and in `scaled` what, summed over the rows, is the gradient of gamma. Either may be null, or dy.
 void normalize_grad(const float *dy, const float *x, const float *mean, const float *by, const float *gamma, float *dx,
                     float *scaled, int64_t rows, int64_t n, bool center) noexcept;
 

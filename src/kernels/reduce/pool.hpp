@@ -6,8 +6,8 @@
 
 namespace dl4::kernels {
 
-// Windows along one axis of n cells. Adaptive ones share it out: window i takes the cells from i * n / out to
-// (i + 1) * n / out, outwards to whole ones.
+// Windows along one axis of n cells. Adaptive ones divide it up: window i takes the cells from i * n / out to
+// (i + 1) * n / out, rounded outwards to whole cells.
 struct PoolAxis {
   int64_t n = 1, size = 1, out = 1, stride = 1, pad = 0;
 };

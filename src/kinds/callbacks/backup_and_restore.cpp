@@ -9,8 +9,7 @@ struct BackupAndRestore : Callback {
   static constexpr const char *name = "BackupAndRestore";
   static constexpr const char *doc =
       "keeps a checkpoint of the fit, \"latest.dl4\" in a folder, and goes on from one that is there: bit for bit as "
-      "if "
-      "nothing had happened, what other callbacks remember included";
+      "if nothing had happened, what other callbacks remember included";
   std::string folder;
   SaveEvery every;
   bool twice = false, deletes = true;

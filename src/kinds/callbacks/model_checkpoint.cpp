@@ -91,15 +91,18 @@ struct ModelCheckpoint : Monitor {
     f("filepath", path).required().doc("may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}");
     monitor_fields(f);
     f("save_best_only", best_only).doc("only where the monitor has improved");
-    f("save_weights_only", weights_only).default_only().doc("files hold the architecture beside the weights: false");
+    f("save_weights_only", weights_only).doc("true of .weights.h5 and .npz; other files hold the architecture too");
     f("save_freq", every).doc("batches from one file to the next, or \"epoch\" or null: every epoch");
     f("initial_value_threshold", threshold).doc("what the first one must be better than; null: nothing");
   }
   void check() override {
-    for (const char *foreign : {".keras", ".h5"})
-      if (path.ends_with(foreign))
-        throw Error(Code::unsupported, text("\"filepath\": files are this library's own, ", foreign, " is Keras's"))
-            .with("attribute", "filepath");
+    if (path.ends_with(".h5") && !path.ends_with(".weights.h5"))
+      throw Error(Code::unsupported,
+                  "\"filepath\": whole models are saved as .keras or in this library's form, weights as .weights.h5")
+          .with("attribute", "filepath");
+    if (weights_only && !path.ends_with(".weights.h5") && !path.ends_with(".npz"))
+      throw Error(Code::unsupported, "\"save_weights_only\": files of weights alone end in .weights.h5 or .npz")
+          .with("attribute", "save_weights_only");
     if (path.empty()) refuse(path, "expected a path");
     filled(path, [](const std::string &) { return 0.0; });
   }

@@ -11,8 +11,7 @@ struct TerminateOnNaN : Callback {
   static constexpr const char *name = "TerminateOnNaN";
   static constexpr const char *doc =
       "ends a fit whose loss, the mean over the epoch so far, is NaN or infinite; a trainer with a nan_guard fails "
-      "before "
-      "it comes to that";
+      "before it comes to that";
   bool raises = false;
 
   void fields(Fields &f) override { f("raise_error", raises).doc("fail with NUMERIC instead"); }

@@ -34,8 +34,10 @@ struct Bidirectional : Layer {
         .doc("the layer of the other direction; null: one like `layer`, with go_backwards");
   }
   Facts facts() const override {
+    const bool alone = !layer || by_sample(*layer.kind);
     return {.inputs = {{"x", "(B, T, I)"}},
-            .outputs = {{"y", "(B, ...) as of the inner layer; with concat its last axis is twice as long"},
+            .outputs = {{"y", text(alone ? "(B, ...)" : "(...)",
+                                   " as of the inner layer; with concat its last axis is twice as long")},
                         {"y_backward", "(B, ...) as of the backward layer", "merge_mode null"},
                         {"states", "(B, ...) of the forward layer, then of the backward one", "return_state"}},
             .weights = {{"weights", "those of the forward layer, then those of the backward one"}},

@@ -63,8 +63,7 @@ struct EinsumDense final : Layer {
   static constexpr const char *name = "EinsumDense";
   static constexpr const char *doc =
       "A Dense layer over any axes: the product of x and a kernel that an equation tells (\"abc,cd->abd\"), plus a "
-      "bias, "
-      "through an activation.";
+      "bias, through an activation.";
   std::string equation;
   std::vector<std::optional<int64_t>> output_shape;
   Activation activation;

@@ -18,11 +18,9 @@ struct MelSpectrogram final : Layer {
   static constexpr const char *name = "MelSpectrogram";
   static constexpr const char *doc =
       "Sound samples (B, S) or (S) to the energy of each frame in bands of the mel scale, as a rule in decibels. "
-      "Frames "
-      "are centred, the sound is reflected at both ends: S must be above fft_length / 2, and there are 1 + S // "
+      "Frames are centred, the sound is reflected at both ends: S must be above fft_length / 2, and there are 1 + S // "
       "sequence_stride frames, one less for an odd fft_length where S is a multiple of the stride. Any dtype is taken "
-      "as "
-      "float32.";
+      "as float32.";
   int64_t fft_length = 2048, sequence_stride = 512, sampling_rate = 16000, num_mel_bins = 128;
   std::optional<int64_t> sequence_length;
   enum class Window { hann, hamming, none } window = Window::hann;

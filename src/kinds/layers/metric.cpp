@@ -11,8 +11,7 @@ struct MetricLayer : Layer {
   static constexpr const char *name = "Metric";
   static constexpr const char *doc =
       "A metric that is a mean over samples, called on targets, predictions and, if wanted, sample weights; the mask "
-      "of "
-      "the predictions counts.";
+      "of the predictions counts.";
   Of<Metric> metric;
 
   void fields(Fields &f) override {

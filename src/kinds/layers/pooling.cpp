@@ -85,8 +85,7 @@ const char *const largest = "The largest value of each window, channel by channe
 const char *const mean = "The mean of each window, channel by channel, over the places that lie inside.";
 const char *const largest_of_parts =
     "The largest value of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) "
-    "* "
-    "n / parts, outwards to whole places.";
+    "* n / parts, outwards to whole places.";
 const char *const mean_of_parts =
     "The mean of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) * n / "
     "parts, outwards to whole places.";

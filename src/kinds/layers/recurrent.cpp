@@ -103,7 +103,7 @@ Facts facts_of_cell(const std::string &states, std::vector<Port> weights) {
 }
 
 std::string told(size_t states, const std::string &step) {
-  return states == 1 ? text("h, (B, ", step, ')') : text("h and c, (B, ", step, ") each");
+  return text("(B, ", step, states == 1 ? "), h" : ") each, h and c");
 }
 
 Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights) {

@@ -1,4 +1,6 @@
 // RNN over any cell, and cells one behind the other.
+#include <algorithm>
+
 #include "kinds/inner_layer.hpp"
 #include "kinds/layers/recurrent.hpp"
 
@@ -58,9 +60,10 @@ struct RNN : Layer {
   }
   void check() override { as_cell(cell, "cell"); }
   Facts facts() const override {
+    const bool alone = !cell || by_sample(*cell.kind);
     return {.inputs = {{"x", "(B, T, I)"}},
             .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
-                        {"states", "those of the cell", "return_state"}},
+                        {"states", alone ? "(B, ...), those of the cell" : "those of the cell", "return_state"}},
             .weights = {{"weights", "those of the cell, under its name"}},
             .arguments = {mask_argument,
                           {"initial_state", "tensors", "those of the cell; zeros by default"},
@@ -96,7 +99,9 @@ struct StackedRNNCells : CellLayer {
     for (const InnerLayer &cell : cells) as_cell(cell, "cells");
   }
   Facts facts() const override {
-    Facts facts = facts_of_cell("those of the first cell, then those of the next",
+    const bool alone =
+        std::all_of(cells.begin(), cells.end(), [](const InnerLayer &cell) { return by_sample(*cell.kind); });
+    Facts facts = facts_of_cell(text(alone ? "(B, ...), " : "", "those of the first cell, then those of the next"),
                                 {{"weights", "those of each cell, under its name"}});
     facts.arguments.push_back(constants_argument);
     return facts;

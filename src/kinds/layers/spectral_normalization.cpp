@@ -16,10 +16,8 @@ struct SpectralNormalization : Layer {
   static constexpr const char *name = "SpectralNormalization";
   static constexpr const char *doc =
       "A layer whose kernel or embeddings W, seen as rows of its last axis, each call in training divides by its "
-      "largest "
-      "singular value, as power iterations from vector_u find it: W is left so, frozen or not, and its gradient is "
-      "that "
-      "of the divided one. Zeros stay. The output has the input's dtype.";
+      "largest singular value, as power iterations from vector_u find it: W is left so, frozen or not, and its "
+      "gradient is that of the divided one. Zeros stay. The output has the input's dtype.";
   InnerLayer layer;
   int64_t power_iterations = 1;
 

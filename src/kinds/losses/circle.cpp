@@ -25,8 +25,7 @@ struct Circle : Loss {
   static constexpr const char *name = "Circle";
   static constexpr const char *doc =
       "of embeddings (B, E) of length 1 and class numbers: draws those of one class together and others apart; a "
-      "sample "
-      "without another of its class, or without one of another class, does not count";
+      "sample without another of its class, or without one of another class, does not count";
   double gamma = 80, margin = 0.4;
   bool remove_diagonal = true;
 

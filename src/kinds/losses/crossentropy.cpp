@@ -11,8 +11,7 @@ struct Crossentropy : Loss {
   static constexpr const char *name = "Crossentropy";
   static constexpr const char *doc =
       "by the shapes: BinaryCrossentropy for one output a sample, SparseCategoricalCrossentropy for class numbers, "
-      "else "
-      "CategoricalCrossentropy";
+      "else CategoricalCrossentropy";
   static constexpr const char *aliases[] = {"ce"};
 
   void fields(Fields &f) override { Loss::fields(f); }

@@ -12,8 +12,7 @@ struct GeneralizedCrossentropy : Loss {
   static constexpr const char *name = "CategoricalGeneralizedCrossEntropy";
   static constexpr const char *doc =
       "(1 - p[y_true]^q) / q for class numbers y_true: for labels some of which are wrong; a number outside the "
-      "classes "
-      "stops the run";
+      "classes stops the run";
   double q = 0.5;
 
   void fields(Fields &f) override {

@@ -15,10 +15,8 @@ struct Muon : Optimizer {
   static constexpr const char *name = "Muon";
   static constexpr const char *doc =
       "a matrix moves by its momentum m = momentum * m + g (nesterov: g + momentum * m), whose singular values "
-      "ns_steps of "
-      "a Newton-Schulz iteration bring near 1, times sqrt(larger of its dims) * rms_rate; every weight that has not "
-      "two "
-      "axes, embeddings and excluded layers move as in AdamW";
+      "ns_steps of a Newton-Schulz iteration bring near 1, times sqrt(larger of its dims) * rms_rate; every weight "
+      "that has not two axes, embeddings and excluded layers move as in AdamW";
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7, a = 3.4445, b = -4.775, c = 2.0315, ratio = 1, momentum = 0.95;
   std::optional<double> adam_decay = 0.004, rms_rate = 0.2;
   std::optional<std::vector<std::string>> exclude_layers;
@@ -35,8 +33,7 @@ struct Muon : Optimizer {
     f("exclude_layers", exclude_layers)
         .doc(
             "words: a weight whose name \"layer/weight\" holds one is moved by AdamW; ^ before a word is the name's "
-            "begin, "
-            "$ behind it its end; other regular expressions are refused");
+            "begin, $ behind it its end; other regular expressions are refused");
     f("exclude_embeddings", exclude_embeddings)
         .doc("whether a weight with \"embedding\" in its name, in any case, is moved by AdamW");
     f("muon_a", a).doc("factor of X in the iteration X = a * X + (b * A + c * A^2) * X, A = X * X^T");

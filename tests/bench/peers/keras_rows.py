@@ -13,6 +13,29 @@ tf.config.threading.set_intra_op_parallelism_threads(protocol.options.threads)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
+class Decoder(keras.layers.Layer):
+    """The row's additive decoder, unrolled: a GRU cell that looks at the source before each step."""
+
+    def __init__(self, name, **_):
+        super().__init__(name=name)
+
+    def build(self, x_shape, seen_shape, keys_shape):
+        self.query = keras.layers.Dense(x_shape[-1], use_bias=False, name="graph_cell/query")
+        self.attention = keras.layers.AdditiveAttention(name="graph_cell/attention")
+        self.gru = keras.layers.GRUCell(x_shape[-1], name="graph_cell/gru")
+        self.query.build((x_shape[0], x_shape[-1]))
+        self.attention.build([(x_shape[0], 1, x_shape[-1]), seen_shape, keys_shape])
+        self.gru.build((x_shape[0], 2 * x_shape[-1]))
+
+    def call(self, x, seen, keys):
+        h, out = keras.ops.zeros_like(x[:, 0]), []
+        for t in range(x.shape[1]):
+            context = self.attention([self.query(h)[:, None], seen, keys])[:, 0]
+            h = self.gru(keras.ops.concatenate([x[:, t], context], -1), [h])[0]
+            out.append(h)
+        return keras.ops.stack(out, 1)
+
+
 def model(row):
     v = {i["name"]: keras.Input(batch_shape=row.data[i["name"]].shape, name=i["name"],
                                 dtype="int32" if i["ids"] else "float32") for i in row.inputs}
@@ -23,14 +46,16 @@ def model(row):
         if kind == "MatMul":
             v[name] = keras.ops.matmul(x[0], keras.ops.transpose(x[1], (0, 2, 1)) if a.get("transpose_b") else x[1])
             continue
-        made = getattr(keras.layers, kind)(name=name, **a)
+        made = (Decoder if kind == "RNN" else getattr(keras.layers, kind))(name=name, **a)
         if kind == "LSTM" and len(x) > 1:
             v[name], v[name + "/h"], v[name + "/c"] = made(x[0], initial_state=x[1:])
+        elif kind in ("MultiHeadAttention", "RNN"):
+            v[name] = made(*x)
         else:
             v[name] = made(x if len(x) > 1 else x[0])
         for weight in made.weights:
             _, *inner, last = weight.path.split("/")
-            inner = [part for part in inner if not part.endswith("_cell")]
+            inner = [part for part in inner if kind == "RNN" or not part.endswith("_cell")]
             weight.assign(row.weights["/".join([name, *inner, last])])
     return keras.Model(inputs, [v[n] for n in row.outputs])
 

@@ -71,7 +71,7 @@ class Rows(Graph):
 
     def __init__(self, row, fused):
         super().__init__()
-        self.row, self.fused, self.v = row, fused, {}
+        self.row, self.fused, self.v, self.active = row, fused, {}, set()
         for i in row.inputs:
             shape = row.data[i["name"]].shape
             self.v[i["name"]] = self.tensor(i["name"], shape, "INT32" if i["ids"] else "FLOAT32")
@@ -81,7 +81,26 @@ class Rows(Graph):
         self.bytes = self.model(inputs, [self.v[n] for n in row.outputs])
 
     def weights(self, name):
-        return {n.split("/")[1]: w for n, w in self.row.weights.items() if n.startswith(name + "/")}
+        return {n.split("/", 1)[1]: w for n, w in self.row.weights.items() if n.startswith(name + "/")}
+
+    def after(self, name, kind):
+        """The only layer that takes a value, if it is of that kind."""
+        takers = [layer for layer in self.row.layers if name in layer["inputs"]]
+        return takers[0]["name"] if len(takers) == 1 and takers[0]["kind"] == kind else None
+
+    def normed(self, name, kernel, bias):
+        """Of a convolution: with the normalization behind it folded in, as the converter does; and its relu."""
+        if norm := self.after(name, "BatchNormalization"):
+            w = self.weights(norm)
+            factor = w["gamma"] / np.sqrt(w["moving_variance"] + 1e-3)
+            kernel, bias = kernel * factor, (bias - w["moving_mean"]) * factor + w["beta"]
+            name = norm
+        return kernel.astype(np.float32), bias.astype(np.float32), self.relu_after(name)
+
+    def relu_after(self, name):
+        active = self.after(name, "Activation")
+        self.active.add(active)
+        return schema.ActivationFunctionType.RELU if active else 0
 
     def connected(self, x, kernel, bias, activation=0):
         inputs = [x, self.constant(kernel.T), -1 if bias is None else self.constant(bias)]
@@ -99,7 +118,7 @@ class Rows(Graph):
         return self.one("SOFTMAX", x, options="SoftmaxOptions", beta=1.0)
 
     def matmul(self, a, b, transposed):
-        shape = [*self.shape(a)[:2], self.shape(b)[1 if transposed else 2]]
+        shape = [*self.shape(a)[:-1], self.shape(b)[-2 if transposed else -1]]
         return self.operator("BATCH_MATMUL", [a, b], [shape], "BatchMatMulOptions", adjX=False, adjY=transposed)[0]
 
     def layer(self, kind, name, a, x):
@@ -111,19 +130,43 @@ class Rows(Graph):
         elif kind == "Conv2D":
             k, stride, same = a["kernel_size"], a.get("strides", 1), a.get("padding") == "same"
             size = [-(-d // stride) if same else (d - k) // stride + 1 for d in s[1:3]]
+            kernel, bias, active = self.normed(name, w["kernel"], w.get("bias", np.zeros(a["filters"], np.float32)))
+            y = self.operator("CONV_2D", [x[0], self.constant(kernel.transpose(3, 0, 1, 2)), self.constant(bias)],
+                              [[s[0], *size, a["filters"]]], "Conv2DOptions", padding=0 if same else 1, strideW=stride,
+                              strideH=stride, fusedActivationFunction=relu or active)[0]
+        elif kind == "DepthwiseConv2D":
             kernel = self.constant(w["kernel"].transpose(3, 0, 1, 2))
-            y = self.operator("CONV_2D", [x[0], kernel, self.constant(w["bias"])], [[s[0], *size, a["filters"]]],
-                              "Conv2DOptions", padding=0 if same else 1, strideW=stride, strideH=stride,
-                              fusedActivationFunction=relu)[0]
+            y = self.one("DEPTHWISE_CONV_2D", x[0], kernel, self.constant(w["bias"]), options="DepthwiseConv2DOptions",
+                         padding=0, strideW=1, strideH=1, depthMultiplier=1)
+        elif kind == "BatchNormalization":
+            y = x[0]
+        elif kind == "Activation":
+            y = x[0] if name in self.active else self.one("RELU", x[0])
+        elif kind == "ZeroPadding2D":
+            n = a["padding"]
+            y = self.operator("PAD", [x[0], self.constant(np.array([[0, 0], [n, n], [n, n], [0, 0]], np.int32))],
+                              [[s[0], s[1] + 2 * n, s[2] + 2 * n, s[3]]], "PadOptions")[0]
+        elif kind == "GlobalAveragePooling2D":
+            y = self.mean(x[0], [1, 2], [s[0], s[3]])
+        elif kind == "GlobalAveragePooling1D":
+            y = self.mean(x[0], [1], [s[0], s[2]])
+        elif kind == "LayerNormalization":
+            y = self.layer_norm(w, x[0])
+        elif kind == "MultiHeadAttention":
+            y = self.self_attention(w, x[0])
+        elif kind == "GRU":
+            y = self.gru(w, x[0])
         elif kind == "MaxPooling2D":
-            y = self.operator("MAX_POOL_2D", x, [[s[0], s[1] // 2, s[2] // 2, s[3]]], "Pool2DOptions", padding=1,
-                              strideW=2, strideH=2, filterWidth=2, filterHeight=2)[0]
+            k, stride = a.get("pool_size", 2), a.get("strides", a.get("pool_size", 2))
+            size = [(d - k) // stride + 1 for d in s[1:3]]
+            y = self.operator("MAX_POOL_2D", x, [[s[0], *size, s[3]]], "Pool2DOptions", padding=1, strideW=stride,
+                              strideH=stride, filterWidth=k, filterHeight=k)[0]
         elif kind == "Flatten":
             y = self.reshape(x[0], [s[0], int(np.prod(s[1:]))])
         elif kind == "LSTM":
             y = self.lstm(name, w, x)
         elif kind == "Add":
-            y = self.one("ADD", *x, options="AddOptions")
+            y = self.one("ADD", *x, options="AddOptions", fusedActivationFunction=self.relu_after(name))
         elif kind == "MatMul":
             y = self.matmul(*x, a.get("transpose_b", False))
         elif kind == "Attention":
@@ -139,6 +182,62 @@ class Rows(Graph):
         elif activation == "sigmoid":
             y = self.one("LOGISTIC", y)
         self.v[name] = y
+
+    def mean(self, x, axes, shape, keep=False):
+        return self.operator("MEAN", [x, self.ints(*axes)], [shape], "ReducerOptions", keepDims=keep)[0]
+
+    def layer_norm(self, w, x):
+        s = self.shape(x)
+        one, last = [*s[:-1], 1], [len(s) - 1]
+        mean = self.mean(x, last, one, True)
+        squares = self.one("SQUARED_DIFFERENCE", x, mean, options="SquaredDifferenceOptions")
+        variance = self.mean(squares, last, one, True)
+        scale = self.one("RSQRT", self.one("ADD", variance, self.constant(np.float32([1e-3])), options="AddOptions"))
+        y = self.one("MUL", self.one("SUB", x, mean, options="SubOptions"), scale, options="MulOptions")
+        y = self.one("MUL", y, self.constant(w["gamma"]), options="MulOptions")
+        return self.one("ADD", y, self.constant(w["beta"]), options="AddOptions")
+
+    def transpose(self, x, *order):
+        return self.operator("TRANSPOSE", [x, self.ints(*order)], [[self.shape(x)[i] for i in order]],
+                             "TransposeOptions")[0]
+
+    def self_attention(self, w, x):
+        batch, steps, size = self.shape(x)
+        _, heads, dim = w["query/kernel"].shape
+
+        def projected(name, factor=1.0):
+            kernel, bias = (np.float32(factor) * w[f"{name}/{k}"] for k in ("kernel", "bias"))
+            y = self.connected(x, kernel.reshape(size, -1), bias.reshape(-1))
+            return self.transpose(self.reshape(y, [batch, steps, heads, dim]), 0, 2, 1, 3)
+
+        scores = self.softmax(self.matmul(projected("query", dim ** -0.5), projected("key"), True))
+        y = self.transpose(self.matmul(scores, projected("value"), False), 0, 2, 1, 3)
+        return self.connected(self.reshape(y, [batch, steps, heads * dim]),
+                              w["attention_output/kernel"].reshape(heads * dim, -1), w["attention_output/bias"])
+
+    def gru(self, w, x):
+        """Every step written out."""
+        batch, steps, _ = self.shape(x)
+        units = w["recurrent_kernel"].shape[0]
+        gates, h = self.connected(x, w["kernel"], w["bias"][0]), None
+
+        def split(g):
+            return self.operator("SPLIT", [self.ints(1), g], [[batch, units]] * 3, "SplitOptions", numSplits=3)
+
+        def combined(kind, a, b):
+            return self.one(kind, a, b, options=kind.title() + "Options")
+
+        for step in range(steps):
+            z, r, n = split(self.reshape(self.slice(gates, [0, step, 0], [batch, 1, 3 * units]), [batch, 3 * units]))
+            if h is None:
+                uz, ur, un = (self.constant(b) for b in np.split(w["bias"][1], 3))
+            else:
+                uz, ur, un = split(self.connected(h, w["recurrent_kernel"], w["bias"][1]))
+            z, r = (self.one("LOGISTIC", combined("ADD", a, b)) for a, b in ((z, uz), (r, ur)))
+            n = self.one("TANH", combined("ADD", n, combined("MUL", r, un)))
+            h = combined("ADD", n, combined("MUL", z, combined("SUB", h, n))) if h is not None else \
+                combined("SUB", n, combined("MUL", z, n))
+        return h
 
     def slice(self, x, begin, size):
         return self.operator("SLICE", [x, self.ints(*begin), self.ints(*size)], [size], "SliceOptions")[0]

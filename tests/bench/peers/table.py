@@ -15,7 +15,7 @@ reach = {
     "DQN Atari B32 train": 1.5, "MLP 784-256-128-10 B128 train": 1.4, "LSTM T28 B128 H128": 1.8,
     "LSTM T100 B32 H256": 1.8, "Embedding self-attention": 2,
     "GRU ": 1.0, "GRU T1 ": 8, "Bidirectional": 1.0, "MHSA": 1.1, "encoder block": 1.1,
-    "encoder block B8 T64 D128 train": 1.3, "depthwise": 1.1, "ResNet-50": 1.1,
+    "encoder block B8 T64 D128 train": 1.3, "additive decoder": 1.3, "depthwise": 1.1, "ResNet-50": 1.1,
 }
 
 

@@ -20,6 +20,31 @@ def gates(m, order):
     return m.reshape(*m.shape[:-1], len(order), -1)[..., order, :].reshape(m.shape)
 
 
+class Decoder(nn.Module):
+    """The row's additive decoder: a GRU cell that looks at the source before each step."""
+
+    def __init__(self, w):
+        super().__init__()
+        w = {name.split("/", 1)[1]: x for name, x in w.items()}
+        rows, units = w["gru/kernel"].shape
+        self.query, self.cell = nn.Linear(*w["query/kernel"].shape, bias=False), nn.GRUCell(rows, units // 3)
+        Net.fill(self.query, weight=w["query/kernel"].T)
+        Net.fill(self, scale=w["attention/scale"])
+        order = [1, 0, 2]  # Keras: z r h; PyTorch: r z n
+        Net.fill(self.cell, weight_ih=gates(w["gru/kernel"], order).T,
+                 weight_hh=gates(w["gru/recurrent_kernel"], order).T,
+                 bias_ih=gates(w["gru/bias"][0], order), bias_hh=gates(w["gru/bias"][1], order))
+
+    def forward(self, x, seen, keys):
+        h, out = x.new_zeros(x.shape[0], self.cell.hidden_size), []
+        for step in x.unbind(1):
+            scores = torch.tanh(self.query(h).unsqueeze(1) + keys) @ self.scale
+            context = (torch.softmax(scores, -1).unsqueeze(1) @ seen).squeeze(1)
+            h = self.cell(torch.cat((step, context), -1), h)
+            out.append(h)
+        return torch.stack(out, 1)
+
+
 class Net(nn.Module):
     """The layers of a row as PyTorch's users write them: images as NCHW, sequences with time first."""
 
@@ -83,6 +108,8 @@ class Net(nn.Module):
                 self.fill(m, weight_ih_l0=w["kernel"].T, weight_hh_l0=w["recurrent_kernel"].T, bias_ih_l0=w["bias"],
                           bias_hh_l0=0 * w["bias"])
                 m.bias_hh_l0.requires_grad_(False)  # Keras has one bias
+            elif kind == "RNN":
+                m = Decoder(w)
             elif kind == "Embedding":
                 if a.get("mask_zero"):
                     raise NotImplementedError("a mask with holes")
@@ -136,6 +163,8 @@ class Net(nn.Module):
                 y = self.mods[name](x[0])[1][0]
             elif kind == "Bidirectional":
                 y = torch.cat(tuple(self.mods[name](x[0])[1][0]), -1)
+            elif kind == "RNN":
+                y = self.mods[name](*x)
             elif kind == "MultiHeadAttention":
                 y = self.mods[name](x[0], x[1], x[1], need_weights=False)[0]
             elif name in self.mods:

@@ -30,6 +30,10 @@ def flops(row, training):
             u = a["layer"]["config"]["units"] if both else a["units"]
             shapes[name] = [s[0], u * (1 + both)]
             count = 2 * s[0] * s[1] * (s[2] + u) * u * (8 if both else 3)
+        elif kind == "RNN":  # the additive decoder: its cell looks at the source, then steps
+            u = s[2]
+            shapes[name] = s
+            count = 2 * prod(s[:2]) * (u * u + 2 * x[1][1] * u + 9 * u * u)
         elif kind == "MultiHeadAttention":
             u = a["num_heads"] * a["key_dim"]
             shapes[name] = s

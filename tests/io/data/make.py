@@ -56,6 +56,23 @@ def functional():
     return stir(keras.Model(x, [layers.Dense(2, name="first")(h), layers.Dense(1, name="second")(h)]))
 
 
+def numpy_arrays(path):
+    """As NumPy saves them, with the same bytes each time."""
+    count = np.arange(6).reshape(2, 3)
+    types = ["<f2", "<f4", ">f4", "<f8", "|i1", "<i2", ">i4", "<i8", "|u1", "<u2", "<u4"]
+    tensors = {name: count.astype(name) for name in types}
+    tensors |= {
+        "|b1": count % 2 == 1,
+        "turned": np.asfortranarray(count.astype("<f4")),
+        "scalar": np.float32(2.5),
+        "deep/nothing": np.zeros((0, 3), "<f4"),
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in tensors.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
+                np.lib.format.write_array(member, np.asanyarray(array))
+
+
 def sequential():
     return stir(keras.Sequential([layers.Input((6, 6, 2)), layers.Conv2D(3, 3, activation="relu"),
                                   layers.BatchNormalization(), layers.Flatten(), layers.Dense(2)]))
@@ -152,6 +169,7 @@ def main():
     for name in ("sequential.keras", "sequential.h5"):
         record(name, model, normal(2, 6, 6, 2))
     arrays()
+    numpy_arrays(HERE / "arrays.npz")
     links()
     keras_2()
     (HERE / "expected.safetensors").write_bytes(save(expected))

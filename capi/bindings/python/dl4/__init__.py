@@ -21,6 +21,7 @@ from .abi import (
     WrongVersion,
     registry,
 )
+from .cancel import Cancel
 from .core import Context, Dataset, Graph, Model, Session, Stream, Tensor, Trainer
 
 __version__ = abi.library.dl4_version_string().decode()

@@ -3,22 +3,37 @@
 import ctypes as C
 import json
 import os
-import pathlib
+
+
+class _Library(C.CDLL):
+    """The functions are declared when they are first asked for."""
+
+    declared = {}
+
+    def __getitem__(self, name):
+        function = super().__getitem__(name)
+        if name in self.declared:
+            known = self.declared[name]
+            function.restype = _type(known["returns"])
+            function.argtypes = [callbacks.get(p["type"]) or _type(p["type"]) for p in known["parameters"]]
+        return function
 
 
 def _load():
     """DL4_LIBRARY, else the library inside the package with what it needs, else the one that the system knows."""
     if "DL4_LIBRARY" in os.environ:
-        return C.CDLL(os.environ["DL4_LIBRARY"])
-    inside = pathlib.Path(__file__).parent / "lib"
-    if not inside.exists():
-        return C.CDLL("libdl4.so.1")
-    for name in (inside / "order.txt").read_text().split():
+        return _Library(os.environ["DL4_LIBRARY"])
+    inside = os.path.join(os.path.dirname(__file__), "lib")
+    if not os.path.exists(inside):
+        return _Library("libdl4.so.1")
+    with open(os.path.join(inside, "order.txt")) as order:
+        names = order.read().split()
+    for name in names:
         try:
             C.CDLL(name)  # of the system, where it has the same: two OpenBLAS in one process are no gain
         except OSError:
-            C.CDLL(str(inside / name))
-    return C.CDLL(str(inside / "libdl4.so.1"))
+            C.CDLL(os.path.join(inside, name))
+    return _Library(os.path.join(inside, "libdl4.so.1"))
 
 
 library = _load()
@@ -37,25 +52,24 @@ def _type(name):
     return _SCALARS.get(name, C.c_void_p)
 
 
-def _declare():
+def _described():
+    """The library's description of itself, which declares the rest."""
     library.dl4_blob_data.restype, library.dl4_blob_data.argtypes = C.c_char_p, [C.c_void_p]
+    library.dl4_release.argtypes = [C.c_void_p]
     blob = C.c_void_p()
     library.dl4_api_description(C.byref(blob))
     description = json.loads(library.dl4_blob_data(blob))
-    library.dl4_release.argtypes = [C.c_void_p]
     library.dl4_release(blob)
-    callbacks = {
-        c["name"]: C.CFUNCTYPE(_type(c["returns"]), *[_type(p["type"]) for p in c["parameters"]])
-        for c in description["callbacks"]
-    }
-    for f in description["functions"]:
-        function = getattr(library, f["name"])
-        function.restype = _type(f["returns"])
-        function.argtypes = [callbacks.get(p["type"]) or _type(p["type"]) for p in f["parameters"]]
-    return description, callbacks, {c["name"]: c["value"] for c in description["constants"]}
+    return description
 
 
-description, callbacks, constants = _declare()
+description = _described()
+callbacks = {
+    c["name"]: C.CFUNCTYPE(_type(c["returns"]), *[_type(p["type"]) for p in c["parameters"]])
+    for c in description["callbacks"]
+}
+constants = {c["name"]: c["value"] for c in description["constants"]}
+library.declared.update((f["name"], f) for f in description["functions"])
 if library.dl4_version() // 1000000 != 1:
     raise ImportError(
         f"dl4 for Python is made for version 1 of the library, found {library.dl4_version_string().decode()}"
@@ -89,7 +103,7 @@ CorruptFile = _error("CorruptFile", ValueError)
 WrongVersion = _error("WrongVersion", ValueError)
 Busy = _error("Busy", RuntimeError)
 CallbackFailed = _error("CallbackFailed", RuntimeError)
-NumericError = _error("NumericError", ArithmeticError)
+NumericError = _error("NumericError", ArithmeticError, RuntimeError)
 InternalError = _error("InternalError", RuntimeError)
 _BY_CODE = {
     "OUT_OF_MEMORY": OutOfMemory,

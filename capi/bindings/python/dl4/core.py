@@ -4,26 +4,21 @@ import ctypes as C
 import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
+from .cancel import inside, inside_waiting, interruptible
+from .session import KeptSession, Session, Stream
+from .tensor import DTYPES, NAMES, Tensor, dims, handles, shape_of
 
-_NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "bool": "b1", "uint8": "u1"}
-DTYPES = {name: constants["DL4_" + name.upper()] for name in _NAMES}
-NAMES = {number: name for name, number in DTYPES.items()}
-
-
-def _numpy():
-    import numpy
-
-    return numpy
-
-
-def _dims(shape):
-    return (C.c_int64 * len(shape))(*[-1 if d is None else d for d in shape])
-
-
-def _shape(function, *args):
-    dims, rank = (C.c_int64 * 8)(), C.c_int32()
-    check(function(*args, dims, 8, C.byref(rank)))
-    return tuple(None if d < 0 else d for d in dims[: rank.value])
+__all__ = [
+    "Context",
+    "Dataset",
+    "Graph",
+    "KeptSession",
+    "Model",
+    "Session",
+    "Stream",
+    "Tensor",
+    "Trainer",
+]
 
 
 class Context(Object):
@@ -36,161 +31,6 @@ class Context(Object):
 
     def set_seed(self, seed):
         call("dl4_context_set_seed", self, int(seed))
-
-
-_known = None
-
-
-def _learn():
-    """NumPy's array class, its types by name, and our numbers by its types: slow to ask for, so asked once."""
-    global _known
-    np = _numpy()
-    types = {name: np.dtype(name) for name in DTYPES}
-    _known = {0: np.ndarray, **types, **{types[name]: number for name, number in DTYPES.items()}}
-    return _known
-
-
-_NO_RELEASE = callbacks["dl4_release_fn"]()
-
-
-def _wrapped(dtype, shape, address, nbytes):
-    """A tensor over memory of NumPy's."""
-    out = C.c_void_p()
-    check(
-        library.dl4_tensor_wrap(
-            None,
-            dtype,
-            len(shape),
-            _dims(shape),
-            None,
-            address if nbytes else None,
-            nbytes,
-            _NO_RELEASE,
-            None,
-            C.byref(out),
-        )
-    )
-    return out.value
-
-
-_capsule = C.PyDLL(None)
-_capsule.PyCapsule_New.restype = C.py_object
-_capsule.PyCapsule_New.argtypes = [C.c_void_p, C.c_char_p, C.c_void_p]
-_capsule.PyCapsule_GetName.restype, _capsule.PyCapsule_GetName.argtypes = C.c_char_p, [C.py_object]
-_capsule.PyCapsule_GetPointer.restype = C.c_void_p
-_capsule.PyCapsule_GetPointer.argtypes = [C.py_object, C.c_char_p]
-_capsule.PyCapsule_SetName.argtypes = [C.py_object, C.c_char_p]
-_USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
-
-
-_DELETERS = {b"dltensor": 48 + 8, b"dltensor_versioned": 16}  # where its deleter stands in a managed tensor
-
-
-@C.CFUNCTYPE(None, C.c_void_p)
-def _dropped(capsule):
-    """Of a capsule that nobody took: the tensor in it goes by its own deleter."""
-    for name, place in _DELETERS.items():
-        if _capsule_raw.PyCapsule_IsValid(capsule, name):
-            managed = _capsule_raw.PyCapsule_GetPointer(capsule, name)
-            C.CFUNCTYPE(None, C.c_void_p)(C.c_void_p.from_address(managed + place).value)(managed)
-
-
-_capsule_raw = C.PyDLL(None)  # for a capsule that is being freed: no reference may be taken
-_capsule_raw.PyCapsule_IsValid.argtypes = [C.c_void_p, C.c_char_p]
-_capsule_raw.PyCapsule_GetPointer.restype = C.c_void_p
-_capsule_raw.PyCapsule_GetPointer.argtypes = [C.c_void_p, C.c_char_p]
-_drop = C.cast(_dropped, C.c_void_p)
-
-
-class Tensor(Object):
-    """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
-
-    __slots__ = ("array",)
-
-    @classmethod
-    def of(cls, value, dtype=None):
-        """Of anything NumPy takes; float64 becomes float32. Copies only what has the wrong type or is not dense."""
-        array, known = value, _known or _learn()
-        if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
-            array = cls._array_of(value, dtype)
-        address = array.__array_interface__["data"][0]
-        number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
-        tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
-        tensor.array = array
-        return tensor
-
-    @staticmethod
-    def _array_of(value, dtype):
-        np = _numpy()
-        array = np.asarray(value)
-        if dtype is None:
-            dtype = "float32" if array.dtype.kind == "f" else array.dtype.name
-        if dtype not in DTYPES:
-            dtype = "float32" if array.dtype.kind == "f" else "int64" if array.dtype.kind in "iu" else dtype
-        if dtype not in DTYPES:
-            raise TypeError(f"expected numbers, got an array of {array.dtype}")
-        return np.ascontiguousarray(array, dtype).reshape(array.shape)
-
-    @classmethod
-    def from_dlpack(cls, value):
-        """Of an array of any library on the CPU, in place."""
-        if not hasattr(value, "__dlpack__"):
-            raise TypeError(f"expected an array with __dlpack__(), got {type(value).__name__}")
-        try:
-            capsule = value.__dlpack__(max_version=(1, 0))  # what is read-only can say so
-        except TypeError:
-            capsule = value.__dlpack__()
-        name = _capsule.PyCapsule_GetName(capsule)
-        tensor = cls(
-            made(
-                "dl4_tensor_from_dlpack",
-                None,
-                int(name == b"dltensor_versioned"),
-                _capsule.PyCapsule_GetPointer(capsule, name),
-            )
-        )
-        _capsule.PyCapsule_SetName(capsule, _USED[name])
-        return tensor
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        versioned = max_version is not None and max_version[0] >= 1
-        managed = made("dl4_tensor_to_dlpack", self, int(versioned))
-        return _capsule.PyCapsule_New(managed, b"dltensor_versioned" if versioned else b"dltensor", _drop)
-
-    def __dlpack_device__(self):
-        return 1, 0  # the CPU
-
-    @property
-    def shape(self):
-        rank = library.dl4_tensor_rank(self)
-        return tuple((C.c_int64 * rank).from_address(library.dl4_tensor_dims(self))) if rank else ()
-
-    @property
-    def dtype(self):
-        return NAMES[library.dl4_tensor_dtype(self)]
-
-    @property
-    def __array_interface__(self):
-        kind = _NAMES[self.dtype]
-        return {
-            "shape": self.shape,
-            "typestr": ("|" if kind in ("b1", "u1") else "<") + kind,
-            "version": 3,
-            "data": (library.dl4_tensor_data(self) or 0, False),
-        }
-
-    def numpy(self):
-        """An array over the same memory."""
-        np = _numpy()
-        if getattr(self, "array", None) is not None:
-            return self.array
-        if not library.dl4_tensor_bytes(self):
-            return np.empty(self.shape, self.dtype)
-        return np.asarray(self)
-
-
-def _handles(tensors):
-    return (C.c_void_p * len(tensors))(*[None if t is None else t.handle for t in tensors]), len(tensors)
 
 
 class Graph(Object):
@@ -211,7 +51,7 @@ class Graph(Object):
         return name
 
     def input(self, name, dtype, shape):
-        return made("dl4_graph_input", self, encoded(name), DTYPES[dtype], len(shape), _dims(shape), type=C.c_int32)
+        return made("dl4_graph_input", self, encoded(name), DTYPES[dtype], len(shape), dims(shape), type=C.c_int32)
 
     def constant(self, value, name=None):
         return made("dl4_graph_constant", self, encoded(name), value, type=C.c_int32)
@@ -246,7 +86,7 @@ class Graph(Object):
         call("dl4_graph_merge_json", self, architecture.encode())
 
     def shape(self, node):
-        return _shape(library.dl4_graph_shape, self, node)
+        return shape_of(library.dl4_graph_shape, self, node)
 
     def dtype(self, node):
         return NAMES[made("dl4_graph_dtype", self, node, type=C.c_int32)]
@@ -270,6 +110,9 @@ class Model(Object):
     def save(self, path):
         call("dl4_model_save", self, encoded(path), None)
 
+    def load_weights(self, path, **options):
+        call("dl4_model_load_weights", self, encoded(path), Attrs(options))
+
     def to_bytes(self):
         return content(made("dl4_model_save_memory", self, None))
 
@@ -289,7 +132,7 @@ class Model(Object):
 
     def shapes(self, direction):
         return [
-            _shape(library.dl4_model_io_shape, self, direction, i)
+            shape_of(library.dl4_model_io_shape, self, direction, i)
             for i in range(library.dl4_model_io_count(self, direction))
         ]
 
@@ -304,7 +147,7 @@ class Model(Object):
         return [
             (
                 library.dl4_model_weight_name(self, i).decode(),
-                _shape(library.dl4_model_weight_shape, self, i),
+                shape_of(library.dl4_model_weight_shape, self, i),
                 bool(library.dl4_model_weight_trainable(self, i)),
             )
             for i in range(library.dl4_model_weight_count(self))
@@ -329,94 +172,6 @@ class Model(Object):
         return Trainer(self, options)
 
 
-class Session(Object):
-    __slots__ = ("count",)
-
-    def __init__(self, model, options=None):
-        super().__init__(made("dl4_session_create", model, Attrs(options)))
-        self.count = library.dl4_session_io_count(self, 1)
-
-    def run(self, inputs):
-        """Tensors in, Tensors out."""
-        outs = (C.c_void_p * self.count)()
-        check(library.dl4_session_run(self.handle, *_handles(inputs), outs, self.count, None))
-        return [Tensor(out) for out in outs]
-
-    def predict(self, dataset):
-        outs = (C.c_void_p * self.count)()
-        check(library.dl4_session_predict(self.handle, dataset.handle, None, outs, self.count))
-        return [Tensor(out) for out in outs]
-
-
-class KeptSession(Session):
-    """Begins each run with what the model's stateful layers keep, which is then what the run left."""
-
-    __slots__ = ("model", "states")
-
-    def __init__(self, model, options):
-        super().__init__(model, {**options, "states": True})
-        self.model, first = model, library.dl4_model_io_count(model, 0)
-        self.states = []  # name, shape, whether a layer keeps it
-        for i in range(first, library.dl4_session_io_count(self, 0)):
-            name = library.dl4_session_io_name(self, 0, i).decode()
-            self.states.append((name, _shape(library.dl4_session_io_shape, self, 0, i), self._keeps(name)))
-
-    def _keeps(self, name):
-        try:
-            self.model.get_weight(name)
-            return True
-        except LookupError:
-            return False
-
-    def run(self, inputs):
-        rows = inputs[0].shape[0]
-        now = [
-            self.model.get_weight(name) if kept else _numpy().zeros((rows, *shape[1:]), "f4")
-            for name, shape, kept in self.states
-        ]
-        outs = super().run([*inputs, *(Tensor.of(v) for v in now)])
-        count = len(outs) - len(now)
-        for (name, _, kept), value in zip(self.states, outs[count:]):
-            if kept:
-                self.model.set_weight(name, value.numpy())
-        return outs[:count]
-
-    def predict(self, dataset):
-        raise NotImplementedError("a stateful model predicts on arrays, or batch by batch: predict_on_batch()")
-
-    def reset(self, prefix=""):
-        """What the layers whose names begin so keep is zeros again."""
-        for name, shape, kept in self.states:
-            if kept and name.startswith(prefix):
-                self.model.set_weight(name, _numpy().zeros(shape, "f4"))
-
-
-class Stream(Object):
-    """A sequence that goes on: steps as they come, of a session made with states=True."""
-
-    __slots__ = ("count",)
-
-    def __init__(self, session, batch=1):
-        super().__init__(made("dl4_stream_create", session, Attrs({"batch": batch})))
-        self.count = library.dl4_stream_io_count(self, 1)
-
-    def run(self, inputs):
-        """Tensors of some steps in, Tensors out."""
-        outs = (C.c_void_p * self.count)()
-        check(library.dl4_stream_run(self.handle, *_handles(inputs), outs, self.count, None))
-        return [Tensor(out) for out in outs]
-
-    def reset(self):
-        call("dl4_stream_reset", self)
-
-    def save(self):
-        """Where it stands, as bytes; load() goes on from there."""
-        return content(made("dl4_stream_save_memory", self))
-
-    def load(self, state):
-        call("dl4_stream_load_memory", self, state, len(state))
-
-
 class Dataset(Object):
     """Of whole tensors, or of batches that `batches(index)` gives: (x, y, w), lists of arrays, or None at the end."""
 
@@ -427,14 +182,15 @@ class Dataset(Object):
         if batches is None:
             self.held = [*x, *y, *w]
             super().__init__(
-                made("dl4_dataset_from_tensors", context, *_handles(x), *_handles(y), *_handles(w), Attrs(options))
+                made("dl4_dataset_from_tensors", context, *handles(x), *handles(y), *handles(w), Attrs(options))
             )
             return
         last = []
 
         def ask(_, index, xs, nx, ys, ny, ws, nw):
             try:
-                batch = batches(index)
+                with inside_waiting:
+                    batch = batches(index)
                 if batch is None:
                     return constants["DL4_STOP"]
                 last[:] = [t for part in batch for t in part if t is not None]
@@ -461,13 +217,14 @@ class Dataset(Object):
 class Trainer(Object):
     __slots__ = ("names",)
 
-    def __init__(self, model, options):
-        super().__init__(made("dl4_trainer_create", model, Attrs(options)))
+    def __init__(self, model, options=None):
+        """Without options those that the model was compiled with in Keras."""
+        super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
         self.names = json.loads(self.describe(0))["metric_names"]
 
     def _batch(self, function, x, y, w):
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        check(function(self.handle, *_handles(x), *_handles(y), *_handles(w), metrics, len(metrics), C.byref(n)))
+        check(function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n)))
         return list(metrics)
 
     def step(self, x, y, w=()):
@@ -479,24 +236,35 @@ class Trainer(Object):
     def apply(self):
         call("dl4_trainer_apply", self)
 
-    def fit(self, train, valid=None, progress=None, **options):
-        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back."""
+    def fit(self, train, valid=None, progress=None, cancel=None, **options):
+        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back. Ctrl-C
+        or `cancel` ends it after a step."""
         raised = []
 
         def tell(_, event, step, total, metrics, n):
             try:
                 values = list((C.c_double * n).from_address(metrics)) if n else []
-                return constants["DL4_STOP" if progress(event, step, total, values) else "DL4_CONTINUE"]
+                with inside:
+                    stop = progress(event, step, total, values)
+                return constants["DL4_STOP" if stop else "DL4_CONTINUE"]
             except BaseException as e:
                 raised.append(e)
                 return -1
 
         function = callbacks["dl4_progress_fn"](tell) if progress else callbacks["dl4_progress_fn"]()
         history = C.c_void_p()
-        error = library.dl4_trainer_fit(
-            self.handle, train.handle, valid and valid.handle, Attrs(options), function, None, None, C.byref(history)
-        )
-        self._raise(error, raised, train, valid)
+        with interruptible(cancel) as flag:
+            error = library.dl4_trainer_fit(
+                self.handle,
+                train.handle,
+                valid and valid.handle,
+                Attrs(options),
+                function,
+                None,
+                flag,
+                C.byref(history),
+            )
+            self._raise(error, raised, train, valid)
         return json.loads(text(history.value))
 
     @staticmethod
@@ -512,13 +280,12 @@ class Trainer(Object):
                 raise raised[0] from None
             raise e
 
-    def evaluate(self, dataset):
+    def evaluate(self, dataset, cancel=None):
+        """The metrics over all batches; Ctrl-C or `cancel` ends it between two."""
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        self._raise(
-            library.dl4_trainer_evaluate(self.handle, dataset.handle, None, metrics, len(metrics), C.byref(n)),
-            [],
-            dataset,
-        )
+        with interruptible(cancel) as flag:
+            error = library.dl4_trainer_evaluate(self.handle, dataset.handle, flag, metrics, len(metrics), C.byref(n))
+            self._raise(error, [], dataset)
         return list(metrics)
 
     def get(self, key):

@@ -16,11 +16,17 @@ letters = sorted(set(text))
 ids = np.array([letters.index(c) for c in text])
 split, steps, batch = len(ids) * 9 // 10, 128, 64
 
-x = keras.Input((None,), dtype="int32")
-h = keras.layers.Embedding(len(letters), 64)(x)
-for units in (320, 320):
-    h = keras.layers.Dropout(0.1)(keras.layers.LSTM(units, return_sequences=True)(h))
-model = keras.Model(x, keras.layers.Dense(len(letters))(h))
+def net(**arguments):
+    """Scores of the next character at each step; what the LSTM carry is kept between calls where stateful is true."""
+    x = keras.Input(dtype="int32", **({"batch_shape": (1, None)} if arguments else {"shape": (None,)}))
+    h = keras.layers.Embedding(len(letters), 64)(x)
+    for units in (256, 256):
+        h = keras.layers.LSTM(units, return_sequences=True, **arguments)(h)
+        h = keras.layers.Dropout(0.1)(h)
+    return keras.Model(x, keras.layers.Dense(len(letters))(h))
+
+
+model = net()
 model.compile(keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(4e-3, 2400, alpha=0.02), clipnorm=1.0),
               keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 r = np.random.RandomState(seed)
@@ -39,9 +45,11 @@ rest = ids[split:]
 n = (len(rest) - 1) // 512
 loss = model.evaluate(rest[:n * 512].reshape(n, 512), rest[1:n * 512 + 1].reshape(n, 512), batch_size=16, verbose=0)
 print(f"{loss:.3f} nats a character after {time.perf_counter() - begin:.0f} s")
-told = list(ids[:200])
+stream = net(stateful=True)
+stream.set_weights(model.get_weights())
+told, scores = [], stream.predict(ids[None, :200], verbose=0)
 for _ in range(400):
-    scores = model.predict(np.array([told[-256:]]), verbose=0)[0, -1].astype("float64") / 0.8
-    p = np.exp(scores - scores.max())
+    p = np.exp((scores[0, -1] - scores[0, -1].max()).astype("float64") / 0.8)
     told.append(r.choice(len(letters), p=p / p.sum()))
-print("".join(letters[i] for i in told[200:]))
+    scores = stream.predict(np.array([[told[-1]]]), verbose=0)
+print("".join(letters[i] for i in told))

@@ -1,17 +1,18 @@
-"""German sentences into English by an encoder and a decoder:   translate.py FOLDER [SEED] [--plain] [--keras]
+"""German sentences into English by an encoder and a decoder:
+    translate.py FOLDER [SEED] [--plain | --transformer] [--keras]
 
 FOLDER has short-train.tsv and short-test.tsv: lines of a short sentence in English, a tab and the same in German, as
 https://www.manythings.org/anki offers them (from Tatoeba, CC BY 2.0), none in both files. --plain: without attention,
-the decoder has the encoder's last state alone. Printed: perplexity of the test's words, some translations by the
-likeliest next word and by a beam, an alignment."""
+the decoder has the encoder's last state alone; --transformer: attention alone, two blocks a side. Printed: perplexity
+of the test's words, some translations by the likeliest next word and by a beam, an alignment."""
 import re
 import sys
 import time
 
 import numpy as np
 
-plain = "--plain" in sys.argv
-sys.argv = [a for a in sys.argv if a != "--plain"]
+plain, transformer = "--plain" in sys.argv, "--transformer" in sys.argv
+sys.argv = [a for a in sys.argv if a not in ("--plain", "--transformer")]
 from words import chosen  # noqa: E402
 
 keras, (folder, *seed) = chosen()
@@ -53,19 +54,60 @@ def arrays(pairs):
 
 
 units = 192
-german, english = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
-embedded = keras.layers.Embedding(len(words[1]), 96, mask_zero=True)(german)
-encoded = keras.layers.Bidirectional(keras.layers.GRU(units // 2, return_sequences=True))(embedded)
-state = keras.layers.GRU(units, name="last")(encoded)
-h = keras.layers.GRU(units, return_sequences=True)(
-    keras.layers.Embedding(len(words[0]), 96, mask_zero=True)(english), initial_state=[state])
-score = None
-if not plain:
-    context, score = keras.layers.AdditiveAttention()([keras.layers.Dense(units)(h), encoded],
-                                                      return_attention_scores=True)
-    h = keras.layers.Concatenate()([h, context])
-h = keras.layers.Dropout(0.3)(keras.layers.Dense(units, activation="tanh")(h))
-model = keras.Model([german, english], keras.layers.Dense(len(words[0]))(h))
+L = keras.layers
+german, english = keras.Input((LAST,), dtype="int32"), keras.Input((LAST - 1,), dtype="int32")
+
+
+def recurrent():
+    """The decoder's outputs and, with attention, its scores."""
+    encoded = L.Bidirectional(L.GRU(units // 2, return_sequences=True))(
+        L.Embedding(len(words[1]), 96, mask_zero=True)(german))
+    h = L.GRU(units, return_sequences=True)(L.Embedding(len(words[0]), 96, mask_zero=True)(english),
+                                            initial_state=[L.GRU(units, name="last")(encoded)])
+    if plain:
+        return h, None
+    context, score = L.AdditiveAttention()([L.Dense(units)(h), encoded], return_attention_scores=True)
+    return L.Concatenate()([h, context]), score
+
+
+class Placed(L.Layer):
+    """Words and their places; a place without a word is masked."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.word = L.Embedding(count, units)
+        self.place = L.Embedding(LAST, units)
+
+    def call(self, ids):
+        return self.word(ids) + self.place(keras.ops.arange(ids.shape[1]))
+
+    def compute_mask(self, ids, mask=None):
+        return keras.ops.not_equal(ids, 0)
+
+
+def attended(h, source, **arguments):
+    seen, score = L.MultiHeadAttention(4, units // 4, dropout=0.1)(h, source, return_attention_scores=True, **arguments)
+    return L.LayerNormalization()(L.Add()([h, seen])), score
+
+
+def widened(h):
+    wide = L.Dense(units)(L.Dropout(0.1)(L.Dense(2 * units, activation="relu")(h)))
+    return L.LayerNormalization()(L.Add()([h, wide]))
+
+
+def attention_alone():
+    encoded, h, score = Placed(len(words[1]))(german), Placed(len(words[0]))(english), None
+    for _ in range(2):
+        encoded = widened(attended(encoded, encoded)[0])
+    for _ in range(2):
+        h, score = attended(attended(h, h, use_causal_mask=True)[0], encoded)
+        h = widened(h)
+    return h, keras.ops.mean(score, axis=1)
+
+
+h, score = attention_alone() if transformer else recurrent()
+h = L.Dropout(0.3)(L.Dense(units, activation="tanh")(h))
+model = keras.Model([german, english], L.Dense(len(words[0]))(h))
 model.compile(keras.optimizers.Adam(2e-3, clipnorm=1.0), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 begin = time.perf_counter()
 x, y = arrays(train)
@@ -85,6 +127,10 @@ def perplexity(pairs):
 print(f"perplexity {perplexity(test):.2f} after {time.perf_counter() - begin:.0f} s")
 
 
+def padded(ids):
+    return np.array([ids + [0] * (LAST - 1 - len(ids))], "int32")
+
+
 def translated(sentence, width=4):
     """By a beam of the best starts; of width 1, the likeliest next word each time."""
     source = numbered([re.findall(r"\w+|[^\w\s]", sentence.lower())], index[1], False)
@@ -95,7 +141,7 @@ def translated(sentence, width=4):
             if ids[-1] == END:
                 longer.append((ids, total))
                 continue
-            s = model.predict([source, np.array([ids], "int32")], verbose=0)[0, -1].astype("float64")
+            s = model.predict([source, padded(ids)], verbose=0)[0, len(ids) - 1].astype("float64")
             s -= s.max()
             s -= np.log(np.exp(s).sum())
             longer += [(ids + [int(i)], total + s[i]) for i in np.argsort(-s)[:width]]
@@ -109,7 +155,7 @@ for sentence in ("Ich habe ein bisschen Deutsch gelernt.", "Wo ist mein Hund?", 
 if score is not None:
     sentence = "Ich habe ein bisschen Deutsch gelernt."
     source, told = numbered([re.findall(r"\w+|[^\w\s]", sentence.lower())], index[1], False), translated(sentence)
-    seen = keras.Model([german, english], score).predict([source, np.array([told[:-1]], "int32")], verbose=0)[0]
+    seen = keras.Model([german, english], score).predict([source, padded(told[:-1])], verbose=0)[0]
     german_words = re.findall(r"\w+|[^\w\s]", sentence)
     print(" " * 12 + "".join(f"{w:>10}" for w in german_words))
     for row, i in zip(seen, told[1:]):

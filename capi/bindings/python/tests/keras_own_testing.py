@@ -18,9 +18,8 @@ NOT_HERE = {
     r"enable_lora|quantize|_quantization": "quantization and LoRA",
     r"apply_gradients|optimizer\.apply\(|\.apply\(\[|\.build\(\[|GradientTape|custom_gradient|\.build\(self|train_step|"
     r"optimizer\.build": "gradients and steps by hand",
-    r"\.keras\b|\.h5\b|save_own|load_own|\.hdf5|weights\.h5|saving_lib|\.npz": "Keras's own files",
+    r"save_own|load_own|saving_lib|\.npz": "Keras's own files from within",
     r"channels_first": "channels_first",
-    r"stateful": "stateful layers",
     r"SeedGenerator|seed_generator|random\.seed": "Keras's random generators",
     r"sparse=True|ragged=True|SparseTensor|RaggedTensor": "sparse and ragged tensors",
     r"_keras_mask|keras_mask|set_keras_mask|backend\.set_|backend\.get_keras": "masks on arrays",
@@ -29,7 +28,9 @@ NOT_HERE = {
     r"optree|tree_util": "trees of JAX",
     r"m_obj\.variables|mobj\.variables|_obj2?\.variables|metric\.variables|optimizer\.variables|_dtype\b|true_positives|"
     r"_clip_gradients|query_dense|_build\(|_calculate_score|_sliding_window|_operations|_state_tree|_fn\b|monitor_op|"
-    r"callback\.(set_model|on_)|cbk\.(set_model|on_)|_use_positional": "looks into Keras's machinery",
+    r"_use_positional|\._functional\b|_compute_attention|_can_attempt|_analyze_einsum|_moving_average|assertLogs|"
+    r"compute_fans|squeeze_or_expand_to_same_rank|name_scope": "looks into Keras's machinery",
+    r"\w+\.set_model\(|(callback|cbk|stopper|plateau)\w*\.on_": "callbacks that the library runs, driven by hand",
     r"MultiOptimizer|CTC|ref_labels|lanczos|tukey|optional=True|call_function|optional": "not in the library",
     r"OneStateRNNCell|TwoStatesRNNCell|class \w*Cell\b": "cells written in Python",
 }
@@ -86,6 +87,8 @@ def missing_kind(path):
         "upsampling1d",
         "convlstm",
         "zeropadding1d",
+        "groupedqueryattention",
+        "spatialdropout",
         "adaptivepooling1d",
         "adaptivepooling2d",
         "adaptivepooling3d",
@@ -147,6 +150,7 @@ def _backend():
     b.is_nnx_enabled = b.is_flash_attention_enabled = lambda: False
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = random(), keras.ops, lambda *d: "float32"
+    b.standardize_shape = tuple
     b.standardize_data_format = lambda d: d or "channels_last"
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
     return b

@@ -1,4 +1,5 @@
 """Runs ../../conformance.json on every function that the library declares."""
+
 import ctypes as C
 import json
 import math
@@ -95,13 +96,20 @@ class Case:
         self.put(s, made("dl4_graph_create", self.of(s, "context")))
 
     def do_input(self, s):
-        self.slots[s["to"]] = made("dl4_graph_input", self.of(s, "graph"), abi.encoded(s.get("name")),
-                                   constants["DL4_" + s["dtype"].upper()], len(s["shape"]), dims(s["shape"]),
-                                   type=C.c_int32)
+        self.slots[s["to"]] = made(
+            "dl4_graph_input",
+            self.of(s, "graph"),
+            abi.encoded(s.get("name")),
+            constants["DL4_" + s["dtype"].upper()],
+            len(s["shape"]),
+            dims(s["shape"]),
+            type=C.c_int32,
+        )
 
     def do_constant(self, s):
-        self.slots[s["to"]] = made("dl4_graph_constant", self.of(s, "graph"), s["name"].encode(), self.of(s, "tensor"),
-                                   type=C.c_int32)
+        self.slots[s["to"]] = made(
+            "dl4_graph_constant", self.of(s, "graph"), s["name"].encode(), self.of(s, "tensor"), type=C.c_int32
+        )
 
     def layer(self, s):
         attrs = self.attrs(s, "attrs")
@@ -133,14 +141,21 @@ class Case:
     def do_shape(self, s):
         got, rank = (C.c_int64 * 8)(), C.c_int32()
         call("dl4_graph_shape", self.of(s, "graph"), self.of(s, "node"), got, 8, C.byref(rank))
-        assert got[:rank.value] == s["shape"], f"{self.place}: {got[:rank.value]}"
+        assert got[: rank.value] == s["shape"], f"{self.place}: {got[: rank.value]}"
 
     def do_mask(self, s):
         self.slots[s["to"]] = made("dl4_graph_mask", self.of(s, "graph"), self.of(s, "node"), type=C.c_int32)
 
     def do_build(self, s):
-        self.put(s, made("dl4_graph_build", self.of(s, "graph"), *ids([self.slots[n] for n in s["in"]]),
-                         *ids([self.slots[n] for n in s["out"]])))
+        self.put(
+            s,
+            made(
+                "dl4_graph_build",
+                self.of(s, "graph"),
+                *ids([self.slots[n] for n in s["in"]]),
+                *ids([self.slots[n] for n in s["out"]]),
+            ),
+        )
 
     # -- models
     def do_weights(self, s):
@@ -185,7 +200,7 @@ class Case:
         (self.folder / s["path"]).write_text(self.of(s, "text"))
 
     def do_cut(self, s):
-        self.slots[s["to"]] = self.of(s, "bytes")[:s["size"]]
+        self.slots[s["to"]] = self.of(s, "bytes")[: s["size"]]
 
     def do_describe(self, s):
         told = text(made("dl4_describe", self.of(s, "object"), FORMATS[s["format"]]))
@@ -212,13 +227,33 @@ class Case:
         self.results(s, out)
 
     def do_measure(self, s):
-        self.put(s, made("dl4_measure", None, s["category"].encode(), s["kind"].encode(), self.attrs(s, "attrs"),
-                         self.of(s, "true"), self.of(s, "pred"), self.of(s, "weights")))
+        self.put(
+            s,
+            made(
+                "dl4_measure",
+                None,
+                s["category"].encode(),
+                s["kind"].encode(),
+                self.attrs(s, "attrs"),
+                self.of(s, "true"),
+                self.of(s, "pred"),
+                self.of(s, "weights"),
+            ),
+        )
 
     # -- training
     def do_dataset(self, s):
-        self.put(s, made("dl4_dataset_from_tensors", None, *self.handles(s.get("x", [])), *self.handles(s.get("y", [])),
-                         *self.handles(s.get("w", [])), self.attrs(s, "options")))
+        self.put(
+            s,
+            made(
+                "dl4_dataset_from_tensors",
+                None,
+                *self.handles(s.get("x", [])),
+                *self.handles(s.get("y", [])),
+                *self.handles(s.get("w", [])),
+                self.attrs(s, "options"),
+            ),
+        )
 
     def do_batches(self, s):
         @callbacks["dl4_batch_fn"]
@@ -230,9 +265,14 @@ class Case:
                     library.dl4_retain(self.slots[name])
                     (C.c_void_p * n).from_address(slots)[i] = self.slots[name].handle
             return 0
+
         self.give = give
-        self.put(s, made("dl4_dataset_from_callback", None, give, None, callbacks["dl4_release_fn"](),
-                         self.attrs(s, "options")))
+        self.put(
+            s,
+            made(
+                "dl4_dataset_from_callback", None, give, None, callbacks["dl4_release_fn"](), self.attrs(s, "options")
+            ),
+        )
 
     def do_trainer(self, s):
         self.put(s, made("dl4_trainer_create", self.of(s, "model"), self.attrs(s, "options")))
@@ -241,15 +281,23 @@ class Case:
         return json.loads(text(made("dl4_describe", self.of(s, "trainer"), 0)))["metric_names"]
 
     def metrics(self, s, values, n):
-        got = dict(zip(self.names(s), values[:n.value]))
+        got = dict(zip(self.names(s), values[: n.value]))
         expected = s.get("metrics", {})
         assert set(expected) <= set(got), f"{self.place}: {got}"
         self.close([got[k] for k in expected], list(expected.values()), s.get("tolerance", 1e-5))
 
     def batch(self, s, function):
         values, n = (C.c_double * 64)(), C.c_int64()
-        call(function, self.of(s, "trainer"), *self.handles(s["x"]), *self.handles(s["y"]),
-             *self.handles(s.get("w", [])), values, 64, C.byref(n))
+        call(
+            function,
+            self.of(s, "trainer"),
+            *self.handles(s["x"]),
+            *self.handles(s["y"]),
+            *self.handles(s.get("w", [])),
+            values,
+            64,
+            C.byref(n),
+        )
         self.metrics(s, values, n)
 
     def do_step(self, s):
@@ -274,16 +322,35 @@ class Case:
             if "trigger" in at:
                 library.dl4_cancel_trigger(self.slots[at["trigger"]])
             return int(at.get("stop", False))
-        history = json.loads(text(made("dl4_trainer_fit", self.of(s, "trainer"), self.of(s, "train"),
-                                       self.of(s, "valid"), self.attrs(s, "options"), tell, None,
-                                       self.of(s, "cancel"))))
+
+        history = json.loads(
+            text(
+                made(
+                    "dl4_trainer_fit",
+                    self.of(s, "trainer"),
+                    self.of(s, "train"),
+                    self.of(s, "valid"),
+                    self.attrs(s, "options"),
+                    tell,
+                    None,
+                    self.of(s, "cancel"),
+                )
+            )
+        )
         for name, expected in s.get("history", {}).items():
             self.close(history[name], expected, s.get("tolerance", 1e-5))
 
     def do_evaluate(self, s):
         values, n = (C.c_double * 64)(), C.c_int64()
-        call("dl4_trainer_evaluate", self.of(s, "trainer"), self.of(s, "dataset"), self.of(s, "cancel"), values, 64,
-             C.byref(n))
+        call(
+            "dl4_trainer_evaluate",
+            self.of(s, "trainer"),
+            self.of(s, "dataset"),
+            self.of(s, "cancel"),
+            values,
+            64,
+            C.byref(n),
+        )
         self.metrics(s, values, n)
 
     def do_get(self, s):
@@ -326,9 +393,10 @@ class Case:
 def minimal():
     """Runs the program of the page about bindings."""
     page = (BINDINGS / "README.md").read_text("utf-8")
-    program = page[page.index("```python\n") + 10:]
-    out = subprocess.run([sys.executable, "-c", program[:program.index("```")]], stdout=subprocess.PIPE, text=True,
-                         check=True).stdout
+    program = page[page.index("```python\n") + 10 :]
+    out = subprocess.run(
+        [sys.executable, "-c", program[: program.index("```")]], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
     assert out == "[[0.0], [1.0], [1.0], [0.0]]\n", out
 
 

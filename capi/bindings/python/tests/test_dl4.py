@@ -87,7 +87,12 @@ class Keras(unittest.TestCase):
             again.compile("sgd", "mse")
             again.fit(X, Y, verbose=0)
             with self.assertRaises(NotImplementedError):
-                m.save(os.path.join(folder, "m.keras"))
+                m.save(os.path.join(folder, "m.h5"))  # as of old; .keras is written
+            m.save(os.path.join(folder, "m.keras"))
+            with self.assertRaises(FileExistsError):
+                m.save(os.path.join(folder, "m.keras"), overwrite=False)
+            with self.assertRaises(TypeError):
+                m.save(path, include_optimizer=False)
         with self.assertRaises(dl4.NotFound):
             keras.models.load_model("/nowhere/m.safetensors")
 

@@ -41,6 +41,7 @@ class backend:
     """What programs ask of keras.backend and keras.config."""
 
     clear_session = staticmethod(_clear)
+    enable_unsafe_deserialization = staticmethod(saving.enable_unsafe_deserialization)
 
     @staticmethod
     def backend():

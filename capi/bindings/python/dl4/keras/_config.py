@@ -1,5 +1,9 @@
 """Architectures of models as Keras's config, and back; clones."""
 
+import codecs
+import marshal
+import types
+
 from ._tensors import Input, flatten, is_tensor, map_nest
 
 
@@ -49,7 +53,7 @@ def _ports(call):
     )
 
 
-def cloned(model, input_tensors=None, clone_function=None):
+def cloned(model, input_tensors=None, clone_function=None, recursive=False):
     """The same calls of other layers."""
     from .models import Model, Sequential
     from .layers import InputLayer
@@ -60,7 +64,9 @@ def cloned(model, input_tensors=None, clone_function=None):
         return type(model).from_config(model.get_config())
 
     def clone(layer):
-        return cloned(layer) if isinstance(layer, Model) and clone_function is None else copy(layer)
+        if isinstance(layer, Model) and (clone_function is None or recursive):
+            return cloned(layer, None, clone_function, recursive)
+        return copy(layer)
 
     if isinstance(model, Sequential):
         if input_tensors is not None:
@@ -76,6 +82,10 @@ def cloned(model, input_tensors=None, clone_function=None):
             made.build(model._functional.inputs[0].shape)
         return made
     functional, now, layers = model._need(), {}, {}
+    if input_tensors is not None and isinstance(input_tensors, dict) != isinstance(functional.nest_in, dict):
+        raise ValueError(
+            f"`input_tensors` must have the same structure as model.input. Received: input_tensors={input_tensors}"
+        )
     given = (
         flatten(input_tensors)
         if input_tensors is not None
@@ -96,6 +106,40 @@ def cloned(model, input_tensors=None, clone_function=None):
         now.update(zip(flatten(outputs), flatten(got)))
     new_in = map_nest(lambda t: now[t], functional.nest_in)
     return type(model)(new_in, map_nest(lambda t: now[t], functional.nest_out), name=model.name)
+
+
+def function_config(function):
+    """A function by its name, a lambda as its code."""
+    from .saving import serialize_keras_object
+
+    if getattr(function, "__name__", "") != "<lambda>":
+        return serialize_keras_object(function)
+    closure = tuple(c.cell_contents for c in function.__closure__) if function.__closure__ else None
+    code = codecs.encode(marshal.dumps(function.__code__), "base64").decode("ascii")
+    return {
+        "class_name": "__lambda__",
+        "config": {"code": code, "defaults": function.__defaults__, "closure": closure},
+    }
+
+
+def function_of(config, safe_mode=None):
+    """The function of such a config; the code of a lambda only where that was allowed."""
+    from . import saving
+
+    if not isinstance(config, dict) or config.get("class_name") != "__lambda__":
+        return saving.deserialize_keras_object(config)
+    if saving.safe_mode() if safe_mode is None else safe_mode:
+        raise ValueError(
+            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. This carries a "
+            "potential risk of arbitrary code execution and thus it is disallowed by default. If you trust the source "
+            "of the artifact, you can override this error by passing `safe_mode=False` to the loading function, or "
+            "calling `keras.config.enable_unsafe_deserialization()`."
+        )
+    inner = config["config"]
+    code = marshal.loads(codecs.decode(inner["code"].encode("ascii"), "base64"))
+    cells = tuple(types.CellType(v) for v in inner["closure"]) if inner["closure"] is not None else None
+    defaults = tuple(inner["defaults"]) if inner["defaults"] is not None else None
+    return types.FunctionType(code, globals(), code.co_name, defaults, cells)
 
 
 def model_config(model):
@@ -175,6 +219,9 @@ def functional_of(cls, config):
             ]
             continue
         layers[name] = deserialize_keras_object({k: v for k, v in item.items() if k not in ("inbound_nodes", "name")})
+        for node in item["inbound_nodes"]:
+            if not isinstance(node, dict):
+                raise ValueError(f"the calls of layer {name} are not as Keras 3 writes them: {node}")
         waiting += [(name, i, node) for i, node in enumerate(item["inbound_nodes"])]
 
     def is_ref(x):

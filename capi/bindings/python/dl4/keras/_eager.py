@@ -17,7 +17,7 @@ def run(session, tensors, nest):
 
 def eager(array):
     """An array with what a TensorFlow tensor has beside."""
-    return array.view(_eager_class())
+    return array.view(_class or _eager_class())
 
 
 _class = None
@@ -70,10 +70,10 @@ def computed(layer, args, kwargs):
         for i, x in enumerate(leaves)
         if is_array(x)
     }
-    training = kwargs.get("training")
+    training, whole = kwargs.get("training"), _stateful(layer)
     key = (
         tuple(
-            (tensors[i].shape[1:], len(tensors[i].shape), tensors[i].dtype) if i in tensors else _key(x)
+            (tensors[i].shape[not whole :], len(tensors[i].shape), tensors[i].dtype) if i in tensors else _key(x)
             for i, x in enumerate(leaves)
         ),
         tuple(sorted(kwargs)),
@@ -99,8 +99,26 @@ def computed(layer, args, kwargs):
         _move_statistics(functional, list(tensors.values()))
     count = len(functional.outputs)
     if hasattr(layer, "_last_losses"):
-        layer._last_losses = [v.reshape(()) for v in got[count:]]
+        layer._last_losses = [v.reshape(()) for v in got[count:]] + _activity(layer, got[:count])
     return pack_like(functional.nest_out, got[:count])
+
+
+def _activity(layer, outputs):
+    """The penalty on the outputs of a layer of the library's own."""
+    from . import regularizers
+
+    config = getattr(layer, "_config", None) or {}
+    if layer.class_name == "ActivityRegularization":
+        penalty = regularizers.get({"class_name": "L1L2", "config": {k: config.get(k, 0.0) for k in ("l1", "l2")}})
+    else:
+        penalty = regularizers.get(config.get("activity_regularizer"))
+    return [] if penalty is None else [penalty(y) / max(1, y.shape[0] if y.ndim else 1) for y in outputs]
+
+
+def _stateful(layer):
+    """Does it keep something of each row? Then the batch has one size."""
+    config = getattr(layer, "_config", None) or {}
+    return bool(config.get("stateful") or any(_stateful(v) for v in config.values() if hasattr(v, "_symbolic")))
 
 
 def _move_statistics(functional, tensors):
@@ -125,7 +143,7 @@ def _trace(layer, args, kwargs, leaves, tensors, training):
 
     symbols = list(leaves)
     for i, t in tensors.items():
-        symbols[i] = symbolic_like(t)
+        symbols[i] = symbolic_like(t, fixed=_stateful(layer))
     inside, named = pack_like([list(args), kwargs], symbols)
     with _state.traced(None, (), {}, training) as record:
         nest = layer._symbolic(*inside, **named) if hasattr(layer, "_symbolic") else layer(*inside, **named)

@@ -30,6 +30,8 @@ class Functional:
             if call.layer is not None:
                 call.layer.live_in(self.core)
         models.add(self)
+        one = is_tensor(inputs) and is_tensor(outputs)
+        self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
 
     def nodes(self, tensors):
         return [t.call.nodes[self.graph][t.index] for t in tensors]

@@ -6,7 +6,7 @@ from ._tensors import Input, is_tensor
 class InputLayer:
     """An input among the layers of a model, or as the first entry of a Sequential one."""
 
-    trainable, built, weights, is_operation = False, True, (), False
+    trainable, built, weights, is_operation = True, True, (), False
 
     def __init__(
         self,
@@ -20,11 +20,18 @@ class InputLayer:
         optional=False,
         name=None,
         input_shape=None,
-        **_,
+        batch_input_shape=None,
+        input_dtype=None,
     ):
+        if input_shape is not None:
+            import warnings
+
+            warnings.warn("Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2)
+            shape = input_shape if shape is None else shape
+        batch_shape, dtype = batch_shape or batch_input_shape, dtype or input_dtype
         if input_tensor is None:
             input_tensor = Input(
-                shape=shape if shape is not None else input_shape,
+                shape=shape,
                 batch_size=batch_size,
                 dtype=dtype,
                 sparse=sparse,
@@ -41,6 +48,9 @@ class InputLayer:
         self.name, self.dtype, self.batch_shape = input_tensor.name, input_tensor.dtype, input_tensor.shape
 
     trainable_weights = non_trainable_weights = variables = weights
+
+    def call(self):
+        pass  # it is not called
 
     def get_weights(self):
         return []

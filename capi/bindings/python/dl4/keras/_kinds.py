@@ -1,11 +1,13 @@
 """Classes and functions for the library's kinds, made when they are asked for: what is in the library is here."""
 
 import inspect
+import sys
 
 from ..abi import registry
 from . import _state
 
 _facts = {}
+modules = []  # those that have a category
 
 
 def facts(category):
@@ -52,7 +54,7 @@ class Kind:
         config = {}
         if self.class_name is not None:
             config = {a["name"]: a.get("default") for a in facts(self.category)[self.class_name]["attributes"]}
-        config.update({key: as_json(value) for key, value in self._config.items()})
+        config.update({key: _told(value) for key, value in self._config.items()})
         return config
 
     @classmethod
@@ -64,6 +66,11 @@ class Kind:
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._config.items())})"
+
+
+def _told(value):
+    """A value in a config: tuples stay what they are."""
+    return tuple(_told(v) for v in value) if isinstance(value, tuple) else as_json(value)
 
 
 def as_json(value):
@@ -144,6 +151,8 @@ def served(namespace, category, base, function=None):
 
     function(class, name) makes what stands under a kind's name in snake case and under its other names."""
     module = namespace["__name__"]
+    modules.append(sys.modules[module])
+    functions = {}
 
     def __getattr__(name):
         if name.startswith("__"):
@@ -155,7 +164,7 @@ def served(namespace, category, base, function=None):
             if name in known.get("aliases", ()) or name == _state.snake_case(kind):
                 cls = namespace[kind] if kind in namespace else __getattr__(kind)
                 if function is not None:
-                    namespace[name] = function(cls, name)
+                    namespace[name] = functions.setdefault(kind, function(cls, _state.snake_case(kind)))
                     return namespace[name]
                 if name[0].isupper():
                     return cls
@@ -200,6 +209,8 @@ def got(category, base, module):
             return get(config)
 
     def serialize(thing):
-        return as_json(thing)
+        from . import saving
+
+        return saving.serialize_keras_object(thing) if hasattr(thing, "get_config") else as_json(thing)
 
     return {"get": get, "serialize": serialize, "deserialize": deserialize}

@@ -12,6 +12,7 @@ _NOT_LAYERS = {
     "_config",
     "_python",
     "_variables",
+    "_init_arguments",
     "_eager",
     "_functional",
     "_session",
@@ -193,6 +194,9 @@ class Own:
         return layer_of("SetMask")([outputs, mask])
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
+        if self.class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
+            mask = previous_mask if mask is None else mask
+            return None if mask is None or mask[0] is None else mask[0]
         if self.class_name is not None:
             return masks_through(self, inputs, previous_mask if mask is None else mask)
         return (previous_mask if mask is None else mask) if self.supports_masking else None
@@ -217,8 +221,10 @@ class Own:
             return Input(batch_shape=tuple(shape), dtype=dtype)
 
         calls, built, counts = self._calls, self.built, dict(_state._counts)
-        named = {k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items()}
-        tensors = [inputs(s) for s in shapes]
+        named = {
+            k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items() if s is not None
+        }
+        tensors = [inputs(s) for s in shapes if s is not None]
         if "input" in named:
             tensors.insert(0, named.pop("input"))
         outputs = self._symbolic(*tensors, **named)
@@ -266,9 +272,13 @@ class Own:
         found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)]
         if self.class_name is not None and self.class_name != "Functional" and self.built:
             for key, value in self._config.items():
-                name = key[: -len("_regularizer")]
-                if key.endswith("_regularizer") and value is not None and name in self.weight_facts():
-                    found.append(regularizers.get(value)(self._weight(name).numpy()))
+                if key.endswith("_regularizer") and value is not None:
+                    name = key[: -len("_regularizer")]
+                    found += [
+                        regularizers.get(value)(self._weight(w).numpy())
+                        for w in self.weight_facts()
+                        if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")
+                    ]
         for v in self._variables:
             if v.regularizer is not None:
                 found.append(regularizers.get(v.regularizer)(v.numpy()))
@@ -304,7 +314,9 @@ def masks_through(layer, inputs, masks):
             raise ValueError(f"The lists `inputs` and `mask` should have the same length. Received: {inputs}, {masks}")
     xs = flatten(inputs)
     ms = [None] * len(xs) if masks is None else flatten(masks)
-    given = [v for v in (*xs, *ms) if v is not None and is_array(v)]
+    if any(m is not None and is_array(m) for m in ms):
+        xs = [_zeros_for(x, ms) for x in xs]
+    given = list({id(v): v for v in (*xs, *ms) if v is not None and is_array(v)}.values())
     symbols = {id(v): symbolic_like(v) for v in given}
     carrying = [
         symbols.get(id(x), x) if m is None else layer_of("SetMask")([symbols.get(id(v), v) for v in (x, m)])
@@ -315,6 +327,17 @@ def masks_through(layer, inputs, masks):
         return found
     functional = Functional([symbols[id(v)] for v in given], found, alone=True)
     return run(functional.core.session(), [Tensor.of(v) for v in given], found)
+
+
+def _zeros_for(x, masks):
+    """An array in a symbolic tensor's place, where masks are arrays: what it holds does not matter to them."""
+    import numpy
+
+    if not is_tensor(x):
+        return x
+    known = next(numpy.shape(m) for m in masks if m is not None)
+    sizes = [*known, *[1] * len(x.shape)]
+    return numpy.zeros([sizes[i] if d is None else d for i, d in enumerate(x.shape)], x.dtype)
 
 
 class _Traced:

@@ -41,8 +41,8 @@ def summary(model, show_trainable=False):
     titles = ["Layer (type)", "Output Shape", "Param #"] + (["Trainable"] if show_trainable else [])
     rows = []
     for layer in layers:
-        count = layer.count_params() if layer.built else 0
-        cells = [f"{layer.name} ({_kind(layer)})", _shape(layer), f"{count:,}"]
+        count = f"{layer.count_params():,}" if layer.built else "0 (unbuilt)"
+        cells = [f"{layer.name} ({_kind(layer)})", _shape(layer), count]
         rows.append(cells + (["Y" if layer.trainable else "N"] if show_trainable else []))
     widths = [max(w, *(len(r[i]) + 2 for r in [titles] + rows)) for i, w in enumerate([33, 24, 15, 11][: len(titles)])]
     lines = [

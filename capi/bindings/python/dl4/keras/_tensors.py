@@ -97,9 +97,9 @@ class KerasTensor:
     __array_ufunc__ = None  # NumPy leaves operators to us
     sparse = ragged = False
 
-    def __init__(self, call, index=0, shape=None, dtype="float32"):
+    def __init__(self, call=None, index=0, shape=None, dtype="float32"):
         if not isinstance(call, Call):  # Keras's KerasTensor(shape, dtype): an input
-            t = Input(batch_shape=call, dtype=index or dtype)
+            t = Input(batch_shape=shape if call is None else call, dtype=index or dtype)
             call, index, shape, dtype = t.call, 0, t.shape, t.dtype
         self.call, self.index, self.shape, self.dtype = call, index, shape, dtype
 
@@ -250,7 +250,8 @@ def Input(
             raise ValueError(f"Cannot convert '{shape}' to a shape.")
         batch_shape = (batch_size, *shape)
     elif shape is not None or batch_size is not None:
-        raise ValueError("You cannot pass both `shape` and `batch_shape` at the same time.")
+        other = "shape" if shape is not None else "batch_size"
+        raise ValueError(f"You cannot pass both `{other}` and `batch_shape` at the same time.")
     for d in batch_shape:
         if d is not None and (not hasattr(d, "__index__") or d < 0):
             raise ValueError(f"Cannot convert '{tuple(batch_shape)}' to a shape. Found invalid entry '{d}'.")
@@ -266,10 +267,11 @@ def Input(
     return call.outputs[0]
 
 
-def symbolic_like(value, name=None):
-    """An input for arrays like this one."""
+def symbolic_like(value, name=None, fixed=False):
+    """An input for arrays like this one, of as many rows if that is fixed."""
     array = core.Tensor.of(value)
-    return Input(batch_shape=(None, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
+    rows = array.shape[:1] if fixed else (None,)
+    return Input(batch_shape=(*rows, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
 
 
 def _named(x):

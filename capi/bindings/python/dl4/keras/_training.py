@@ -17,6 +17,14 @@ def joined(batches):
     return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
 
 
+class _Structure(ValueError):
+    """Losses or metrics that are not those of the outputs."""
+
+
+class _NoSuchOutput(_Structure, KeyError):
+    __str__ = Exception.__str__
+
+
 class Trainer(core.Trainer):
     """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none."""
 
@@ -66,7 +74,10 @@ class Training:
         from ._traced import needs_targets
 
         if self._functional is not None and not needs_targets(self._compiled):
-            self._ready()  # what can't be is refused here
+            try:
+                self._ready()  # what can't be is refused here
+            except _Structure:
+                pass  # as in Keras by what needs it
 
     @property
     def compiled(self):
@@ -133,7 +144,7 @@ class Training:
         losses = [v[0] if isinstance(v, (list, tuple)) and len(v) == 1 else v for v in losses]
         for v in losses:
             if isinstance(v, (list, tuple)):
-                raise ValueError(f"`loss`: expected one loss for each output, got {v}")
+                raise _Structure(f"`loss`: expected one loss for each output, got {v}")
         if all(v is None for v in losses) and not extra:
             raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
         shapes, at = [], 0
@@ -169,9 +180,14 @@ class Training:
         if isinstance(value, dict) and "class_name" not in value:
             for name in value:
                 if name not in names:
-                    raise ValueError(
+                    if key == "loss" and set(names) & set(value):
+                        raise _NoSuchOutput(
+                            f"The path: ('{name}',) in the `loss` argument, can't be found in either the "
+                            f"model's output (`y_pred`) or in the labels (`y_true`): expected keys {names}"
+                        )
+                    raise _Structure(
                         f"In the dict argument `{key}`, key '{name}' does not correspond to any model output. "
-                        f"Received: {key}={value}, expected keys {names}"
+                        f"Received: {key}={value}. Expected keys {names}"
                     )
             return [value.get(name) for name in names]
         if isinstance(value, (list, tuple)):
@@ -355,11 +371,15 @@ class Training:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         from .callbacks import told
 
+        size = batch_size or 32
+        if callbacks is None and hasattr(x, "flags") and 0 < len(x) <= size:
+            got = self._quick(x)
+            if got is not None:
+                return got[0]
         told(callbacks, self, "on_predict_begin", {})
         if is_whole(x):
             tensors = self._inputs_of(as_array(x))
             rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
-            size = batch_size or 32
             if rows <= size:
                 got = self._inference().run(tensors)
             elif isinstance(self._inference(), core.KeptSession):

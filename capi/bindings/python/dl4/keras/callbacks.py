@@ -172,6 +172,8 @@ class LearningRateScheduler(Callback):
         if not isinstance(rate, (float, numbers.Number)) and not hasattr(rate, "__float__"):
             raise ValueError(f"The output of the `schedule` function should be a float. Got: {rate}")
         self.model.optimizer.learning_rate = float(rate)
+        if self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:

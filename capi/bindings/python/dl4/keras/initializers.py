@@ -3,6 +3,7 @@
 import sys
 
 from . import _kinds
+from ._words import keras_words
 
 
 class Initializer(_kinds.Kind):
@@ -12,10 +13,11 @@ class Initializer(_kinds.Kind):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        from . import _state, layers
+        from . import layers
 
         if self.class_name is not None:
-            layers.Weight(shape=[1, 1], initializer=self, name="initializer").placed(_state.scratch())
+            with keras_words(self.class_name, self._config):
+                layers.Weight(shape=[1, 1], initializer=self, name="initializer")
 
     def __call__(self, shape, dtype=None):
         import numpy

@@ -11,8 +11,10 @@ from ._tensors import Call as _Call
 from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
+from ._words import keras_words as _keras_words
 
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
+_EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
@@ -28,10 +30,17 @@ class Layer(_Own, _kinds.Kind):
     supports_masking = False
     input_spec = None
 
+    def __new__(cls, *args, **kwargs):
+        layer = super().__new__(cls)
+        if cls.class_name is None:
+            layer.__dict__["_init_arguments"] = args, kwargs
+        return layer
+
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
         self._batch_input_shape = _first_shape(self, kwargs)
         if self.class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
+        first = kwargs.pop("weights", None) if self.class_name in _EMBEDDINGS else None
         if self.class_name is None:
             kwargs.pop("autocast", None)
             if args or kwargs:
@@ -59,7 +68,11 @@ class Layer(_Own, _kinds.Kind):
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
-            self.placed(_state.scratch())  # what can't be is refused here
+            with _keras_words(self.class_name, {**config, **self._python}):
+                self.placed(_state.scratch())  # what can't be is refused here
+        if first is not None:
+            self.build()
+            self.set_weights(first if isinstance(first, (list, tuple)) else [first])
 
     def _take_functions(self):
         """Activations and initializers that are functions of Python are called by us."""
@@ -155,7 +168,8 @@ class Layer(_Own, _kinds.Kind):
         if self.class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
         call = _Call(self, inputs, plain, tensors)
-        outputs = call.try_out()
+        with _keras_words(self.class_name, self._config, inputs):
+            outputs = call.try_out()
         self._calls = self._calls or [call]
         self.built = True
         if "activation" in self._python:
@@ -214,14 +228,16 @@ class Layer(_Own, _kinds.Kind):
             self.built = True
             return
         if input_shape is None and not named:
-            return
+            if self.class_name not in _EMBEDDINGS:
+                return
+            input_shape = (None, None)
         if input_shape is not None and not isinstance(input_shape, dict):
             shapes = (input_shape, *shapes)
             several = len(shapes) > 1 or (shapes[0] and isinstance(shapes[0][0], (list, tuple)))
             shapes = (shapes if len(shapes) > 1 else shapes[0]) if several else [shapes[0]]
         else:
             shapes = list((input_shape or named).values())
-        dtype = "int32" if self.class_name in ("Embedding", "ReversibleEmbedding") else "float32"
+        dtype = "int32" if self.class_name in _EMBEDDINGS else "float32"
         tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s in shapes]
         with _state.traced(None):
             self._symbolic(tensors[0] if len(tensors) == 1 else tensors) if len(
@@ -367,7 +383,19 @@ class Layer(_Own, _kinds.Kind):
         config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
         for key, value in self._python.items():
             config[key] = value
+        if self.class_name is None and type(self).get_config is Layer.get_config:
+            config.update(self._own_arguments())
         return config
+
+    def _own_arguments(self):
+        """What __init__() of a layer of one's own was given, where it is plain."""
+        args, kwargs = self._init_arguments
+        try:
+            given = dict(_inspect.signature(type(self).__init__).bind(self, *args, **kwargs).arguments)
+        except TypeError:
+            return {}
+        given.update(given.pop("kwargs", {}))
+        return {k: v for k, v in given.items() if k != "self" and _plain(v)}
 
     def to_json_value(self):
         if self.class_name is None:
@@ -384,48 +412,12 @@ class Layer(_Own, _kinds.Kind):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
 
 
-class Lambda(Layer):
-    """A function as a layer, traced: it is written in operators, layers and keras.ops."""
-
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
-        super().__init__(**kwargs)
-        self.function, self.arguments, self.mask = function, arguments or {}, mask
-        self._training = "training" in _inspect.signature(function).parameters if callable(function) else False
-
-    def call(self, inputs, mask=None, training=None):
-        more = {"training": training} if self._training else {}
-        return self.function(inputs, **self.arguments, **more)
-
-
-class Wrapper(Layer):
-    """A layer of one's own around another one."""
-
-    def __init__(self, layer, **kwargs):
-        if not isinstance(layer, Layer):
-            raise ValueError(
-                f"Layer {layer} supplied to Wrapper isn't a supported layer type. Please ensure wrapped "
-                "layer is a valid Keras layer."
-            )
-        super().__init__(**kwargs)
-        self.layer = layer
-
-    def build(self, input_shape=None):
-        if not self.layer.built:
-            self.layer.build(input_shape)
-            self.layer.built = True
-        self.built = True
-
-    def get_config(self):
-        from .saving import serialize_keras_object
-
-        return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        from .saving import deserialize_keras_object
-
-        config = dict(config)
-        return cls(deserialize_keras_object(config.pop("layer"), custom_objects), **config)
+def _plain(value):
+    if isinstance(value, (list, tuple)):
+        return all(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _plain(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 _NONE = _inspect.Signature()
@@ -450,6 +442,8 @@ def _merged(cls, name):
     return function
 
 
+from ._own_layers import Lambda, Wrapper  # noqa: E402  they derive from Layer
+
 _kind, __dir__ = _kinds.served(globals(), "layer", Layer)
 
 
@@ -458,7 +452,7 @@ def __getattr__(name):
         return _merged(__getattr__(name.capitalize()), name)
     found = _kind(name)
     if name == "Normalization":
-        from ._normalization import adapt
+        from . import _normalization as own
 
-        found.adapt = adapt
+        found.adapt, found.mean, found.variance = own.adapt, own.mean, own.variance
     return found

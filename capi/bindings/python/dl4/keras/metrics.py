@@ -4,6 +4,7 @@ import sys
 
 from ..abi import Error, ShapeMismatch
 from . import _kinds, _state
+from ._words import keras_words
 from .losses import _function as _loss_function, measured
 
 
@@ -28,12 +29,19 @@ class Metric(_kinds.Kind):
         """What the library refuses is refused here."""
         import numpy
 
+        for key in ("beta", "threshold") if self.class_name == "FBetaScore" else ():
+            _need_float(key, self._config.get(key, 0.5))
+        if self.class_name == "FBetaScore" and self._config.get("average") not in (None, "micro", "macro", "weighted"):
+            raise ValueError(
+                "Invalid `average` argument value. Expected one of: {None, 'micro', 'macro', 'weighted'}. "
+                f"Received: average={self._config['average']}"
+            )
         if self.class_name in ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU"):
             return
+        zeros = numpy.zeros((2, 2), "float32")
         try:
-            measured(
-                "metric", self.class_name, self._plain(), numpy.zeros((2, 2), "float32"), numpy.zeros((2, 2), "float32")
-            )
+            with keras_words(self.class_name, self._config):
+                measured("metric", self.class_name, self._plain(), zeros, zeros)
         except ShapeMismatch:
             pass  # of these zeros
         except Error as e:
@@ -50,7 +58,15 @@ class Metric(_kinds.Kind):
             return self._config.get("name") or known.get("log_name")
         if key.startswith("_"):
             raise AttributeError(key)
+        if self.class_name == "AUC" and key in ("thresholds", "num_thresholds"):
+            return self._auc(key)
         return super().__getattr__(key)
+
+    def _auc(self, key):
+        """What stands between 0 and 1, the ends just outside."""
+        given, n = self._config.get("thresholds"), self._config.get("num_thresholds", 200)
+        inner = sorted(given) if given is not None else [(i + 1) / (n - 1) for i in range(n - 2)]
+        return len(inner) + 2 if key == "num_thresholds" else [-1e-7, *inner, 1.0 + 1e-7]
 
     # ---- for one's own
 
@@ -115,6 +131,19 @@ class Metric(_kinds.Kind):
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}>"
+
+
+def _need_float(key, value):
+    if key == "threshold" and value is None:
+        return
+    if not isinstance(value, float):
+        raise ValueError(
+            f"Invalid `{key}` argument value. It should be a Python float. Received: {key}={value} of type "
+            f"'{type(value)}'"
+        )
+    if value <= 0 or key == "threshold" and value > 1:
+        rule = "verify 0 < threshold <= 1" if key == "threshold" else "be > 0"
+        raise ValueError(f"Invalid `{key}` argument value. It should {rule}. Received: {key}={value}")
 
 
 def _joined(arrays):

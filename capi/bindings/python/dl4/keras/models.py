@@ -5,7 +5,7 @@ import json
 from .. import core
 from . import _state, layers as _layers
 from ._data import leaves_of, ranked
-from ._eager import is_array, run
+from ._eager import eager, is_array, run
 from ._functional import Functional as _Graph
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
@@ -18,7 +18,7 @@ class Model(_layers.Layer, Training):
 
     def __new__(cls, *args, **kwargs):
         functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
-        return super().__new__(Functional if functional else cls)
+        return super().__new__(Functional if functional else cls, *args, **kwargs)
 
     def __init__(self, inputs=None, outputs=None, *args, name=None, trainable=True, **kwargs):
         if args and isinstance(args[0], str):
@@ -77,12 +77,10 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def __call__(self, *args, **kwargs):
-        if len(args) == 1 and not kwargs and type(args[0]).__module__ == "numpy" and _state.owner() is None:
-            functional = self._functional or self._built_for(args[0])
-            if len(functional.inputs) == 1:  # the short way: one array
-                wanted = functional.inputs[0]
-                tensor = ranked(core.Tensor.of(args[0], wanted.dtype), wanted)
-                return run(self._inference(), [tensor], functional.nest_out)
+        if len(args) == 1 and not kwargs and _state.owner() is None:
+            got = self._quick(args[0])
+            if got is not None:
+                return eager(got[0])
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         training = kwargs.pop("training", None)
@@ -111,6 +109,13 @@ class Model(_layers.Layer, Training):
         else:
             tensors = self._inputs_of(x)
         return run(session, tensors, functional.nest_out)
+
+    def _quick(self, x):
+        """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
+        functional = self._functional
+        if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
+            return None
+        return self._inference().through(x)
 
     def _inputs_of(self, x):
         """Tensors of the inputs."""
@@ -147,7 +152,7 @@ class Model(_layers.Layer, Training):
                 )
             return [x[t.name] for t in functional.inputs]
         if isinstance(x, dict):
-            return [x[k] for k in sorted(functional.nest_in, key=str)]
+            return flatten({k: x[k] for k in functional.nest_in})
         leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
         if len(leaves) != len(functional.inputs):
             raise ValueError(
@@ -163,11 +168,7 @@ class Model(_layers.Layer, Training):
             return self._traced(*args, **kwargs)
         functional, x = self._functional, args[0]
         if isinstance(x, dict):
-            given = (
-                [x[k] for k in sorted(x, key=str)]
-                if isinstance(functional.nest_in, dict)
-                else [x[t.name] for t in functional.inputs]
-            )
+            given = flatten(x) if isinstance(functional.nest_in, dict) else [x[t.name] for t in functional.inputs]
         else:
             given = flatten(x)
         if len(given) != len(functional.inputs):
@@ -285,7 +286,9 @@ class Model(_layers.Layer, Training):
     ):
         from ._summary import summary
 
-        if not self.built:
+        if line_length or positions or expand_nested or layer_range:
+            raise NotImplementedError("summary: line_length, positions, expand_nested, layer_range are not here")
+        if not self.built and not isinstance(self, Sequential):
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling `build()` or by calling "
                 "the model on a batch of data."
@@ -319,18 +322,18 @@ class Model(_layers.Layer, Training):
     def to_json_value(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
-    def save(self, filepath, overwrite=True, **_):
-        """One safetensors file with architecture and weights."""
+    def save(self, filepath, overwrite=True, zipped=True):
+        """One file with architecture and weights: .safetensors, or .keras for Keras."""
         from . import saving
 
-        saving.save_model(self, filepath, overwrite)
+        saving.save_model(self, filepath, overwrite, zipped)
 
-    def save_weights(self, filepath, overwrite=True, **_):
+    def save_weights(self, filepath, overwrite=True):
         from . import saving
 
         saving.save_weights(self, filepath, overwrite)
 
-    def load_weights(self, filepath, skip_mismatch=False, **_):
+    def load_weights(self, filepath, skip_mismatch=False):
         from . import saving
 
         saving.load_weights(self, filepath, skip_mismatch)
@@ -348,130 +351,6 @@ class Functional(Model):
     """What Model(inputs, outputs) gives."""
 
 
-class Sequential(Model):
-    """Layers, one after the other."""
-
-    def __init__(self, layers=None, trainable=True, name=None):
-        super().__init__(name=name or _state.unique("sequential"), trainable=trainable)
-        self._list = []
-        if layers is not None:
-            if not isinstance(layers, (list, tuple)):
-                layers = [layers]
-            for layer in layers:
-                self.add(layer, rebuild=False)
-            self._rebuild()
-
-    def add(self, layer, rebuild=True):
-        if is_tensor(layer):
-            layer = _layers.InputLayer(input_tensor=layer)
-        if callable(layer) and not isinstance(layer, _layers.Layer):
-            layer = _layers.Lambda(layer)
-        if not isinstance(layer, (_layers.Layer, _layers.InputLayer)):
-            raise ValueError(
-                f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of "
-                f"type {type(layer)})"
-            )
-        if any(layer.name == other.name for other in self._list):
-            raise ValueError(
-                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is "
-                "already the name of a layer in this model. Update the `name` argument to pass a unique "
-                "name."
-            )
-        if isinstance(layer, _layers.InputLayer) and self._list:
-            raise ValueError(
-                f"Sequential model '{self.name}' has already been configured to use input shape "
-                f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
-                f"different Input layer to it."
-            )
-        first = getattr(layer, "_batch_input_shape", None)
-        if first is not None and not self._list:
-            dtype = "int32" if layer.class_name == "Embedding" else "float32"
-            self._list.append(_layers.InputLayer(batch_shape=first, dtype=dtype))
-        self._list.append(layer)
-        if rebuild:
-            self._rebuild()
-
-    def pop(self, rebuild=True):
-        layer = self._list.pop()
-        self.built, self._functional = False, None
-        if rebuild:
-            self._rebuild()
-        return layer
-
-    def _rebuild(self):
-        self._functional, self.built = None, False
-        first = self._list[0] if self._list else None
-        if isinstance(first, _layers.InputLayer):
-            self._trace(first.tensor)
-        elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
-            self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
-
-    def build(self, input_shape=None):
-        if self._functional is None and input_shape is not None and self._list:
-            dtype = "int32" if getattr(self._list[0], "class_name", "") == "Embedding" else "float32"
-            self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
-
-    def _trace(self, inputs):
-        try:
-            outputs = inputs
-            for layer in self._list:
-                if not isinstance(layer, _layers.InputLayer):
-                    outputs = layer(outputs)
-        except NotImplementedError as e:
-            if "call()" in str(e):
-                return
-            raise
-        if outputs is inputs:
-            return
-        self._set(_Graph(inputs, outputs))
-
-    def call(self, inputs, training=None, mask=None):
-        for layer in self._list:
-            if not isinstance(layer, _layers.InputLayer):
-                inputs = layer(inputs)
-        return inputs
-
-    def _inner(self):
-        return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
-
-    @property
-    def layers(self):
-        return [layer for layer in self._list if not isinstance(layer, _layers.InputLayer)]
-
-    @layers.setter
-    def layers(self, _):
-        raise AttributeError(
-            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to change the "
-            "layers in this model."
-        )
-
-    def get_config(self):
-        from .saving import serialize_keras_object
-
-        config = {
-            "name": self.name,
-            "trainable": self.trainable,
-            "dtype": "float32",
-            "layers": [serialize_keras_object(layer) for layer in self._list],
-        }
-        if self._functional is not None:
-            config["build_input_shape"] = self._functional.inputs[0].shape
-        return config
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        from .saving import custom_object_scope, deserialize_keras_object
-
-        with custom_object_scope(custom_objects):
-            model = cls(name=config.get("name"), trainable=config.get("trainable", True))
-            for layer in config["layers"]:
-                model.add(deserialize_keras_object(layer), rebuild=False)
-            model._rebuild()
-            if model._functional is None and config.get("build_input_shape"):
-                model.build(tuple(config["build_input_shape"]))
-        return model
-
-
 def model_from_json(json_string, custom_objects=None):
     from .saving import deserialize_keras_object
 
@@ -483,10 +362,17 @@ def model_from_json(json_string, custom_objects=None):
     return deserialize_keras_object(architecture, custom_objects)
 
 
-def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False, **_):
+def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False):
     """The same architecture with weights of its own."""
     from ._config import cloned
 
     if call_function is not None:
         raise NotImplementedError("clone_model: call_function is not in this version")
-    return cloned(model, input_tensors, clone_function)
+    copy = cloned(model, input_tensors, clone_function, recursive)
+    if model.compiled:
+        how = dict(model._compiled)
+        copy.compile(type(model.optimizer).from_config(model.optimizer.get_config()), **how)
+    return copy
+
+
+from ._sequential import Sequential  # noqa: E402  it derives from Model

@@ -325,6 +325,23 @@ def _numpy_made(name):
     return f
 
 
+def _triangle(name, upper):
+    @function
+    def f(x, k=0):
+        import numpy
+
+        x = as_tensor(x)
+        rows, columns = x.shape[-2:]
+        if rows is None or columns is None:
+            raise NotImplementedError(f"{name}: expected the last two axes to be known, got {x.shape}")
+        keep = numpy.tri(rows, columns, k - upper, dtype=bool) ^ upper
+        return where(as_tensor(keep), x, zeros_like(x))
+
+    f.__name__, f.__doc__ = name, f"keras.ops.{name}"
+    return f
+
+
+tril, triu = _triangle("tril", False), _triangle("triu", True)
 for _name in ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "tri"):
     globals()[_name] = _numpy_made(_name)
 array = convert_to_tensor

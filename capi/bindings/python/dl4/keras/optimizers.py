@@ -3,6 +3,7 @@
 import sys
 
 from . import _kinds, schedules
+from ._words import keras_words
 
 sys.modules[__name__ + ".schedules"] = schedules  # to be imported from, as in Keras
 
@@ -18,10 +19,13 @@ class Optimizer(_kinds.Kind):
         from . import _state
         from .. import core
 
+        self.name = self._config.pop("name", None) or _state.unique(_state.snake_case(type(self).__name__))
+
         graph = core.Graph(_state.context())
         x = graph.input("x", "float32", (None, 1))
         y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
-        core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
+        with keras_words(self.class_name, self._config):
+            core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
 
     def bind(self, trainer):
         """To the trainer of a model: what is read and set from now on is its. None: it has ended."""
@@ -37,24 +41,15 @@ class Optimizer(_kinds.Kind):
     def to_json_value(self):
         schedule = self.own_schedule()
         config = {**self._config, **({} if schedule is None else {"learning_rate": float(schedule(0))})}
-        config.pop("name", None)
         return {"class_name": self.class_name, "config": _kinds.as_json(config)}
 
     def get_config(self):
-        from . import _state
-
         config = super().get_config()
         return {
-            "name": _state.snake_case(self.class_name),
+            "name": self.name,
             **config,
             "learning_rate": self._config.get("learning_rate", config["learning_rate"]),
         }
-
-    @property
-    def name(self):
-        from . import _state
-
-        return self._config.get("name") or _state.snake_case(self.class_name)
 
     @property
     def learning_rate(self):

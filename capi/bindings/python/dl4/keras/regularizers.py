@@ -21,7 +21,10 @@ class Regularizer(_kinds.Kind):
                 )
 
         if self._config.get("mode", "rows") not in ("rows", "columns"):
-            raise ValueError(f'Invalid value for argument mode: expected "rows" or "columns", got {self.mode}')
+            raise ValueError(
+                'Invalid value for argument `mode`. Expected one of {"rows", "columns"}. Received: '
+                f"mode={self._config['mode']}"
+            )
 
     def __call__(self, x):
         from . import ops

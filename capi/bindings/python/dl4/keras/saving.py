@@ -7,7 +7,25 @@ import os
 from .. import core
 from . import _state
 
-_registered, _scopes = {}, []
+_registered, _scopes, _safe = {}, [], [True]
+
+
+def safe_mode():
+    """May configs bring no code?"""
+    return _safe[-1]
+
+
+def enable_unsafe_deserialization():
+    _safe[0] = False
+
+
+@contextlib.contextmanager
+def _safely(safe):
+    _safe.append(safe)
+    try:
+        yield
+    finally:
+        _safe.pop()
 
 
 def register_keras_serializable(package="Custom", name=None):
@@ -91,9 +109,9 @@ def serialize_keras_object(thing):
     raise TypeError(f"expected an object with a config, got {thing!r}")
 
 
-def deserialize_keras_object(config, custom_objects=None, safe_mode=True, **_):
+def deserialize_keras_object(config, custom_objects=None, safe_mode=None):
     """The object of a config."""
-    with custom_object_scope(custom_objects):
+    with custom_object_scope(custom_objects), _safely(_safe[-1] if safe_mode is None else safe_mode):
         if not isinstance(config, dict) or "class_name" not in config:
             return config
         name = config["class_name"]
@@ -131,26 +149,14 @@ def _is_model(cls):
 
 def _known(name, config):
     """The class of the library's kinds; one word may be a loss and a metric, and then the module decides."""
-    from . import (
-        callbacks,
-        constraints,
-        initializers,
-        layers,
-        losses,
-        metrics,
-        models,
-        optimizers,
-        regularizers,
-        schedules,
-    )
+    from . import _kinds, models
 
     if name in ("Functional", "Model"):
         return models.Functional
     if name == "Sequential":
         return models.Sequential
-    modules = [layers, losses, metrics, optimizers, schedules, initializers, regularizers, constraints, callbacks]
     wanted = str(config.get("module") or "").split(".")[-1]
-    modules.sort(key=lambda m: m.__name__.split(".")[-1] != wanted)
+    modules = sorted(_kinds.modules, key=lambda m: (not m.__name__.endswith(f".{wanted}"), "layers" not in m.__name__))
     return next((getattr(m, name) for m in modules if name in dir(m)), None)
 
 
@@ -159,27 +165,32 @@ def _known(name, config):
 
 def _path(filepath, overwrite):
     path = os.fspath(filepath)
-    if path.endswith((".keras", ".h5", ".hdf5")):
-        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
     if not overwrite and os.path.exists(path):
         raise FileExistsError(path)
     return path
 
 
-def save_model(model, filepath, overwrite=True, **_):
+def save_model(model, filepath, overwrite=True, zipped=True):
+    """A whole model: .safetensors, or .keras for Keras."""
+    if not zipped:
+        raise NotImplementedError("a model is one file: expected zipped=True")
     model.core.save(_path(filepath, overwrite))
 
 
-def save_weights(model, filepath, overwrite=True, **_):
+def save_weights(model, filepath, overwrite=True):
+    """As .weights.h5, .npz or, with the architecture, .safetensors."""
+    model.core.save(_path(filepath, overwrite))
+
+
+def load_weights(model, filepath, skip_mismatch=False):
+    """Of Keras's files and .npz by layer and name; of this library's by position, as the weights stand in both."""
     path = os.fspath(filepath)
-    if path.endswith(".weights.h5"):
-        raise NotImplementedError(f"{path}: Keras's own files are not written in this version; save as .safetensors")
-    model.core.save(_path(filepath, overwrite))
-
-
-def load_weights(model, filepath, skip_mismatch=False, **_):
-    """By position, as the weights stand in both."""
-    other = core.Model.load(os.fspath(filepath), _state.context())
+    if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
+        if skip_mismatch:
+            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library")
+        model.core.load_weights(path)
+        return _state.changed()
+    other = core.Model.load(path, _state.context())
     mine = [(name, shape) for name, shape, _ in model.core.weights()]
     theirs = [(name, shape) for name, shape, _ in other.weights()]
     if len(mine) != len(theirs):

@@ -33,6 +33,15 @@ def mlp(keras, last="softmax"):
     return fill(keras.Model(x, keras.layers.Dense(3, activation=last)(h)))
 
 
+def through(keras, *layers, data, seed=1):
+    """What a model of layers, one after the other, with weights of that seed, makes of data."""
+    x = keras.Input(data.shape[1:], dtype=str(data.dtype))
+    y = x
+    for layer in layers:
+        y = layer(y)
+    return fill(keras.Model(x, y), seed).predict(data, verbose=0)
+
+
 def raised(f):
     """The class of Python's or Keras's that a call raises."""
     try:
@@ -48,5 +57,6 @@ def raised(f):
 DATA, LABELS = numbers(40, 4), np.random.RandomState(2).randint(0, 3, 40)
 ONE_HOT = np.eye(3, dtype="float32")[LABELS]
 
-for _topic in ("basics", "training", "callbacks", "losses", "layers", "models", "custom", "operations", "recurrent"):
+_TOPICS = "basics training callbacks losses layers models custom operations recurrent details"
+for _topic in _TOPICS.split():
     importlib.import_module("." + _topic, __name__)

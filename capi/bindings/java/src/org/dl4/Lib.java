@@ -3,6 +3,7 @@ package org.dl4;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
+import java.nio.file.Path;
 
 /**
  * The functions of dl4.h. Every pointer is a long; a test compares this list with the library's own
@@ -13,7 +14,12 @@ final class Lib {
 
   static {
     String name = System.getProperty("dl4.library", System.getenv("DL4_LIBRARY"));
-    NativeLibrary library = NativeLibrary.getInstance(name == null ? "libdl4.so.1" : name);
+    if (name == null) {
+      name = "libdl4.so.1";
+    } else if (name.contains("/")) { // JNA takes what is not absolute for a bare name
+      name = Path.of(name).toAbsolutePath().toString();
+    }
+    NativeLibrary library = NativeLibrary.getInstance(name);
     if (library.getFunction("dl4_version").invokeInt(new Object[0]) / 1000000 != MAJOR) {
       throw new UnsatisfiedLinkError(
           "dl4 for Java is made for version "

@@ -106,21 +106,20 @@ public final class Trainer extends Handle {
 
   /** Trains on one batch and gives its metrics. w, sample weights, may be null or hold null. */
   public double[] step(Tensor[] x, Tensor[] y, Tensor[] w) {
-    try (Call c = new Call()) {
-      long t = c.use(this);
-      long in = c.tensors(x);
-      long to = c.tensors(y);
-      long by = c.tensors(w);
-      return metrics(
-          c,
-          (out, cap, n) ->
-              Lib.dl4_trainer_step(
-                  t, in, Call.count(x), to, Call.count(y), by, Call.count(w), out, cap, n));
-    }
+    return onBatch(Lib::dl4_trainer_step, x, y, w);
   }
 
   /** Adds the gradients of one batch to those kept, and changes no weight. */
   public double[] accumulate(Tensor[] x, Tensor[] y, Tensor[] w) {
+    return onBatch(Lib::dl4_trainer_accumulate, x, y, w);
+  }
+
+  private interface OnBatch {
+    long run(
+        long t, long x, long nx, long y, long ny, long w, long nw, long metrics, long cap, long n);
+  }
+
+  private double[] onBatch(OnBatch f, Tensor[] x, Tensor[] y, Tensor[] w) {
     try (Call c = new Call()) {
       long t = c.use(this);
       long in = c.tensors(x);
@@ -129,8 +128,7 @@ public final class Trainer extends Handle {
       return metrics(
           c,
           (out, cap, n) ->
-              Lib.dl4_trainer_accumulate(
-                  t, in, Call.count(x), to, Call.count(y), by, Call.count(w), out, cap, n));
+              f.run(t, in, Call.count(x), to, Call.count(y), by, Call.count(w), out, cap, n));
     }
   }
 

@@ -1,0 +1,160 @@
+"""Models of layers, one after the other."""
+
+from . import _state, layers as _layers
+from ._functional import Functional as _Graph
+from ._tensors import Input, is_tensor, map_nest
+from .models import Model
+
+
+class Sequential(Model):
+    """Layers, one after the other."""
+
+    def __init__(self, layers=None, trainable=True, name=None):
+        super().__init__(name=name or _state.unique("sequential"), trainable=trainable)
+        self._list = []
+        if layers is not None:
+            if not isinstance(layers, (list, tuple)):
+                layers = [layers]
+            for layer in layers:
+                self.add(layer, rebuild=False)
+            self._rebuild()
+
+    def add(self, layer, rebuild=True):
+        if is_tensor(layer):
+            layer = _layers.InputLayer(input_tensor=layer)
+        if callable(layer) and not isinstance(layer, _layers.Layer):
+            layer = _layers.Lambda(layer)
+        if not isinstance(layer, (_layers.Layer, _layers.InputLayer)):
+            raise ValueError(
+                f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of "
+                f"type {type(layer)})"
+            )
+        if any(layer.name == other.name for other in self._list):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is "
+                "already the name of a layer in this model. Update the `name` argument to pass a unique "
+                "name."
+            )
+        if isinstance(layer, _layers.InputLayer) and self._list:
+            raise ValueError(
+                f"Sequential model '{self.name}' has already been configured to use input shape "
+                f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
+                f"different Input layer to it."
+            )
+        first = getattr(layer, "_batch_input_shape", None)
+        if first is not None and not self._list:
+            dtype = "int32" if layer.class_name == "Embedding" else "float32"
+            self._list.append(_layers.InputLayer(batch_shape=first, dtype=dtype))
+        self._list.append(layer)
+        if rebuild:
+            self._rebuild()
+
+    def pop(self, rebuild=True):
+        layer = self._list.pop()
+        self.built, self._functional = False, None
+        if rebuild:
+            self._rebuild()
+        return layer
+
+    def _rebuild(self):
+        self._functional, self.built = None, False
+        first = self._list[0] if self._list else None
+        if isinstance(first, _layers.InputLayer):
+            self._trace(first.tensor)
+        elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
+            self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+
+    def build(self, input_shape=None):
+        first = self._list[0] if self._list else None
+        if isinstance(first, _layers.InputLayer) and input_shape is not None:
+            if tuple(input_shape) != tuple(first.batch_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape "
+                    f"{first.batch_shape}. You cannot build it with input_shape {input_shape}"
+                )
+        if self._functional is None and input_shape is not None and self._list:
+            dtype = "int32" if getattr(self._list[0], "class_name", "") == "Embedding" else "float32"
+            self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
+
+    def _trace(self, inputs):
+        if not self._list:
+            raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
+        try:
+            outputs = inputs
+            for layer in self._list:
+                if not isinstance(layer, _layers.InputLayer):
+                    outputs = layer(outputs)
+        except NotImplementedError as e:
+            if "call()" in str(e):
+                return
+            raise
+        if outputs is inputs:
+            return
+        self._set(_Graph(inputs, outputs))
+
+    def call(self, inputs, training=None, mask=None):
+        for layer in self._list:
+            if not isinstance(layer, _layers.InputLayer):
+                inputs = layer(inputs)
+        return inputs
+
+    def _inner(self):
+        return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
+
+    @property
+    def inputs(self):
+        return self._built_part("inputs")
+
+    @property
+    def outputs(self):
+        return self._built_part("outputs")
+
+    @property
+    def input_shape(self):
+        return self._built_part("nest_in").shape
+
+    @property
+    def output_shape(self):
+        return map_nest(lambda t: t.shape, self._built_part("nest_out"))
+
+    def _built_part(self, name):
+        if self._functional is None:
+            raise AttributeError(f"Sequential model '{self.name}' has no defined inputs or outputs yet.")
+        return getattr(self._functional, name)
+
+    @property
+    def layers(self):
+        return [layer for layer in self._list if not isinstance(layer, _layers.InputLayer)]
+
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to change the "
+            "layers in this model."
+        )
+
+    def get_config(self):
+        from .saving import serialize_keras_object
+
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": "float32",
+            "layers": [serialize_keras_object(layer) for layer in self._list],
+        }
+        if self._functional is not None:
+            config["build_input_shape"] = self._functional.inputs[0].shape
+        return config
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        from .saving import custom_object_scope, deserialize_keras_object
+
+        with custom_object_scope(custom_objects):
+            model = cls(name=config.get("name"), trainable=config.get("trainable", True))
+            for layer in config["layers"]:
+                model.add(deserialize_keras_object(layer), rebuild=False)
+            model._rebuild()
+            if model._functional is None and config.get("build_input_shape"):
+                model.build(tuple(config["build_input_shape"]))
+        return model

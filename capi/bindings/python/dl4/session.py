@@ -1,0 +1,160 @@
+"""What runs a model: sessions and streams."""
+
+import ctypes as C
+import functools
+
+from .abi import Attrs, Object, call, check, content, library, made
+from .cancel import interruptible
+from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
+
+_SMALL = 1 << 16  # bytes of an array that is rather copied than wrapped
+_SHAPES = 16  # of the arrays for which a session keeps tensors
+_run = C.CFUNCTYPE(C.c_void_p)(("dl4_session_run", library))  # its arguments come as they have to be, which is quicker
+
+
+class Session(Object):
+    __slots__ = ("count", "dtype", "_waiting")
+
+    def __init__(self, model, options=None):
+        super().__init__(made("dl4_session_create", model, Attrs(options)))
+        self.count = library.dl4_session_io_count(self, 1)
+        self.dtype = NAMES.get(library.dl4_session_io_dtype(self, 0, 0))  # of its first input
+        self._waiting = {}
+
+    def run(self, inputs, cancel=None):
+        """Tensors in, Tensors out."""
+        outs = (C.c_void_p * self.count)()
+        check(library.dl4_session_run(self.handle, *handles(inputs), outs, self.count, cancel))
+        return [Tensor(out) for out in outs]
+
+    def bind(self, inputs):
+        """Runs these tensors; called, the result runs them again and writes the same outputs anew."""
+        return Bound(self, inputs)
+
+    def through(self, array):
+        """One array in, arrays out. A small one goes through tensors that stay, of each thread its own."""
+        waiting = self._waiting.get(array.shape)
+        try:
+            bound = waiting.pop()
+            bound.take(array)
+        except (AttributeError, IndexError, TypeError):  # a new shape, all are at work, not a number for this input
+            return self._first(array)
+        bound()
+        arrays = [a.copy() for a in bound.arrays]
+        waiting.append(bound)
+        return arrays
+
+    def _first(self, array):
+        given = Tensor.of(array, self.dtype)
+        if array.nbytes > _SMALL:
+            return [t.numpy() for t in self.run([given])]
+        own = given.array.copy()
+        bound = Bound(self, [Tensor.of(own)])
+        bound.take = functools.partial(numpy_module().copyto, own)
+        arrays = [a.copy() for a in bound.arrays]
+        if sum(a.nbytes for a in arrays) <= _SMALL:
+            if len(self._waiting) >= _SHAPES:
+                self._waiting.clear()
+            self._waiting.setdefault(array.shape, []).append(bound)
+        return arrays
+
+    def predict(self, dataset, cancel=None):
+        """Of all batches; Ctrl-C or `cancel` ends it between two."""
+        outs = (C.c_void_p * self.count)()
+        with interruptible(cancel) as flag:
+            check(library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count))
+        return [Tensor(out) for out in outs]
+
+
+class Bound:
+    """A session, tensors and the outputs of their first run, which each call writes anew: for one thread at a time."""
+
+    __slots__ = ("take", "arrays", "outputs", "_arguments", "_held")
+
+    def __init__(self, session, inputs):
+        ins, outs = handles(inputs)[0], (C.c_void_p * session.count)()
+        counts, none = (C.c_int64(len(inputs)), C.c_int64(session.count)), C.c_void_p()
+        places = C.cast(ins, C.c_void_p), C.cast(outs, C.c_void_p)
+        self._arguments = C.c_void_p(session.handle), places[0], counts[0], places[1], counts[1], none
+        self._held = session, inputs, ins, outs
+        check(_run(*self._arguments))
+        self.outputs = [Tensor(out) for out in outs]
+        self.arrays = [t.numpy() for t in self.outputs]
+
+    def __call__(self):
+        error = _run(*self._arguments)
+        if error:
+            check(error)
+        return self.outputs
+
+
+class KeptSession(Session):
+    """Begins each run with what the model's stateful layers keep, which is then what the run left."""
+
+    __slots__ = ("model", "states")
+
+    def __init__(self, model, options):
+        super().__init__(model, {**options, "states": True})
+        self.model, first = model, library.dl4_model_io_count(model, 0)
+        self.states = []  # name, shape, whether a layer keeps it
+        for i in range(first, library.dl4_session_io_count(self, 0)):
+            name = library.dl4_session_io_name(self, 0, i).decode()
+            self.states.append((name, shape_of(library.dl4_session_io_shape, self, 0, i), self._keeps(name)))
+
+    def _keeps(self, name):
+        try:
+            self.model.get_weight(name)
+            return True
+        except LookupError:
+            return False
+
+    def run(self, inputs, cancel=None):
+        rows = inputs[0].shape[0]
+        now = [
+            self.model.get_weight(name) if kept else numpy_module().zeros((rows, *shape[1:]), "f4")
+            for name, shape, kept in self.states
+        ]
+        outs = super().run([*inputs, *(Tensor.of(v) for v in now)], cancel)
+        count = len(outs) - len(now)
+        for (name, _, kept), value in zip(self.states, outs[count:]):
+            if kept:
+                self.model.set_weight(name, value.numpy())
+        return outs[:count]
+
+    def through(self, array):
+        return [t.numpy() for t in self.run([Tensor.of(array, self.dtype)])]
+
+    def predict(self, dataset, cancel=None):
+        raise NotImplementedError("a stateful model predicts on arrays, or batch by batch: predict_on_batch()")
+
+    def reset(self, prefix=""):
+        """What the layers whose names begin so keep is zeros again."""
+        for name, shape, kept in self.states:
+            if kept and name.startswith(prefix):
+                self.model.set_weight(name, numpy_module().zeros(shape, "f4"))
+
+
+class Stream(Object):
+    """A sequence that goes on: steps as they come, of a session made with states=True."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, session, batch=1):
+        super().__init__(made("dl4_stream_create", session, Attrs({"batch": batch})))
+        self.count = library.dl4_stream_io_count(self, 1)
+
+    def run(self, inputs):
+        """Tensors of some steps in, Tensors out."""
+        outs = (C.c_void_p * self.count)()
+        check(library.dl4_stream_run(self.handle, *handles(inputs), outs, self.count, None))
+        return [Tensor(out) for out in outs]
+
+    def reset(self):
+        call("dl4_stream_reset", self)
+
+    def save(self):
+        """Where it stands, as bytes; load() goes on from there."""
+        return content(made("dl4_stream_save_memory", self))
+
+    def load(self, state):
+        call("dl4_stream_load_memory", self, state, len(state))

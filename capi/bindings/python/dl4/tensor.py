@@ -1,0 +1,180 @@
+"""Tensors: of the library, seen by NumPy, and the other way round; DLPack."""
+
+import ctypes as C
+
+from .abi import Object, callbacks, check, constants, library, made
+
+_NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "bool": "b1", "uint8": "u1"}
+DTYPES = {name: constants["DL4_" + name.upper()] for name in _NAMES}
+NAMES = {number: name for name, number in DTYPES.items()}
+
+
+def numpy_module():
+    import numpy
+
+    return numpy
+
+
+def dims(shape):
+    return (C.c_int64 * len(shape))(*[-1 if d is None else d for d in shape])
+
+
+def shape_of(function, *args):
+    sizes, rank = (C.c_int64 * 8)(), C.c_int32()
+    check(function(*args, sizes, 8, C.byref(rank)))
+    return tuple(None if d < 0 else d for d in sizes[: rank.value])
+
+
+_known = None
+
+
+def _learn():
+    """NumPy's array class, its types by name, and our numbers by its types: slow to ask for, so asked once."""
+    global _known
+    np = numpy_module()
+    types = {name: np.dtype(name) for name in DTYPES}
+    _known = {0: np.ndarray, **types, **{types[name]: number for name, number in DTYPES.items()}}
+    return _known
+
+
+_NO_RELEASE = callbacks["dl4_release_fn"]()
+
+
+def _wrapped(dtype, shape, address, nbytes):
+    """A tensor over memory of NumPy's."""
+    out = C.c_void_p()
+    check(
+        library.dl4_tensor_wrap(
+            None,
+            dtype,
+            len(shape),
+            dims(shape),
+            None,
+            address if nbytes else None,
+            nbytes,
+            _NO_RELEASE,
+            None,
+            C.byref(out),
+        )
+    )
+    return out.value
+
+
+_capsule = C.PyDLL(None)
+_capsule.PyCapsule_New.restype = C.py_object
+_capsule.PyCapsule_New.argtypes = [C.c_void_p, C.c_char_p, C.c_void_p]
+_capsule.PyCapsule_GetName.restype, _capsule.PyCapsule_GetName.argtypes = C.c_char_p, [C.py_object]
+_capsule.PyCapsule_GetPointer.restype = C.c_void_p
+_capsule.PyCapsule_GetPointer.argtypes = [C.py_object, C.c_char_p]
+_capsule.PyCapsule_SetName.argtypes = [C.py_object, C.c_char_p]
+_USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
+
+
+_DELETERS = {b"dltensor": 48 + 8, b"dltensor_versioned": 16}  # where its deleter stands in a managed tensor
+
+
+@C.CFUNCTYPE(None, C.c_void_p)
+def _dropped(capsule):
+    """Of a capsule that nobody took: the tensor in it goes by its own deleter."""
+    for name, place in _DELETERS.items():
+        if _capsule_raw.PyCapsule_IsValid(capsule, name):
+            managed = _capsule_raw.PyCapsule_GetPointer(capsule, name)
+            C.CFUNCTYPE(None, C.c_void_p)(C.c_void_p.from_address(managed + place).value)(managed)
+
+
+_capsule_raw = C.PyDLL(None)  # for a capsule that is being freed: no reference may be taken
+_capsule_raw.PyCapsule_IsValid.argtypes = [C.c_void_p, C.c_char_p]
+_capsule_raw.PyCapsule_GetPointer.restype = C.c_void_p
+_capsule_raw.PyCapsule_GetPointer.argtypes = [C.c_void_p, C.c_char_p]
+_drop = C.cast(_dropped, C.c_void_p)
+
+
+class Tensor(Object):
+    """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
+
+    __slots__ = ("array",)
+
+    @classmethod
+    def of(cls, value, dtype=None):
+        """Of anything NumPy takes; float64 becomes float32. Copies only what has the wrong type or is not dense."""
+        array, known = value, _known or _learn()
+        if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
+            array = cls._array_of(value, dtype)
+        address = array.__array_interface__["data"][0]
+        number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
+        tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
+        tensor.array = array
+        return tensor
+
+    @staticmethod
+    def _array_of(value, dtype):
+        np = numpy_module()
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"expected numbers, got an array of {array.dtype}")
+        if dtype not in DTYPES:
+            dtype = "float32" if array.dtype.kind == "f" else array.dtype.name
+        if dtype not in DTYPES:
+            dtype = "int64"
+        return np.ascontiguousarray(array, dtype).reshape(array.shape)
+
+    @classmethod
+    def from_dlpack(cls, value):
+        """Of an array of any library on the CPU, in place."""
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"expected an array with __dlpack__(), got {type(value).__name__}")
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))  # what is read-only can say so
+        except TypeError:
+            capsule = value.__dlpack__()
+        name = _capsule.PyCapsule_GetName(capsule)
+        tensor = cls(
+            made(
+                "dl4_tensor_from_dlpack",
+                None,
+                int(name == b"dltensor_versioned"),
+                _capsule.PyCapsule_GetPointer(capsule, name),
+            )
+        )
+        _capsule.PyCapsule_SetName(capsule, _USED[name])
+        return tensor
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        versioned = max_version is not None and max_version[0] >= 1
+        managed = made("dl4_tensor_to_dlpack", self, int(versioned))
+        return _capsule.PyCapsule_New(managed, b"dltensor_versioned" if versioned else b"dltensor", _drop)
+
+    def __dlpack_device__(self):
+        return 1, 0  # the CPU
+
+    @property
+    def shape(self):
+        rank = library.dl4_tensor_rank(self)
+        return tuple((C.c_int64 * rank).from_address(library.dl4_tensor_dims(self))) if rank else ()
+
+    @property
+    def dtype(self):
+        return NAMES[library.dl4_tensor_dtype(self)]
+
+    @property
+    def __array_interface__(self):
+        kind = _NAMES[self.dtype]
+        return {
+            "shape": self.shape,
+            "typestr": ("|" if kind in ("b1", "u1") else "<") + kind,
+            "version": 3,
+            "data": (library.dl4_tensor_data(self) or 0, False),
+        }
+
+    def numpy(self):
+        """An array over the same memory."""
+        np = numpy_module()
+        if getattr(self, "array", None) is not None:
+            return self.array
+        if not library.dl4_tensor_bytes(self):
+            return np.empty(self.shape, self.dtype)
+        return np.asarray(self)
+
+
+def handles(tensors):
+    return (C.c_void_p * len(tensors))(*[None if t is None else t.handle for t in tensors]), len(tensors)

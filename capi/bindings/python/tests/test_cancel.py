@@ -1,0 +1,128 @@
+"""Ctrl-C and flags end long calls soon, and leave things as they were."""
+
+import os
+import signal
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import dl4
+import dl4.keras as keras
+from dl4.cancel import interruptible
+
+
+def wide():
+    model = keras.Sequential([keras.Input((256,)), keras.layers.Dense(512), keras.layers.Dense(512)])
+    model.compile("sgd", "mse")
+    return model
+
+
+X, Y = np.zeros((60000, 256), "float32"), np.zeros((60000, 512), "float32")
+
+
+def after(seconds, f, *arguments):
+    threading.Timer(seconds, f, arguments).start()
+
+
+class Interrupts(unittest.TestCase):
+    def setUp(self):  # a job in the background ignores it
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
+    def interrupted(self, call):
+        """Calls until Ctrl-C comes, 0.3 s after the first one began; says how late it was noticed."""
+        at = []
+        after(0.3, lambda: (at.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in range(200):
+                call()
+        return time.monotonic() - at[0]
+
+    def test_evaluate_predict_and_fit_end_between_batches(self):
+        m = wide()
+        for call in (
+            lambda: m.evaluate(X, Y, batch_size=60000 // 40, verbose=0),
+            lambda: m.predict(X, batch_size=60000 // 40, verbose=0),
+            lambda: m.fit(X, Y, batch_size=60000 // 40, epochs=50, verbose=0),
+            lambda: m._trainer.fit(dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=1500), epochs=50),
+        ):
+            self.assertLess(self.interrupted(call), 20)
+            self.assertEqual(signal.set_wakeup_fd(-1), -1)
+            self.assertEqual(m.predict(X[:3], verbose=0).shape, (3, 512))  # and goes on
+
+    def test_a_long_call_does_not_hold_the_signal_back(self):
+        m, data = wide(), dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=500)
+        begun = time.monotonic()
+        m._ready().evaluate(data)
+        whole = time.monotonic() - begun
+        epochs = int(30 / whole) + 2  # half a minute without a callback
+        late = self.interrupted(lambda: m._ready().fit(data, epochs=epochs))
+        self.assertLess(late, 10)
+
+    def test_a_handler_of_ones_own_is_left_alone(self):
+        mine = lambda *_: None
+        before = signal.signal(signal.SIGINT, mine)
+        try:
+            with interruptible() as flag:
+                self.assertIsNone(flag)
+                self.assertIs(signal.getsignal(signal.SIGINT), mine)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with interruptible() as flag:
+            self.assertIsNotNone(flag)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
+
+    def test_an_event_loops_descriptor_still_hears(self):
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing)
+        try:
+            self.interrupted(lambda: wide().fit(X, Y, epochs=50, verbose=0))
+        finally:
+            self.assertEqual(signal.set_wakeup_fd(-1), writing)
+        self.assertIn(signal.SIGINT, os.read(reading, 9))
+        os.close(reading), os.close(writing)
+
+    def test_a_generator_that_waits_is_woken(self):
+        m, waiting = wide(), threading.Event()
+
+        def batches():
+            yield X[:10], Y[:10]
+            yield X[:10], Y[:10]
+            waiting.wait(60)
+
+        self.assertLess(self.interrupted(lambda: m.fit(batches(), steps_per_epoch=9, verbose=0)), 20)
+        self.assertEqual(m.predict(X[:3], verbose=0).shape, (3, 512))
+
+    def test_flags(self):
+        m = wide()
+        flag = dl4.Cancel()
+        data = dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=100)
+        after(0.3, flag.trigger)
+        with self.assertRaises(dl4.Cancelled):
+            m._ready().fit(data, epochs=100000, cancel=flag)
+        self.assertTrue(flag.triggered)
+        for call in (
+            lambda: m._ready().evaluate(data, cancel=flag),
+            lambda: m._inference().predict(data, cancel=flag),
+            lambda: m._inference().run([dl4.Tensor.of(X)], cancel=flag),
+        ):
+            with self.assertRaises(dl4.Cancelled):
+                call()
+        raised = []
+
+        def elsewhere():
+            try:
+                m._ready().fit(data, cancel=flag)
+            except dl4.Cancelled as e:
+                raised.append(e)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start(), thread.join()
+        self.assertEqual(len(raised), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

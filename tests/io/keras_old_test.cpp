@@ -1,0 +1,85 @@
+// What Keras 1 and 2 said, in the words of Keras 3, and what of it is refused.
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "graph/keras_json.hpp"
+#include "io/model_file.hpp"
+
+namespace dl4::io {
+namespace {
+
+// A layer as it stands in a Sequential of that version.
+Json now(const char *class_name, Json config, int major) {
+  config["name"] = "it";
+  const Json model{{"class_name", "Sequential"},
+                   {"config", Json::array({{{"class_name", class_name}, {"config", std::move(config)}}})}};
+  return Json(graph::modern(model, major)["config"]["layers"][0]);
+}
+
+void expect_refusal(const char *class_name, const Json &config, const std::string &words) {
+  try {
+    now(class_name, config, 1);
+    ADD_FAILURE() << "it was not refused: " << words;
+  } catch (const Error &e) {
+    EXPECT_EQ(e.code, Code::unsupported) << e.message;
+    EXPECT_NE(e.message.find("layer \"it\": " + words), std::string::npos) << e.message;
+  }
+}
+
+TEST(KerasOld, WordsOfKeras1AreThoseOfKeras3) {
+  Json conv = now("Convolution2D",
+                  {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"border_mode", "same"}, {"dim_ordering", "tf"}}, 1);
+  EXPECT_EQ(conv["class_name"].get<std::string>(), "Conv2D");
+  EXPECT_EQ(conv["config"]["filters"].get<int64_t>(), 4);
+  EXPECT_EQ(conv["config"]["kernel_size"].dump(), "[3,2]");
+  EXPECT_EQ(conv["config"]["padding"].get<std::string>(), "same");
+  EXPECT_EQ(conv["config"]["data_format"].get<std::string>(), "channels_last");
+  Json merge = now("Merge", {{"mode", "concat"}, {"concat_axis", 1}}, 1);
+  EXPECT_EQ(merge["class_name"].get<std::string>(), "Concatenate");
+  EXPECT_EQ(merge["config"]["axis"].get<int64_t>(), 1);
+  EXPECT_EQ(now("Merge", {{"mode", "ave"}}, 1)["class_name"].get<std::string>(), "Average");
+  Json embedding = now("Embedding", {{"input_dim", 9}, {"output_dim", 2}, {"init", "uniform"}, {"dropout", 0.0}}, 1);
+  EXPECT_EQ(embedding["config"]["output_dim"].get<int64_t>(), 2);
+  EXPECT_EQ(embedding["config"]["input_dim"].get<int64_t>(), 9);
+  EXPECT_EQ(embedding["config"]["embeddings_initializer"].get<std::string>(), "uniform");
+}
+
+TEST(KerasOld, TheSameWordMeansWhatItMeantThen) {
+  for (const int major : {1, 2, 3}) {
+    const Json gru = now("GRU", {{"units", 2}, {"recurrent_activation", "hard_sigmoid"}}, major);
+    const Json &config = *gru.find("config");
+    EXPECT_EQ(config.value("recurrent_activation", "").get<std::string>(),
+              major < 3 ? "hard_sigmoid_v1" : "hard_sigmoid");
+    EXPECT_EQ(config.contains("reset_after"), major < 3);
+    EXPECT_FALSE(major < 3 && config.value("reset_after", true).get<bool>());
+  }
+  const Json cudnn = now("CuDNNGRU", {{"units", 2}}, 2);
+  EXPECT_EQ(cudnn.find("class_name")->get<std::string>(), "GRU");
+  EXPECT_TRUE(cudnn.find("config")->value("reset_after", false).get<bool>());
+}
+
+TEST(KerasOld, WhatHasNoLikeIsRefused) {
+  expect_refusal("Convolution2D", {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"dim_ordering", "th"}},
+                 "the dim_ordering \"th\" of a convolution of Keras 1");
+  expect_refusal("Merge", {{"mode", "cos"}}, "the mode \"cos\" of a Merge of Keras 1");
+  expect_refusal("BatchNormalization", {{"mode", 1}}, "the mode 1 of Keras 1");
+  expect_refusal("Embedding", {{"input_dim", 9}, {"output_dim", 2}, {"dropout", 0.5}}, "the dropout of an Embedding");
+  expect_refusal("Dense", {{"output_dim", 2}, {"W_regularizer", {{"name", "EigenvalueRegularizer"}, {"k", 1}}}},
+                 "\"EigenvalueRegularizer\" of Keras 1");
+}
+
+TEST(KerasOld, TheOldHardSigmoidIsNotSavedForKeras3) {
+  auto g = std::make_shared<graph::Graph>(graph::Settings{});
+  const graph::Node x = g->input("x", DType::f32, Shape{free_dim, 3});
+  const auto y = g->add("Dense", "it", {{"units", 2}, {"activation", "hard_sigmoid_v1"}}, {}, {x});
+  try {
+    save_model(graph::Model(g, {x}, y), Format::keras);
+    ADD_FAILURE() << "it was saved";
+  } catch (const Error &e) {
+    EXPECT_EQ(e.code, Code::unsupported);
+    EXPECT_NE(e.message.find("layer \"it\": \"activation\": hard_sigmoid_v1"), std::string::npos) << e.message;
+  }
+}
+
+}  // namespace
+}  // namespace dl4::io

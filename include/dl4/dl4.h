@@ -94,7 +94,8 @@
  *  S8  One session may run on any number of threads. A forked child may use the library, with one thread.
  *  S9  A program linked against 1.0 runs unchanged with every 1.x.
  *  S10 stdout, stderr, locale, signal handlers, floating-point state, environment, umask, current directory, OpenMP
- *      and BLAS settings of the host are as before after every call.
+ *      and BLAS settings of the host are as before after every call. While oneDNN computes on a thread, signals to it
+ *      wait, milliseconds at most for layers of usual size.
  */
 #ifndef DL4_DL4_H
 #define DL4_DL4_H

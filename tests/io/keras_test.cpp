@@ -96,7 +96,7 @@ TEST(KerasFiles, ALossOfTheUsersOwnStopsNoModel) {
     j["compile_config"]["loss"] = {{"module", "mine"}, {"class_name", "MyLoss"}, {"config", Json::object()}};
   });
   Json compiled;
-  EXPECT_NE(load_model(Memory(std::as_bytes(std::span(own))), {}, true, &compiled), nullptr);
+  EXPECT_NE(load_model(Memory(std::as_bytes(std::span(own))), {}, true, "", &compiled), nullptr);
   try {
     trainer_options(compiled);
     ADD_FAILURE() << "it was not refused";

@@ -52,7 +52,7 @@ TEST(Reshape, CopyKernelAgrees) {
   auto kernel = p.steps[0].op->kernel(site);
   Tensor x = random({6, 4, 5}, 1), y = make_zeros(DType::f32, {6, 20});
   void *args[] = {x.data.get(), y.data.get()};
-  for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args, nullptr, nullptr, nullptr});
+  for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args, 1, nullptr, nullptr, nullptr});
   expect_close(y, seen(x, {6, 20}), 0, "copy");
 }
 

@@ -1,6 +1,8 @@
 // Binds and runs oneDNN primitives, through the C interface where the C++ one would allocate.
 #include "kernels/onednn/dnnl_kernel.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -67,6 +69,30 @@ struct Pool {
     static auto *pool = new Pool;
     return *pool;
   }
+};
+
+// While oneDNN is at work on a thread, signals to it wait, but for those that faults of its own raise. Products of 2.6
+// to 3.7 ("gemm:jit") point the stack pointer into a buffer of the heap: a handler's frame would lie below it, over
+// other memory.
+class SignalsWait {
+ public:
+  SignalsWait() noexcept { pthread_sigmask(SIG_BLOCK, &held(), &before_); }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait &) = delete;
+  SignalsWait &operator=(const SignalsWait &) = delete;
+
+ private:
+  static const sigset_t &held() noexcept {
+    static const sigset_t all_but_faults = [] {
+      sigset_t s;
+      sigfillset(&s);
+      for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&s, fault);
+      return s;
+    }();
+    return all_but_faults;
+  }
+
+  sigset_t before_;
 };
 
 struct BoundWork final : Bound {
@@ -139,6 +165,7 @@ std::unique_ptr<Bound> DnnlKernel::bind() const {
 }
 
 void DnnlKernel::run(int64_t slice, const Run &r) const noexcept {
+  SignalsWait wait;
   auto &bound = *static_cast<BoundWork *>(r.bound);
   if (before_) before_(slice, r);
   if (bound.slices[static_cast<size_t>(slice)].run(calls_[static_cast<size_t>(slice)], r) && after_) after_(slice, r);

@@ -222,7 +222,7 @@ TEST(ApiDescription, HasTheOptionsOfTheHeader) {
       listed[(*m)[1]] = types.count((*m)[2]) ? types.at((*m)[2]) : "attrs";
     for (const Json &o : f["options"]) {
       const std::string type = o["type"];
-      parsed[o["name"]] = type == "attrss" ? "attrs" : type;
+      parsed[o["name"]] = type == "attrss" || type == "json" ? "attrs" : type;
     }
     EXPECT_EQ(parsed, listed) << declared[i].name;
     told += listed.size();

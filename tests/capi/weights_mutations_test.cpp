@@ -17,9 +17,9 @@ std::string bytes_of(const std::string &path) {
   return s.str();
 }
 
-using KerasMutations = Folder;
+using WeightMutations = Folder;
 
-TEST_F(KerasMutations, OfWeightsAreLoadedWholeOrNotAtAll) {
+TEST_F(WeightMutations, OfWeightsAreLoadedWholeOrNotAtAll) {
   auto c = bounded();
   Own<dl4_model> m;
   ok(dl4_model_load(c, DL4_SOURCE_DIR "/tests/io/data/sequential.keras", nullptr, m.out()));

@@ -91,20 +91,10 @@ std::vector<Id> update(Emit &e, const How &how, const UpdateFrom &from) {
   return e.step(std::make_shared<UpdateOf<How>>(how, from.except), std::move(src));
 }
 
-#define DL4_UPDATE(How)          \
-  template struct UpdateOf<How>; \
-  template std::vector<Id> update(Emit &, const How &, const UpdateFrom &);
-DL4_UPDATE(kernels::Sgd)
-DL4_UPDATE(kernels::Adam)
-DL4_UPDATE(kernels::RmsProp)
-DL4_UPDATE(kernels::Adagrad)
-DL4_UPDATE(kernels::Adadelta)
-DL4_UPDATE(kernels::Adamax)
-DL4_UPDATE(kernels::Nadam)
-DL4_UPDATE(kernels::Lion)
-DL4_UPDATE(kernels::Ftrl)
-DL4_UPDATE(kernels::Lamb)
-DL4_UPDATE(kernels::Average)
+#define DL4_UPDATE(How)                   \
+  template struct UpdateOf<kernels::How>; \
+  template std::vector<Id> update(Emit &, const kernels::How &, const UpdateFrom &);
+DL4_UPDATES(DL4_UPDATE)
 #undef DL4_UPDATE
 
 }  // namespace dl4::ops

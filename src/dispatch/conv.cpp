@@ -51,6 +51,7 @@ struct At {
   const kernels::Conv &c;
   int64_t slices;
   const kernels::Constant *weights;                                               // constant, or nullptr
+  DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 };
 

@@ -136,6 +136,7 @@ struct Product {
   const Gemm &g;
   int64_t slices;
   const Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
+  DType dtype() const { return g.dtype; }
 };
 
 constexpr const char *by_small = "small_gemm", *by_panels = "packed_gemm", *by_openblas = "openblas_gemm",
@@ -212,6 +213,7 @@ struct ByItem {
   const Gemm &g;
   std::span<const BatchAxis> axes;
   int64_t slices;
+  DType dtype() const { return g.dtype; }
 };
 
 template <class F>

@@ -11,13 +11,14 @@
 
 namespace dl4::dispatch {
 
-// A kernel for what `At` describes. Its name is the one in plans, in kernels_off and in the bench: the kernel's own
-// begins with it.
+// A kernel for what `At` describes, whose dtype() says what it is computed in. Its name is the one in plans, in
+// kernels_off and in the bench: the kernel's own begins with it.
 template <class At>
 struct Candidate {
   const char *name;
   bool (*applies)(const At &);
   std::unique_ptr<kernels::Kernel> (*make)(const At &);  // may still give nullptr, but for the last
+  DType dtype = DType::f32;                              // what it computes in
 };
 
 template <class At>
@@ -26,11 +27,12 @@ bool always(const At &) {
 }
 
 // The first candidate that is not switched off and applies, `first` before all others; the last one always applies.
+// Refuses a dtype that none of them computes in.
 template <class At>
 std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at,
                                         std::string_view first = {}) {
   auto make = [&](const Candidate<At> &c) {
-    bool use = &c == &list.back() || (site.allows(c.name) && c.applies(at));
+    bool use = c.dtype == at.dtype() && (&c == &list.back() || (site.allows(c.name) && c.applies(at)));
     auto kernel = use ? c.make(at) : nullptr;
     if (kernel && !kernel->name.starts_with(c.name))
       fail(Code::internal, "the kernel \"", kernel->name, "\" is listed as ", c.name);
@@ -41,7 +43,7 @@ std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candid
       if (auto kernel = make(c)) return kernel;
   for (const Candidate<At> &c : list)
     if (auto kernel = make(c)) return kernel;
-  fail(Code::unsupported, "no kernel for these shapes");
+  fail(Code::unsupported, "no kernel computes ", list.back().name, " in ", at.dtype(), " for these shapes");
 }
 
 // Names of the candidates that can be switched off: those that are not last.

@@ -276,6 +276,7 @@ struct At {
   Sizes s;
   bool backwards;
   LstmCut cut;
+  DType dtype() const { return site.src[src_x].dtype; }
 };
 
 std::unique_ptr<Kernel> own_lstm(const At &at) {

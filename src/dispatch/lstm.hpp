@@ -18,6 +18,10 @@ enum LstmSource { src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src
 namespace lstm_dst {
 enum { y, h, c, gates, cells, h_before, count };
 }
+// Sources of the backward step; destinations: the gradients of gates, h0 and c0.
+namespace lstm_grad_src {
+enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
+}
 // Into how many slices an LSTM is cut: by its sequences, or by its units where that gives more. Then each step is a
 // phase.
 struct LstmCut {
@@ -36,6 +40,9 @@ struct LstmCut {
 
 // The best kernel for the forward step of these sources and destinations.
 std::unique_ptr<kernels::Kernel> lstm(const Site &site, bool go_backwards);
+
+// The kernel for the backward step of these sources and destinations.
+std::unique_ptr<kernels::Kernel> lstm_grad(const Site &site, bool go_backwards);
 
 // The candidates that can be switched off.
 std::vector<std::string> lstm_switches();

@@ -2,11 +2,10 @@
 #include "dispatch/products.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "base/cpu.hpp"
 #include "base/tensor.hpp"
 #include "dispatch/choose.hpp"
+#include "dispatch/thresholds.hpp"
 #include "kernels/gemm/blas.hpp"
 #include "kernels/gemm/gemm_cut.hpp"
 #include "kernels/gemm/small_gemm.hpp"
@@ -137,6 +136,7 @@ struct Product {
   const Gemm &g;
   int64_t slices;
   const Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
+  DType dtype() const { return g.dtype; }
 };
 
 constexpr const char *by_small = "small_gemm", *by_panels = "packed_gemm", *by_openblas = "openblas_gemm",
@@ -150,57 +150,6 @@ constexpr Candidate<Product> products[] = {
     {by_small, always, [](const Product &p) { return small(p.g, p.slices); }},
     {"reference_gemm", always, [](const Product &p) { return reference(p.g, p.slices); }},
 };
-
-// Where the choice depends on the type of processor: for a B of at least 2^18 numbers.
-struct Thresholds {
-  // B no constant, as stored: `large` from so many rows and so many multiplications on.
-  const char *large;
-  int64_t rows;
-  double work;
-  // B constant: oneDNN from so many rows on, and for 3 or 4 of them, as a tile of ours has 1, 2 or 4.
-  int64_t constant_rows;
-  bool three_rows;
-  // A transposed, B of any size: oneDNN from so many multiplications on.
-  double transposed_work;
-};
-
-// Measured on one core, best of many runs, by the bench dl4_products; oneDNN 2.6.3, OpenBLAS 0.3.21.
-const Thresholds &thresholds() {
-  constexpr int64_t never = INT64_MAX;
-  // EPYC of Zen 4, 1 MiB L2.
-  static constexpr Thresholds avx512{by_dnnl, 129, 0, never, true, 1 << 26};
-  // Xeon of Sapphire Rapids, 2 MiB L2; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some
-  // 48 rows on. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:
-  //   not, NN   8x1024x1024       561      -    760    596     16x1024x1024     1080      -    848    750
-  //             64x512x512        379      -    337    302     16x512x512         82      -    133    131
-  //   constant  64x1024x1024     2910   1260   2390   1190     128x1024x1024    5850   2520   3800   2550
-  //             512x1024x1024   23000  10100  10700   9440     1024x2048x512   68700  25500  21700  20100
-  //             256x512x512      1190   1060   1240   1100     1024x256x256     1500   1090   1330   1250
-  //             1024x1024x1024  83500  24900  21100  21100     3x1024x1024       275    201    887    209
-  //   not, TN   784x256x128       431      -    444    409     784x128x32       62.3      -   98.9   75.1
-  static constexpr Thresholds intel_avx512{by_dnnl, 1, 1 << 24, 48, true, 1 << 24};
-  // The same Xeon, all three kept from AVX-512:
-  //   not, NN   16x1024x1024     1690      -    780   1020     64x512x512        468      -    524    459
-  //             128x1024x1024   12000      -   4050   4700     512x1024x256     3880      -   3820   4120
-  //   constant  512x1024x1024   55900  18300  15900  16800     3x1024x1024       514    282    672    395
-  //   not, TN   784x256x128       773      -    742    728
-  static constexpr Thresholds avx2{by_openblas, 1, 1 << 24, 257, false, 1 << 24};
-  // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
-  static constexpr Thresholds neon{by_openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()};
-  static const Thresholds &here = [type = cpu::type()]() -> const Thresholds & {
-    switch (type) {
-      case cpu::Type::intel_avx512:
-        return intel_avx512;
-      case cpu::Type::avx512:
-        return avx512;
-      case cpu::Type::avx2:
-        return avx2;
-      default:
-        return neon;
-    }
-  }();
-  return here;
-}
 
 // What is alike on all of them; measured on the EPYC, microseconds of small / packed / OpenBLAS / oneDNN (packed where
 // B is constant) for m x n x k; N, T: as stored, transposed.
@@ -237,7 +186,7 @@ const Thresholds &thresholds() {
 //                  784x256x128        447      -    507    465
 //                  512x2048x800    103780      -  67853  64509
 const char *best(const Gemm &g, bool constant) {
-  const Thresholds &t = thresholds();
+  const Thresholds::Products &t = thresholds().products;
   double work = static_cast<double>(checked_mul(g.batch, g.m)) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
   if (g.trans_a) {
@@ -264,6 +213,7 @@ struct ByItem {
   const Gemm &g;
   std::span<const BatchAxis> axes;
   int64_t slices;
+  DType dtype() const { return g.dtype; }
 };
 
 template <class F>

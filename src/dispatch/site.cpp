@@ -2,6 +2,7 @@
 #include "dispatch/site.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dl4::dispatch {
 
@@ -27,6 +28,15 @@ std::optional<kernels::Constant> Site::constant_source(size_t i) const {
 
 std::unique_ptr<kernels::Kernel> nothing() {
   return kernels::make_kernel("nothing", 0, [](int64_t, const kernels::Run &) noexcept {});
+}
+
+std::unique_ptr<kernels::Kernel> zeros(const Site &site) {
+  std::vector<size_t> bytes;
+  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
+  return kernels::make_kernel("zeros", 1, [bytes](int64_t, const kernels::Run &r) noexcept {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (void *p = r.out<void>(static_cast<int>(i)); p && bytes[i]) std::memset(p, 0, bytes[i]);
+  });
 }
 
 }  // namespace dl4::dispatch

@@ -62,5 +62,7 @@ struct Site {
 
 // For outputs without elements.
 std::unique_ptr<kernels::Kernel> nothing();
+// For floats that are sums of nothing, in all destinations.
+std::unique_ptr<kernels::Kernel> zeros(const Site &site);
 
 }  // namespace dl4::dispatch

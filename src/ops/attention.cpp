@@ -1,10 +1,9 @@
 // attention: softmax(q k^T) v without a matrix of all scores; its gradient computes them again.
-#include "kernels/attention/attention.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "base/checked.hpp"
+#include "kernels/attention/heads.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -12,6 +11,7 @@
 namespace dl4::ops {
 namespace {
 
+using kernels::AttentionBatch;
 using kernels::AttentionSizes;
 using kernels::Kernel;
 
@@ -19,23 +19,10 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-// The sequences of a site, and how the operands of one lie: (batch, T, D), or (batch, T, heads, D) where each of
-// `heads` heads of queries reads one of fewer `groups` of keys and values.
-struct Sequences {
-  AttentionSizes one;
-  int64_t batch, heads = 1, groups = 1;
-
-  // From one sequence of the batch to the next.
-  int64_t q() const { return checked_mul(one.queries, one.q_row); }
-  int64_t k() const { return checked_mul(one.keys, one.k_row); }
-  int64_t v() const { return checked_mul(one.keys, one.v_row); }
-  int64_t y() const { return checked_mul(one.queries, one.y_row); }
-};
-
-Sequences sequences(const Site &site, const Attention &how) {
+AttentionBatch batch_of(const Site &site, const Attention &how) {
   const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
   const int time = how.heads ? -3 : -2, leading = q.rank() + time;
-  Sequences s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, q.elements(0, leading)};
+  AttentionBatch s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, q.elements(0, leading)};
   if (how.heads) s.heads = q[-2], s.groups = v[-2];
   s.one.q_row = checked_mul(s.heads, s.one.depth);
   s.one.k_row = checked_mul(s.groups, s.one.depth);
@@ -48,12 +35,6 @@ Sequences sequences(const Site &site, const Attention &how) {
 double cost(const AttentionSizes &s, double products) {
   double pairs = static_cast<double>(s.queries) * static_cast<double>(s.keys) * (s.causal ? 0.5 : 1);
   return pairs * (products * static_cast<double>(s.depth + s.width) / 60e3 + 0.3 * us_per_function);
-}
-
-// Where one item begins of an operand that may be absent.
-template <class T>
-T *item(T *all, int64_t offset) noexcept {
-  return all ? all + offset : nullptr;
 }
 
 // The gradients of q, k and v, of which those that are one value are one sum.
@@ -71,44 +52,28 @@ struct AttentionGradOp final : NotDifferentiable<AttentionGradOp> {
     return dst;
   }
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    const Sequences s = sequences(site, how);
+    const AttentionBatch s = batch_of(site, how);
     const int64_t items = s.heads ? checked_mul(s.batch, s.groups) : 0;
     const double us = static_cast<double>(s.batch) * static_cast<double>(s.heads) * cost(s.one, 5);
     int64_t slices = site.cutting.slices(items, us);
     int64_t scratch = round_up(kernels::attention_backward_scratch(s.one), 16);
     auto run = [=, into = into](int64_t slice, const Run &r) noexcept {
       auto [begin, end] = kernels::part(items, slices, slice);
-      for (int64_t i = begin; i < end; ++i) group(s, into, r, i, static_cast<float *>(r.scratch) + slice * scratch);
+      auto to = [&](size_t i) { return into[i] < 0 ? nullptr : r.out<float>(into[i]); };
+      const kernels::AttentionBackward all{r.in<float>(src_q),
+                                           r.in<float>(src_k),
+                                           r.in<float>(src_v),
+                                           r.in<uint8_t>(src_mask),
+                                           r.in<float>(grad_peak),
+                                           r.in<float>(grad_sum),
+                                           r.in<float>(grad_dy),
+                                           to(0),
+                                           to(1),
+                                           to(2)};
+      for (int64_t i = begin; i < end; ++i)
+        kernels::attention_backward(s, all, i, static_cast<float *>(r.scratch) + slice * scratch);
     };
     return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
-  }
-
- private:
-  // All heads of one group, whose gradients are one sum.
-  static void group(const Sequences &s, const std::array<int, 3> &into, const Run &r, int64_t i,
-                    float *scratch) noexcept {
-    const AttentionSizes &one = s.one;
-    const int64_t b = i / s.groups, g = i % s.groups, heads = s.heads / s.groups;
-    const int64_t rows[3] = {one.queries, one.keys, one.keys}, row[3] = {one.q_row, one.k_row, one.v_row};
-    const int64_t width[3] = {heads * one.depth, one.depth, one.width}, start[3] = {b * s.q(), b * s.k(), b * s.v()};
-    float *d[3] = {};
-    for (size_t j = 0; j < 3; ++j) {
-      if (into[j] < 0) continue;
-      d[j] = item(r.out<float>(into[j]), start[j] + g * width[j]);
-      if (!d[j] || std::find(into.begin(), into.begin() + j, into[j]) != into.begin() + j) continue;
-      for (int64_t t = 0; t < rows[j]; ++t) std::fill_n(d[j] + t * row[j], width[j], 0.0f);
-    }
-    auto *mask = item(r.in<uint8_t>(src_mask), b * one.keys);
-    for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
-      auto of = [&](int source, int64_t offset) { return item(r.in<float>(source), offset); };
-      const int64_t stat = (b * s.heads + h) * one.queries;
-      kernels::attention_backward(
-          one,
-          {of(src_q, start[0] + h * one.depth), of(src_k, start[1] + g * one.depth),
-           of(src_v, start[2] + g * one.width), mask, of(grad_peak, stat), of(grad_sum, stat),
-           of(grad_dy, b * s.y() + h * one.width), d[0] ? d[0] + (h - g * heads) * one.depth : nullptr, d[1], d[2]},
-          scratch);
-    }
   }
 };
 
@@ -169,19 +134,23 @@ struct AttentionOp final : OpOf<AttentionOp> {
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    const Sequences s = sequences(site, how);
+    const AttentionBatch s = batch_of(site, how);
     const AttentionSizes &one = s.one;
     const int64_t items = checked_mul(s.batch, s.heads);
     int64_t blocks = (one.queries + kernels::attention_block - 1) / kernels::attention_block;
     int64_t slices = site.cutting.slices(checked_mul(items, blocks), static_cast<double>(items) * cost(one, 2));
     int64_t scratch = round_up(kernels::attention_forward_scratch(one), 16);
     auto run = [=](int64_t slice, const Run &r) noexcept {
+      const kernels::AttentionForward all{r.in<float>(src_q),      r.in<float>(src_k),  r.in<float>(src_v),
+                                          r.in<uint8_t>(src_mask), r.out<float>(dst_y), r.out<float>(dst_peak),
+                                          r.out<float>(dst_sum)};
       auto [begin, end] = kernels::part(items * blocks, slices, slice);
       while (begin < end) {
         int64_t i = begin / blocks, first = begin % blocks, last = std::min(blocks, first + end - begin);
         begin += last - first;
-        head(s, r, i, first * kernels::attention_block, std::min(s.one.queries, last * kernels::attention_block),
-             static_cast<float *>(r.scratch) + slice * scratch);
+        kernels::attention_forward(s, all, i, first * kernels::attention_block,
+                                   std::min(s.one.queries, last * kernels::attention_block),
+                                   static_cast<float *>(r.scratch) + slice * scratch);
       }
     };
     return kernels::make_kernel("attention", slices, run, checked_mul(checked_mul(slices, scratch), 4));
@@ -193,20 +162,6 @@ struct AttentionOp final : OpOf<AttentionOp> {
     if (groups != v[-2] || groups < 1 || heads < 1 || heads % groups != 0)
       fail(Code::shape_mismatch, "attention: expected as many heads of values as of keys, by which those of queries ",
            "divide; got ", q, ", ", k, " and ", v);
-  }
-
-  // Queries [begin, end) of one head of one sequence.
-  static void head(const Sequences &s, const Run &r, int64_t i, int64_t begin, int64_t end, float *scratch) noexcept {
-    const AttentionSizes &one = s.one;
-    const int64_t b = i / s.heads, h = i % s.heads, g = h / (s.heads / s.groups);
-    auto of = [&](int source, int64_t offset) { return item(r.in<float>(source), offset); };
-    auto to = [&](Destination at, int64_t offset) { return item(r.out<float>(at), offset); };
-    kernels::attention_forward(
-        one,
-        {of(src_q, b * s.q() + h * one.depth), of(src_k, b * s.k() + g * one.depth),
-         of(src_v, b * s.v() + g * one.width), item(r.in<uint8_t>(src_mask), b * one.keys),
-         to(dst_y, b * s.y() + h * one.width), to(dst_peak, i * one.queries), to(dst_sum, i * one.queries)},
-        begin, end, scratch);
   }
 };
 

@@ -1,6 +1,5 @@
 // band_mask: keys near a query, from the top left also where the two lengths differ.
-#include <cstring>
-
+#include "kernels/attention/heads.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -25,12 +24,7 @@ struct BandMaskOp final : StopsGradients<BandMaskOp> {
     double us = us_per_byte * static_cast<double>(checked_mul(queries, keys));
     return sliced("band_mask", site, keys ? queries : 0, us,
                   [=, before = before, after = after](int64_t begin, int64_t end, const Run &r) {
-                    for (int64_t t = begin; t < end; ++t) {
-                      uint8_t *row = r.out<uint8_t>(0) + t * keys;
-                      int64_t last = std::min(t + after + 1, keys), first = std::clamp<int64_t>(t - before, 0, last);
-                      std::memset(row, 0, static_cast<size_t>(keys));
-                      std::memset(row + first, 1, static_cast<size_t>(last - first));
-                    }
+                    kernels::band_mask(keys, before, after, r.out<uint8_t>(0), begin, end);
                   });
   }
 };

@@ -1,9 +1,9 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
+#include "kernels/movement/strided.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
-#include "ops/strided.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -88,7 +88,7 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
   double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
               (f == Binary::pow || f == Binary::atan2 ? 20 : 1);
-  Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
+  const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
   auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
                                                                                  int64_t at, int64_t count) {
     kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
@@ -105,8 +105,8 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   return sliced(
       "binary_broadcast", site, n, us,
       [=](int64_t begin, int64_t end, const Run &r) {
-        walk(s, begin, end,
-             [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
+        kernels::walk(s, begin, end,
+                      [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
       },
       line_block);
 }

@@ -1,14 +1,14 @@
 // broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
 #include "ops/broadcast.hpp"
-#include "ops/op.hpp"
 
 #include <algorithm>
 
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
+#include "dispatch/reduce.hpp"
+#include "kernels/movement/strided.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/reduce_axes.hpp"
 #include "ops/sliced.hpp"
-#include "ops/strided.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -38,14 +38,14 @@ void BroadcastOp::gradient(Gradient &g) const {
 std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {
   const Operand &x = site.src[0];
   int64_t n = site.dst[0].shape.elements(), size = size_of(x.dtype);
-  if (x.shape.elements() == n) return copy_kernel(site);
+  if (x.shape.elements() == n) return dispatch::copy_kernel(site);
   double us = us_per_byte * static_cast<double>(checked_mul(n, size));
-  Strided s = strided(site.dst[0].shape, {x.shape});
+  const kernels::Strided s = kernels::strided(site.dst[0].shape, {x.shape});
   if (!divided) {
     return sliced(
         "broadcast", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
-          walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+          kernels::walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
             const std::byte *from = r.in<std::byte>(0) + offset[0] * size;
             std::byte *to = r.out<std::byte>(0) + at * size;
             if (s.step(0) == 0)
@@ -60,7 +60,7 @@ std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {
   return sliced(
       "mean_grad", site, n, us,
       [=](int64_t begin, int64_t end, const Run &r) {
-        walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+        kernels::walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
           kernels::binary_run(Binary::mul, DType::f32, r.in<float>(0) + offset[0], s.step(0), &by, 0,
                               r.out<float>(0) + at, count);
         });
@@ -85,7 +85,7 @@ std::unique_ptr<kernels::Kernel> SumLikeOp::kernel(const Site &site) const {
     int j = i - (x.rank() - y.rank());
     over.push_back(j < 0 || (y[j] == 1 && x[i] != 1));
   }
-  return reduce_axes(site, Reduce::sum, over);
+  return dispatch::reduce_axes(site, Reduce::sum, over);
 }
 
 Id broadcast_like(Emit &e, Id x, Id like) {

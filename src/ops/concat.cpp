@@ -1,5 +1,5 @@
 // concat: values one after the other along an axis.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -8,8 +8,8 @@ namespace dl4::ops {
 namespace {
 
 // The rectangle that each part takes in the whole: parts are sources where they are joined, else destinations.
-std::vector<Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, bool join) {
-  std::vector<Block> blocks;
+std::vector<kernels::Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, bool join) {
+  std::vector<kernels::Block> blocks;
   int64_t offset = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     Around p = around(parts[i].shape, axis);
@@ -44,7 +44,7 @@ struct SplitLikeOp final : NotDifferentiable<SplitLikeOp> {
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     std::span<const Operand> parts(site.src.begin() + 1, site.src.end());
-    return move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), false));
+    return dispatch::move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), false));
   }
 };
 
@@ -80,7 +80,7 @@ struct ConcatOp final : OpOf<ConcatOp> {
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    return move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), true));
+    return dispatch::move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), true));
   }
 };
 

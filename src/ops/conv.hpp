@@ -32,9 +32,6 @@ Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w
 // The kernels' description of a convolution at known shapes.
 kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &weights);
 
-// Zeros in every destination, for sources without elements.
-std::unique_ptr<kernels::Kernel> conv_zeros(const Site &site);
-
 // The gradients by x and by the weights (and bias, or none).
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);
 struct ConvWeights {

@@ -1,6 +1,4 @@
 // The gradients of a convolution by its input and by its weights.
-#include <cstring>
-
 #include "dispatch/conv.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
@@ -42,7 +40,7 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
-    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return conv_zeros(site);
+    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
     auto weights = site.constant_source(1);
     return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1}, {0});
   }
@@ -69,22 +67,13 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
   std::unique_ptr<Kernel> kernel(const Site &site) const override {
     kernels::Conv c = conv_at(how, site.src[0].shape, site.src[2].shape);
     c.bias = bias && site.dst[1].present;
-    if (site.src[1].shape.elements() == 0) return conv_zeros(site);
+    if (site.src[1].shape.elements() == 0) return dispatch::zeros(site);
     auto best = dispatch::conv_weights(site, c);
     return c.bias ? with_args(std::move(best), {0, 1}, {0, 1}) : with_args(std::move(best), {0, 1}, {0});
   }
 };
 
 }  // namespace
-
-std::unique_ptr<Kernel> conv_zeros(const Site &site) {
-  std::vector<size_t> bytes;
-  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
-  return kernels::make_kernel("zeros", 1, [bytes](int64_t, const Run &r) noexcept {
-    for (size_t i = 0; i < bytes.size(); ++i)
-      if (void *p = r.out<void>(static_cast<int>(i)); p && bytes[i]) std::memset(p, 0, bytes[i]);
-  });
-}
 
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
   return e.value(std::make_shared<ConvDataOp>(how), {dy, weights, x});

@@ -42,7 +42,7 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp> {
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     const kernels::Conv c = conv_at(how, site.dst[0].shape, site.src[1].shape);
-    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return conv_zeros(site);
+    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
     auto weights = site.constant_source(1);
     return dispatch::conv_data(site, c, weights ? &*weights : nullptr);
   }

@@ -1,5 +1,5 @@
 // copy: the same values in other memory.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 
@@ -10,7 +10,7 @@ struct CopyOp final : OpOf<CopyOp> {
   std::string_view name() const override { return "copy"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return copy_kernel(site); }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

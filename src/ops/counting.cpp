@@ -1,7 +1,5 @@
 // Counting: numbers sorted into buckets, what lies in each added up, and which are the largest.
-
-#include <cstring>
-
+#include "kernels/reduce/counting.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -21,9 +19,7 @@ struct BucketizeOp final : StopsGradients<BucketizeOp> {
     int64_t n = site.src[0].shape.elements(), bounds = site.src[1].shape[0];
     double us = us_per_function * static_cast<double>(n);
     return sliced("bucketize", site, n, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const float *x = r.in<float>(0), *first = r.in<float>(1);
-      for (int64_t i = begin; i < end; ++i)
-        r.out<int32_t>(0)[i] = static_cast<int32_t>(std::lower_bound(first, first + bounds, x[i]) - first);
+      kernels::bucketize(r.in<float>(0) + begin, end - begin, r.in<float>(1), bounds, r.out<int32_t>(0) + begin);
     });
   }
 };
@@ -48,13 +44,8 @@ struct BucketSumsOp final : NotDifferentiable<BucketSumsOp> {
     return kernels::make_kernel(
         "bucket_sums", 1,
         [=](int64_t, const Run &r) noexcept {
-          const int32_t *bucket = r.in<int32_t>(0);
-          const float *weights = r.in<float>(1);
-          auto *sums = static_cast<double *>(r.scratch);
-          std::fill_n(sums, size, 0.0);
-          for (int64_t i = 0; i < n; ++i)
-            if (bucket[i] >= 0 && bucket[i] < size) sums[bucket[i]] += weights ? static_cast<double>(weights[i]) : 1;
-          for (int64_t i = 0; i < size; ++i) r.out<float>(0)[i] = static_cast<float>(sums[i]);
+          kernels::bucket_sums(r.in<int32_t>(0), r.in<float>(1), n, static_cast<double *>(r.scratch), r.out<float>(0),
+                               size);
         },
         checked_mul(count, 8));
   }
@@ -78,17 +69,7 @@ struct TopKOp final : StopsGradients<TopKOp> {
     int64_t width = shape.last(), rows = shape.elements(0, shape.rank() - 1), taken = k;
     double us = us_per_byte * static_cast<double>(checked_mul(rows, width, 4, k));
     return sliced("top_k", site, rows, us, [=](int64_t begin, int64_t end, const Run &r) {
-      for (int64_t row = begin; row < end; ++row) {
-        const float *x = r.in<float>(0) + row * width;
-        uint8_t *among = r.out<uint8_t>(0) + row * width;
-        std::memset(among, 0, static_cast<size_t>(width));
-        for (int64_t i = 0; i < taken; ++i) {
-          int64_t best = -1;
-          for (int64_t j = 0; j < width; ++j)
-            if (!among[j] && (best < 0 || x[j] > x[best])) best = j;
-          among[best] = 1;
-        }
-      }
+      kernels::top_k(r.in<float>(0) + begin * width, r.out<uint8_t>(0) + begin * width, end - begin, width, taken);
     });
   }
 };

@@ -1,6 +1,5 @@
 // flip: an axis from its end to its beginning.
-#include <cstring>
-
+#include "kernels/movement/repeat.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -23,10 +22,7 @@ struct FlipOp final : OpOf<FlipOp> {
     int64_t bytes = checked_mul(inner, size_of(site.src[0].dtype)), rows = bytes ? checked_mul(outer, n) : 0;
     double us = 2 * us_per_byte * static_cast<double>(checked_mul(rows, bytes));
     return sliced("flip", site, rows, us, [n = n, bytes](int64_t begin, int64_t end, const Run &r) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t from = row - row % n + n - 1 - row % n;
-        std::memcpy(r.out<std::byte>(0) + row * bytes, r.in<std::byte>(0) + from * bytes, static_cast<size_t>(bytes));
-      }
+      kernels::flip(bytes, n, r.in<void>(0), r.out<void>(0), begin, end);
     });
   }
 };

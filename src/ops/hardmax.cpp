@@ -1,7 +1,5 @@
 // hardmax: the first of the largest as a one among zeros.
-
-#include <cstring>
-
+#include "kernels/reduce/counting.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -30,17 +28,7 @@ struct HardmaxOp final : OpOf<HardmaxOp> {
     const int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
     const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
     return sliced("hardmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
-      for (int64_t i = begin; i < end; ++i) {
-        const float *x = r.in<float>(0) + i * row;
-        float *y = r.out<float>(0) + i * row;
-        std::memset(y, 0, static_cast<size_t>(row) * sizeof(float));
-        for (int64_t j = 0; j < a.inner; ++j) {
-          int64_t most = 0;
-          for (int64_t k = 1; k < a.axis; ++k)
-            if (x[k * a.inner + j] > x[most * a.inner + j]) most = k;
-          y[most * a.inner + j] = 1;
-        }
-      }
+      kernels::hardmax(r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner);
     });
   }
 };

@@ -7,12 +7,8 @@
 namespace dl4::ops {
 
 namespace lstm_dst = dispatch::lstm_dst;
+namespace lstm_grad_src = dispatch::lstm_grad_src;
 using enum dispatch::LstmSource;
-
-// Sources of the backward step.
-namespace lstm_grad_src {
-enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
-}
 
 struct LstmDiffs {
   Id gates, h0, c0;  // gates: by x kernel + bias, (B, T, 4U)

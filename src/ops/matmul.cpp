@@ -101,6 +101,7 @@ void MatMulOp::gradient(Gradient &g) const {
 std::unique_ptr<Kernel> MatMulOp::kernel(const Site &site) const {
   const Shape &a = site.src[0].shape, &b = site.src[1].shape, &out = site.dst[0].shape;
   Gemm g;
+  g.dtype = site.src[0].dtype;
   g.m = out[-2];
   g.n = out[-1];
   g.k = a[how.transpose_a ? -2 : -1];

@@ -1,8 +1,8 @@
 // pack: many values in one flat block, each at a place of its own, zeros between.
 #include "ops/pack.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 
-#include "ops/blocks.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
@@ -26,7 +26,7 @@ void PackOp::gradient(Gradient &g) const {
 }
 
 std::unique_ptr<kernels::Kernel> PackOp::kernel(const Site &site) const {
-  std::vector<Block> blocks;
+  std::vector<kernels::Block> blocks;
   int64_t end = 0;
   auto zeros_to = [&](int64_t begin) { blocks.push_back({.from = -1, .bytes = begin - end, .to_offset = end}); };
   for (int i = 0; i < static_cast<int>(site.src.size()); ++i) {
@@ -37,7 +37,7 @@ std::unique_ptr<kernels::Kernel> PackOp::kernel(const Site &site) const {
     end = begin + bytes;
   }
   zeros_to(checked_mul(total, element_bytes));
-  return move_blocks("pack", site, std::move(blocks));
+  return dispatch::move_blocks("pack", site, std::move(blocks));
 }
 
 Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total) {

@@ -1,7 +1,7 @@
 // pad: zeros around an axis, or its ends cut off.
 #include <algorithm>
 
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -35,7 +35,7 @@ struct PadOp final : OpOf<PadOp> {
     int64_t from_row = checked_mul(from.axis, element), row = checked_mul(to.axis, element);
     int64_t first = checked_mul(std::max<int64_t>(before, 0), element);
     int64_t last = checked_mul(std::max<int64_t>(after, 0), element), bytes = row - first - last;
-    return move_blocks("pad", site,
+    return dispatch::move_blocks("pad", site,
                        {{-1, 0, to.outer, first, 0, 0, 0, row},
                         {0, 0, to.outer, bytes, checked_mul(cut(before), element), from_row, first, row},
                         {-1, 0, to.outer, last, 0, 0, first + bytes, row}});

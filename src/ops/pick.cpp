@@ -1,6 +1,4 @@
 // pick: of each row the element that its label says.
-#include <cstring>
-
 #include "kernels/movement/movement.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -8,18 +6,6 @@
 
 namespace dl4::ops {
 namespace {
-
-// Calls f(begin, end, valid) for the runs of rows that are all valid or all not.
-template <class F>
-void runs_of(const uint8_t *valid, int64_t begin, int64_t end, F f) {
-  if (!valid) return f(begin, end, true);
-  while (begin < end) {
-    int64_t next = begin + 1;
-    while (next < end && (valid[next] != 0) == (valid[begin] != 0)) ++next;
-    f(begin, next, valid[begin] != 0);
-    begin = next;
-  }
-}
 
 struct PickGradOp final : NotDifferentiable<PickGradOp> {
   std::string_view name() const override { return "pick_grad"; }
@@ -30,17 +16,8 @@ struct PickGradOp final : NotDifferentiable<PickGradOp> {
     DType type = site.src[1].dtype;
     double us = us_per_byte * static_cast<double>(checked_mul(n, width, 4));
     return sliced("pick_grad", site, width ? n : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const float *dy = r.in<float>(0);
-      float *dx = r.out<float>(0);
-      runs_of(r.in<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
-        const std::byte *labels = r.in<std::byte>(1) + from * size_of(type);
-        if (valid) {
-          kernels::pick_grad(dy + from, to - from, width, type, labels, dx + from * width, r.report);
-          return;
-        }
-        std::memset(dx + from * width, 0, static_cast<size_t>((to - from) * width) * 4);
-        for (int64_t i = from; i < to; ++i) dx[i * width] = dy[i];
-      });
+      kernels::pick_grad(r.in<float>(0), begin, end, width, type, r.in<void>(1), r.in<uint8_t>(2), r.out<float>(0),
+                         r.report);
     });
   }
 };
@@ -73,15 +50,8 @@ struct PickOp final : OpOf<PickOp> {
     return sliced(
         "pick", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
-          const float *x = r.in<float>(0);
-          float *y = r.out<float>(0);
-          runs_of(r.in<uint8_t>(2), begin, end, [&](int64_t from, int64_t to, bool valid) {
-            const std::byte *labels = r.in<std::byte>(1) + from * size_of(type);
-            if (valid)
-              kernels::pick(x + from * width, to - from, width, type, labels, y + from, r.report);
-            else
-              for (int64_t i = from; i < to; ++i) y[i] = x[i * width];
-          });
+          kernels::pick(r.in<float>(0), begin, end, width, type, r.in<void>(1), r.in<uint8_t>(2), r.out<float>(0),
+                        r.report);
         },
         line_block);
   }

@@ -1,9 +1,9 @@
 // reduce: sums, means, extremes and products over axes; over flags "any" and "all".
 #include <algorithm>
 
+#include "dispatch/reduce.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/reduce_axes.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
@@ -70,7 +70,7 @@ struct ReduceOp final : OpOf<ReduceOp> {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     std::vector<bool> over(static_cast<size_t>(site.src[0].shape.rank()), false);
     for (int a : axes) over[static_cast<size_t>(a)] = true;
-    return reduce_axes(site, f, over);
+    return dispatch::reduce_axes(site, f, over);
   }
 
  private:

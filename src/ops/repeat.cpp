@@ -1,8 +1,5 @@
 // repeat: every place of an axis several times, as it is or blended with its neighbours; and the gradient of that.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
+#include "kernels/movement/repeat.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -17,15 +14,6 @@ struct Repeating {
 
   void fields(auto &f) const { f("axis", axis), f("times", times), f("linear", linear); }
 };
-
-// Where copy j of a place lies beside the place's centre, in places: below 0 towards the one before.
-float beside(int64_t j, int64_t times) {
-  return static_cast<float>((static_cast<double>(j) + 0.5) / static_cast<double>(times) - 0.5);
-}
-// Beyond the ends the last place goes on.
-int64_t neighbour(int64_t i, float beside, int64_t n) {
-  return beside < 0 ? std::max<int64_t>(i - 1, 0) : std::min(i + 1, n - 1);
-}
 
 double cost(const Shape &large, int64_t size) {
   return 2 * us_per_byte * static_cast<double>(checked_mul(large.elements(), size));
@@ -54,30 +42,13 @@ struct RepeatOp final : OpOf<RepeatOp> {
     const int64_t rows = site.dst[0].shape.elements() ? checked_mul(outer, n) : 0;
     const double us = cost(site.dst[0].shape, size);
     if (how.linear) {
-      return sliced("repeat_linear", site, rows, us,
-                    [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
-                      for (int64_t row = begin; row < end; ++row) {
-                        const float *x = r.in<float>(0) + row * inner, *image = x - row % n * inner;
-                        float *y = r.out<float>(0) + row * times * inner;
-                        for (int64_t j = 0; j < times; ++j, y += inner) {
-                          const float at = beside(j, times), w = std::abs(at);
-                          const float *other = image + neighbour(row % n, at, n) * inner;
-                          for (int64_t i = 0; i < inner; ++i) y[i] = (1 - w) * x[i] + w * other[i];
-                        }
-                      }
-                    });
+      const kernels::Blend blend{n, inner, times};
+      return sliced("repeat_linear", site, rows, us, [blend](int64_t begin, int64_t end, const Run &r) {
+        kernels::repeat_linear(blend, r.in<float>(0), r.out<float>(0), begin, end);
+      });
     }
     return sliced("repeat", site, rows, us, [=](int64_t begin, int64_t end, const Run &r) {
-      const std::byte *x = r.in<std::byte>(0) + begin * bytes;
-      std::byte *y = r.out<std::byte>(0) + begin * times * bytes;
-      for (int64_t row = begin; row < end; ++row, x += bytes) {
-        if (bytes == size) {
-          kernels::fill(size, x, y, times);
-          y += times * bytes;
-          continue;
-        }
-        for (int64_t j = 0; j < times; ++j, y += bytes) std::memcpy(y, x, static_cast<size_t>(bytes));
-      }
+      kernels::repeat(size, bytes, times, r.in<void>(0), r.out<void>(0), begin, end);
     });
   }
 };
@@ -111,22 +82,10 @@ struct RepeatGradOp final : OpOf<RepeatGradOp> {
                         end - begin, times, inner);
       });
     }
-    // Each place gathers what it gave to its own copies and to those of its neighbours.
-    return sliced("repeat_linear_grad", site, rows, us,
-                  [=, n = n, inner = inner](int64_t begin, int64_t end, const Run &r) {
-                    for (int64_t row = begin; row < end; ++row) {
-                      const int64_t at = row % n;
-                      const float *image = r.in<float>(0) + (row - at) * times * inner;
-                      float *dx = r.out<float>(0) + row * inner;
-                      std::fill_n(dx, inner, 0.0f);
-                      for (int64_t from = std::max<int64_t>(at - 1, 0); from <= std::min(at + 1, n - 1); ++from)
-                        for (int64_t j = 0; j < times; ++j) {
-                          const float place = beside(j, times), w = std::abs(place);
-                          const float share = (from == at ? 1 - w : 0) + (neighbour(from, place, n) == at ? w : 0);
-                          if (share != 0) kernels::axpy(share, image + (from * times + j) * inner, dx, inner);
-                        }
-                    }
-                  });
+    const kernels::Blend blend{n, inner, times};
+    return sliced("repeat_linear_grad", site, rows, us, [blend](int64_t begin, int64_t end, const Run &r) {
+      kernels::repeat_linear_grad(blend, r.in<float>(0), r.out<float>(0), begin, end);
+    });
   }
 };
 

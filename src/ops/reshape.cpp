@@ -1,5 +1,5 @@
 // reshape, reshape_like, expand_dims, squeeze: the same elements in the same order under another shape. No copies.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -15,7 +15,7 @@ struct Reshaping : OpOf<T> {
   }
   bool is_view() const override { return true; }
   bool reads(int src) const override { return src == 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return copy_kernel(site); }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 // The product of the known dims; `free` counts the others.

@@ -2,7 +2,7 @@
 // again from the states that each step started from.
 #include <functional>
 
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/differentiate.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scan.hpp"
@@ -18,8 +18,8 @@ struct DelayOp final : NotDifferentiable<DelayOp> {
     const Shape &x = site.src[0].shape;
     const int64_t row = checked_mul(site.src[1].shape.elements(), size_of(site.src[1].dtype));
     if (x[0] == 0) return dispatch::nothing();
-    return move_blocks("delay", site,
-                       {{.from = 1, .bytes = row}, {.from = 0, .bytes = checked_mul(x[0] - 1, row), .to_offset = row}});
+    return dispatch::move_blocks(
+        "delay", site, {{.from = 1, .bytes = row}, {.from = 0, .bytes = checked_mul(x[0] - 1, row), .to_offset = row}});
   }
 };
 

@@ -2,8 +2,6 @@
 #include "ops/scatter.hpp"
 #include "ops/op.hpp"
 
-#include <cstring>
-
 #include "kernels/movement/movement.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -20,9 +18,7 @@ void want_rows(const char *op, Operands src) {
   same_shape(op, src[0].shape, src[1].shape.joined(table.last(table.rank() - 1)));
 }
 
-// Each slice looks at all ids in their order and adds what falls into its part of the table, so the bits don't depend
-// on the cut. Ids out of range were the forward step's fault.
-// The same sums, in the order of their ids and without the rows that no id names.
+// The same sums as scatter_add's, in the order of their ids and without the rows that no id names.
 struct RowSumsOp final : NotDifferentiable<RowSumsOp> {
   std::string_view name() const override { return "row_sums"; }
   std::vector<Operand> infer(Operands src) const override {
@@ -43,11 +39,8 @@ struct RowSumsOp final : NotDifferentiable<RowSumsOp> {
         [=](int64_t, const Run &r) noexcept {
           auto *keys = static_cast<uint64_t *>(r.scratch);
           auto *segments = reinterpret_cast<int64_t *>(static_cast<std::byte *>(r.scratch) + scratch);
-          int64_t *ids = r.out<int64_t>(0);
-          int64_t count = kernels::sort_rows(type, r.in<void>(1), n, rows, keys, segments, r.report);
-          if (count < 0) return;
-          kernels::segment_sum(keys, segments, 0, count, r.in<float>(0), width, r.out<float>(1), ids);
-          std::fill(ids + count, ids + n, rows);
+          kernels::row_sums(r.in<float>(0), width, type, r.in<void>(1), n, rows, keys, segments, r.out<float>(1),
+                            r.out<int64_t>(0), r.report);
         },
         checked_add(scratch, checked_mul(n + 1, 8)));
   }
@@ -65,20 +58,15 @@ void ScatterAddOp::gradient(Gradient &g) const {
   g.stop(1);
 }
 
+// Each slice looks at all ids in their order and adds what falls into its part of the table, so the bits don't depend
+// on the cut. Ids out of range were the forward step's fault.
 std::unique_ptr<kernels::Kernel> ScatterAddOp::kernel(const Site &site) const {
   const Shape &table = site.dst[0].shape;
   DType type = site.src[1].dtype;
   int64_t ids = site.src[1].shape.elements(), rows = table[0], width = table.elements(1, table.rank());
   double us = us_per_byte * static_cast<double>(checked_mul(4, width, checked_add(rows, ids, ids)));
   auto add = [=](const Run &r, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-    const float *dy = r.in<float>(0);
-    float *y = r.out<float>(0);
-    size_t bytes = static_cast<size_t>(col1 - col0) * 4;
-    if (col1 - col0 == width)
-      std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * 4);
-    else
-      for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
-    kernels::add_rows(dy, width, type, r.in<void>(1), ids, row0, row1, col0, col1, y);
+    kernels::scatter_add(r.in<float>(0), width, type, r.in<void>(1), ids, row0, row1, col0, col1, r.out<float>(0));
   };
   constexpr int64_t line = 16;
   if (int64_t by_columns = site.cutting.slices(width / line, us); by_columns >= site.cutting.slices(rows, us)) {

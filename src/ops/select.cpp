@@ -1,8 +1,8 @@
 // select: a where the mask is true, else b; the side not taken never leaks.
+#include "kernels/movement/strided.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
-#include "ops/strided.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -28,12 +28,13 @@ struct SelectOp final : OpOf<SelectOp> {
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-    Strided s = strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape, site.src[2].shape});
+    const kernels::Strided s =
+        kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape, site.src[2].shape});
     double us = us_per_byte * static_cast<double>(checked_mul(n, 1 + size + size + size));
     return sliced(
         "select", site, n, us,
         [=](int64_t begin, int64_t end, const Run &r) {
-          walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+          kernels::walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
             kernels::select_run(size, r.in<uint8_t>(0) + offset[0], s.step(0), r.in<std::byte>(1) + offset[1] * size,
                                 s.step(1), r.in<std::byte>(2) + offset[2] * size, s.step(2),
                                 r.out<std::byte>(0) + at * size, count);

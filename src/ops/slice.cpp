@@ -1,5 +1,5 @@
 // slice: part of an axis.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -25,7 +25,7 @@ struct PadLikeOp final : NotDifferentiable<PadLikeOp> {
     int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
     int64_t before = checked_mul(start(begin, whole.axis), element), bytes = checked_mul(part.axis, element);
     int64_t after = row - before - bytes;
-    return move_blocks("pad", site,
+    return dispatch::move_blocks("pad", site,
                        {{-1, 0, whole.outer, before, 0, 0, 0, row},
                         {0, 0, whole.outer, bytes, 0, bytes, before, row},
                         {-1, 0, whole.outer, after, 0, 0, before + bytes, row}});
@@ -61,7 +61,7 @@ struct SliceOp final : OpOf<SliceOp> {
     Around part = around(site.dst[0].shape, axis), whole = around(site.src[0].shape, axis);
     int64_t element = checked_mul(whole.inner, size_of(site.dst[0].dtype)), row = checked_mul(whole.axis, element);
     int64_t before = checked_mul(start(begin, whole.axis), element), bytes = checked_mul(part.axis, element);
-    return move_blocks("slice", site, {{0, 0, whole.outer, bytes, before, row, 0, bytes}});
+    return dispatch::move_blocks("slice", site, {{0, 0, whole.outer, bytes, before, row, 0, bytes}});
   }
 };
 

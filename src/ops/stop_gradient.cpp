@@ -1,5 +1,5 @@
 // stop_gradient: the same values, a constant to whoever differentiates.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 
@@ -10,7 +10,7 @@ struct StopGradientOp final : StopsGradients<StopGradientOp> {
   std::string_view name() const override { return "stop_gradient"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   bool is_view() const override { return true; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return copy_kernel(site); }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // straight_through: one value in place of another one, to which the gradient goes.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -17,7 +17,7 @@ struct StraightThroughOp final : OpOf<StraightThroughOp> {
     if (g.wants(1)) g.set(1, g.diff_dst());
   }
   bool is_view() const override { return true; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return copy_kernel(site); }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

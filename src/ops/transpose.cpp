@@ -1,8 +1,8 @@
 // transpose: axes in another order.
 #include <algorithm>
 
+#include "dispatch/blocks.hpp"
 #include "kernels/movement/movement.hpp"
-#include "ops/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -70,7 +70,7 @@ struct TransposeOp final : OpOf<TransposeOp> {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Permutation p = merged(site.src[0].shape, perm);
     int64_t size = size_of(site.src[0].dtype), n = site.dst[0].shape.elements();
-    if (p.dims.size() <= 1 || n == 0) return copy_kernel(site);
+    if (p.dims.size() <= 1 || n == 0) return dispatch::copy_kernel(site);
     double us = 4 * us_per_byte * static_cast<double>(checked_mul(n, size));
     int64_t first = p.dims[static_cast<size_t>(p.perm[0])];
     return sliced("permute", site, first, us, [=](int64_t begin, int64_t end, const Run &r) {

@@ -1,5 +1,5 @@
 // view: part of a flat block under a shape of its own. No copy.
-#include "ops/blocks.hpp"
+#include "dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -19,10 +19,10 @@ struct PlaceLikeOp final : NotDifferentiable<PlaceLikeOp> {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t size = size_of(site.dst[0].dtype), total = checked_mul(site.dst[0].shape.elements(), size);
     int64_t begin = checked_mul(offset, size), bytes = checked_mul(site.src[0].shape.elements(), size);
-    return move_blocks("place", site,
-                       {{.from = -1, .bytes = begin},
-                        {.from = 0, .bytes = bytes, .to_offset = begin},
-                        {.from = -1, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
+    return dispatch::move_blocks("place", site,
+                                 {{.from = -1, .bytes = begin},
+                                  {.from = 0, .bytes = bytes, .to_offset = begin},
+                                  {.from = -1, .bytes = total - begin - bytes, .to_offset = begin + bytes}});
   }
 };
 
@@ -51,7 +51,7 @@ struct ViewOp final : OpOf<ViewOp> {
   int64_t view_offset() const override { return checked_mul(offset, element_bytes); }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t bytes = checked_mul(shape.elements(), element_bytes);
-    return move_blocks("view", site, {{.from = 0, .bytes = bytes, .from_offset = view_offset()}});
+    return dispatch::move_blocks("view", site, {{.from = 0, .bytes = bytes, .from_offset = view_offset()}});
   }
 };
 

@@ -6,7 +6,6 @@
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/pack.hpp"
-#include "plan/memory.hpp"
 
 namespace dl4::plan {
 
@@ -159,9 +158,8 @@ void Placement::overwrite() {
   }
 }
 
-void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants) {
+std::vector<Life> Placement::lives_of(std::span<const int64_t> scratch, PerValue<bool> &in_arena) {
   std::vector<Life> lives(p_.values.size() + p_.steps.size());
-  PerValue<bool> in_arena(p_);
   auto touch = [&](Id v, size_t step) {
     Id root = home(v).root;
     if (p_[root].role != Role::temp || claimed_[root].region != Region::nowhere) return;
@@ -185,9 +183,12 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
     life.bytes = scratch[s];
     life.first = life.last = static_cast<int32_t>(s);
   }
+  return lives;
+}
+
+void Placement::place_in_arena(std::vector<Life> &lives, int64_t guard_bytes) {
   for (Life &life : lives)
     if (life.bytes > 0) life.bytes = checked_add(life.bytes, guard_bytes);
-
   std::vector<Life> needed;
   for (const Life &life : lives)
     if (life.bytes > 0) needed.push_back(life);
@@ -198,6 +199,12 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
     life = *next++;
     if (guard_bytes) guards.push_back({life.offset + life.bytes - guard_bytes, guard_bytes, life.first, life.last});
   }
+}
+
+void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants) {
+  PerValue<bool> in_arena(p_);
+  std::vector<Life> lives = lives_of(scratch, in_arena);
+  place_in_arena(lives, guard_bytes);
 
   number_.grow(p_);
   for (Id v = 0; v < p_.size(); ++v) {

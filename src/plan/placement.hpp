@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/memory.hpp"
 #include "plan/plan.hpp"
 
 namespace dl4::plan {
@@ -42,6 +43,9 @@ class Placement {
   bool claim_write(ops::Write w);
   void join_parts();
   void overwrite();
+  // By value, then the scratch of each step; of a value without bytes in the arena none.
+  std::vector<Life> lives_of(std::span<const int64_t> scratch, ops::PerValue<bool> &in_arena);
+  void place_in_arena(std::vector<Life> &lives, int64_t guard_bytes);
 
   ops::Program &p_;
   size_t followed_ = 0;                       // steps

@@ -12,6 +12,8 @@ using kernels::Kernel;
 
 struct At {
   bool fits;
+  DType type = DType::f32;
+  DType dtype() const { return type; }
 };
 
 std::unique_ptr<Kernel> named(const char *name) {
@@ -56,6 +58,24 @@ TEST(Choose, RefusesAKernelOfAnotherName) {
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Code::internal);
     EXPECT_EQ(error.message, "the kernel \"own gemm\" is listed as small");
+  }
+}
+
+TEST(Choose, RefusesWhatNoneComputesIn) {
+  static constexpr Candidate<At> list[] = {
+      {"ours", always, [](const At &) { return named("ours"); }, DType::i32},
+      {"last", always, [](const At &) { return named("last"); }},
+  };
+  EXPECT_EQ(choose<At>(Site(), list, {true, DType::i32})->name, "ours");
+  EXPECT_EQ(choose<At>(Site(), list, {true})->name, "last");
+  for (auto type : {DType::f64, DType::u8}) {
+    try {
+      choose<At>(Site(), list, {true, type});
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Code::unsupported);
+      EXPECT_EQ(error.message, text("no kernel computes last in ", type, " for these shapes"));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/dtype.hpp"
 #include "kernels/gemm/epilogue.hpp"
 #include "kernels/gemm/packed.hpp"
 #include "kernels/kernel.hpp"
@@ -23,6 +24,7 @@ struct Conv {
   int64_t groups = 1;
   bool bias = false;
   Epilogue epilogue = {};                                                               // forward only
+  DType dtype = DType::f32;                                                             // of all arguments
   int64_t d = 1, kd = 1, od = 1, stride_d = 1, dil_d = 1, pad_front = 0, pad_back = 0;  // of volumes
 
   bool is_3d() const { return d != 1 || kd != 1 || od != 1; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/dtype.hpp"
 #include "kernels/gemm/epilogue.hpp"
 #include "kernels/gemm/packed.hpp"
 #include "kernels/kernel.hpp"
@@ -22,6 +23,7 @@ struct Gemm {
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   bool bias = false;
   Epilogue epilogue = {};
+  DType dtype = DType::f32;  // of all of them
 };
 
 // The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.

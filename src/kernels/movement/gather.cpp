@@ -98,6 +98,44 @@ void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, i
   }
 }
 
+void scatter_add(const float *dy, int64_t width, DType id_type, const void *ids, int64_t n, int64_t row0, int64_t row1,
+                 int64_t col0, int64_t col1, float *y) noexcept {
+  const size_t bytes = static_cast<size_t>(col1 - col0) * sizeof(float);
+  if (col1 - col0 == width)
+    std::memset(y + row0 * width, 0, static_cast<size_t>((row1 - row0) * width) * sizeof(float));
+  else
+    for (int64_t row = row0; row < row1; ++row) std::memset(y + row * width + col0, 0, bytes);
+  add_rows(dy, width, id_type, ids, n, row0, row1, col0, col1, y);
+}
+
+void row_sums(const float *dy, int64_t width, DType id_type, const void *ids, int64_t n, int64_t rows, uint64_t *keys,
+              int64_t *segments, float *sums, int64_t *unique_ids, Report *report) noexcept {
+  const int64_t count = sort_rows(id_type, ids, n, rows, keys, segments, report);
+  if (count < 0) return;
+  segment_sum(keys, segments, 0, count, dy, width, sums, unique_ids);
+  std::fill(unique_ids + count, unique_ids + n, rows);
+}
+
+namespace {
+
+// Calls f(begin, end, valid) for the runs of rows that are all valid or all not.
+template <class F>
+void runs_of(const uint8_t *valid, int64_t begin, int64_t end, F f) {
+  if (!valid) return f(begin, end, true);
+  while (begin < end) {
+    int64_t next = begin + 1;
+    while (next < end && (valid[next] != 0) == (valid[begin] != 0)) ++next;
+    f(begin, next, valid[begin] != 0);
+    begin = next;
+  }
+}
+
+const void *from_row(DType type, const void *labels, int64_t row) {
+  return static_cast<const std::byte *>(labels) + row * size_of(type);
+}
+
+}  // namespace
+
 bool pick(const float *x, int64_t rows, int64_t width, DType label_type, const void *labels, float *y,
           Report *report) noexcept {
   return with_ids(label_type, labels, [&](auto label) {
@@ -120,6 +158,28 @@ bool pick_grad(const float *dy, int64_t rows, int64_t width, DType label_type, c
       dx[r * width + k] = dy[r];
     }
     return true;
+  });
+}
+
+void pick(const float *x, int64_t begin, int64_t end, int64_t width, DType label_type, const void *labels,
+          const uint8_t *valid, float *y, Report *report) noexcept {
+  runs_of(valid, begin, end, [&](int64_t from, int64_t to, bool use) {
+    if (use)
+      pick(x + from * width, to - from, width, label_type, from_row(label_type, labels, from), y + from, report);
+    else
+      for (int64_t i = from; i < to; ++i) y[i] = x[i * width];
+  });
+}
+
+void pick_grad(const float *dy, int64_t begin, int64_t end, int64_t width, DType label_type, const void *labels,
+               const uint8_t *valid, float *dx, Report *report) noexcept {
+  runs_of(valid, begin, end, [&](int64_t from, int64_t to, bool use) {
+    if (use) {
+      pick_grad(dy + from, to - from, width, label_type, from_row(label_type, labels, from), dx + from * width, report);
+      return;
+    }
+    std::memset(dx + from * width, 0, static_cast<size_t>((to - from) * width) * sizeof(float));
+    for (int64_t i = from; i < to; ++i) dx[i * width] = dy[i];
   });
 }
 

@@ -1,7 +1,7 @@
 // Merging the axes of broadcast operands.
-#include "ops/strided.hpp"
+#include "kernels/movement/strided.hpp"
 
-namespace dl4::ops {
+namespace dl4::kernels {
 
 Strided strided(const Shape &dst, std::initializer_list<Shape> operands) {
   Strided s;
@@ -32,4 +32,4 @@ Strided strided(const Shape &dst, std::initializer_list<Shape> operands) {
   return s;
 }
 
-}  // namespace dl4::ops
+}  // namespace dl4::kernels

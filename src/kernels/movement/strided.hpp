@@ -8,7 +8,7 @@
 
 #include "base/shape.hpp"
 
-namespace dl4::ops {
+namespace dl4::kernels {
 
 inline constexpr int max_operands = 3;
 
@@ -59,4 +59,4 @@ void walk(const Strided &s, int64_t begin, int64_t end, F f) noexcept {
   }
 }
 
-}  // namespace dl4::ops
+}  // namespace dl4::kernels

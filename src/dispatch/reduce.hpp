@@ -4,12 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "dispatch/site.hpp"
 #include "kernels/reduce/reduce.hpp"
-#include "ops/op.hpp"
 
-namespace dl4::ops {
+namespace dl4::dispatch {
 
 // Source 0 reduced over the axes i with over[i] to destination 0. float32, or bool where max is "any" and min is "all".
 std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, kernels::Reduce f, const std::vector<bool> &over);
 
-}  // namespace dl4::ops
+}  // namespace dl4::dispatch

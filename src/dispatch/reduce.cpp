@@ -1,11 +1,11 @@
 // Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
-#include "ops/reduce_axes.hpp"
-#include "ops/op.hpp"
+#include "dispatch/reduce.hpp"
 
-#include "ops/blocks.hpp"
-#include "ops/sliced.hpp"
+#include "base/checked.hpp"
+#include "dispatch/blocks.hpp"
+#include "dispatch/sliced.hpp"
 
-namespace dl4::ops {
+namespace dl4::dispatch {
 namespace {
 
 using kernels::Reduce;
@@ -116,4 +116,4 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
   return by_rows(site, passes[0], flags, us);
 }
 
-}  // namespace dl4::ops
+}  // namespace dl4::dispatch

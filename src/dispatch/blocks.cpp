@@ -1,35 +1,12 @@
-// Copies of rectangles of bytes.
-#include "ops/blocks.hpp"
-#include "ops/op.hpp"
+// Copies of rectangles of bytes, cut by bytes.
+#include "dispatch/blocks.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include "base/checked.hpp"
+#include "dispatch/sliced.hpp"
 
-#include "ops/sliced.hpp"
+namespace dl4::dispatch {
 
-namespace dl4::ops {
-namespace {
-
-// Bytes [begin, end) of the block, counted through its rows.
-void move(const Block &b, int64_t begin, int64_t end, const Run &r) {
-  auto *to = r.out<std::byte>(b.to);
-  const auto *from = b.from < 0 ? nullptr : r.in<std::byte>(b.from);
-  if (!to || (!from && b.from >= 0)) return;
-  to += b.to_offset;
-  if (from) from += b.from_offset;
-  if (from == to && (b.rows == 1 || b.from_pitch == b.to_pitch)) return;
-  for (int64_t at = begin; at < end;) {
-    int64_t row = at / b.bytes, column = at % b.bytes, n = std::min(b.bytes - column, end - at);
-    std::byte *y = to + row * b.to_pitch + column;
-    if (from)
-      std::memcpy(y, from + row * b.from_pitch + column, static_cast<size_t>(n));
-    else
-      std::memset(y, 0, static_cast<size_t>(n));
-    at += n;
-  }
-}
-
-}  // namespace
+using kernels::Block;
 
 std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site, std::vector<Block> blocks) {
   int64_t total = 0;
@@ -47,7 +24,9 @@ std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site,
   return kernels::make_kernel(std::move(name), slices, [slices, blocks](int64_t i, const Run &r) {
     for (const Block &b : blocks) {
       auto [begin, end] = kernels::part(b.rows * b.bytes, slices, i, 64);
-      if (begin < end) move(b, begin, end, r);
+      auto *to = r.out<std::byte>(b.to);
+      const auto *from = b.from < 0 ? nullptr : r.in<std::byte>(b.from);
+      if (begin < end && to && (from || b.from < 0)) kernels::move(b, begin, end, from, to);
     }
   });
 }
@@ -57,4 +36,4 @@ std::unique_ptr<kernels::Kernel> copy_kernel(const Site &site) {
   return move_blocks("copy", site, {{.bytes = checked_mul(x.shape.elements(), size_of(x.dtype))}});
 }
 
-}  // namespace dl4::ops
+}  // namespace dl4::dispatch

@@ -1,0 +1,151 @@
+// dl4_convs: the kernels of a convolution side by side, for the figures in src/dispatch/thresholds.cpp. Convolutions
+// are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2" and "valid" where they are so:
+// dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid. Without any, those of the table, behind which stand the most input
+// channels for which the direct one is ahead, as the table has them.
+#include "dispatch/conv.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <sstream>
+
+#include "kernels/single_threaded.hpp"
+#include "measure.hpp"
+
+namespace {
+
+using namespace dl4;
+using kernels::Conv;
+
+constexpr const char *of_table =
+    "4x32x32x3 3x3x8 32x14x14x6 5x5x16 32x28x28x1 5x5x6 8x32x32x16 3x3x16 8x32x32x3 1x1x16 32x84x84x4 8x8x32 by4 "
+    "8x32x32x3 3x3x32 8x32x32x8 3x3x32 8x28x28x1 5x5x32 8x32x32x12 3x3x24 "
+    "1x56x56x64 3x3x64 1x14x14x256 3x3x256 32x9x9x64 3x3x64 valid 8x16x16x16 3x3x64 1x4x4x64 3x3x64 32x32x32x16 3x3x16 "
+    "8x16x16x3 3x3x32";
+
+// The result's size and the padding of one axis.
+void lay(int64_t n, int64_t taps, int64_t stride, bool valid, int64_t &out, int64_t &before, int64_t &after) {
+  out = valid ? (n - taps) / stride + 1 : (n + stride - 1) / stride;
+  const int64_t padding = (out - 1) * stride + taps - n;
+  before = valid ? 0 : std::max<int64_t>(padding, 0) / 2;
+  after = padding - before;
+}
+
+struct Row {
+  std::string name;
+  Conv c;
+};
+
+Row row(std::string name, int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t oc, int64_t stride,
+        bool valid) {
+  Row r{std::move(name), {}};
+  r.c.n = n, r.c.h = h, r.c.w = w, r.c.c = c, r.c.kh = r.c.kw = k, r.c.oc = oc;
+  r.c.stride_h = r.c.stride_w = stride;
+  lay(h, k, stride, valid, r.c.oh, r.c.pad_top, r.c.pad_bottom);
+  lay(w, k, stride, valid, r.c.ow, r.c.pad_left, r.c.pad_right);
+  return r;
+}
+
+std::vector<Row> parse(const std::string &words) {
+  std::istringstream in(words);
+  std::vector<std::string> all;
+  for (std::string word; in >> word;) all.push_back(word);
+  std::vector<Row> rows;
+  for (size_t i = 0; i + 1 < all.size();) {
+    long long x[4], k[3], stride = 1;
+    if (std::sscanf(all[i].c_str(), "%lldx%lldx%lldx%lld", x, x + 1, x + 2, x + 3) != 4 ||
+        std::sscanf(all[i + 1].c_str(), "%lldx%lldx%lld", k, k + 1, k + 2) != 3)
+      fail(Code::invalid_argument, "expected NxHxWxC KxKxF, got ", all[i], ' ', all[i + 1]);
+    std::string name = all[i] + ' ' + all[i + 1];
+    bool valid = false;
+    for (i += 2; i < all.size() && (all[i] == "valid" || std::sscanf(all[i].c_str(), "by%lld", &stride) == 1); ++i) {
+      valid |= all[i] == "valid";
+      name += ' ' + all[i];
+    }
+    rows.push_back(row(name, x[0], x[1], x[2], x[3], k[0], k[2], stride, valid));
+  }
+  return rows;
+}
+
+std::vector<float> numbers(int64_t n) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> v(static_cast<size_t>(n));
+  for (float &x : v) x = uniform(random);
+  return v;
+}
+
+struct Side {
+  std::unique_ptr<kernels::Kernel> kernel;
+  std::unique_ptr<kernels::Bound> bound;
+  Bytes scratch;
+};
+
+const std::vector<std::string> names{"direct_conv", "winograd_conv", "dnnl_conv"};
+
+// Microseconds of each of `names`, below 0 where it does not apply.
+std::vector<double> times(const Conv &c) {
+  auto x = numbers(c.n * c.h * c.w * c.c), w = numbers(c.kh * c.kw * c.c * c.oc);
+  std::vector<float> y(static_cast<size_t>(c.n * c.oh * c.ow * c.oc));
+  kernels::Report report;
+  void *args[3] = {x.data(), w.data(), y.data()};
+  std::unique_ptr<kernels::Kernel> made[] = {kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1),
+                                             kernels::dnnl_conv(c, 1)};
+  std::vector<Side> sides;
+  std::vector<size_t> column;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!made[i]) continue;
+    auto bound = made[i]->bind();
+    Bytes scratch = allocate(made[i]->scratch);
+    column.push_back(i);
+    sides.push_back({std::move(made[i]), std::move(bound), std::move(scratch)});
+  }
+  std::vector<std::function<void()>> calls;
+  for (Side &s : sides)
+    calls.push_back([&s, &args, &report] {
+      const kernels::Run run{args, 2, s.scratch.get(), s.bound.get(), &report};
+      for (int64_t i = 0; i < s.kernel->slices; ++i) s.kernel->run(i, run);
+    });
+  auto measured = bench::measure(calls, {.rounds = 9, .seconds = 0.01, .cpu = true});
+  std::vector<double> us(names.size(), -1);
+  for (size_t i = 0; i < column.size(); ++i)
+    us[column[i]] = *std::min_element(measured[i].begin(), measured[i].end()) * 1e6;
+  return us;
+}
+
+void print(const Row &r) {
+  std::string line = "| " + r.name + " |";
+  for (double us : times(r.c)) {
+    char number[32] = "-";
+    if (us >= 0) std::snprintf(number, sizeof number, "%.3g", us);
+    line += text(' ', number, " |");
+  }
+  std::printf("%s %s |\n", line.c_str(), dispatch::conv({}, r.c, nullptr)->name.c_str());
+  std::fflush(stdout);
+}
+
+// The most input channels, of at most 32, with which the direct one is ahead of oneDNN for so many outputs.
+int64_t most_inputs(int64_t outputs) {
+  int64_t most = 0;
+  for (int64_t inputs : {1, 2, 3, 4, 6, 8, 10, 12, 15, 16, 20, 24, 32}) {
+    const auto us = times(row("", 8, 32, 32, inputs, 3, outputs, 1, false).c);
+    if (us[0] < 0 || (us[2] >= 0 && us[0] > us[2])) break;
+    most = inputs;
+  }
+  return most;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  kernels::SingleThreaded one;
+  std::string words;
+  for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
+  std::printf(
+      "Microseconds on one thread, least of nine rounds.\n\n"
+      "| convolution | direct | Winograd | oneDNN | chosen |\n|---|--:|--:|--:|---|\n");
+  for (const Row &r : parse(words.empty() ? of_table : words)) print(r);
+  if (!words.empty()) return 0;
+  const long long few = most_inputs(16), more = most_inputs(32);
+  std::printf("\nconstexpr std::array<Thresholds::Convs::Direct, 2> direct{{{16, %lld}, {32, %lld}}};\n", few, more);
+}

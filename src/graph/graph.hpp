@@ -102,6 +102,7 @@ struct Origin {
 struct Settings {
   uint64_t seed = 0;
   kinds::SeedScheme scheme = kinds::SeedScheme::dl4;
+  bool by_creation = false;          // seeds by the order of creation, not by names; tensorflow's always are
   int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
 };
 
@@ -149,8 +150,8 @@ class Graph {
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
-  // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them,
-  // but under `tensorflow`, where the order of creation says it.
+  // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them
+  // unless the order of creation says it.
   uint64_t seed_of(std::string_view name);
   std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
   std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
@@ -160,7 +161,7 @@ class Graph {
   class Builder;
 
   Settings settings_;
-  OpSeeds op_seeds_;  // of the scheme `tensorflow`
+  OpSeeds op_seeds_;  // by the order of creation
   int64_t constant_bytes_ = 0;
   std::vector<Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers

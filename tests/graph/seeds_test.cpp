@@ -55,6 +55,14 @@ TEST(Seeds, BelongToTheLayer) {
   }
 }
 
+TEST(Seeds, FollowTheOrderOfCreationWhereAsked) {
+  const Settings by_creation{.by_creation = true};
+  const Seeds a = seeds(by_creation, 0, 0, "drop"), b = seeds(by_creation, 0, 0, "other");
+  EXPECT_EQ(a.layers.at("drop"), b.layers.at("other"));
+  EXPECT_EQ(a.values, b.values);
+  EXPECT_NE(a.values.at("dense/kernel"), seeds(by_creation, 1, 0).values.at("dense/kernel"));
+}
+
 TEST(Seeds, DifferByNameAndByTheGraphsSeed) {
   const Seeds a = seeds({}, 2, 0), b = seeds({.seed = 1}, 2, 0);
   EXPECT_NE(a.layers.at("drop"), a.layers.at("front drop0"));

@@ -16,7 +16,7 @@ _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
 def context():
     global _context
     if _context is None:
-        _context = core.Context()
+        _context = core.Context(seed_scheme="creation")
     return _context
 
 
@@ -41,7 +41,8 @@ def scratch():
 def set_seed(seed, scheme="dl4"):
     """Models that are made from now on draw from the start of this seed's numbers."""
     global _context, _scheme, _seed, _graphs
-    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme=scheme), scheme, int(seed), 0
+    core_scheme = "creation" if scheme == "dl4" else scheme
+    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme=core_scheme), scheme, int(seed), 0
 
 
 def goes_by_order():

@@ -1,6 +1,7 @@
 // LSTM over whole sequences: the product with the inputs, then the steps.
 #include "dispatch/lstm.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "dispatch/choose.hpp"

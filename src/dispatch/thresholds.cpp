@@ -1,6 +1,7 @@
 // Figures by type of processor. Measured on one core, best of many runs; oneDNN 2.6.3, OpenBLAS 0.3.21.
 #include "dispatch/thresholds.hpp"
 
+#include <array>
 #include <limits>
 
 #include "base/cpu.hpp"

@@ -1,6 +1,7 @@
 // B-trees and heaps of HDF5.
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "base/checked.hpp"
 #include "io/hdf5_objects.hpp"

@@ -2,6 +2,7 @@
 #include "io/keras_paths.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 

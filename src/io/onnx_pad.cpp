@@ -1,5 +1,6 @@
 // Pad and Resize: places around and between those of a value.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.hpp"

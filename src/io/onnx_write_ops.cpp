@@ -1,5 +1,6 @@
 // How ops of one step are written: functions, shapes, reductions.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,7 @@
 // A step's part of what a run is given, and the turn of the states.
 #include "runtime/stream.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dl4::runtime {

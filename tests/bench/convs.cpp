@@ -5,7 +5,9 @@
 #include "dispatch/conv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <functional>
 #include <random>
 #include <sstream>
 

@@ -1,4 +1,5 @@
 // Kinds of one's own: layers, losses and metrics whose numbers come from functions.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <thread>

@@ -2,6 +2,7 @@
 #include <dl4/dl4.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>

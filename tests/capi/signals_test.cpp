@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include <memory>
+
 #include "net.hpp"
 
 namespace {

@@ -49,42 +49,18 @@ MessageWriter value_info(const std::string &name, DType type, const Shape &shape
   return info;
 }
 
-// ---- what a listing says -------------------------------------------------------------------------------------------
+// ---- attributes of ops
+// ------------------------------------------------------------------------------------------------
 
-Listed::Listed(const std::string &listing) {
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i <= listing.size(); ++i) {
-    if (i < listing.size() && listing[i] == '(') ++depth;
-    if (i < listing.size() && listing[i] == ')') --depth;
-    if (i < listing.size() && (listing[i] != ',' || depth > 0)) continue;
-    const std::string item = listing.substr(begin, i - begin);
-    begin = i + 2;
-    const size_t equals = item.find('=');
-    if (item.empty()) continue;
-    if (equals == item.npos)
-      words_.push_back(item);
-    else
-      values_[item.substr(0, equals)] = item.substr(equals + 1);
-  }
+const ops::Attribute *Listed::find(std::string_view name) const {
+  const auto it = std::find_if(attributes_.begin(), attributes_.end(), [&](const auto &a) { return a.name == name; });
+  return it == attributes_.end() ? nullptr : &*it;
 }
 
-bool Listed::flag(const std::string &name) const {
-  return std::find(words_.begin(), words_.end(), name) != words_.end();
-}
-
-Ints Listed::numbers(const std::string &name) const {
-  Ints list;
-  const auto it = values_.find(name);
-  if (it == values_.end()) return list;
-  const std::string &s = it->second;
-  for (size_t at = 1; at < s.size() && s[at] != ')'; ++at) {
-    const size_t end = std::min(s.find(',', at), s.size() - 1);
-    const std::string one = s.substr(at, end - at);
-    list.push_back(one.find('?') != one.npos ? free_dim : std::stoll(one));
-    at = end;
-  }
-  return list;
+const ops::Attribute &Listed::at(std::string_view name) const {
+  const ops::Attribute *a = find(name);
+  if (!a) fail(Code::internal, "an op lists no \"", name, '"');
+  return *a;
 }
 
 // ---- names and initializers ----------------------------------------------------------------------------------------
@@ -220,7 +196,7 @@ void Writer::step(const ops::Step &step) {
   WriteOp write = find_plain(op);
   if (!write) write = find_larger(op);
   if (!write) refuse("it computes \"" + op + "\", which ONNX has no op for");
-  write(*this, Listed(step.op->attributes()));
+  write(*this, Listed(*step.op));
   step_ = nullptr;
 }
 

@@ -137,13 +137,13 @@ void select(Writer &w, const Listed &) {
   w.give(0, w.cast(w.node("Where", as_numbers), DType::boolean));
 }
 
-void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word(0)))); }
+void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
 void as_it_is(Writer &w, const Listed &) { w.give(0, w.in(0)); }
 
 // ---- shapes --------------------------------------------------------------------------------------------------------
 
 void fill(Writer &w, const Listed &said) {
-  Tensor one = make_tensor(dtype_from(said.word(0)), {});
+  Tensor one = make_tensor(dtype_from(said.word()), {});
   ops::store(said.real("v"), one.dtype, one.data.get());
   const int64_t keep = said.number("keep");
   Names parts;
@@ -246,7 +246,7 @@ void reduce(Writer &w, const Listed &said) {
     for (int i = 0; i < w.shape(0).rank(); ++i) axes.push_back(i);
   std::string x = flags ? w.cast(w.in(0), DType::i32) : w.in(0);
   for (const auto &[ours, theirs] : names)
-    if (said.word(0) == ours)
+    if (said.word() == ours)
       x = axes.empty() ? x : w.node(theirs, {x, w.ints(axes)}, {{"keepdims", said.flag("keepdims") ? 1 : 0}});
   w.give(0, flags ? w.cast(x, DType::boolean) : x);
 }

@@ -31,20 +31,22 @@ struct Said {
   Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), s(graph_of.bytes) {}
 };
 
-// What an op's listing says of its attributes: it tells any two ops of one name apart.
+// An op's attributes by their names.
 class Listed {
  public:
-  explicit Listed(const std::string &listing);
-  bool flag(const std::string &name) const;
-  std::string word(size_t i) const { return words_.at(i); }  // what has no name
-  std::string text(const std::string &name) const { return values_.at(name); }
-  int64_t number(const std::string &name) const { return std::stoll(values_.at(name)); }
-  double real(const std::string &name) const { return std::stod(values_.at(name)); }
-  Ints numbers(const std::string &name) const;  // a free dim is -1; nothing where it is not listed
+  explicit Listed(const ops::Op &op) : attributes_(op.attributes()) {}
+  bool flag(std::string_view name) const { return find(name) != nullptr; }
+  std::string word() const { return at("").shown; }  // the first without a name
+  std::string text(std::string_view name) const { return at(name).shown; }
+  int64_t number(std::string_view name) const { return at(name).integers.at(0); }
+  double real(std::string_view name) const { return at(name).real; }
+  Ints numbers(std::string_view name) const { return flag(name) ? at(name).integers : Ints(); }  // a free dim is -1
 
  private:
-  std::map<std::string, std::string> values_;
-  Names words_;
+  const ops::Attribute *find(std::string_view name) const;
+  const ops::Attribute &at(std::string_view name) const;
+
+  std::vector<ops::Attribute> attributes_;
 };
 
 // The initializers and names of a whole model.

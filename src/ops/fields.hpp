@@ -8,6 +8,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -33,31 +34,44 @@ std::string numbers(const T &list) {
   return s + ")";
 }
 
-// The attributes as listings show them: "axis=1, log". Left out are false flags, empty lists and absent values.
+struct Attribute {
+  std::string_view name;  // "" where the value says what it is
+  std::string shown;      // "" of a flag
+  std::vector<int64_t> integers{};
+  double real = 0;
+};
+
+// The attributes but for false flags, empty lists and absent values.
 class Listing {
  public:
-  // name: "" where the value says what it is.
   template <class T>
   void operator()(std::string_view name, const T &v) {
+    constexpr bool list = std::ranges::range<T>;
     if constexpr (std::same_as<T, bool>) {
-      if (v) add(std::string(name));
+      if (v) attributes.push_back({name, ""});
     } else if constexpr (requires { v.has_value(); }) {
       if (v) (*this)(name, *v);
     } else if constexpr (std::floating_point<T>) {
-      add(name, number(v));
-    } else if constexpr (requires { to_string(v); } || !std::ranges::range<T>) {
-      add(name, text(v));
-    } else if (!std::ranges::empty(v)) {
-      add(name, numbers(v));
+      attributes.push_back({name, number(v), {}, static_cast<double>(v)});
+    } else if constexpr (std::integral<T>) {
+      attributes.push_back({name, text(v), {static_cast<int64_t>(v)}, static_cast<double>(v)});
+    } else if constexpr (list && requires { to_string(v); }) {
+      attributes.push_back({name, text(v), {std::ranges::begin(v), std::ranges::end(v)}});
+    } else if constexpr (list) {
+      if (std::ranges::empty(v)) return;
+      attributes.push_back({name, numbers(v)});
+      if constexpr (std::integral<std::ranges::range_value_t<T>>)
+        attributes.back().integers.assign(std::ranges::begin(v), std::ranges::end(v));
+    } else {
+      attributes.push_back({name, text(v)});
     }
   }
 
-  std::string list;
-
- private:
-  void add(std::string_view name, const std::string &value) { add(name.empty() ? value : text(name, '=', value)); }
-  void add(const std::string &item) { list += list.empty() ? item : ", " + item; }
+  std::vector<Attribute> attributes;
 };
+
+// "axis=1, log".
+std::string to_string(const std::vector<Attribute> &list);
 
 // The attributes to the last bit: 0 and -0 differ, a NaN equals itself.
 class Bits {

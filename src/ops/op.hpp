@@ -46,7 +46,7 @@ class Op {
   virtual bool is_volatile() const { return false; }
 
   // Made of the fields: for listings, and to the last bit.
-  virtual std::string attributes() const = 0;
+  virtual std::vector<Attribute> attributes() const = 0;
   virtual std::string attribute_bits() const = 0;
 };
 
@@ -68,10 +68,10 @@ const T *as(const Step &step) {
 template <class T>
 struct OpOf : Op {
   void fields(auto &) const {}  // none, unless T says otherwise
-  std::string attributes() const final {
+  std::vector<Attribute> attributes() const final {
     Listing f;
     static_cast<const T &>(*this).fields(f);
-    return f.list;
+    return f.attributes;
   }
   std::string attribute_bits() const final {
     Bits f;

@@ -45,6 +45,13 @@ std::string full(const Program &p, Id v) { return text(word(p, v), ' ', p[v].dty
 
 }  // namespace
 
+std::string to_string(const std::vector<Attribute> &list) {
+  std::string s;
+  for (const Attribute &a : list)
+    s += text(s.empty() ? "" : ", ", a.name, a.name.empty() || a.shown.empty() ? "" : "=", a.shown);
+  return s;
+}
+
 std::string to_string(const Program &p, const Step &step) {
   std::string line;
   for (size_t i = 0; i < step.dst.size(); ++i) line += text(i ? ", " : "", full(p, step.dst[i]));

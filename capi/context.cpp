@@ -38,10 +38,8 @@ void need_known(const char *key, const std::vector<std::string> &given, const st
 void Context::Options::fields(kinds::Fields &f) {
   f("threads", threads).at_least(1).at_most(most_threads).doc("threads that work on one run");
   f("seed", seed).doc("start of all random numbers");
-  f("seed_scheme", seed_scheme, {"dl4", "creation", "tensorflow"})
-      .doc(
-          "what random numbers follow from: the layers' names, the order of creation, TensorFlow's seeds by that "
-          "order");
+  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
+      .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
   f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
@@ -63,9 +61,7 @@ graph::Settings Context::settings() const {
   std::lock_guard lock(mutex_);
   graph::Settings s;
   s.seed = static_cast<uint64_t>(options_.seed);
-  using Scheme = Options::SeedScheme;
-  s.by_creation = options_.seed_scheme == Scheme::creation;
-  if (options_.seed_scheme == Scheme::tensorflow) s.scheme = kinds::SeedScheme::tensorflow;
+  s.scheme = options_.seed_scheme;
   s.memory_limit = *options_.memory_limit;
   return s;
 }

@@ -35,7 +35,7 @@ class Context {
   struct Options {
     std::optional<int64_t> threads, memory_limit;
     int64_t seed = 0;
-    enum class SeedScheme { dl4, creation, tensorflow } seed_scheme = SeedScheme::dl4;
+    graph::SeedScheme seed_scheme = graph::SeedScheme::dl4;
     enum class Reproducible { threads, strict } reproducible = Reproducible::threads;
     std::vector<std::string> passes_off, kernels_off;
     bool arena_fill_nan = false;

@@ -348,8 +348,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
  *   seed           int     start of all random numbers; default 0
  *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's
- *                          name, whatever else is in the graph; "creation": from the seed and the order of creation,
- *                          whatever the names, as in Keras; "tensorflow": tf.random.set_seed(seed)'s, by that order
+ *                          name, whatever else is in the graph; "tensorflow": from the seed and the order of
+ *                          creation, whatever the names, as after tf.random.set_seed(seed)
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
  *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()

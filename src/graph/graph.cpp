@@ -50,7 +50,7 @@ class Graph::Builder final : public kinds::Host {
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
       if (!w->value.data) w->frozen = !layer_.trainable || spec.frozen;
-      w->seed = {g_.settings_.scheme, g_.settings_.seed, w->spec.initializer->is_random() ? g_.seed_of(w->name) : 0};
+      w->seed = {g_.settings_.seed, w->spec.initializer->is_random() ? g_.seed_of(w->name) : 0};
       weights.push_back(std::move(w));
     }
     return e_.state(spec.name, DType::f32, spec.shape);
@@ -165,8 +165,7 @@ Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings
 // FNV-1a over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an
 // integer.
 uint64_t Graph::seed_of(std::string_view name) {
-  if (settings_.by_creation || settings_.scheme == kinds::SeedScheme::tensorflow)
-    return static_cast<uint64_t>(op_seeds_.next());
+  if (settings_.scheme == SeedScheme::tensorflow) return static_cast<uint64_t>(op_seeds_.next());
   uint64_t hash = 0xCBF29CE484222325u;
   auto mix = [&](uint64_t byte) { hash = (hash ^ byte) * 0x100000001B3u; };
   for (int shift = 0; shift < 64; shift += 8) mix(settings_.seed >> shift & 0xFF);

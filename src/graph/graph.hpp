@@ -98,11 +98,13 @@ struct Origin {
   int32_t call = 0, output = 0;
 };
 
+// What random numbers follow from: the names of layers and weights, or as in TensorFlow the order of creation.
+enum class SeedScheme { dl4, tensorflow };
+
 // What a context gives its graphs.
 struct Settings {
   uint64_t seed = 0;
-  kinds::SeedScheme scheme = kinds::SeedScheme::dl4;
-  bool by_creation = false;          // seeds by the order of creation, not by names; tensorflow's always are
+  SeedScheme scheme = SeedScheme::dl4;
   int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
 };
 

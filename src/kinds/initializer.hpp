@@ -6,12 +6,8 @@
 
 namespace dl4::kinds {
 
-// How random initializers take their bits.
-enum class SeedScheme { dl4, tensorflow };
-
-// The seed of one initializer: under `tensorflow`, global and op seed as semantics say; under `dl4`, a Philox key.
+// The seed of one initializer, as a Philox key.
 struct Seed {
-  SeedScheme scheme = SeedScheme::dl4;
   uint64_t global = 0, op = 0;
 };
 

@@ -15,7 +15,7 @@ namespace dl4::graph {
 namespace {
 
 struct Net {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>(Settings{3, kinds::SeedScheme::dl4});
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>(Settings{3, SeedScheme::dl4});
   Node x, y;
   explicit Net(const Shape &shape) : x(graph->input("x", DType::f32, shape)), y(x) {}
   Net &add(const char *kind, Json attributes = Json::object()) {

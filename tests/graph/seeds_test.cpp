@@ -55,8 +55,8 @@ TEST(Seeds, BelongToTheLayer) {
   }
 }
 
-TEST(Seeds, FollowTheOrderOfCreationWhereAsked) {
-  const Settings by_creation{.by_creation = true};
+TEST(Seeds, KnowNoNamesUnderTensorflow) {
+  const Settings by_creation{.scheme = SeedScheme::tensorflow};
   const Seeds a = seeds(by_creation, 0, 0, "drop"), b = seeds(by_creation, 0, 0, "other");
   EXPECT_EQ(a.layers.at("drop"), b.layers.at("other"));
   EXPECT_EQ(a.values, b.values);
@@ -75,7 +75,7 @@ TEST(Seeds, DifferByNameAndByTheGraphsSeed) {
 
 TEST(Seeds, FollowTheOrderUnderTensorflow) {
   Settings settings;
-  settings.seed = 42, settings.scheme = kinds::SeedScheme::tensorflow;
+  settings.seed = 42, settings.scheme = SeedScheme::tensorflow;
   const Seeds alone = seeds(settings, 0, 0), behind = seeds(settings, 1, 0);
   EXPECT_EQ(alone.weights.at("dense/kernel"), 478163327u);
   EXPECT_EQ(alone.layers.at("drop"), 107420369u);

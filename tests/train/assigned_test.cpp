@@ -25,7 +25,7 @@ struct Data {
 
 // A normalised Dense of 3 units, called `calls` times on the same input; then one unit.
 std::shared_ptr<Model> model(int calls = 1, const Json &inside = Json::object(), const Json &outside = Json::object()) {
-  auto g = std::make_shared<Graph>(graph::Settings{7, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<Graph>(graph::Settings{7, graph::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 2});
   Json dense{{"name", "dense"}, {"units", 3}}, how{{"power_iterations", 2}};
   dense.update(inside);

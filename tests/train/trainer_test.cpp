@@ -41,7 +41,7 @@ struct Data {
 
 // Dense, BatchNormalization, Dropout, Dense: what a step writes and draws matters too.
 std::shared_ptr<Model> model() {
-  auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<Graph>(graph::Settings{42, graph::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 6});
   auto add = [&](const char *kind, Json attributes, Node in) {
     return g->call(g->layer(kind, "", std::move(attributes)), {}, {in})[0];
@@ -132,7 +132,7 @@ TEST(Trainer, TwoRunsGiveTheSameBits) {
 
 // Two tables, one read twice by equal ids, of which a step uses few rows; a Dense layer between them in the block.
 std::shared_ptr<Model> tables() {
-  auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<Graph>(graph::Settings{42, graph::SeedScheme::dl4});
   Node ids = g->input("ids", DType::i32, {free_dim, 4}), other = g->input("other", DType::i32, {free_dim});
   auto add = [&](const char *kind, Json attributes, std::vector<Node> in) {
     return g->call(g->layer(kind, "", std::move(attributes)), {}, in)[0];
@@ -326,7 +326,7 @@ TEST(Trainer, ValidationIsAfterEveryNthEpochCountedFromTheFirst) {
 TEST(Trainer, ARestoreThatFindsNoMemoryChangesNothing) {
   Data d;
   auto make = [] {
-    auto g = std::make_shared<Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+    auto g = std::make_shared<Graph>(graph::Settings{42, graph::SeedScheme::dl4});
     Node x = g->input("x", DType::f32, {free_dim, 6});
     Node h = g->call(g->layer("Dense", "", {{"units", 4}, {"trainable", false}}), {}, {x})[0];
     h = g->call(g->layer("BatchNormalization", "", {}), {}, {h})[0];

@@ -29,7 +29,7 @@ struct Data {
 constexpr double mean[] = {4, 30}, variance[] = {5, 350}, momentum = 0.9;
 
 std::shared_ptr<Model> model(int64_t units = 1, int calls = 1, const Json &more = Json::object()) {
-  auto g = std::make_shared<Graph>(graph::Settings{7, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<Graph>(graph::Settings{7, graph::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 2});
   Json how{{"momentum", momentum}};
   for (const auto &[key, value] : more.items()) how[key] = value;
@@ -240,7 +240,7 @@ TEST(Written, NoSessionWrites) {
 
 // A value that one call wrote and the next one reads has no gradient, as a variable has none.
 TEST(Written, NoGradientPassesThroughThem) {
-  auto g = std::make_shared<Graph>(graph::Settings{7, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<Graph>(graph::Settings{7, graph::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 2}), z = g->input("z", DType::f32, {free_dim, 2});
   const int32_t norm = g->layer("BatchNormalization", "norm", {});
   g->call(norm, {}, {x});

@@ -16,7 +16,7 @@ _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
 def context():
     global _context
     if _context is None:
-        _context = core.Context(seed_scheme="creation")
+        _context = core.Context(seed_scheme="tensorflow")
     return _context
 
 
@@ -41,8 +41,7 @@ def scratch():
 def set_seed(seed, scheme="dl4"):
     """Models that are made from now on draw from the start of this seed's numbers."""
     global _context, _scheme, _seed, _graphs
-    core_scheme = "creation" if scheme == "dl4" else scheme
-    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme=core_scheme), scheme, int(seed), 0
+    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme="tensorflow"), scheme, int(seed), 0
 
 
 def goes_by_order():

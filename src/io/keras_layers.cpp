@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "io/tensors.hpp"
 
 namespace dl4::io {
 namespace {
@@ -19,14 +20,6 @@ std::string last_word(const std::string &name) {
 
 [[noreturn]] void refuse(const graph::Layer &l, const std::string &why) {
   throw Error(Code::corrupt_file, text("layer \"", l.name, "\": ", why)).with("layer", l.name);
-}
-
-Tensor floats(const Hdf5 &file, const std::string &path) {
-  const Tensor t = file.read(path);
-  if (t.dtype == DType::f32) return t;
-  Tensor converted = make_tensor(DType::f32, t.shape);
-  for (int64_t i = 0; i < t.elements(); ++i) converted.as<float>()[i] = static_cast<float>(t.as<int64_t>()[i]);
-  return converted;
 }
 
 // Of a recurrent layer's three weights: how many gates stand side by side in its kernel; 0 where it is none.
@@ -128,7 +121,7 @@ Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight 
     throw Error(Code::corrupt_file, text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ",
                                          Json(it->second.dims).dump()))
         .with("tensor", path);
-  return floats(file, path);
+  return to_float32(file.read(path));
 }
 
 void read_layer(const Hdf5 &file, const std::string &group, int major, const graph::Layer &l,
@@ -155,7 +148,7 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);
       if (!file.datasets().count(path + '/' + name)) refuse(l, text("the file has no \"", path, '/', name, '"'));
-      stored.push_back(floats(file, path + '/' + name));
+      stored.push_back(to_float32(file.read(path + '/' + name)));
     }
     next += count;
     stored = converted(part, std::move(stored), major);

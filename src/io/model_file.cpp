@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <span>
 
 #include "io/bytes.hpp"
 #include "io/npz.hpp"
@@ -74,38 +75,38 @@ Archive archive_of(const train::Trainer &t) {
   return a;
 }
 
+// Calls `use` with the parts of a file, one after the other.
+template <class F>
+void with_parts(const graph::Model &m, Format format, F use) {
+  if (format == Format::native) {
+    const Archive a = archive_of(m);
+    const std::string head = head_of(a);
+    use(parts(head, a));
+  } else if (format == Format::npz) {
+    NpzFile file = npz_of(m);
+    use(file.parts());
+  } else if (format == Format::onnx) {
+    const std::string bytes = onnx_bytes(m);
+    const std::string_view whole[] = {bytes};
+    use(whole);
+  } else {
+    KerasFile file = keras_file(m);
+    use(file.parts(format));
+  }
+}
+
 }  // namespace
 
 std::string save_model(const graph::Model &m, Format format) {
-  if (format == Format::native) return to_bytes(archive_of(m));
-  if (format == Format::onnx) return onnx_bytes(m);
   std::string bytes;
-  const auto add = [&](const std::vector<std::string_view> &parts) {
+  with_parts(m, format, [&](std::span<const std::string_view> parts) {
     for (std::string_view part : parts) bytes += part;
-  };
-  if (format == Format::npz) {
-    NpzFile file = npz_of(m);
-    add(file.parts());
-  } else {
-    KerasFile file = keras_file(m);
-    add(file.parts(format));
-  }
+  });
   return bytes;
 }
 
 void save_model(const graph::Model &m, const std::string &path, Format format) {
-  if (format == Format::native) return save_archive(archive_of(m), path);
-  if (format == Format::npz) {
-    NpzFile file = npz_of(m);
-    return write_file(path, file.parts());
-  }
-  if (format == Format::onnx) {
-    const std::string bytes = onnx_bytes(m);
-    const std::string_view parts[] = {bytes};
-    return write_file(path, parts);
-  }
-  KerasFile file = keras_file(m);
-  write_file(path, file.parts(format));
+  with_parts(m, format, [&](std::span<const std::string_view> parts) { write_file(path, parts); });
 }
 
 Format format_of(const std::string &path) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "io/tensors.hpp"
 #include "kinds/field.hpp"
 
 namespace dl4::io {
@@ -56,32 +57,11 @@ std::vector<std::string> names_of(const File &file) {
 }
 
 // As float32, in memory of its own.
-Tensor floats(const std::string &name, const Tensor &t) {
-  if (t.dtype == DType::f32) return clone(t);
-  Tensor to = make_tensor(DType::f32, t.shape);
-  const auto convert = [&](auto zero) {
-    for (int64_t i = 0; i < t.elements(); ++i) to.as<float>()[i] = static_cast<float>(t.as<decltype(zero)>()[i]);
-  };
-  switch (t.dtype) {
-    case DType::f64:
-      convert(double{});
-      break;
-    case DType::i32:
-      convert(int32_t{});
-      break;
-    case DType::i64:
-      convert(int64_t{});
-      break;
-    default:
-      throw Error(Code::corrupt_file, text("tensor \"", name, "\": expected numbers, got ", t.dtype))
-          .with("tensor", name);
-  }
-  return to;
-}
-
-Tensor with_shape(Tensor t, const Shape &shape) {
-  t.shape = shape;
-  return t;
+Tensor floats(const std::string &name, const Tensor &t) try {
+  return t.dtype == DType::f32 ? clone(t) : to_float32(t);
+} catch (Error &e) {
+  e.in(text("tensor \"", name, '"')).with("tensor", name);
+  throw;
 }
 
 int64_t row_elements(const Tensor &t) { return t.shape[0] == 0 ? 0 : t.elements() / t.shape[0]; }
@@ -119,6 +99,15 @@ Tensor joined(const std::vector<Tensor> &parts, Recipe::Join how) {
   return to;
 }
 
+// What "transpose" asks for, as an order of t's axes.
+std::vector<int> axes_of(const Tensor &t, const std::vector<int64_t> &perm) {
+  std::vector<int64_t> all(static_cast<size_t>(t.shape.rank()));
+  std::iota(all.begin(), all.end(), 0);
+  if (perm.size() != all.size() || !std::is_permutation(perm.begin(), perm.end(), all.begin()))
+    refuse("\"transpose\": expected an order of the axes of ", t.shape, ", got ", Json(perm).dump());
+  return {perm.begin(), perm.end()};
+}
+
 Tensor reordered(const Tensor &t, const std::vector<int64_t> &gates) {
   std::vector<int64_t> all(gates.size());
   std::iota(all.begin(), all.end(), 0);
@@ -147,41 +136,15 @@ Tensor made(const Recipe &r, const File &file) {
     if (!r.rows.empty()) parts.back() = cut(parts.back(), r.rows);
   }
   Tensor t = r.join == Recipe::Join::none ? parts[0] : joined(parts, r.join);
-  if (!r.transpose.empty()) t = transposed(t, r.transpose);
+  if (!r.transpose.empty()) t = transposed(t, axes_of(t, r.transpose));
   if (!r.gates.empty()) t = reordered(t, r.gates);
   if (r.reshape.empty()) return t;
   const Shape shape(r.reshape);
   if (!shape.known() || shape.elements() != t.elements()) refuse("\"reshape\": ", t.shape, " is not ", shape);
-  return with_shape(std::move(t), shape);
+  return reshaped(t, shape);
 }
 
 }  // namespace
-
-Tensor transposed(const Tensor &t, const std::vector<int64_t> &perm) {
-  std::vector<int64_t> all(static_cast<size_t>(t.shape.rank())), dims, strides, from(all.size(), 1), index;
-  std::iota(all.begin(), all.end(), 0);
-  if (perm.size() != all.size() || !std::is_permutation(perm.begin(), perm.end(), all.begin()))
-    refuse("\"transpose\": expected an order of the axes of ", t.shape, ", got ", Json(perm).dump());
-  for (size_t i = all.size(); i-- > 1;) from[i - 1] = from[i] * t.shape[static_cast<int>(i)];
-  for (int64_t axis : perm) {
-    dims.push_back(t.shape[static_cast<int>(axis)]);
-    strides.push_back(from[static_cast<size_t>(axis)]);
-  }
-  Tensor to = make_tensor(t.dtype, Shape(dims));
-  const int64_t size = size_of(t.dtype);
-  index.assign(dims.size(), 0);
-  int64_t at = 0;
-  for (int64_t i = 0; i < to.elements(); ++i) {
-    std::memcpy(to.data.get() + i * size, t.data.get() + at * size, static_cast<size_t>(size));
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      at += strides[axis];
-      if (++index[axis] < dims[axis]) break;
-      at -= strides[axis] * dims[axis];
-      index[axis] = 0;
-    }
-  }
-  return to;
-}
 
 std::vector<Tensor> named_weights(const graph::Model &m, const File &file, const Naming &naming) {
   if (!naming.names.is_object()) refuse("\"names\": expected an object, got ", naming.names.shown());

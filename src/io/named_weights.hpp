@@ -24,7 +24,4 @@ struct Naming {
 std::vector<Tensor> named_weights(const graph::Model &m, const std::map<std::string, Tensor> &file,
                                   const Naming &naming);
 
-// The axes in another order: axis i of what comes is axis perm[i] of `t`.
-Tensor transposed(const Tensor &t, const std::vector<int64_t> &perm);
-
 }  // namespace dl4::io

@@ -9,7 +9,7 @@
 #include "base/checked.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
-#include "io/named_weights.hpp"
+#include "io/tensors.hpp"
 #include "io/zip.hpp"
 
 namespace dl4::io {
@@ -132,7 +132,7 @@ Tensor read_npy(const Source &source, int64_t limit) {
     fail(Code::out_of_memory, ".npy: it takes more than the memory limit of ", limit);
   Tensor t = converted(bytes_at(begin, bytes), type, Shape(dims));
   if (!turned) return t;
-  std::vector<int64_t> perm(dims.size());
+  std::vector<int> perm(dims.size());
   std::iota(perm.rbegin(), perm.rend(), 0);
   return transposed(t, perm);
 }

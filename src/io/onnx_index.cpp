@@ -202,8 +202,7 @@ Node flat(const Op &op, size_t i) {
   const Value &v = op.in(i);
   int64_t n = 1;
   for (int64_t d : known_dims(op, v)) n = checked_mul(n, d);
-  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {op.x(i)});
-  return op.layer("Squeeze", {{"axis", 0}}, {op.layer("Reshape", {{"target_shape", Ints{n}}}, {wide})});
+  return op.reshape(op.x(i), {n});
 }
 
 // f(at, place): the places of a block of `dims`, one after the other, as numbers along each axis.
@@ -322,8 +321,7 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
     const Node both = op.layer(kind, Json::object(), {y, moved});
     y = op.layer("Where", Json::object(), {op.constant_node(here), both, y});
   }
-  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {y});
-  op.give(0, op.layer("Squeeze", {{"axis", 0}}, {op.layer("Reshape", {{"target_shape", data}}, {wide})}));
+  op.give(0, op.reshape(y, data));
 }
 
 void scatter_elements(const Op &op) {

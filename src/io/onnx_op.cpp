@@ -44,34 +44,6 @@ std::optional<Dim> operator/(const Dim &a, const Dim &b) {
   return d;
 }
 
-Tensor transposed(const Tensor &t, const Perm &perm) {
-  const Shape &from = t.shape;
-  Ints dims;
-  for (int p : perm) dims.push_back(from[p]);
-  Tensor to = make_tensor(t.dtype, Shape(dims));
-  const auto strides = dense_strides(from);
-  const auto size = static_cast<size_t>(size_of(t.dtype));
-  Ints at(perm.size(), 0);
-  const int64_t n = t.elements();
-  int64_t source = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    std::memcpy(to.data.get() + static_cast<size_t>(i) * size, t.data.get() + static_cast<size_t>(source) * size, size);
-    for (size_t axis = perm.size(); axis-- > 0;) {
-      const int64_t stride = strides[static_cast<size_t>(perm[axis])];
-      source += stride;
-      if (++at[axis] < dims[axis]) break;
-      source -= stride * dims[axis];
-      at[axis] = 0;
-    }
-  }
-  return to;
-}
-
-Tensor reshaped(const Tensor &t, const Shape &shape) {
-  if (shape.elements() != t.elements()) fail(Code::corrupt_file, "expected ", shape, ", got a tensor of ", t.shape);
-  return {t.dtype, shape, t.data};
-}
-
 Tensor tensor_of(const Ints &list, bool scalar) {
   Tensor t = make_tensor(DType::i64, scalar ? Shape{} : Shape{static_cast<int64_t>(list.size())});
   std::copy(list.begin(), list.end(), t.as<int64_t>());
@@ -236,6 +208,11 @@ std::vector<graph::Node> Op::layers(const std::string &kind, Json config, const 
     w->value = it->second;
   }
   return out;
+}
+
+graph::Node Op::reshape(graph::Node n, const Ints &target) const {
+  const graph::Node wide = layer("ExpandDims", {{"axis", 0}}, {n});
+  return layer("Squeeze", {{"axis", 0}}, {layer("Reshape", {{"target_shape", target}}, {wide})});
 }
 
 graph::Node Op::cast(graph::Node n, DType to) const {

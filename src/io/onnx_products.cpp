@@ -183,8 +183,7 @@ Node joined(const Op &op, const Term &t, size_t batch, size_t rows) {
   target.push_back(size(batch, rows)), target.push_back(size(batch + rows, columns));
   if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
   if (batch > 0) return op.layer("Reshape", {{"target_shape", target}}, {t.node});
-  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {t.node});
-  return op.layer("Squeeze", {{"axis", 0}}, {op.layer("Reshape", {{"target_shape", target}}, {wide})});
+  return op.reshape(t.node, target);
 }
 
 Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
@@ -215,8 +214,7 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
       y = op.layer("Reshape", {{"target_shape", target}}, {y});
     } else {
       if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-      y = op.layer("ExpandDims", {{"axis", 0}}, {y});
-      y = op.layer("Squeeze", {{"axis", 0}}, {op.layer("Reshape", {{"target_shape", target}}, {y})});
+      y = op.reshape(y, target);
     }
   }
   to.node = y;

@@ -10,6 +10,7 @@
 
 #include "graph/graph.hpp"
 #include "io/onnx_file.hpp"
+#include "io/tensors.hpp"
 
 namespace dl4::io::onnx {
 
@@ -143,6 +144,8 @@ class Op {
     return layers(kind, std::move(config), in, {}, weights)[0];
   }
   graph::Node cast(graph::Node n, DType to) const;
+  // The layer Reshape leaves the first axis as it is; this one does not.
+  graph::Node reshape(graph::Node n, const Ints &target) const;
   const Shape &shape(graph::Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
@@ -175,9 +178,6 @@ std::span<const Row> attention_rows();
 std::span<const Row> recurrent_rows();
 std::span<const Row> quantized_rows();
 
-// Numbers in another order of their axes, or of their rows.
-Tensor transposed(const Tensor &t, const Perm &perm);
-Tensor reshaped(const Tensor &t, const Shape &shape);
 // Integers, as a tensor of int64.
 Tensor tensor_of(const Ints &list, bool scalar = false);
 Ints ints_of(const Tensor &t);

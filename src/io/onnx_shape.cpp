@@ -47,8 +47,7 @@ Node reshaped(const Op &op, Node x, const std::vector<Dim> &from, const std::vec
               " free axes of which the first is another one than its input's; export the "
               "model with fewer free axes");
   if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
-  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {x});
-  return op.layer("Squeeze", {{"axis", 0}}, {op.layer("Reshape", {{"target_shape", target}}, {wide})});
+  return op.reshape(x, target);
 }
 
 void give_reshaped(const Op &op, std::vector<Dim> to) {
@@ -62,7 +61,7 @@ void give_reshaped(const Op &op, std::vector<Dim> to) {
   if (v.constant && v.forms.empty()) {
     Ints dims;
     for (const Dim &d : to) dims.push_back(d.factor);
-    return op.give_constant(0, onnx::reshaped(*v.constant, Shape(dims)));
+    return op.give_constant(0, io::reshaped(*v.constant, Shape(dims)));
   }
   if (to == v.dims) return op.give_value(0, v);
   op.give(0, reshaped(op, op.x(0), v.dims, to), to);

@@ -1,10 +1,10 @@
 // The numbers of ONNX's tensors, of any of its types, as tensors of ours.
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "io/bytes.hpp"
 #include "io/file.hpp"
 #include "io/onnx_file.hpp"
 #include "io/protobuf.hpp"
@@ -32,15 +32,6 @@ int64_t bytes_each(Type t) {
   }
 }
 
-// Bits to the left: of a half, with 10 bits of fraction.
-float half(uint32_t bits) {
-  const uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | fraction << 13);
-  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                   : std::bit_cast<float>((exponent + 112) << 23 | fraction << 13);
-  return sign ? -size : size;
-}
-
 // One number, its bits as they stand in raw bytes.
 void store(uint64_t bits, Type type, void *to) {
   const auto put = [&](auto v) { std::memcpy(to, &v, sizeof v); };
@@ -48,7 +39,7 @@ void store(uint64_t bits, Type type, void *to) {
     case Type::float32:
       return put(static_cast<uint32_t>(bits));
     case Type::float16:
-      return put(half(static_cast<uint32_t>(bits & 0xFFFF)));
+      return put(from_half(static_cast<uint16_t>(bits)));
     case Type::bfloat16:
       return put(static_cast<uint32_t>(bits << 16));
     case Type::float64:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "kernels/single_threaded.hpp"
@@ -71,13 +72,25 @@ struct Pool {
   }
 };
 
-// While oneDNN is at work on a thread, signals to it wait, but for those that faults of its own raise. Products of 2.6
-// to 3.7 ("gemm:jit") point the stack pointer into a buffer of the heap: a handler's frame would lie below it, over
-// other memory.
+// May the primitive compute a product by "gemm:jit"? Of 2.6 to 3.7 it points the stack pointer into a buffer of the
+// heap. What is named "jit..." does all by code of its own.
+bool moves_the_stack(const Call &call) {
+  const char *name = nullptr;
+  const auto pd = call.primitive.get_primitive_desc();
+  return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
+         !std::string_view(name).starts_with("jit");
+}
+
+// While such a primitive is at work on a thread, signals to it wait, but for those that faults of its own raise: a
+// handler's frame would lie below the stack pointer, over other memory.
 class SignalsWait {
  public:
-  SignalsWait() noexcept { pthread_sigmask(SIG_BLOCK, &held(), &before_); }
-  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  explicit SignalsWait(bool needed) noexcept : needed_(needed) {
+    if (needed_) pthread_sigmask(SIG_BLOCK, &held(), &before_);
+  }
+  ~SignalsWait() {
+    if (needed_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalsWait(const SignalsWait &) = delete;
   SignalsWait &operator=(const SignalsWait &) = delete;
 
@@ -92,6 +105,7 @@ class SignalsWait {
     return all_but_faults;
   }
 
+  const bool needed_;
   sigset_t before_;
 };
 
@@ -156,6 +170,18 @@ std::shared_ptr<const Made<dnnl::reorder>> reordering(const Desc &from, const De
 
 }  // namespace
 
+DnnlKernel::DnnlKernel(std::string name, std::vector<Calls> slices, int64_t scratch, Step before, Step after,
+                       Finish finish)
+    : Kernel(std::move(name), static_cast<int64_t>(slices.size()), scratch),
+      calls_(std::move(slices)),
+      before_(std::move(before)),
+      after_(std::move(after)),
+      finish_(std::move(finish)),
+      signals_wait_(std::any_of(finish_.calls.begin(), finish_.calls.end(), moves_the_stack) ||
+                    std::any_of(calls_.begin(), calls_.end(), [](const Calls &slice) {
+                      return std::any_of(slice.begin(), slice.end(), moves_the_stack);
+                    })) {}
+
 std::unique_ptr<Bound> DnnlKernel::bind() const {
   SingleThreaded one;
   auto bound = std::make_unique<BoundWork>();
@@ -165,7 +191,7 @@ std::unique_ptr<Bound> DnnlKernel::bind() const {
 }
 
 void DnnlKernel::run(int64_t slice, const Run &r) const noexcept {
-  SignalsWait wait;
+  const SignalsWait wait(signals_wait_);
   auto &bound = *static_cast<BoundWork *>(r.bound);
   if (before_) before_(slice, r);
   if (bound.slices[static_cast<size_t>(slice)].run(calls_[static_cast<size_t>(slice)], r) && after_) after_(slice, r);

@@ -71,12 +71,7 @@ class Scratch {
 class DnnlKernel final : public Kernel {
  public:
   DnnlKernel(std::string name, std::vector<Calls> slices, int64_t scratch, Step before = {}, Step after = {},
-             Finish finish = {})
-      : Kernel(std::move(name), static_cast<int64_t>(slices.size()), scratch),
-        calls_(std::move(slices)),
-        before_(std::move(before)),
-        after_(std::move(after)),
-        finish_(std::move(finish)) {}
+             Finish finish = {});
 
   std::unique_ptr<Bound> bind() const override;
   void run(int64_t slice, const Run &r) const noexcept override;
@@ -85,6 +80,7 @@ class DnnlKernel final : public Kernel {
   const std::vector<Calls> calls_;
   const Step before_, after_;
   const Finish finish_;
+  const bool signals_wait_;
 };
 
 // An operand in the scratch for the primitive's own use; adds nothing when it needs none.

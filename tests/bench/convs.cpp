@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdio>
 #include <functional>
-#include <random>
 #include <sstream>
 
 #include "kernels/single_threaded.hpp"
@@ -69,14 +68,6 @@ std::vector<Row> parse(const std::string &words) {
   return rows;
 }
 
-std::vector<float> numbers(int64_t n) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> v(static_cast<size_t>(n));
-  for (float &x : v) x = uniform(random);
-  return v;
-}
-
 struct Side {
   std::unique_ptr<kernels::Kernel> kernel;
   std::unique_ptr<kernels::Bound> bound;
@@ -87,7 +78,7 @@ const std::vector<std::string> names{"direct_conv", "winograd_conv", "dnnl_conv"
 
 // Microseconds of each of `names`, below 0 where it does not apply.
 std::vector<double> times(const Conv &c) {
-  auto x = numbers(c.n * c.h * c.w * c.c), w = numbers(c.kh * c.kw * c.c * c.oc);
+  auto x = bench::numbers(c.n * c.h * c.w * c.c), w = bench::numbers(c.kh * c.kw * c.c * c.oc);
   std::vector<float> y(static_cast<size_t>(c.n * c.oh * c.ow * c.oc));
   kernels::Report report;
   void *args[3] = {x.data(), w.data(), y.data()};

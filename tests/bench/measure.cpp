@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -56,6 +57,14 @@ double ratio(const Seconds &a, const Seconds &b) {
   Seconds all;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) all.push_back(a[i] / b[i]);
   return median(std::move(all));
+}
+
+std::vector<float> numbers(int64_t n) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> v(static_cast<size_t>(n));
+  for (float &x : v) x = uniform(random);
+  return v;
 }
 
 std::vector<Seconds> measure(const std::vector<std::function<void()>> &sides, const Pace &pace) {

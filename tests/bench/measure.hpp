@@ -1,6 +1,7 @@
 // Times calls side by side with Google Benchmark.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -19,6 +20,9 @@ double median(Seconds s);
 double ratio(const Seconds &a, const Seconds &b);
 // Half of the rounds lie within this part of the median.
 double spread(const Seconds &s);
+
+// Between -1 and 1, the same ones each time.
+std::vector<float> numbers(int64_t n);
 
 // Each round calls every side in turn, as often as fills its share of time.
 std::vector<Seconds> measure(const std::vector<std::function<void()>> &sides, const Pace &pace);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <sstream>
 
 #include "hwy/targets.h"
@@ -60,18 +59,10 @@ std::string name(const Product &p) {
               g.trans_b ? "T" : "N", p.constant ? " constant" : "");
 }
 
-std::vector<float> numbers(int64_t n) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> v(static_cast<size_t>(n));
-  for (float &x : v) x = uniform(random);
-  return v;
-}
-
 void row(const Product &p) {
   const std::vector<std::string> names{"small_gemm", "packed_gemm", "openblas_gemm", "dnnl_gemm"};
   const kernels::Gemm &g = p.g;
-  auto a = numbers(g.batch * g.m * g.k), b = numbers(g.batch * g.k * g.n);
+  auto a = bench::numbers(g.batch * g.m * g.k), b = bench::numbers(g.batch * g.k * g.n);
   std::vector<float> c(static_cast<size_t>(g.batch * g.m * g.n));
   kernels::Constant constant{b.data()};
   kernels::Report report;

@@ -16,15 +16,29 @@ namespace dl4::ops {
 namespace {
 
 TEST(Fields, AreListed) {
-  EXPECT_EQ(SoftmaxOp(false, 1).attributes(), "axis=1");
-  EXPECT_EQ(SoftmaxOp(true, 1).attributes(), "log, axis=1");
-  EXPECT_EQ(UnaryOp({Unary::tanh}).attributes(), "tanh");
-  EXPECT_EQ(UnaryOp({Unary::elu, {0.1f, 7}}).attributes(), "elu(0.1)");
-  EXPECT_EQ(MatMulOp({}, {}).attributes(), "");
-  EXPECT_EQ(MatMulOp({.transpose_b = true}, {true, Function{Unary::relu}}).attributes(), "transpose_b, bias, relu");
-  EXPECT_EQ(ConvOp({}, {}).attributes(), "strides=(1, 1), dilation=(1, 1), padding=valid, groups=1");
-  EXPECT_EQ(PackOp({0, 5}, 9, 4).attributes(), "offsets=(0, 5), total=9, element_bytes=4");
-  EXPECT_EQ(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}).attributes(), "momentum=0, weight_decay=0, rows=(3+2x3)");
+  EXPECT_EQ(to_string(SoftmaxOp(false, 1).attributes()), "axis=1");
+  EXPECT_EQ(to_string(SoftmaxOp(true, 1).attributes()), "log, axis=1");
+  EXPECT_EQ(to_string(UnaryOp({Unary::tanh}).attributes()), "tanh");
+  EXPECT_EQ(to_string(UnaryOp({Unary::elu, {0.1f, 7}}).attributes()), "elu(0.1)");
+  EXPECT_EQ(to_string(MatMulOp({}, {}).attributes()), "");
+  EXPECT_EQ(to_string(MatMulOp({.transpose_b = true}, {true, Function{Unary::relu}}).attributes()),
+            "transpose_b, bias, relu");
+  EXPECT_EQ(to_string(ConvOp({}, {}).attributes()), "strides=(1, 1), dilation=(1, 1), padding=valid, groups=1");
+  EXPECT_EQ(to_string(PackOp({0, 5}, 9, 4).attributes()), "offsets=(0, 5), total=9, element_bytes=4");
+  EXPECT_EQ(to_string(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}).attributes()),
+            "momentum=0, weight_decay=0, rows=(3+2x3)");
+}
+
+TEST(Fields, AreNumbersToo) {
+  const std::vector<Attribute> pack = PackOp({0, 5}, 9, 4).attributes(), softmax = SoftmaxOp(true, 1).attributes();
+  ASSERT_EQ(pack.size(), 3u);
+  EXPECT_EQ(pack[0].name, "offsets");
+  EXPECT_EQ(pack[0].integers, (std::vector<int64_t>{0, 5}));
+  EXPECT_EQ(pack[1].integers, std::vector<int64_t>{9});
+  EXPECT_EQ(pack[1].real, 9);
+  ASSERT_EQ(softmax.size(), 2u);
+  EXPECT_EQ(softmax[0].name, "log");
+  EXPECT_EQ(softmax[0].shown, "");
 }
 
 TEST(Fields, TellOpsApart) {

@@ -15,6 +15,7 @@
   X(Reshape)                       \
   X(Permute)                       \
   X(Transpose)                     \
+  X(Arange)                        \
   X(ZeroPadding1D)                 \
   X(ZeroPadding2D)                 \
   X(ZeroPadding3D)                 \

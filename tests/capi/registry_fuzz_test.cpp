@@ -401,6 +401,7 @@ const std::map<std::string, const char *> particular = {
     {"STFTSpectrogram", "of sequences longer than a window"},
     {"Take", "of floats by integers"},
     {"SetLengths", "lengths are integers"},
+    {"Arange", "its places are no batch"},
     {"Weight", "has no input"},
     {"loss Functional", "a model of two inputs"},
     {"metric Functional", "the same"},

@@ -113,6 +113,16 @@ def ops():
         simple(f, name.lower(), (3, 4), [(name, {})])
     for name in ("Sqrt", "Rsqrt", "Reciprocal", "Log", "Log1p", "Log2", "Log10"):
         simple(f, name.lower(), (3, 4), [(name, {})], x=positive(f.rng(name), 2, 3, 4))
+    for name in ("Expm1", "Sin", "Cos", "Tan", "Erf"):
+        simple(f, name.lower(), (3, 4), [(name, {})])
+    halves = np.array([[-2.5, -1.5, -0.5, -0.2], [0.5, 1.5, 2.5, 7]], np.float32)
+    for name in ("Floor", "Ceil", "Round"):
+        simple(f, name.lower(), (4,), [(name, {})], loss=None, x=halves)
+    for axis in (1, -1):
+        simple(f, f"arange_{axis}", (3, 4), [("Arange", {"axis": axis})], loss=None)
+    ends = np.array([[np.inf, -np.inf, np.nan, 0, 3e38]], np.float32)
+    for name in ("Isinf", "Isfinite"):
+        simple(f, name.lower(), (5,), [(name, {})], loss=None, x=ends)
     simple(f, "clip", (3, 4), [("Clip", {"x_min": -0.5, "x_max": 0.7})])
     x = normal(f.rng("special"), 2, 5)
     x[0, 1:3] = [np.nan, 0]

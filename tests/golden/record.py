@@ -79,8 +79,17 @@ OPS = {"MatMul": matmul, "Transpose": lambda x, perm=None: ops.transpose(x, perm
        "Stack": ops.stack, "Repeat": ops.repeat,
        "SegmentSum": lambda x, **how: ops.segment_sum(*x, **how),
        "SegmentMax": lambda x, **how: ops.segment_max(*x, **how), "ExpandDims": ops.expand_dims, "Squeeze": ops.squeeze}
+
+
+def arange(x, axis=1):
+    ones = ops.ones_like(ops.max(ops.moveaxis(x, axis, 0), axis=list(range(1, len(x.shape)))), dtype="int32")
+    return ops.cumsum(ones, 0) - 1
+
+
+OPS["Arange"] = arange
 for _name in ("Absolute", "Negative", "Sign", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Log", "Log1p", "Log2",
-              "Log10", "Tanh", "Sum", "Mean", "Max", "Min", "Prod", "Var", "Std", "Any", "All", "Argmax"):
+              "Expm1", "Sin", "Cos", "Tan", "Erf", "Floor", "Ceil", "Round", "Isinf", "Isfinite", "Log10", "Tanh", "Sum",
+              "Mean", "Max", "Min", "Prod", "Var", "Std", "Any", "All", "Argmax"):
     OPS[_name] = getattr(ops, _name.lower())
 for _name in ("Divide", "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd",
               "LogicalOr"):

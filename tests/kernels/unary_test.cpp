@@ -38,6 +38,20 @@ double reference(Unary f, const Params &p, double x) {
       return std::log(x);
     case Unary::log1p:
       return std::log1p(x);
+    case Unary::expm1:
+      return std::expm1(x);
+    case Unary::sin:
+      return std::sin(x);
+    case Unary::cos:
+      return std::cos(x);
+    case Unary::erf:
+      return std::erf(x);
+    case Unary::floor:
+      return std::floor(x);
+    case Unary::ceil:
+      return std::ceil(x);
+    case Unary::round:
+      return std::nearbyint(x);
     case Unary::relu:
       return positive(x);
     case Unary::relu6:
@@ -231,6 +245,13 @@ TEST(Unary, Accuracy) {
     EXPECT_LT(worst_ulp(Unary::log, 0.5f, 2), 2);
     EXPECT_LT(worst_ulp(Unary::log1p, 1e-30f, 1e30f, true), 3);
     EXPECT_LT(worst_ulp(Unary::log1p, -0.999f, 1), 3);
+    EXPECT_LT(worst_ulp(Unary::expm1, -20, 88), 3);
+    EXPECT_LT(worst_ulp(Unary::expm1, 1e-30f, 1, true), 3);
+    EXPECT_LT(worst_ulp(Unary::sin, -1.5f, 1.5f), 3);
+    EXPECT_LT(worst_ulp(Unary::sin, 1e4f, 1e30f, true), 1);
+    EXPECT_LT(worst_ulp(Unary::cos, -1.5f, 1.5f), 3);
+    EXPECT_LT(worst_ulp(Unary::erf, -4, 4), 4);
+    EXPECT_LT(worst_ulp(Unary::erf, 1e-30f, 1, true), 4);
     EXPECT_LT(worst_ulp(Unary::tanh, -12, 12), 4);
     EXPECT_LT(worst_ulp(Unary::tanh, 1e-30f, 1, true), 4);
     EXPECT_LT(worst_ulp(Unary::sigmoid, -87, 20), 4);
@@ -274,6 +295,10 @@ constexpr double far_slopes[][2] = {{-1, -1},      {-1, 1},
                                     {NAN, 0},      {NAN, 0},  // up to rsqrt
                                     {0, HUGE_VAL}, {0, 0},
                                     {0, 0},  // up to log1p
+                                    {0, HUGE_VAL}, {NAN, NAN},
+                                    {NAN, NAN},    {0, 0},
+                                    {0, 0},        {0, 0},
+                                    {0, 0},  // up to round
                                     {0, 1},        {0, 0},
                                     {0.3, 1},      {0.25, 0},
                                     {0, 1},        {0, 1.0507009873554805},
@@ -295,7 +320,8 @@ static_assert(std::size(far_slopes) == unary_table.size());
 // The slope at a special value. Kinks are a test of their own.
 double special_slope(Unary f, const Params &p, float v) {
   if (std::isnan(v)) {
-    const bool constant = f == Unary::neg || f == Unary::sign || f == Unary::scale_shift;
+    const bool steps = f == Unary::sign || f == Unary::floor || f == Unary::ceil || f == Unary::round;
+    const bool constant = f == Unary::neg || f == Unary::scale_shift || steps;
     return constant ? far_slopes[static_cast<size_t>(f)][0] : nan;
   }
   if (std::isinf(v)) return far_slopes[static_cast<size_t>(f)][v > 0];
@@ -313,7 +339,8 @@ TEST(UnaryGrad, SpecialValues) {
       const int64_t n = 19;
       Edge<float> x(n), y(n), dx(n), dy(random_floats(n, 0.5f, 2, 9));
       auto at = [&](double v) { return reference(f, p, v); };
-      const bool kink = f == Unary::sign || std::fabs(at(1e-3) + at(-1e-3) - 2 * at(0)) > 1e-5;
+      const bool steps = f == Unary::sign || f == Unary::floor || f == Unary::ceil || f == Unary::round;
+      const bool kink = steps || std::fabs(at(1e-3) + at(-1e-3) - 2 * at(0)) > 1e-5;
       float *from = grad_from(f, p.data()) == GradFrom::input ? x : y;
       auto expect = [&](float v, float d) {
         for (int64_t place = 0; place < n; ++place) {

@@ -50,6 +50,20 @@ HWY_INLINE V value(V x, V p0, V p1, V p2) {
     return log(x);
   else if constexpr (F == Unary::log1p)
     return log1p(x);
+  else if constexpr (F == Unary::expm1)
+    return expm1(x);
+  else if constexpr (F == Unary::sin)
+    return sin(x);
+  else if constexpr (F == Unary::cos)
+    return cos(x);
+  else if constexpr (F == Unary::erf)
+    return erf(x);
+  else if constexpr (F == Unary::floor)
+    return hn::Floor(x);
+  else if constexpr (F == Unary::ceil)
+    return hn::Ceil(x);
+  else if constexpr (F == Unary::round)
+    return hn::Round(x);
   else if constexpr (F == Unary::relu)
     return relu(x);
   else if constexpr (F == Unary::relu6)

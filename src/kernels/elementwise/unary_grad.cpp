@@ -31,7 +31,7 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     return hn::Neg(dy);
   else if constexpr (F == Unary::abs)
     return hn::IfThenElse(hn::Gt(a, zero), dy, hn::IfThenElse(hn::Lt(a, zero), hn::Neg(dy), hn::Mul(a, zero)));
-  else if constexpr (F == Unary::sign)
+  else if constexpr (F == Unary::sign || F == Unary::floor || F == Unary::ceil || F == Unary::round)
     return zero;
   else if constexpr (F == Unary::square)
     return hn::Mul(dy, hn::Add(a, a));
@@ -45,6 +45,14 @@ HWY_INLINE V slope(V dy, V a, V p0, V p1, V p2) {
     return hn::Div(dy, a);
   else if constexpr (F == Unary::log1p)
     return hn::Div(dy, hn::Add(one, a));
+  else if constexpr (F == Unary::expm1)
+    return hn::Mul(dy, hn::Add(a, one));
+  else if constexpr (F == Unary::sin)
+    return hn::Mul(dy, cos(a));
+  else if constexpr (F == Unary::cos)
+    return hn::Neg(hn::Mul(dy, sin(a)));
+  else if constexpr (F == Unary::erf)
+    return hn::Mul(hn::Mul(dy, set(1.1283791670955126f)), exp(hn::Neg(hn::Mul(a, a))));
   else if constexpr (F == Unary::relu)
     return where(hn::Gt(a, zero), dy, a);
   else if constexpr (F == Unary::relu6 || F == Unary::hard_sigmoid) {

@@ -7,6 +7,7 @@
 #define DL4_KERNELS_MATH_INL
 #endif
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/simd/simd-inl.hpp"
@@ -187,6 +188,29 @@ HWY_INLINE SinCos sin_cos(V x) {
   V sin_sign = hn::BitCast(D(), hn::ShiftLeft<30>(hn::And(k, two)));
   V cos_sign = hn::BitCast(D(), hn::ShiftLeft<30>(hn::And(hn::Add(k, one), two)));
   return {hn::Xor(hn::IfThenElse(swap, c, s), sin_sign), hn::Xor(hn::IfThenElse(swap, s, c), cos_sign)};
+}
+
+// y, but f(x) of the C library where sin_cos does not reach.
+HWY_INLINE V far_out(V x, V y, float (*f)(float)) {
+  const auto far = hn::Gt(hn::Abs(x), set(8192));
+  if (hn::AllFalse(D(), far)) return y;
+  HWY_ALIGN float lanes[hn::MaxLanes(D())];
+  hn::Store(x, D(), lanes);
+  for (size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = f(lanes[i]);
+  return hn::IfThenElse(far, hn::Load(D(), lanes), y);
+}
+HWY_INLINE V sin(V x) { return far_out(x, sin_cos(x).sin, std::sin); }
+HWY_INLINE V cos(V x) { return far_out(x, sin_cos(x).cos, std::cos); }
+
+// To 1 by the odd polynomial of Cephes (ndtr.c), beyond by the normal distribution.
+HWY_INLINE V erf(V x) {
+  const V x2 = hn::Mul(x, x);
+  const V near =
+      hn::Mul(x, poly(x2, 7.853861353153693e-5f, -8.010193625184903e-4f, 5.188327685732524e-3f, -2.685381193529856e-2f,
+                      1.128358514861418e-1f, -3.761262582423300e-1f, 1.128379165726710f));
+  const V tail = normal_tail(abs_of_normal(hn::Mul(x, set(1.4142135623730951f))));
+  const V far = hn::CopySign(hn::NegMulAdd(set(2), tail, set(1)), x);
+  return hn::IfThenElse(hn::Gt(hn::Abs(x), set(1)), far, near);
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

@@ -1,4 +1,5 @@
 // Elementwise functions of keras.ops as layers: tables of rows.
+#include <limits>
 #include <vector>
 
 #include "base/error.hpp"
@@ -11,6 +12,8 @@ using ops::Binary;
 using ops::Emit;
 using ops::Id;
 using ops::Unary;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct ElementwiseLayer final : Layer {
   struct Row : Entry {
@@ -36,6 +39,9 @@ Id plain(Emit &e, Id x) {
 Id reciprocal(Emit &e, Id x) { return ops::div(e, e.scalar(1), x); }
 Id log2(Emit &e, Id x) { return ops::scale(e, ops::unary(e, Unary::log, x), 1.44269504f); }
 Id log10(Emit &e, Id x) { return ops::scale(e, ops::unary(e, Unary::log, x), 0.434294482f); }
+Id tan(Emit &e, Id x) { return ops::div(e, ops::unary(e, Unary::sin, x), ops::unary(e, Unary::cos, x)); }
+Id is_inf(Emit &e, Id x) { return ops::binary(e, Binary::equal, ops::unary(e, Unary::abs, x), e.scalar(infinity)); }
+Id is_finite(Emit &e, Id x) { return ops::binary(e, Binary::less, ops::unary(e, Unary::abs, x), e.scalar(infinity)); }
 Id is_nan(Emit &e, Id x) { return ops::binary(e, Binary::not_equal, x, x); }
 Id logical_not(Emit &e, Id x) { return ops::binary(e, Binary::equal, x, e.scalar(0, DType::boolean)); }
 
@@ -57,8 +63,18 @@ const std::vector<ElementwiseLayer::Row> &elementwise() {
       row("Log1p", "The natural logarithm of 1 + x.", plain<Unary::log1p>),
       row("Log2", "The logarithm to base 2.", log2),
       row("Log10", "The logarithm to base 10.", log10),
+      row("Expm1", "e to the power of x, less 1.", plain<Unary::expm1>),
+      row("Sin", "The sine of x, in radians.", plain<Unary::sin>),
+      row("Cos", "The cosine of x, in radians.", plain<Unary::cos>),
+      row("Tan", "The tangent of x, in radians.", tan),
+      row("Erf", "The error function.", plain<Unary::erf>),
+      row("Floor", "The largest whole number that is not above x.", plain<Unary::floor>),
+      row("Ceil", "The smallest whole number that is not below x.", plain<Unary::ceil>),
+      row("Round", "The nearest whole number, of two the even one.", plain<Unary::round>),
       row("Tanh", "The hyperbolic tangent.", plain<Unary::tanh>),
       row("Isnan", "Whether x is no number: bool.", is_nan),
+      row("Isinf", "Whether x is infinite: bool.", is_inf),
+      row("Isfinite", "Whether x is a number and finite: bool.", is_finite),
       row("LogicalNot", "Whether x is 0 or false: bool.", logical_not, {}, DType::boolean),
   };
   return rows;

@@ -342,8 +342,21 @@ void scatter_nd(const Op &op) {
 
 // ---- made of numbers -----------------------------------------------------------------------------------------------
 
+// 0 to a free size: the places of an axis of that size.
+bool range_over_axis(const Op &op) {
+  const auto limit = op.sizes(1);
+  if (!op.constant(0) || !op.constant(2) || op.number(0, 0) != 0 || op.number(2, 0) != 1) return false;
+  if (!limit || limit->size() != 1) return false;
+  const auto at = op.r.axis_of_size((*limit)[0]);
+  if (!at) return false;
+  const Node x = op.as(*at->first, plain(at->first->rank()));
+  op.give(0, op.cast(op.layer("Arange", {{"axis", at->second}}, {x}), op.in(0).dtype), *limit, {}, true);
+  return true;
+}
+
 void range(const Op &op) {
   const auto start = op.constant(0), limit = op.constant(1), step = op.constant(2);
+  if (!limit && range_over_axis(op)) return;
   if (!start || !limit || !step) op.refuse("of numbers that the model computes is not supported");
   const double from = op.number(0, 0), by = op.number(2, 0);
   const double count = std::ceil((op.number(1, 0) - from) / by);

@@ -341,40 +341,6 @@ void swish(const Op &op) {
   });
 }
 void gelu(const Op &op) { activate(op, "gelu", {{"approximate", op.string("approximate", "none") == "tanh"}}); }
-// 2 P(x sqrt 2) - 1, P being gelu(x) / x.
-void erf(const Op &op) {
-  each(op, [&](Node x) {
-    const Node z = by_number(op, "BroadcastMultiply", x, std::sqrt(2.0));
-    const Node p = op.layer("Divide", Json::object(), {op.layer("Activation", activation("gelu"), {z}), z});
-    const Node y = by_number(op, "BroadcastSubtract", by_number(op, "BroadcastMultiply", p, 2), 1);
-    const Node far = by_number(op, "Greater", op.layer("Absolute", Json::object(), {x}), 4);  // infinities too
-    const Node ends = op.layer("Where", Json::object(), {far, op.layer("Sign", Json::object(), {x}), y});
-    return op.layer("Where", {{"x1", 0}}, {by_number(op, "Equal", x, 0), ends});
-  });
-}
-
-// To the nearest integer, of two the even one: by the digits that a float32 of 2^23 and more has not.
-Node nearest(const Op &op, Node x) {
-  constexpr double whole = 8388608;
-  const Node magic = op.layer("Where", {{"x1", -whole}, {"x2", whole}}, {by_number(op, "Less", x, 0)});
-  const Node y =
-      op.layer("BroadcastSubtract", Json::object(), {op.layer("BroadcastAdd", Json::object(), {x, magic}), magic});
-  const Node small = by_number(op, "Less", op.layer("Absolute", Json::object(), {x}), whole);
-  return op.layer("Where", Json::object(), {small, y, x});
-}
-void round(const Op &op) {
-  need_floats(op);
-  each(op, [&](Node x) { return nearest(op, x); });
-}
-// One less or more where the nearest one is on the other side.
-void step(const Op &op, const char *compare, const char *move) {
-  need_floats(op);
-  each(op, [&](Node x) {
-    const Node y = nearest(op, x), wrong = op.layer(compare, Json::object(), {y, x});
-    return op.layer("Where", Json::object(), {wrong, by_number(op, move, y, 1), y});
-  });
-}
-
 void is_inf(const Op &op) {
   const int64_t down = op.integer("detect_negative", 1), up = op.integer("detect_positive", 1);
   constexpr double most = std::numeric_limits<float>::max();
@@ -434,10 +400,13 @@ const Row rows[] = {
     {"Shrink", shrink},
     {"Swish", swish},
     {"Gelu", gelu},
-    {"Erf", erf},
-    {"Round", round},
-    {"Floor", [](const Op &op) { step(op, "Greater", "BroadcastSubtract"); }},
-    {"Ceil", [](const Op &op) { step(op, "Less", "BroadcastAdd"); }},
+    {"Erf", [](const Op &op) { unary(op, "Erf"); }},
+    {"Round", [](const Op &op) { unary(op, "Round"); }},
+    {"Floor", [](const Op &op) { unary(op, "Floor"); }},
+    {"Ceil", [](const Op &op) { unary(op, "Ceil"); }},
+    {"Sin", [](const Op &op) { unary(op, "Sin"); }},
+    {"Cos", [](const Op &op) { unary(op, "Cos"); }},
+    {"Tan", [](const Op &op) { unary(op, "Tan"); }},
     {"IsInf", is_inf},
     {"PRelu", prelu},
     {"Add", add},

@@ -98,6 +98,13 @@ const Node *Reader::only_reader(std::string_view name) const {
   return it == readers_.end() || it->second.size() != 1 || is_output(name) ? nullptr : it->second[0];
 }
 
+std::optional<std::pair<Value *, int>> Reader::axis_of_size(const Dim &size) {
+  for (auto &[name, v] : values_)
+    for (int axis = 0; axis < v.rank() && !v.forms.empty(); ++axis)
+      if (v.dims[static_cast<size_t>(axis)] == size) return {{&v, axis}};
+  return {};
+}
+
 std::optional<Tensor> Reader::constant_named(std::string_view name) {
   if (!exists(name) && !waiting_.count(name)) return {};
   return value(name).constant;

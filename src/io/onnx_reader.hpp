@@ -69,6 +69,8 @@ class Reader {
   const Node *only_reader(std::string_view name) const;
   // One that is known by now to be a constant.
   std::optional<Tensor> constant_named(std::string_view name);
+  // A value that has an axis of that free size, and which.
+  std::optional<std::pair<Value *, int>> axis_of_size(const Dim &size);
   void skip(const Node &node) { skipped_.insert(&node); }
 
  private:

@@ -21,10 +21,13 @@ constexpr float most = std::numeric_limits<float>::max();
 // f(x) where ONNX has an op for f; null: it has none.
 const char *same_function(Unary f) {
   constexpr std::pair<Unary, const char *> names[] = {
-      {Unary::neg, "Neg"},         {Unary::abs, "Abs"},   {Unary::sign, "Sign"},          {Unary::sqrt, "Sqrt"},
-      {Unary::exp, "Exp"},         {Unary::log, "Log"},   {Unary::relu, "Relu"},          {Unary::selu, "Selu"},
-      {Unary::sigmoid, "Sigmoid"}, {Unary::tanh, "Tanh"}, {Unary::softplus, "Softplus"},  {Unary::softsign, "Softsign"},
-      {Unary::gelu, "Gelu"},       {Unary::mish, "Mish"}, {Unary::hard_silu, "HardSwish"}};
+      {Unary::neg, "Neg"},     {Unary::abs, "Abs"},           {Unary::sign, "Sign"},
+      {Unary::sqrt, "Sqrt"},   {Unary::exp, "Exp"},           {Unary::log, "Log"},
+      {Unary::relu, "Relu"},   {Unary::selu, "Selu"},         {Unary::sigmoid, "Sigmoid"},
+      {Unary::tanh, "Tanh"},   {Unary::softplus, "Softplus"}, {Unary::softsign, "Softsign"},
+      {Unary::gelu, "Gelu"},   {Unary::mish, "Mish"},         {Unary::hard_silu, "HardSwish"},
+      {Unary::sin, "Sin"},     {Unary::cos, "Cos"},           {Unary::erf, "Erf"},
+      {Unary::floor, "Floor"}, {Unary::ceil, "Ceil"},         {Unary::round, "Round"}};
   for (const auto &[function, name] : names)
     if (function == f) return name;
   return nullptr;
@@ -53,6 +56,8 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
       return w.node("Reciprocal", {w.node("Sqrt", {x})});
     case Unary::log1p:
       return w.node("Log", {w.node("Add", {x, w.real(1)})});
+    case Unary::expm1:
+      return w.node("Sub", {w.node("Exp", {x}), w.real(1)});
     case Unary::relu6:
       return clipped(w, x, 0, 6);
     case Unary::leaky_relu:

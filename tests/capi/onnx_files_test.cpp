@@ -128,6 +128,36 @@ TEST_F(OnnxFiles, AreWrittenAndReadAgain) {
   }
 }
 
+// Causal attention over a free time: its mask is of places, which ONNX makes by Range.
+TEST_F(OnnxFiles, WithPlacesAlongAFreeAxisAreReadAgain) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, 8});
+  dl4_node y = x, in[2];
+  for (const char *kind : {"Sin", "Cos", "Erf", "Expm1"}) y = add(g, kind, nullptr, "{}", y);
+  in[0] = in[1] = y;
+  ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, attrs(R"({"num_heads": 2, "key_dim": 3})"),
+                   attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+  y = add(g, "Rescaling", nullptr, R"({"scale": 50})", y);
+  std::vector<dl4_node> out;
+  for (const char *kind : {"Floor", "Ceil", "Round"}) out.push_back(add(g, kind, nullptr, "{}", y));
+  Own<dl4_model> m, again;
+  ok(dl4_graph_build(g, &x, 1, out.data(), 3, m.out()));
+  ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+  ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
+  const Own<dl4_tensor> given = tensor({2, 5, 8}, numbers(80));
+  std::vector<std::vector<float>> results;
+  for (const dl4_model *one : {m.get(), again.get()}) {
+    Own<dl4_session> s;
+    ok(dl4_session_create(one, nullptr, s.out()));
+    dl4_tensor *from = given, *to[3] = {};
+    ok(dl4_session_run(s, &from, 1, to, 3, nullptr));
+    for (dl4_tensor *t : to) results.push_back(floats(t)), dl4_release(t);
+  }
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(results[i], results[i + 3]) << i;
+  EXPECT_NE(results[0], results[1]);
+}
+
 // ---- a model by hand ------------------------------------------------------------------------------------------------
 
 std::string varint(uint64_t v) {

@@ -26,14 +26,14 @@ from dl4.abi import Error
 from dl4.core import Model, Tensor
 
 OPS = """Abs Add And ArgMax ArgMin Attention AveragePool BatchNormalization Cast CastLike Ceil Celu Clip Concat Constant
-ConstantOfShape Conv ConvTranspose DepthToSpace Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor Gather
+ConstantOfShape Conv ConvTranspose Cos DepthToSpace Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor Gather
 GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual GroupNormalization GRU
 HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
 Log LogSoftmax LpNormalization LRN LSTM MatMul Max MaxPool Mean MeanVarianceNormalization Min Mish Mul Neg Not OneHot Or
 Pad Pow PRelu Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare Relu Reshape Resize RMSNormalization RNN Round ScatterElements ScatterND Selu Shape Shrink
-Sigmoid Sign Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tanh ThresholdedRelu
-Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
+Sigmoid Sign Sin Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
+ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 
 # Types of data that ours stand for; others (quarter floats, strings, unsigned integers past a byte ...) are not read.
 TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}

@@ -119,12 +119,13 @@ class Check {
 
   Json compare(const Tensor &value, const Tensor &gradient) {
     const int64_t n = gradient.elements(), count = std::min(n, o_.samples);
+    const auto reach = static_cast<uint32_t>(std::min<int64_t>(n, UINT32_MAX));
     const float *g = gradient.as<float>();
     double largest = 0, error = 0;
     for (int64_t e = 0; e < n; ++e) largest = std::max(largest, std::abs(static_cast<double>(g[e])));
     Json worst = nullptr;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t e = count == n ? i : static_cast<int64_t>(words_.below(static_cast<uint32_t>(n)));
+      const int64_t e = count == n ? i : static_cast<int64_t>(words_.below(reach));
       const double by_difference = difference(value.as<float>()[e]), by_rule = static_cast<double>(g[e]);
       const double distance = std::abs(by_rule - by_difference);
       if (!worst.is_null() && !(distance > error)) continue;

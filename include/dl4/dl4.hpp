@@ -162,6 +162,8 @@ template <>
 inline constexpr int32_t dtype<int64_t> = DL4_INT64;
 template <>
 inline constexpr int32_t dtype<uint8_t> = DL4_UINT8;
+template <>
+inline constexpr int32_t dtype<bool> = DL4_BOOL;
 
 using Dims = std::vector<int64_t>;
 

@@ -13,6 +13,7 @@ from . import (
     models,
     ops,
     optimizers,
+    random,
     regularizers,
     saving,
     schedules,

@@ -1,5 +1,6 @@
 """compile, fit, evaluate and predict."""
 
+import json
 import weakref
 
 from .. import abi, core
@@ -28,10 +29,11 @@ class _NoSuchOutput(_Structure, KeyError):
 class Trainer(core.Trainer):
     """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none."""
 
-    __slots__ = ("shown", "_kept")
+    __slots__ = ("added", "shown", "_kept")
 
     def __init__(self, model, options, hidden=(), several=True):
         super().__init__(model, options)
+        self.added = len(hidden)
         drop = {f"{name}_loss" for name in hidden}
         if not several and hidden:
             drop |= {n for n in self.names if n.endswith("_loss") and n != "loss"}
@@ -134,6 +136,42 @@ class Training:
             abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
             for name, value in zip(names, now):
                 self.core.set_weight(name, value)
+
+    def _save_training(self, path):
+        """The model, what it was compiled with and the state of its optimizer, as Keras's file."""
+        trainer = self._ready()
+        if trainer.added:
+            raise ValueError("a loss of a layer's own has no place in the file")
+        abi.call("dl4_trainer_save", trainer, path.encode())
+
+    def _resume_training(self, loaded, path):
+        """Compiles as the file of Keras says that `loaded` comes from, and goes on where training stopped there."""
+        from . import losses, metrics, optimizers
+
+        try:
+            told = json.loads(core.Trainer(loaded).describe(0))["options"]
+        except abi.InvalidArgument as e:
+            if e.argument == "options":
+                return  # the model was not compiled
+            raise
+
+        def made(module, value):
+            if isinstance(value, list):
+                return [made(module, v) for v in value]
+            if not isinstance(value, dict):
+                return value
+            if "class_name" in value:
+                return module.deserialize(value)
+            return {k: made(module, v) for k, v in value.items()}
+
+        self.compile(
+            optimizers.deserialize(told["optimizer"]),
+            made(losses, told.get("loss")),
+            told.get("loss_weights"),
+            made(metrics, told.get("metrics")),
+            made(metrics, told.get("weighted_metrics")),
+        )
+        abi.call("dl4_trainer_load", self._ready(), path.encode())
 
     def _objective(self, functional, targets, extra):
         """Losses and metrics for the library, one entry for each output."""

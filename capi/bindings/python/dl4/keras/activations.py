@@ -62,7 +62,7 @@ def deserialize(config, custom_objects=None):
 
 
 def __getattr__(name):
-    if name in _kinds.facts("activation"):
+    if name in _kinds.facts("activation") or name in ("swish", "hard_swish"):
         return get(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 

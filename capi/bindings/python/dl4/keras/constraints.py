@@ -29,5 +29,5 @@ class Constraint(_kinds.Kind):
         return w * (wanted / (norms + 1e-7))
 
 
-__getattr__, __dir__ = _kinds.served(globals(), "constraint", Constraint)
+__getattr__, __dir__ = _kinds.served(globals(), "constraint", Constraint, lambda cls, _: cls)
 globals().update(_kinds.got("constraint", Constraint, sys.modules[__name__]))

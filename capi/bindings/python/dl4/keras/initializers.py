@@ -31,5 +31,5 @@ class Initializer(_kinds.Kind):
         return type(self).from_config(self.get_config())
 
 
-__getattr__, __dir__ = _kinds.served(globals(), "initializer", Initializer)
+__getattr__, __dir__ = _kinds.served(globals(), "initializer", Initializer, lambda cls, _: cls)
 globals().update(_kinds.got("initializer", Initializer, sys.modules[__name__]))

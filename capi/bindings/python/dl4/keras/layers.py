@@ -4,7 +4,7 @@ import inspect as _inspect
 from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
 from .. import core as _core
-from . import _kinds, _state
+from . import _cells, _kinds, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own
 from ._tensors import Call as _Call
@@ -175,6 +175,10 @@ class Layer(_Own, _kinds.Kind):
         if "activation" in self._python:
             with _state.traced(self):
                 outputs = [self._python["activation"](outputs[0])] + outputs[1:]
+        if self.class_name in _cells.KINDS:
+            return _cells.packed(self, outputs)
+        if self.class_name == "RNN" and self.return_state:
+            return _cells.with_states(self.cell, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs) if self.class_name != "Functional" else outputs
 
     def _arguments(self, args, kwargs):
@@ -204,7 +208,7 @@ class Layer(_Own, _kinds.Kind):
         for key in sorted(given, key=lambda k: names.index(k) if k in names else len(names)):  # as by position
             value = given[key]
             if key in symbolic:
-                leaves = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+                leaves = [] if value is None else _flatten(value)
                 if any(leaf is not None for leaf in leaves):
                     tensors[key] = [None if t is None else _as_tensor(t) for t in leaves]
             elif key in flags:
@@ -451,6 +455,8 @@ def __getattr__(name):
     if name in ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"):
         return _merged(__getattr__(name.capitalize()), name)
     found = _kind(name)
+    if name in _cells.KINDS:
+        _cells.completed(found)
     if name == "Normalization":
         from . import _normalization as own
 

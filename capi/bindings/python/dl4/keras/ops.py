@@ -1,5 +1,7 @@
 """keras.ops: functions of symbolic tensors, which make layers, and of arrays, which compute."""
 
+import sys as _sys
+
 from . import _state
 from ._functions import axes, function, symbolic
 from ._shapes import (  # noqa: F401
@@ -20,7 +22,11 @@ from ._shapes import (  # noqa: F401
     tile,
     transpose,
 )
-from ._tensors import as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
+from ._math import *  # noqa: F401, F403
+from ._math import places as _places
+from ._products import *  # noqa: F401, F403
+from ._products import tensordot
+from ._tensors import KerasTensor, as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
 
 pi = 3.141592653589793
 
@@ -45,6 +51,15 @@ for _name, _kind in {
     "log1p": "Log1p",
     "log2": "Log2",
     "log10": "Log10",
+    "expm1": "Expm1",
+    "sin": "Sin",
+    "cos": "Cos",
+    "tan": "Tan",
+    "erf": "Erf",
+    "floor": "Floor",
+    "ceil": "Ceil",
+    "isinf": "Isinf",
+    "isfinite": "Isfinite",
     "tanh": "Tanh",
     "reciprocal": "Reciprocal",
     "isnan": "Isnan",
@@ -136,7 +151,12 @@ def matmul(x1, x2):
     return layer_of("MatMul")([x1, x2])
 
 
-dot = matmul
+@function
+def dot(x1, x2):
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if not x1.shape or not x2.shape:
+        return x1 * x2
+    return matmul(x1, x2) if len(x2.shape) <= 2 else tensordot(x1, x2, [[-1], [-2]])
 
 
 def _reduction(kind, name, floats):
@@ -263,16 +283,37 @@ def shape(x):
     return tuple(_size(x, i) if d is None else d for i, d in enumerate(x.shape))
 
 
+class _Size(KerasTensor):
+    """A free dimension's size; `one` is a vector of as many ones."""
+
+    __slots__ = ("one",)
+
+
 def _size(x, axis):
     ones = where(isnan(_float(x)), 1.0, 1.0)
     others = [i for i in range(len(x.shape)) if i != axis]
     for i in reversed(others):
         ones = layer_of("Take", indices=0, axis=i)(ones)
-    return cast(sum(ones), "int32")
+    n = cast(sum(ones), "int32")
+    size = _Size(n.call, n.index, n.shape, n.dtype)
+    size.one = ones
+    return size
 
 
 def ndim(x):
     return len(x.shape)
+
+
+def size(x):
+    """How many elements; a symbolic number where a dimension is free."""
+    n = 1
+    for d in shape(x):
+        n = n * d if not is_tensor(d) or is_number(n) and n == 1 else d * n
+    return n
+
+
+def dtype(x):
+    return str(x.dtype)
 
 
 @function
@@ -310,12 +351,37 @@ def full_like(x, fill_value, dtype=None):
     return cast(where(isnan(_float(x)), float(fill_value), float(fill_value)), dtype or x.dtype)
 
 
+def _filled(shape, value, dtype):
+    """A tensor of one number whose shape has symbolic sizes."""
+    import numpy
+
+    y = as_tensor(numpy.full([1 if is_tensor(d) else int(d) for d in shape], value, "float32"))
+    for axis, d in enumerate(shape):
+        if isinstance(d, _Size):
+            y = y * expand_dims(d.one, [i for i in range(len(shape)) if i != axis])
+        elif is_tensor(d):
+            raise NotImplementedError("a size that is calculated: expected numbers and sizes of shape(x)")
+    return _cast(y, str(dtype or "float32"))
+
+
+def _symbolic_made(name, args, dtype):
+    first = list(args[0]) if isinstance(args[0], (list, tuple)) else [args[0]]
+    if name in ("zeros", "ones", "full"):
+        return _filled(first, args[1] if name == "full" else float(name == "ones"), dtype)
+    stop = args[-1]
+    if name == "arange" and isinstance(stop, _Size) and (len(args) == 1 or len(args) == 2 and args[0] == 0):
+        return _cast(_places(stop.one, 0), str(dtype or "int32"))
+    raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
+
+
 def _numpy_made(name):
     def f(*args, **kwargs):
         import numpy
         from ._eager import eager
 
         dtype = kwargs.pop("dtype", None)
+        if symbolic(args):
+            return _symbolic_made(name, args, dtype)
         array = getattr(numpy, name)(*args, **kwargs)
         if dtype is None:
             dtype = "int32" if array.dtype.kind in "iu" else "float32"
@@ -345,11 +411,6 @@ tril, triu = _triangle("tril", False), _triangle("triu", True)
 for _name in ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "tri"):
     globals()[_name] = _numpy_made(_name)
 array = convert_to_tensor
-
-
-@function
-def einsum(subscripts, *operands):
-    raise NotImplementedError("einsum is not in this version of the library; write it with matmul and transpose")
 
 
 # ---- of keras.ops.nn
@@ -432,5 +493,9 @@ def vectorized_map(function, elements):
     raise NotImplementedError("vectorized_map is not in this version of the library; use layers.TimeDistributed")
 
 
-_HELPERS = ("as_tensor", "axes", "function", "is_number", "is_tensor", "layer_of", "operate", "promoted", "symbolic")
+nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and the like hold the same functions
+for _name in ("nn", "numpy", "math", "linalg", "core"):
+    _sys.modules[f"{__name__}.{_name}"] = nn
+
+_HELPERS = ("KerasTensor", "as_tensor", "axes", "function", "is_number", "is_tensor", "layer_of", "operate", "promoted", "symbolic")
 __all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in _HELPERS]

@@ -3,8 +3,9 @@
 import contextlib
 import json
 import os
+import warnings
 
-from .. import core
+from .. import abi, core
 from . import _state
 
 _registered, _scopes, _safe = {}, [], [True]
@@ -171,10 +172,16 @@ def _path(filepath, overwrite):
 
 
 def save_model(model, filepath, overwrite=True, zipped=True):
-    """A whole model: .safetensors, or .keras for Keras."""
+    """A whole model: .safetensors; .keras for Keras, with what it was compiled with and its optimizer's state."""
     if not zipped:
         raise NotImplementedError("a model is one file: expected zipped=True")
-    model.core.save(_path(filepath, overwrite))
+    path = _path(filepath, overwrite)
+    if path.endswith(".keras") and model.compiled:
+        try:
+            return model._save_training(path)
+        except (ValueError, abi.Error) as e:  # the model is saved in any case, as Keras does
+            warnings.warn(f"{path}: saved without what the model was compiled with: {e}", stacklevel=3)
+    model.core.save(path)
 
 
 def save_weights(model, filepath, overwrite=True):
@@ -203,8 +210,14 @@ def load_weights(model, filepath, skip_mismatch=False):
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """A model of a file that save() wrote; of a .dl4 or .safetensors file of any language."""
-    return from_core(core.Model.load(os.fspath(filepath), _state.context()))
+    """A model of a file of Keras's, of ONNX or of any language's save(). Where Keras's file says with what the model was
+    compiled, it is compiled and goes on from there."""
+    path = os.fspath(filepath)
+    loaded = core.Model.load(path, _state.context())
+    model = from_core(loaded)
+    if compile and path.endswith((".keras", ".h5", ".hdf5")):
+        model._resume_training(loaded, path)
+    return model
 
 
 def from_core(core_model):
@@ -223,4 +236,4 @@ def unpickled(name, data):
     return from_core(core.Model.from_bytes(data, _state.context()))
 
 
-__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("contextlib", "json", "os", "core")]
+__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("abi", "contextlib", "core", "json", "os", "warnings")]

@@ -77,6 +77,23 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
     return x
 
 
+def pack_x_y_sample_weight(x, y=None, sample_weight=None):
+    """What fit() takes as one batch."""
+    if y is None:
+        return (x,) if isinstance(x, (list, tuple)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def unpack_x_y_sample_weight(data):
+    """x, y and weights of a batch, None where one is not in it."""
+    data = tuple(data) if isinstance(data, list) else data
+    if not isinstance(data, tuple):
+        return data, None, None
+    if len(data) > 3:
+        raise ValueError(f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {data}")
+    return data + (None,) * (3 - len(data))
+
+
 class Sequence:
     """Batches by number: __len__() and __getitem__(index), and on_epoch_end() if you like."""
 
@@ -88,6 +105,53 @@ class Sequence:
 
 
 PyDataset = Sequence
+
+
+class _Windows(Sequence):
+    def __init__(self, data, targets, starts, length, rate, batch_size):
+        super().__init__()
+        self.data, self.targets, self.starts = data, targets, starts
+        self.length, self.rate, self.batch_size = length, rate, batch_size
+
+    def __len__(self):
+        return -(-len(self.starts) // self.batch_size)
+
+    def __getitem__(self, i):
+        import numpy
+
+        starts = self.starts[i * self.batch_size : (i + 1) * self.batch_size]
+        x = self.data[starts[:, None] + numpy.arange(self.length) * self.rate]
+        return x if self.targets is None else (x, self.targets[starts])
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+
+def timeseries_dataset_from_array(
+    data,
+    targets,
+    sequence_length,
+    sequence_stride=1,
+    sampling_rate=1,
+    batch_size=128,
+    shuffle=False,
+    seed=None,
+    start_index=None,
+    end_index=None,
+):
+    """Windows of a series, in batches: what fit() takes."""
+    import numpy
+
+    data = numpy.asarray(data)
+    begin, end = start_index or 0, len(data) if end_index is None else end_index
+    last = end - begin - (sequence_length - 1) * sampling_rate
+    if targets is not None:
+        last = min(last, len(targets))
+        targets = numpy.asarray(targets)[begin:end]
+    starts = numpy.arange(0, max(last, 0), sequence_stride)
+    if shuffle:
+        numpy.random.RandomState(numpy.random.randint(10**6) if seed is None else seed).shuffle(starts)
+    return _Windows(data[begin:end], targets, starts, sequence_length, sampling_rate, batch_size)
 
 
 def model_to_dot(model, **_):

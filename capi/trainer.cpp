@@ -61,7 +61,8 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
     dl4_trainer &trainer = object(t, "t");
     need_metrics(metrics, cap);
     Working working(trainer);
-    give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
+    trainer.core.jointly(
+        [&] { give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n); });
   });
 }
 
@@ -183,9 +184,9 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     dl4_trainer &trainer = object(t, "t");
     dl4_dataset &data = object(train, "train");
     dl4_dataset *validation = object_or_null(valid, "valid");
-    auto o = train::FitOptions::parse(plain(options, "options"));
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(trainer);
+    const auto o = trainer.core.jointly([&] { return train::FitOptions::parse(plain(options, "options")); });
     Batches batches = ask_for(data, trainer);
     std::optional<Batches> more;
     if (validation && validation != &data)

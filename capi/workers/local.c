@@ -1,6 +1,6 @@
 /* Reductions through shared memory: each worker writes its numbers into a slot, then adds up a part of all slots. */
 #define _GNU_SOURCE
-#include "local.h"
+#include <dl4/local.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dl4/dl4.h"
+#include <dl4/dl4.h>
 
 enum { most = 1024, line = 64, few = 1024, many = 1 << 19 }; /* of numbers: in one exchange, or in two */
 

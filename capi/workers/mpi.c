@@ -1,5 +1,5 @@
 /* Reductions by MPI_Allreduce. */
-#include "mpi.h"
+#include <dl4/mpi.h>
 
 #include <stdlib.h>
 

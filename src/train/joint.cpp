@@ -64,6 +64,8 @@ uint32_t mixed(uint32_t h, int64_t v) { return (h ^ static_cast<uint32_t>(v)) * 
 
 }  // namespace
 
+Workers *Trainer::workers() const { return joint_ ? &joint_->workers : nullptr; }
+
 int64_t Trainer::shards(bool with_workers) const {
   return setup_.shards.value_or(with_workers && run_.plan.cutting.strict ? 8 : 1);
 }
@@ -79,7 +81,7 @@ void Trainer::cut_batches(int64_t rank, int64_t size, Workers::Reduce reduce) {
     if (w->spec.kept)
       fail(Code::unsupported, "\"", w->name,
            "\" is the state of a stateful layer: its batches can't be cut into parts");
-  joint_ = std::make_unique<Joint>(rank, size, parts, std::move(reduce));
+  joint_ = std::make_unique<Joint>(rank, size, parts, objective_.trained().size(), std::move(reduce));
 }
 
 void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
@@ -182,8 +184,7 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
     if (trains) last_ = static_cast<size_t>(&c - compiled_.data());
     const auto join = trains ? compiled(entry == Entry::step ? Entry::update : Entry::collect, {}).session : nullptr;
     const auto results = static_cast<int64_t>(results_.sums() - results_.losses());
-    const int64_t n = trains ? layout_.size : results, losses = static_cast<int64_t>(divide->program().outputs.size());
-    j.common.resize(static_cast<size_t>(losses) + 1);
+    const int64_t n = trains ? layout_.size : results, losses = static_cast<int64_t>(j.common.size()) - 1;
     j.make_room(std::max(n, losses) + 1, run_.plan.memory_limit);
     float *all = j.tree[0].as<float>();
 
@@ -192,13 +193,22 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
                         : entry == Entry::accumulate ? Place::accumulate
                                                      : Place::evaluate;
     j.cut(b.size(), false);
-    if (!j.workers.meet(here(place, &b))) {
+    Workers::Word word = here(place, &b);
+    const bool whole = j.workers.shards() == 1 && j.common.size() <= Workers::most_numbers;
+    if (whole) {
+      run_parts(*divide, b, losses, cancel);
+      std::copy_n(all, losses, j.common.data());
+      word.numbers = std::span(j.common).first(static_cast<size_t>(losses));
+    }
+    if (!j.workers.meet(word)) {
       sums_.values.clear();
       return sums_;
     }
     j.cut(b.size(), true);
-    sum_parts(*divide, b, losses, cancel, [] {});
-    std::copy_n(all, losses, j.common.data());
+    if (!whole) {  // which rows are in which shard is known only now
+      sum_parts(*divide, b, losses, cancel, [] {});
+      std::copy_n(all, losses, j.common.data());
+    }
     const runtime::View in[] = {{DType::f32, {n}, all, nullptr}, {DType::f32, {}, &j.each, nullptr}};
     sum_parts(*part, b, n, cancel, [&] {
       if (join) j.update.emplace(join->prepare(in, {}, nullptr));

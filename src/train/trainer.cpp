@@ -8,6 +8,7 @@
 #include "base/float_mode.hpp"
 #include "graph/lower.hpp"
 #include "kinds/field.hpp"
+#include "train/joint.hpp"
 
 namespace dl4::train {
 
@@ -436,7 +437,7 @@ std::vector<std::string> Trainer::no_gradient() const {
 Json Trainer::position_json() const {
   Json j = position.to_json();
   j["trainable"] = trainable();
-  if (const int64_t n = joint_ ? joint_->workers.shards() : 1; n > 1) j["shards"] = n;
+  if (const int64_t n = workers() ? workers()->shards() : 1; n > 1) j["shards"] = n;
   return j;
 }
 
@@ -448,7 +449,7 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   if (*names != Json(trainable()))
     fail(Code::shape_mismatch, "the checkpoint was saved while other weights were trainable");
   const Json *saved = j.find("shards");
-  if (const int64_t n = joint_ ? joint_->workers.shards() : 1, was = saved ? saved->get<int64_t>() : 1; n != was)
+  if (const int64_t n = workers() ? workers()->shards() : 1, was = saved ? saved->get<int64_t>() : 1; n != was)
     fail(Code::shape_mismatch, "\"shards\": expected ", was, " as in the checkpoint, got ", n);
   std::map<std::string, Tensor> kept, copies;
   for (const auto &[name, t] : state) (name.starts_with(copy_prefix) ? copies : kept)[name] = t;

@@ -11,13 +11,15 @@
 #include "kinds/optimizer.hpp"
 #include "runtime/session.hpp"
 #include "train/batch.hpp"
-#include "train/joint.hpp"
 #include "train/objective.hpp"
 #include "train/position.hpp"
 #include "train/programs.hpp"
 #include "train/state.hpp"
+#include "train/workers.hpp"
 
 namespace dl4::train {
+
+struct Joint;
 
 class Trainer {
  public:
@@ -45,12 +47,13 @@ class Trainer {
   // Trains with others from now on: start() brings all to the same state, and what it throws changes nothing. Without a
   // function to reduce by: alone.
   void set_workers(int64_t rank, int64_t size, Workers::Reduce reduce, const std::function<void(Workers &)> &start);
-  int64_t rank() const { return joint_ ? joint_->workers.rank() : 0; }
-  int64_t size() const { return joint_ ? joint_->workers.size() : 1; }
+  Workers *workers() const;  // null: batches are not cut
+  int64_t rank() const { return workers() ? workers()->rank() : 0; }
+  int64_t size() const { return workers() ? workers()->size() : 1; }
   // f(), as Workers::jointly(); alone just so.
   template <class F>
   decltype(auto) jointly(F f) {
-    return joint_ ? joint_->workers.jointly(f) : f();
+    return workers() ? workers()->jointly(f) : f();
   }
   // Where no batch is, what Workers::meet() does; alone by these flags.
   bool meet(Workers::Place place, int32_t flags = 0);
@@ -167,7 +170,7 @@ class Trainer {
   std::vector<float> values_;
   Sums sums_;
   std::vector<double> numbers_;
-  std::unique_ptr<Joint> joint_;  // null: batches are not cut into parts
+  std::unique_ptr<Joint> joint_;  // null: batches are not cut
   Layout layout_;                 // of the parts' Program
 };
 

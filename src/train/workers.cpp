@@ -14,8 +14,9 @@ namespace {
 constexpr int64_t bucket_bytes = 2 << 20;
 constexpr int64_t bucket = bucket_bytes / 4;
 constexpr size_t message_words = 128;
-// Of a row: the code of an error, the place, flags, then the words.
-constexpr size_t row_words = 3 + Workers::same_words + Workers::own_words;
+// Of a row: the code of an error, the place, flags, then the words, then numbers.
+constexpr size_t first_number = 3 + Workers::same_words + Workers::own_words;
+constexpr size_t row_words = first_number + Workers::most_numbers;
 
 const char *name(Workers::Place place) {
   constexpr const char *names[] = {"nowhere",         "its start",     "its start",       "a step",
@@ -104,7 +105,14 @@ bool Workers::meet(const Word &word) {
   row[2] = word.flags;
   std::memcpy(row + 3, word.same.data(), sizeof word.same);
   std::copy(word.own.begin(), word.own.end(), row + 3 + same_words);
+  for (size_t i = 0; i < most_numbers; ++i)
+    row[first_number + i] = std::bit_cast<int32_t>(i < word.numbers.size() ? word.numbers[i] : 0.0f);
   gather(rows_);
+  for (size_t i = 0; i < word.numbers.size(); ++i) {
+    word.numbers[i] = 0;
+    for (size_t r = 0; r < words_.size(); ++r)
+      word.numbers[i] += std::bit_cast<float>(rows_[r * row_words + first_number + i]);
+  }
   int32_t flags = 0;
   for (size_t r = 0; r < words_.size(); ++r) {
     const int32_t *from = rows_.data() + r * row_words;

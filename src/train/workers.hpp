@@ -26,13 +26,14 @@ class Workers {
 
   // Where they come together. At the same number each has the same words, or all refuse.
   enum class Place : int32_t { none, start, loaded, step, accumulate, evaluate, data_end, epoch, fit_end };
-  static constexpr size_t same_words = 4, own_words = 2;
+  static constexpr size_t same_words = 4, own_words = 2, most_numbers = 16;
   enum Flag : int32_t { stop = 1, cancel = 2 };
   struct Word {
     Place place = Place::none;
     int32_t flags = 0;
     std::array<uint32_t, same_words> same{};
     std::array<int32_t, own_words> own{};
+    std::span<float> numbers{};  // at most most_numbers; become their sums
   };
   // Tells all workers' words to all. Throws on all of them what one failed with, CANCELLED where one was, and where
   // they are at different places or not the same; false if one wants to stop.

@@ -1,5 +1,5 @@
 // Processes that train together: the same bits for any number of them, whoever is killed; refusals at the start.
-#include "local.h"
+#include <dl4/local.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +23,7 @@ class KilledWorkers : public Folder {
   std::vector<pid_t> start(int size) {
     const std::string name = "/dl4-workers-" + std::to_string(getpid());
     std::vector<pid_t> all;
+    fflush(nullptr);
     for (int rank = 0; rank < size; ++rank) {
       const pid_t child = fork();
       if (child == 0) {
@@ -166,7 +167,8 @@ TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
         dl4_node y = add(g, "Dense", nullptr, std::string(R"({"units": )") + mine.units + "}", x);
         Own<dl4_model> m;
         ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-        if (rank == 1) ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(4))));
+        if (rank == 1)
+          ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(std::stoul(mine.units)))));
         Own<dl4_trainer> t = trainer(m, mine.options);
         void *place = nullptr;
         ASSERT_EQ(dl4_local_join(name.c_str(), rank, 2, 20, &place), 0);

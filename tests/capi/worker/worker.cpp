@@ -6,9 +6,9 @@
 
 #include "../net.hpp"
 #ifdef DL4_WORKER_MPI
-#include "mpi.h"
+#include <dl4/mpi.h>
 #else
-#include "local.h"
+#include <dl4/local.h>
 #endif
 
 namespace {

@@ -163,10 +163,14 @@ struct dl4_trainer final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::trainer;
   dl4_trainer(dl4_model &model, const dl4::Json &options)
       : Object(type), model(&model), core(model.core, options, model.context->options()) {}
-  ~dl4_trainer() override = default;
+  ~dl4_trainer() override {
+    if (give_back) give_back(workers);
+  }
   mutable dl4::capi::Gate gate;
   const dl4::capi::Ref<dl4_model> model;
   dl4::train::Trainer core;
   dl4::train::Batch batch;  // of the call under way
+  void *workers = nullptr;  // what their function is called with
+  dl4_release_fn give_back = nullptr;
 };
 // NOLINTEND

@@ -26,6 +26,7 @@ void make_folder(const std::string &path) {
 void Files::say(const std::string &message) { context_.log.write(Log::info, message); }
 
 void Files::save_model(const train::Trainer &t, const std::string &path) {
+  if (!writes_) return;
   make_folder(path);
   const io::Format format = io::format_of(path);
   if (format == io::Format::keras) return io::save_checkpoint(t, path);
@@ -33,6 +34,7 @@ void Files::save_model(const train::Trainer &t, const std::string &path) {
 }
 
 void Files::save_checkpoint(const train::Trainer &t, const std::string &path) {
+  if (!writes_) return;
   make_folder(path);
   io::save_checkpoint(t, path);
 }
@@ -45,12 +47,14 @@ bool Files::load_checkpoint(train::Trainer &t, const std::string &path) {
 }
 
 void Files::remove(const std::string &path) {
+  if (!writes_) return;
   std::error_code error;
   fs::remove(path, error);
   if (error) fail(Code::io, "cannot remove \"", path, "\": ", error.message());
 }
 
 void Files::write(const std::string &path, const std::string &text, bool append) {
+  if (!writes_) return;
   make_folder(path);
   std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
   file << text;

@@ -8,7 +8,8 @@ namespace dl4::capi {
 
 class Files final : public train::Outside {
  public:
-  explicit Files(Context &context) : context_(context) {}
+  // writes: of workers one does.
+  Files(Context &context, bool writes) : context_(context), writes_(writes) {}
   void say(const std::string &message) override;
   void save_model(const train::Trainer &t, const std::string &path) override;
   void save_checkpoint(const train::Trainer &t, const std::string &path) override;
@@ -19,6 +20,7 @@ class Files final : public train::Outside {
 
  private:
   Context &context_;
+  const bool writes_;
 };
 
 }  // namespace dl4::capi

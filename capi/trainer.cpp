@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/cpu.hpp"
 #include "batches.hpp"
 #include "io/file.hpp"
 #include "io/keras_training.hpp"
@@ -60,8 +61,36 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
     dl4_trainer &trainer = object(t, "t");
     need_metrics(metrics, cap);
     Working working(trainer);
-    give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
+    trainer.core.jointly(
+        [&] { give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n); });
   });
+}
+
+uint32_t hash(std::string_view s) {  // FNV-1a
+  uint32_t h = 0x811C9DC5u;
+  for (char c : s) h = (h ^ static_cast<unsigned char>(c)) * 0x01000193u;
+  return h;
+}
+
+// All workers go on from the state of rank 0.
+void start(dl4_trainer &trainer, train::Workers &workers) {
+  train::Trainer &core = trainer.core;
+  std::string bytes = workers.rank() == 0 ? io::save_checkpoint(core) : "";
+  const graph::Settings settings = core.model().graph().settings();
+  const Json drawn{{"seed", settings.seed}, {"scheme", static_cast<int64_t>(settings.scheme)}};
+  const std::string options = dump(core.options()) + text(' ', workers.shards());
+  const std::string model = dump(graph::to_json(core.model().architecture())) + dump(drawn);
+  train::Workers::Word word{.place = train::Workers::Place::start};
+  word.same = {hash(text(dl4_version_string(), ' ', cpu::isa())), hash(options), hash(model), 0};
+  word.own = {static_cast<int32_t>(bytes.size() >> 30), static_cast<int32_t>(bytes.size() & ((1 << 30) - 1))};
+  workers.meet(word);
+  const auto &own = workers.word(0).own;
+  bytes.resize((static_cast<size_t>(own[0]) << 30) + static_cast<size_t>(own[1]));
+  word.place = train::Workers::Place::loaded;
+  workers.meet(word);
+  workers.share(std::as_writable_bytes(std::span(bytes)));
+  if (workers.rank() > 0) io::load_checkpoint(core, io::Memory(std::as_bytes(std::span(bytes))));
+  workers.meet(word);
 }
 
 Batches ask_for(dl4_dataset &d, const dl4_trainer &t) {
@@ -155,9 +184,9 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     dl4_trainer &trainer = object(t, "t");
     dl4_dataset &data = object(train, "train");
     dl4_dataset *validation = object_or_null(valid, "valid");
-    auto o = train::FitOptions::parse(plain(options, "options"));
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(trainer);
+    const auto o = trainer.core.jointly([&] { return train::FitOptions::parse(plain(options, "options")); });
     Batches batches = ask_for(data, trainer);
     std::optional<Batches> more;
     if (validation && validation != &data)
@@ -170,7 +199,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
         return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
       };
     }
-    Files files(*trainer.model->context);
+    Files files(*trainer.model->context, trainer.core.rank() == 0);
     Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
                            flag(keep), &files);
     if (history) *history = make_blob(dump(told));
@@ -208,6 +237,24 @@ dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
     std::string name = string(key, "key");
     Gate::Recursive recursive(trainer.gate, "trainer");
     trainer.core.set(name, v);
+  });
+}
+
+dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn, void *user,
+                                   dl4_release_fn release) {
+  return guard(__func__, [&] {
+    dl4_trainer &trainer = object(t, "t");
+    if (!fn && size != 1) refuse_argument("fn", "expected a function, got NULL");
+    Working working(trainer);
+    train::Workers::Reduce reduce;
+    if (fn)
+      reduce = [fn, user](void *values, int64_t n, DType dtype) {
+        return fn(user, values, n, static_cast<int32_t>(dtype == DType::f32 ? DL4_FLOAT32 : DL4_INT32));
+      };
+    trainer.core.set_workers(rank, size, std::move(reduce), [&](train::Workers &workers) { start(trainer, workers); });
+    if (trainer.give_back) trainer.give_back(trainer.workers);
+    trainer.workers = user;
+    trainer.give_back = release;
   });
 }
 

@@ -33,7 +33,7 @@ endfunction()
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/*.cpp ${ROOT}/src/*.hpp ${ROOT}/capi/*.cpp ${ROOT}/capi/*.hpp
      ${ROOT}/include/*.h ${ROOT}/include/*.hpp)
-list(FILTER files EXCLUDE REGEX "^capi/(examples|bindings|tool)/")
+list(FILTER files EXCLUDE REGEX "^capi/(examples|bindings|tool|workers)/")
 list(SORT files)
 
 set(spdlog_files)

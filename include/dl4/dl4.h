@@ -217,6 +217,11 @@ typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int6
 typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny,
                                 dl4_tensor **w, int64_t nw);
 
+/* Sums `values` [n] of a data type, DL4_FLOAT32 or DL4_INT32, in place over all workers of a trainer, to the same bits on
+ * each; called by all of them in the same order with the same n. Returns DL4_CONTINUE; any other number is a failure, as
+ * of dl4_progress_fn, after which it is not called again. */
+typedef int32_t (*dl4_reduce_fn)(void *user, void *values, int64_t n, int32_t dtype);
+
 /* The library no longer needs what it kept for you. Called once, on the thread that dropped the last reference. */
 typedef void (*dl4_release_fn)(void *user);
 
@@ -896,6 +901,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   exclude_from_weight_decay strings  weights that the optimizer's weight_decay leaves alone, by name ("dense/bias")
  *                                   or by some of the last part of it ("bias"); each must mean one
  *   profile           bool          keep times per step for dl4_describe(); default false
+ *   shards            int           a power of two: a batch is cut into so many parts, whose gradients are computed alone
+ *                                   and added up as a tree: any number of workers that divides it gives the same bits;
+ *                                   default 8 for workers where reproducible is "strict", else 1
  * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
  * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.
  * May be NULL: options (of a model loaded from a file of Keras: what it was compiled with there).
@@ -980,6 +988,23 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char 
  * "batch": the next fit goes on from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
+
+/* Trains together with other processes from now on, `size` of them, of which this one is `rank`; each makes this call,
+ * then the same calls at the same time. All start with the state of rank 0. x, y and w of a call are this worker's part
+ * of the global batch, in the order of ranks; it may have no rows. A dataset of tensors has all rows on each worker,
+ * which takes its part of each batch; a callback gives this worker's. Losses, metrics, clipping, draws and updates are
+ * those of one process with the global batch; BatchNormalization takes statistics of each part, their means are kept. A
+ * call that fails, stops or is cancelled on one does so on all of them, also where they differ in version, processor,
+ * options, model, place or number of batches. A reduction that fails leaves the last complete step. Callbacks of a fit
+ * write files on rank 0 alone. fn NULL: trains alone again.
+ * May be NULL: fn (when size is 1), user, release.
+ * Keeps: fn, user, release (until this call is made again or the trainer is freed; then release(user) is called, if
+ * given; on failure it is not called).
+ * Blocks: until all workers have made it.
+ * Errors: DL4_UNSUPPORTED (stateful layers; what joins the samples of a batch, at the first step), DL4_CALLBACK_FAILED,
+ * DL4_SHAPE_MISMATCH, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn,
+                                                       void *user, dl4_release_fn release);
 
 /* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. To a path that ends in
  * .keras it saves what Keras saves of a compiled model, and no more: Keras goes on from it.

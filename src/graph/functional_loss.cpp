@@ -44,6 +44,7 @@ struct FunctionalLoss final : kinds::Loss {
     for (const auto &w : model->held()) host.weight(w->spec);
   }
   Shape target_shape(const Shape &, const Shape &target) const override { return target; }
+  bool joins_samples(int) const override { return !model.by_sample(); }
   kinds::Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const override {
     Nothing host;
     const kinds::Arguments none;

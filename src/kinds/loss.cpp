@@ -104,22 +104,43 @@ Id Loss::value(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
   return scalar(e, y_true, y_pred, sample_weight, mask);
 }
 
+bool Loss::counts(const Weighted &w) const {
+  return w.valid != none || (reduction == Reduction::mean_with_sample_weight && w.weight != none);
+}
+
+Id Loss::divisor(Emit &e, const Weighted &w) const {
+  Id parts = all_ones(e, w.value);
+  if (reduction == Reduction::mean_with_sample_weight && w.weight != none) parts = mul(e, parts, w.weight);
+  if (w.valid != none) parts = select(e, w.valid, parts, e.scalar(0));
+  return reduce(e, Reduce::sum, parts, {});
+}
+
+Id Loss::divided(Emit &e, const Weighted &w, Id divisor) const {
+  Id total = reduce(e, Reduce::sum, w.value, {});
+  if (reduction == Reduction::sum || reduction == Reduction::none) return total;
+  if (!counts(w)) return div(e, total, divisor);
+  if (reduction != Reduction::mean_with_sample_weight)
+    return div(e, total, binary(e, Binary::max, divisor, e.scalar(1)));
+  Id zero = e.scalar(0), some = binary(e, Binary::not_equal, divisor, zero);
+  return select(e, some, div(e, total, select(e, some, divisor, e.scalar(1))), zero);
+}
+
 Id Loss::scalar(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
-  auto [v, weight, valid] = weighted(e, y_true, y_pred, sample_weight, mask);
-  Id zero = e.scalar(0);
-  if (reduction == Reduction::sum || reduction == Reduction::none) return reduce(e, Reduce::sum, v, {});
-  if (reduction != Reduction::mean_with_sample_weight || (weight == none && valid == none)) {
-    if (valid == none) return reduce(e, Reduce::mean, v, {});
-    Id count = reduce(e, Reduce::sum, select(e, valid, all_ones(e, v), zero), {});
-    return div(e, reduce(e, Reduce::sum, v, {}), binary(e, Binary::max, count, e.scalar(1)));
-  }
-  Id parts = all_ones(e, v);
-  if (weight != none) parts = mul(e, parts, weight);
-  if (valid != none) parts = select(e, valid, parts, zero);
-  Id divisor = reduce(e, Reduce::sum, parts, {});
-  Id some = binary(e, Binary::not_equal, divisor, zero);
-  Id quotient = div(e, reduce(e, Reduce::sum, v, {}), select(e, some, divisor, e.scalar(1)));
-  return select(e, some, quotient, zero);
+  const Weighted w = weighted(e, y_true, y_pred, sample_weight, mask);
+  const bool is_sum = reduction == Reduction::sum || reduction == Reduction::none;
+  if (!is_sum && !counts(w)) return reduce(e, Reduce::mean, w.value, {});
+  return divided(e, w, is_sum ? none : divisor(e, w));
+}
+
+Id Loss::part(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask, Id divisor) const {
+  return divided(e, weighted(e, y_true, y_pred, sample_weight, mask), divisor);
+}
+
+Id Loss::divisor(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
+  const Weighted w = weighted(e, y_true, y_pred, sample_weight, mask);
+  if (e.rank(w.value) == 0 || joins_samples(e.rank(y_pred)))
+    fail(Code::unsupported, "one number for the whole batch can't be computed part by part");
+  return divisor(e, w);
 }
 
 }  // namespace dl4::kinds

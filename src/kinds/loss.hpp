@@ -28,6 +28,13 @@ class Loss : public Kind {
   virtual Shape target_shape(const Shape &prediction, const Shape & /*target*/) const { return prediction; }
   // Keras's reduction with sample weights (leading axes of the items) and the prediction's mask; either may be none.
   ops::Id scalar(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+  // Of one part of a batch: the parts' numbers add up to that of the batch. `divisor`: what divisor() of all of them
+  // adds up to.
+  ops::Id part(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask,
+               ops::Id divisor) const;
+  ops::Id divisor(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+  // Is the value of a sample another one beside other samples? `rank`: of the predictions.
+  virtual bool joins_samples(int /*rank*/) const { return false; }
   // What a call of it gives: the same, or with reduction none a value for each item, weighted and 0 where it is masked.
   ops::Id value(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 
@@ -36,6 +43,10 @@ class Loss : public Kind {
     ops::Id value, weight, valid;  // the last two may be none
   };
   Weighted weighted(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
+  // Is it divided by something else than the number of values?
+  bool counts(const Weighted &w) const;
+  ops::Id divisor(ops::Emit &e, const Weighted &w) const;
+  ops::Id divided(ops::Emit &e, const Weighted &w, ops::Id divisor) const;
 };
 
 // ---- for the kinds -------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ class MeanOfLossMetric final : public MeanMetric {
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return static_cast<const Loss &>(*loss_).items(e, y_true, y_pred);
   }
+  bool joins_samples(int rank) const override { return static_cast<const Loss &>(*loss_).joins_samples(rank); }
 
  private:
   const Row &row_;

@@ -29,6 +29,8 @@ class Metric : public Kind {
   // What a batch adds: float32 of known shapes, Size::sums elements together; added up over batches in double.
   virtual std::vector<ops::Id> sums(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight,
                                     ops::Id mask) const = 0;
+  // Does what a batch adds differ from what its parts add?
+  virtual bool joins_samples(int /*rank*/) const { return false; }
   // From the sums over all batches. Allocates nothing.
   virtual void result(std::span<const double> sums, std::span<double> to) const = 0;
 };

@@ -1,4 +1,5 @@
-// random_keep: which elements dropout keeps, scaled up by what it drops. random_normal: normals.
+// random_keep: which elements dropout keeps, scaled up by what it drops. random_normal: normals. The number of the draw
+// may stand before the first row and the rows of a part of a batch, whose rows are then drawn as in the whole.
 
 #include "kernels/elementwise/random.hpp"
 #include "ops/op.hpp"
@@ -15,6 +16,21 @@ std::vector<Operand> drawn(const char *op, Operands src, int keep, const Shape &
   if (keep < 0 || keep > like.rank()) fail(Code::invalid_argument, op, " can't keep ", keep, " axes of ", like);
   return {{DType::f32, like.first(keep).joined(tail)}};
 }
+
+// The element of the whole draw that is the first of this part.
+class First {
+ public:
+  First(const Site &site, int keep)
+      : rows_(keep > 0 && site.src[0].shape.rank() == 1 ? site.dst[0].shape[0] : 0),
+        elements_(site.dst[0].shape.elements()) {}
+  int64_t operator()(const int64_t *draw) const {
+    if (rows_ == 0 || draw[2] == 0 || rows_ % draw[2] != 0) return 0;
+    return draw[1] * (elements_ / draw[2]);
+  }
+
+ private:
+  int64_t rows_, elements_;
+};
 
 struct RandomKeepOp final : StopsGradients<RandomKeepOp> {
   double rate;
@@ -37,9 +53,11 @@ struct RandomKeepOp final : StopsGradients<RandomKeepOp> {
     double us = 2 * us_per_function * static_cast<double>(n);
     return sliced(
         "random_keep", site, n, us,
-        [seed = seed, rate = static_cast<float>(rate)](int64_t begin, int64_t end, const Run &r) {
-          Stream stream{seed, static_cast<uint64_t>(*r.in<int64_t>(0))};
-          kernels::keep_mask(stream, begin, rate, r.out<float>(0) + begin, end - begin);
+        [seed = seed, rate = static_cast<float>(rate), first = First(site, keep)](int64_t begin, int64_t end,
+                                                                                  const Run &r) {
+          const auto *draw = r.in<int64_t>(0);
+          Stream stream{seed, static_cast<uint64_t>(draw[0])};
+          kernels::keep_mask(stream, first(draw) + begin, rate, r.out<float>(0) + begin, end - begin);
         },
         line_block);
   }
@@ -60,9 +78,10 @@ struct RandomNormalOp final : StopsGradients<RandomNormalOp> {
     double us = 6 * us_per_function * static_cast<double>(n);
     return sliced(
         "random_normal", site, n, us,
-        [seed = seed](int64_t begin, int64_t end, const Run &r) {
-          Stream stream{seed, static_cast<uint64_t>(*r.in<int64_t>(0))};
-          kernels::fill_normal(stream, begin, 0, 1, r.out<float>(0) + begin, end - begin);
+        [seed = seed, first = First(site, keep)](int64_t begin, int64_t end, const Run &r) {
+          const auto *draw = r.in<int64_t>(0);
+          Stream stream{seed, static_cast<uint64_t>(draw[0])};
+          kernels::fill_normal(stream, first(draw) + begin, 0, 1, r.out<float>(0) + begin, end - begin);
         },
         line_block);
   }

@@ -37,12 +37,18 @@ class Tensors final : public Dataset {
     dl4::shuffle({static_cast<uint64_t>(options_.seed), static_cast<uint64_t>(epoch)}, order_);
   }
   void skip_to(int64_t index) override { next_ = index; }
+  void share(int64_t rank, int64_t size) override {
+    rank_ = rank;
+    size_ = size;
+  }
 
   bool next(Batch &b) override {
     if (next_ > rows_ / options_.batch_size) return false;  // a checkpoint may name any batch
     int64_t begin = next_ * options_.batch_size, n = std::min(options_.batch_size, rows_ - begin);
     if (n <= 0 || (options_.drop_remainder && n < options_.batch_size)) return false;
     ++next_;
+    begin += n * rank_ / size_;
+    n = n * (rank_ + 1) / size_ - n * rank_ / size_;
     size_t at = 0;
     auto cut = [&](const std::vector<Source> &sources, std::vector<runtime::View> &views) {
       views.clear();
@@ -112,7 +118,7 @@ class Tensors final : public Dataset {
 
   std::vector<Source> x_, y_, w_;
   TensorsOptions options_;
-  int64_t first_, rows_, next_ = 0;
+  int64_t first_, rows_, next_ = 0, rank_ = 0, size_ = 1;
   std::vector<int64_t> order_;
   std::vector<Bytes> buffers_;
 };
@@ -122,6 +128,7 @@ class Callback final : public Dataset {
   Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps)
       : fill_(std::move(fill)), steps_(steps) {}
   void start(bool, int64_t) override { next_ = 0; }
+  void share(int64_t, int64_t) override {}
   void skip_to(int64_t index) override { next_ = index; }
   bool next(Batch &b) override {
     if (steps_ && next_ >= *steps_) return false;

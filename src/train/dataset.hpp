@@ -15,6 +15,8 @@ class Dataset {
   virtual ~Dataset() = default;
   // Starts a pass. `shuffle`: in the order that belongs to epoch number `epoch`.
   virtual void start(bool shuffle, int64_t epoch) = 0;
+  // Gives from now on the part of each batch that is this worker's, which may have no rows; a callback knows its own.
+  virtual void share(int64_t rank, int64_t size) = 0;
   // Goes on to batch `index` of the pass without making those before it.
   virtual void skip_to(int64_t index) = 0;
   // False at the end. The batch stands until the next call.

@@ -22,8 +22,15 @@ struct Fields : FitOptions {
   }
 };
 
-void look(const std::atomic<int32_t> *cancel) {
-  if (cancel && cancel->load(std::memory_order_relaxed)) fail(Code::cancelled, "cancelled between two batches");
+using Place = Workers::Place;
+
+// The next batch, unless the data end, this fit is stopped or cancelled: then all workers meet in the place of a step.
+bool next(Trainer &t, Dataset &d, Batch &b, bool stopped, const std::atomic<int32_t> *cancel) {
+  const bool more = !stopped && d.next(b);
+  const bool cancelled = more && cancel && cancel->load(std::memory_order_relaxed);
+  if (more && !cancelled) return true;
+  t.meet(Place::data_end, (stopped ? Workers::stop : 0) | (cancelled ? Workers::cancel : 0));
+  return false;
 }
 
 }  // namespace
@@ -37,14 +44,14 @@ FitOptions FitOptions::parse(const Json &options) {
 Json FitOptions::describe() { return kinds::describe_fields<Fields>(); }
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
-  Sums sums;
-  d.start(false, 0);
-  for (Batch b; d.next(b);) {
-    look(cancel);
-    sums.add(t.evaluate(b, cancel));
-  }
-  if (sums.empty()) fail(Code::invalid_argument, "the data set is empty");
-  return sums;
+  return t.jointly([&] {
+    Sums sums;
+    d.share(t.rank(), t.size());
+    d.start(false, 0);
+    for (Batch b; next(t, d, b, false, cancel);) sums.add(t.evaluate(b, cancel));
+    if (sums.empty()) fail(Code::invalid_argument, "the data set is empty");
+    return sums;
+  });
 }
 
 namespace {
@@ -79,15 +86,16 @@ class Loop {
     if (o_.resume.value_or(true)) callbacks_.prepare();
     begin();
     report(Event::train_begin, at_.epoch, {});
-    while (!stopped() && at_.epoch < o_.epochs) {
+    while (goes_on() && at_.epoch < o_.epochs) {
       callbacks_.epoch_begin();
       report(Event::epoch_begin, at_.epoch, {});
-      if (!stopped()) epoch();
+      if (goes_on()) epoch();
     }
     if (o_.epochs > 0) t_.take_averages();
     callbacks_.train_end();
     at_.in_fit = false;
     report(Event::train_end, at_.epoch, {});
+    t_.meet(Place::fit_end);
     return at_.history;
   }
 
@@ -113,14 +121,24 @@ class Loop {
     callbacks_.train_begin(resumed, o_.epochs, validation_ != nullptr);
   }
   bool stopped() const { return stopped_ || callbacks_.stopped; }
+  // One worker that stops stops all.
+  bool goes_on() {
+    stopped_ |= !t_.meet(Place::epoch, stopped() ? Workers::stop : 0);
+    return !stopped();
+  }
 
   void epoch() {
+    train_->share(t_.rank(), t_.size());
     train_->start(true, at_.epochs_seen);
     train_->skip_to(at_.batch);
-    for (Batch b; !stopped() && train_->next(b);) {
-      look(cancel_);
+    for (Batch b; next(t_, *train_, b, stopped(), cancel_);) {
       if (weights_) weights_->apply(b);
-      at_.sums.add(t_.step(b, cancel_));
+      const Sums &sums = t_.step(b, cancel_);
+      if (sums.empty()) {
+        stopped_ = true;
+        break;
+      }
+      at_.sums.add(sums);
       ++at_.batch;
       const std::vector<double> &results = t_.results(at_.sums);
       callbacks_.batch_end(results);
@@ -210,7 +228,7 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
   } ending{t};
   Callbacks callbacks(t, options.callbacks, outside);
   try {
-    return Loop(t, train, validation, options, progress, cancel, callbacks).run();
+    return t.jointly([&] { return Loop(t, train, validation, options, progress, cancel, callbacks).run(); });
   } catch (const std::exception &e) {
     auto *error = dynamic_cast<const Error *>(&e);
     if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position = std::move(before);

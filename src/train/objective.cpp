@@ -183,35 +183,80 @@ std::vector<size_t> Objective::targets() const {
   return list;
 }
 
+namespace {
+
+// What the loss of an output is of.
+struct Compared {
+  size_t output;
+  ops::Id y_true, y_pred, weight, mask;
+};
+
+std::vector<Compared> compared(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
+                               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights) {
+  std::vector<Compared> list;
+  size_t target = 0;
+  for (size_t i : objective.trained()) {
+    const bool itself = objective.outputs[i].itself;
+    auto [pred, mask] = outputs[i];
+    ops::Id y_true = itself ? pred : y[target];
+    if (e.rank(y_true) == 0) y_true = ops::broadcast_like(e, y_true, pred);
+    list.push_back({i, y_true, pred, itself || sample_weights.empty() ? ops::none : sample_weights[target], mask});
+    target += itself ? 0 : 1;
+  }
+  return list;
+}
+
+std::string scope(const OutputObjective &o) { return text("loss \"", o.itself ? itself : o.loss->entry().name, '"'); }
+
+}  // namespace
+
 Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
-              const std::vector<ops::Id> &penalties) {
+              const std::vector<ops::Id> &penalties, const Common *common) {
   Measures m;
   std::vector<ops::Id> weighted;
   auto add_to_loss = [&](ops::Id v) { m.loss = m.loss == ops::none ? v : ops::add(e, m.loss, v); };
-  size_t target = 0;
-  for (size_t i : objective.trained()) {
+  size_t number = 0;
+  for (const auto &[i, y_true, pred, weight, mask] : compared(e, objective, outputs, y, sample_weights)) {
     const OutputObjective &o = objective.outputs[i];
-    auto [pred, mask] = outputs[i];
-    ops::Id y_true = o.itself ? pred : y[target];
-    if (e.rank(y_true) == 0) y_true = ops::broadcast_like(e, y_true, pred);
-    ops::Id weight = o.itself || sample_weights.empty() ? ops::none : sample_weights[target];
-    target += o.itself ? 0 : 1;
-    e.scope = text("loss \"", o.itself ? itself : o.loss->entry().name, '"');
-    ops::Id loss = o.loss->scalar(e, y_true, pred, weight, mask);
+    e.scope = scope(o);
+    ops::Id loss = common ? o.loss->part(e, y_true, pred, weight, mask, common->divisors[number++])
+                          : o.loss->scalar(e, y_true, pred, weight, mask);
     if (outputs.size() > 1) m.losses.push_back(loss);
     add_to_loss(o.weight == 1 ? loss : ops::scale(e, loss, static_cast<float>(o.weight)));
-    auto measure = [&](const Metric &metric, ops::Id w, std::vector<ops::Id> &to) {
+    auto measure = [&, y_true = y_true, pred = pred, mask = mask](const Metric &metric, ops::Id w,
+                                                                  std::vector<ops::Id> &to) {
       e.scope = text("metric \"", metric.entry().name, '"');
       for (ops::Id sum : metric.sums(e, y_true, pred, w, mask)) to.push_back(sum);
     };
     for (const auto &metric : o.metrics) measure(*metric, ops::none, m.sums);
     for (const auto &metric : o.weighted_metrics) measure(*metric, weight, weighted);
   }
-  for (ops::Id penalty : penalties) add_to_loss(penalty);
+  for (ops::Id penalty : penalties) add_to_loss(common ? ops::mul(e, penalty, common->share) : penalty);
   e.scope.clear();
   m.sums.insert(m.sums.end(), weighted.begin(), weighted.end());
   return m;
+}
+
+std::vector<ops::Id> emit_divisors(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
+                                   const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights) {
+  std::vector<ops::Id> divisors;
+  for (const auto &[i, y_true, pred, weight, mask] : compared(e, objective, outputs, y, sample_weights)) {
+    const OutputObjective &o = objective.outputs[i];
+    e.scope = scope(o);
+    try {
+      divisors.push_back(o.loss->divisor(e, y_true, pred, weight, mask));
+    } catch (Error &error) {
+      throw error.in(e.scope);
+    }
+    for (const auto *metrics : {&o.metrics, &o.weighted_metrics})
+      for (const auto &metric : *metrics)
+        if (metric->joins_samples(e.rank(pred)))
+          fail(Code::unsupported, "metric \"", metric->entry().name,
+               "\": one number for the whole batch can't be computed part by part");
+  }
+  e.scope.clear();
+  return divisors;
 }
 
 }  // namespace dl4::train

@@ -40,6 +40,12 @@ struct Objective {
   std::vector<size_t> targets() const;
 };
 
+// What the parts of a batch have in common, where each is computed alone.
+struct Common {
+  std::vector<ops::Id> divisors;  // of the losses of all parts, by output that is trained
+  ops::Id share = ops::none;      // of the rows of the batch: of the penalties as much
+};
+
 // What a batch measures.
 struct Measures {
   ops::Id loss = ops::none;     // what is minimised, penalties included
@@ -47,9 +53,13 @@ struct Measures {
   std::vector<ops::Id> sums;    // of the metrics
 };
 
-// y: one target per entry of targets(); sample_weights: the same, some of them none, or empty.
+// y: one target per entry of targets(); sample_weights: the same, some of them none, or empty. common: null where a
+// batch is whole; else what the parts measure adds up to what it measures.
 Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
-              const std::vector<ops::Id> &penalties);
+              const std::vector<ops::Id> &penalties, const Common *common = nullptr);
+// Of each output that is trained. Refuses losses and metrics that can't be computed part by part.
+std::vector<ops::Id> emit_divisors(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
+                                   const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights);
 
 }  // namespace dl4::train

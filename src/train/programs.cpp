@@ -24,34 +24,53 @@ class Writer final : kinds::Slots {
 
   // Outputs of the losses and the metrics' sums; gives the loss.
   Id forward(const Batch &b, bool training) {
-    block_ = state(kept::weights);
-    for (size_t i = 0; i < weights().size(); ++i) {
-      const graph::Weight &w = *weights()[i];
-      const int64_t offset = parameters().offsets()[i];
-      values_.push_back(offset < 0 ? e_.state(kept::frozen(w.name), DType::f32, w.spec.shape)
-                                   : view(e_, block_, offset, w.spec.shape));
-      if (offset >= 0) trainable_.push_back(values_.back());
-    }
     draws_ = state(kept::draws);
-    graph::Lowered lowered = graph::lower(e_, recipe_.model, values_, draws_, {.training = training});
-    std::vector<Id> y = inputs("target", b.y), w = inputs("sample weight", b.w);
-    std::vector<Id> penalties = std::move(lowered.penalties);
-    writes_ = std::move(lowered.writes);
-    for (size_t i = 0; i < weights().size(); ++i) {
-      e_.scope = text("weight \"", weights()[i]->name, '"');
-      if (weights()[i]->spec.regularizer && weights()[i]->trainable())
-        penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, now(i)));
+    const Lowered of = lowered(b, training);
+    const Id loss = measured(of, nullptr);
+    if (training) guard(loss);
+    return loss;
+  }
+
+  // The same of a part of a batch.
+  Id part(const Batch &b, bool training) {
+    const Common common = parts_inputs();
+    return measured(lowered(b, training), &common);
+  }
+
+  void divisors(const Batch &b) {
+    parts_inputs();
+    const Lowered of = lowered(b, true);
+    for (Id v : emit_divisors(e_, recipe_.objective, of.outputs, of.y, of.w)) e_.output(v);
+  }
+
+  // Outputs behind those of part().
+  void give(std::vector<Id> gradients) {
+    for (size_t i = 0; i < writes_.size(); ++i) {
+      if (writes_[i] == none) continue;
+      written_.writes.push_back(i);
+      e_.output(writes_[i]);
     }
-    Measures m = emit(e_, recipe_.objective, lowered.outputs, y, w, penalties);
-    e_.output(m.loss);
-    for (Id loss : m.losses) e_.output(loss);
-    for (Id sum : m.sums) e_.output(sum);
-    if (training && recipe_.nan_guard != NanGuard::off) {
-      e_.scope = "\"loss\"";
-      check_finite(e_, m.loss);
-      e_.scope.clear();
+    e_.output(pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]));
+  }
+
+  // The gradients of all parts together.
+  std::vector<Id> joined(const Layout &layout) {
+    draws_ = state(kept::draws);
+    hold();
+    Id all = e_.input("parts", DType::f32, {layout.size}), each = e_.input("1 / parts", DType::f32, {});
+    guard(view(e_, all, 0, {}));
+    writes_.assign(weights().size(), none);
+    int64_t at = layout.results;
+    for (size_t i : layout.writes) {
+      const Shape &shape = weights()[i]->spec.shape;
+      writes_[i] = mul(e_, view(e_, all, at, shape), each);
+      at += shape.elements();
     }
-    return m.loss;
+    std::vector<Id> gradients;
+    parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
+      gradients.push_back(view(e_, all, at + offset, w.spec.shape));
+    });
+    return gradients;
   }
 
   // One for each trainable weight.
@@ -146,6 +165,60 @@ class Writer final : kinds::Slots {
   Written take() { return std::move(written_); }
 
  private:
+  struct Lowered {
+    std::vector<kinds::Symbol> outputs;
+    std::vector<Id> y, w, penalties;
+  };
+
+  // The values of all weights.
+  void hold() {
+    block_ = state(kept::weights);
+    for (size_t i = 0; i < weights().size(); ++i) {
+      const graph::Weight &w = *weights()[i];
+      const int64_t offset = parameters().offsets()[i];
+      values_.push_back(offset < 0 ? e_.state(kept::frozen(w.name), DType::f32, w.spec.shape)
+                                   : view(e_, block_, offset, w.spec.shape));
+      if (offset >= 0) trainable_.push_back(values_.back());
+    }
+  }
+
+  Common parts_inputs() {
+    draws_ = e_.input("draws", DType::i64, {3});
+    const auto n = static_cast<int64_t>(recipe_.objective.trained().size());
+    const Id numbers = e_.input("divisors", DType::f32, {n + 1});
+    Common common;
+    for (int64_t i = 0; i < n; ++i) common.divisors.push_back(view(e_, numbers, i, {}));
+    common.share = view(e_, numbers, n, {});
+    return common;
+  }
+
+  Lowered lowered(const Batch &b, bool training) {
+    hold();
+    graph::Lowered of = graph::lower(e_, recipe_.model, values_, draws_, {.training = training});
+    writes_ = std::move(of.writes);
+    return {std::move(of.outputs), inputs("target", b.y), inputs("sample weight", b.w), std::move(of.penalties)};
+  }
+
+  Id measured(Lowered of, const Common *common) {
+    for (size_t i = 0; i < weights().size(); ++i) {
+      e_.scope = text("weight \"", weights()[i]->name, '"');
+      if (weights()[i]->spec.regularizer && weights()[i]->trainable())
+        of.penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, now(i)));
+    }
+    Measures m = emit(e_, recipe_.objective, of.outputs, of.y, of.w, of.penalties, common);
+    e_.output(m.loss);
+    for (Id loss : m.losses) e_.output(loss);
+    for (Id sum : m.sums) e_.output(sum);
+    return m.loss;
+  }
+
+  void guard(Id loss) {
+    if (recipe_.nan_guard == NanGuard::off) return;
+    e_.scope = "\"loss\"";
+    check_finite(e_, loss);
+    e_.scope.clear();
+  }
+
   Id block(const std::string &name, float start) override {
     state_.per_weight(kept::slot(name), static_cast<double>(start));
     return state(kept::slot(name));
@@ -275,6 +348,12 @@ class Writer final : kinds::Slots {
   Id block_ = none, draws_ = none, accumulated_ = none;
 };
 
+// Of gradients, and how many are in them.
+void make_sums(State &state) {
+  state.per_weight(kept::gradients, 0);
+  state.number(kept::accumulated, DType::i64, 0);
+}
+
 }  // namespace
 
 Written step_program(const Recipe &recipe, const Batch &b) {
@@ -285,8 +364,7 @@ Written step_program(const Recipe &recipe, const Batch &b) {
 }
 
 Written accumulate_program(const Recipe &recipe, const Batch &b) {
-  recipe.state.per_weight(kept::gradients, 0);
-  recipe.state.number(kept::accumulated, DType::i64, 0);
+  make_sums(recipe.state);
   Writer w(recipe);
   w.accumulate(w.backward(w.forward(b, true)));
   w.finish(true);
@@ -297,6 +375,31 @@ Written apply_program(const Recipe &recipe) {
   Writer w(recipe);
   w.update(w.take_mean());
   w.forget();
+  return w.take();
+}
+
+Written divisors_program(const Recipe &recipe, const Batch &b) {
+  Writer w(recipe);
+  w.divisors(b);
+  return w.take();
+}
+
+Written part_program(const Recipe &recipe, const Batch &b, bool training) {
+  Writer w(recipe);
+  const Id loss = w.part(b, training);
+  if (training) w.give(w.backward(loss));
+  return w.take();
+}
+
+Written joined_program(const Recipe &recipe, const Layout &layout, bool accumulates) {
+  if (accumulates) make_sums(recipe.state);
+  Writer w(recipe);
+  std::vector<Id> gradients = w.joined(layout);
+  if (accumulates)
+    w.accumulate(gradients);
+  else
+    w.update(std::move(gradients));
+  w.finish(true);
   return w.take();
 }
 

@@ -37,6 +37,14 @@ bool excludes(const std::string &word, const std::string &weight);
 struct Written {
   ops::Program program;
   std::vector<std::string> no_gradient;  // trainable weights that the loss does not depend on
+  std::vector<size_t> writes{};          // weights that layers wrote, of a part
+};
+
+// The numbers that parts of a batch add up to, one behind the other: what is measured, what layers wrote into these
+// weights, the block of gradients.
+struct Layout {
+  int64_t results = 0, size = 0;
+  std::vector<size_t> writes{};
 };
 
 // The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, that of each
@@ -46,6 +54,13 @@ Written accumulate_program(const Recipe &recipe, const Batch &b);
 Written evaluate_program(const Recipe &recipe, const Batch &b);
 // Updates by the mean of what was accumulated, and forgets it.
 Written apply_program(const Recipe &recipe);
+// Of a part of a batch; they change nothing. Inputs: draws, int64 [3] (their number, the first row of the part in the
+// batch, its rows), the divisors of the losses and the part's share, float32, then a batch like `b`. Outputs: what
+// of its losses are divided by; all of a Layout, in evaluation its results alone.
+Written divisors_program(const Recipe &recipe, const Batch &b);
+Written part_program(const Recipe &recipe, const Batch &b, bool training);
+// Updates by what the parts added up to, or accumulates it. Inputs: that, float32, and 1 / the number of parts.
+Written joined_program(const Recipe &recipe, const Layout &layout, bool accumulates);
 // Makes the optimizer's slots; refuses what the optimizer can't do.
 void make_slots(const Recipe &recipe);
 

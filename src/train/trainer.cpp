@@ -8,6 +8,7 @@
 #include "base/float_mode.hpp"
 #include "graph/lower.hpp"
 #include "kinds/field.hpp"
+#include "train/joint.hpp"
 
 namespace dl4::train {
 
@@ -38,6 +39,13 @@ void Trainer::Setup::fields(kinds::Fields &f) {
           "such as \"bias\"");
   f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
   f("profile", profile).doc("keep the time of every step");
+  f("shards", shards)
+      .at_least(1)
+      .at_most(Joint::most_shards)
+      .doc(
+          "parts that a batch is cut into, a power of two: each part's gradients are computed alone and added up as a "
+          "tree, so that any number of workers that divides it gives the same bits; null: 8 for workers where "
+          "reproducible is \"strict\", else 1");
 }
 
 Json Trainer::describe_options() { return kinds::describe_fields<Setup>(); }
@@ -67,6 +75,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   state_.number(kept::learning_rate, DType::f32, static_cast<double>(setup_.optimizer->learning_rate.at(0)));
   if (setup_.optimizer->gradient_accumulation_steps.value_or(0)) state_.number(kept::updates, DType::i64, 0);
   make_slots(recipe(state_));
+  cut_batches(0, 1, nullptr);
   model_->set_in_training(true);
 }
 
@@ -85,7 +94,7 @@ void Trainer::check(const Batch &b) const {
       fail(Code::shape_mismatch, what, ' ', i, ": expected ", size, " rows as in input 0, got shape ", v.shape);
   };
   for (size_t i = 0; i < b.x.size(); ++i) rows("input", i, b.x[i]);
-  if (size == 0) fail(Code::invalid_argument, "an empty batch");
+  if (size == 0 && !joint_) fail(Code::invalid_argument, "an empty batch");
   for (size_t i = 0; i < b.w.size(); ++i) {
     if (is_absent(b.w[i])) continue;
     rows("sample weight", i, b.w[i]);
@@ -107,13 +116,35 @@ void Trainer::check(const Batch &b) const {
   }
 }
 
+Written Trainer::written(Entry entry, const Recipe &how, const Batch &b) const {
+  switch (entry) {
+    case Entry::step:
+      return step_program(how, b);
+    case Entry::accumulate:
+      return accumulate_program(how, b);
+    case Entry::apply:
+      return apply_program(how);
+    case Entry::evaluate:
+      return evaluate_program(how, b);
+    case Entry::divisors:
+      return divisors_program(how, b);
+    case Entry::part:
+    case Entry::measure:
+      return part_program(how, b, entry == Entry::part);
+    default:
+      return joined_program(how, layout_, entry == Entry::collect);
+  }
+}
+
 Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   FlushToZero flush;
   const Recipe how = recipe(state_, turn(entry));
-  Written written = entry == Entry::step         ? step_program(how, b)
-                    : entry == Entry::accumulate ? accumulate_program(how, b)
-                    : entry == Entry::apply      ? apply_program(how)
-                                                 : evaluate_program(how, b);
+  Written written = this->written(entry, how, b);
+  if (entry == Entry::part) {
+    int64_t size = 0;
+    for (ops::Id output : written.program.outputs) size = checked_add(size, written.program[output].shape.elements());
+    layout_ = {static_cast<int64_t>(results_.sums() - results_.losses()), size, written.writes};
+  }
   std::vector<Tensor> states;
   for (ops::Id id : written.program.states) states.push_back(state_.bound(written.program[id].name));
   return {entry,
@@ -126,7 +157,8 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
 }
 
 Turn Trainer::turn(Entry entry) {
-  return entry == Entry::step || entry == Entry::apply ? next_turn(*setup_.optimizer, state_) : Turn{};
+  const bool updates = entry == Entry::step || entry == Entry::apply || entry == Entry::update;
+  return updates ? next_turn(*setup_.optimizer, state_) : Turn{};
 }
 
 void Trainer::schedule_rate() {
@@ -165,19 +197,24 @@ Trainer::Compiled &Trainer::compiled(Entry entry, const Batch &b) {
   return *found;
 }
 
-const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel) {
-  check(b);
+void Trainer::get_ready(Entry entry) {
   follow();
-  in_.clear();
-  for (const auto *views : {&b.x, &b.y, &b.w})
-    std::copy_if(views->begin(), views->end(), std::back_inserter(in_),
-                 [](const runtime::View &v) { return !is_absent(v); });
   state_.parameters.collect();
   if (entry == Entry::step) {
     state_.parameters.make_writable();
     schedule_rate();
   }
   state_.parameters.make_others_writable(entry == Entry::evaluate);
+}
+
+const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel) {
+  if (joint_) return run_jointly(entry, b, cancel);
+  check(b);
+  get_ready(entry);
+  in_.clear();
+  for (const auto *views : {&b.x, &b.y, &b.w})
+    std::copy_if(views->begin(), views->end(), std::back_inserter(in_),
+                 [](const runtime::View &v) { return !is_absent(v); });
   const Compiled &c = compiled(entry, b);
   if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
   runtime::Session &s = *c.session;
@@ -194,17 +231,26 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
   try {
     s.run(in_, out_);
   } catch (Error &error) {
-    const auto done = static_cast<int64_t>(get("iterations"));
-    if (error.code == Code::numeric) error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
+    in_step(error);
     throw;
   }
+  return told(values_.data(), static_cast<double>(b.size()));
+}
+
+Error &Trainer::in_step(Error &error) const {
+  const auto done = static_cast<int64_t>(get("iterations"));
+  if (error.code != Code::numeric) return error;
+  return error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
+}
+
+// The sums of a batch of so many rows: of its losses their totals, then those of the metrics.
+const Sums &Trainer::told(const float *values, double rows) {
   FlushToZero flush;
   sums_.values.clear();
-  const auto size = static_cast<double>(b.size());
-  for (size_t i = 0; i < values_.size(); ++i) {
-    const auto value = static_cast<double>(values_[i]);
-    sums_.values.push_back(i < results_.losses() ? value * size : value);
-    if (i < results_.losses()) sums_.values.push_back(size);
+  for (size_t i = 0; i < results_.sums() - results_.losses(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    sums_.values.push_back(i < results_.losses() ? value * rows : value);
+    if (i < results_.losses()) sums_.values.push_back(rows);
   }
   return sums_;
 }
@@ -391,6 +437,7 @@ std::vector<std::string> Trainer::no_gradient() const {
 Json Trainer::position_json() const {
   Json j = position.to_json();
   j["trainable"] = trainable();
+  if (const int64_t n = workers() ? workers()->shards() : 1; n > 1) j["shards"] = n;
   return j;
 }
 
@@ -401,6 +448,9 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   if (!names || !names->is_array()) fail(Code::corrupt_file, "the checkpoint does not say which weights are trainable");
   if (*names != Json(trainable()))
     fail(Code::shape_mismatch, "the checkpoint was saved while other weights were trainable");
+  const Json *saved = j.find("shards");
+  if (const int64_t n = workers() ? workers()->shards() : 1, was = saved ? saved->get<int64_t>() : 1; n != was)
+    fail(Code::shape_mismatch, "\"shards\": expected ", was, " as in the checkpoint, got ", n);
   std::map<std::string, Tensor> kept, copies;
   for (const auto &[name, t] : state) (name.starts_with(copy_prefix) ? copies : kept)[name] = t;
   for (const auto &[name, t] : copies) {
@@ -415,7 +465,9 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
 
 std::string Trainer::describe() {
   std::string s = text("optimizer ", kinds::to_json(setup_.optimizer.get()).dump(), '\n');
-  constexpr const char *names[] = {"step", "accumulate", "apply", "evaluate"};
+  constexpr const char *names[] = {
+      "step", "accumulate",         "apply",           "evaluate",        "divisors of a part",
+      "part", "measures of a part", "update by parts", "accumulate parts"};
   for (Compiled &c : compiled_) s += text("---- ", names[static_cast<size_t>(c.entry)], '\n', c.session->describe());
   return s;
 }

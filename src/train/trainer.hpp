@@ -15,8 +15,11 @@
 #include "train/position.hpp"
 #include "train/programs.hpp"
 #include "train/state.hpp"
+#include "train/workers.hpp"
 
 namespace dl4::train {
+
+struct Joint;
 
 class Trainer {
  public:
@@ -26,6 +29,7 @@ class Trainer {
 
   // Forward, backward, update; gives the batch's measures. All or nothing: after a refusal nothing has changed.
   // The sums stand until the next call; cancel is looked at while a plan is made.
+  // Of a batch with workers: this one's part; no sums where another one stops.
   const Sums &step(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   const Sums &accumulate(const Batch &b);
   void apply();
@@ -39,6 +43,20 @@ class Trainer {
   void set_gradient(const std::string &weight, const Tensor &v, bool add);
   // Forgets what was accumulated.
   void zero_gradients();
+
+  // Trains with others from now on: start() brings all to the same state, and what it throws changes nothing. Without a
+  // function to reduce by: alone.
+  void set_workers(int64_t rank, int64_t size, Workers::Reduce reduce, const std::function<void(Workers &)> &start);
+  Workers *workers() const;  // null: batches are not cut
+  int64_t rank() const { return workers() ? workers()->rank() : 0; }
+  int64_t size() const { return workers() ? workers()->size() : 1; }
+  // f(), as Workers::jointly(); alone just so.
+  template <class F>
+  decltype(auto) jointly(F f) {
+    return workers() ? workers()->jointly(f) : f();
+  }
+  // Where no batch is, what Workers::meet() does; alone by these flags.
+  bool meet(Workers::Place place, int32_t flags = 0);
 
   // Keras's finalize_variable_values: the averages become the weights, if the optimizer keeps them.
   void take_averages();
@@ -79,7 +97,8 @@ class Trainer {
   bool fitting = false;  // inside fit()
 
  private:
-  enum class Entry { step, accumulate, apply, evaluate };
+  // The last five are of what is done on parts of batches.
+  enum class Entry { step, accumulate, apply, evaluate, divisors, part, measure, update, collect };
   // What of a target or a sample weight decides how the Program reads it.
   struct Column {
     DType dtype;
@@ -103,6 +122,7 @@ class Trainer {
     kinds::Of<kinds::Optimizer> optimizer;
     NanGuard nan_guard = NanGuard::loss;
     bool profile = false;
+    std::optional<int64_t> shards;
     std::vector<std::string> undecayed;
     void fields(kinds::Fields &f);
     static Setup parse(const Json &options);
@@ -119,7 +139,19 @@ class Trainer {
   std::vector<std::string> trainable() const;
   Compiled compile(Entry entry, const Batch &b);
   Compiled &compiled(Entry entry, const Batch &b);
+  Written written(Entry entry, const Recipe &how, const Batch &b) const;
+  void get_ready(Entry entry);
   const Sums &run(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
+  Error &in_step(Error &error) const;
+  const Sums &told(const float *values, double rows);
+
+  int64_t shards(bool with_workers) const;
+  void cut_batches(int64_t rank, int64_t size, Workers::Reduce reduce);
+  Workers::Word here(Workers::Place place, const Batch *b) const;
+  void run_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
+  template <class F>
+  void sum_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare);
+  const Sums &run_jointly(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel);
   void check(const Batch &b) const;
 
   std::shared_ptr<graph::Model> model_;
@@ -138,6 +170,8 @@ class Trainer {
   std::vector<float> values_;
   Sums sums_;
   std::vector<double> numbers_;
+  std::unique_ptr<Joint> joint_;  // null: batches are not cut
+  Layout layout_;                 // of the parts' Program
 };
 
 }  // namespace dl4::train

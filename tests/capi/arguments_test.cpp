@@ -115,6 +115,7 @@ const std::tuple all{
     F(dl4_trainer_gradient),
     F(dl4_trainer_set_gradient),
     F(dl4_trainer_zero_gradients),
+    F(dl4_trainer_set_workers),
     F(dl4_trainer_fit),
     F(dl4_trainer_evaluate),
     F(dl4_trainer_get),

@@ -89,6 +89,7 @@ int32_t batches(void *user, int64_t index, dl4_tensor **x, int64_t, dl4_tensor *
   y[0] = both[1];
   return 0;
 }
+int32_t sums(void *, void *, int64_t, int32_t) { return 0; }
 int32_t computes(void *, const char *, dl4_tensor *const *, int64_t, dl4_tensor *const *, int64_t) { return 0; }
 
 int32_t go_on(void *, int32_t, int64_t, int64_t, const double *, int64_t) { return 0; }
@@ -272,6 +273,9 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_trainer_evaluate, trainer_, data, nullptr, &value, 1, &n);
   WELL(dl4_trainer_get, trainer_, "learning_rate", &value);
   WELL(dl4_trainer_set, trainer_, "learning_rate", 0.25);
+  WELL(dl4_trainer_set_workers, trainer_, 0, 1, sums, nullptr, nullptr);
+  BADLY(dl4_trainer_set_workers, trainer_, 1, 1, sums, nullptr, nullptr);
+  WELL(dl4_trainer_set_workers, trainer_, 0, 1, nullptr, nullptr, nullptr);
   WELL(dl4_trainer_save, trainer_, path.c_str());
   WELL(dl4_trainer_load, trainer_, path.c_str());
   WELL(dl4_trainer_save_memory, trainer_, blob.out());

@@ -47,7 +47,8 @@ struct BatchNormalization : Layer {
     weights.fields(f);
     f("moving_mean_initializer", moving_mean_initializer).doc("fills the moving mean at the start");
     f("moving_variance_initializer", moving_variance_initializer).doc("fills the moving variance at the start");
-    f("synchronized", synchronized).doc("no effect: there is one device");
+    f("synchronized", synchronized)
+        .doc("statistics of the whole batch: refused where workers or shards have parts of it, else always so");
     f("renorm", renorm).doc("batch renormalization: training corrects the batch's statistics towards moving ones");
     f("renorm_clipping", renorm_clipping)
         .doc(
@@ -100,6 +101,9 @@ struct BatchNormalization : Layer {
     if (mask != ops::none && e.rank(mask) != c.shape().rank() - 1)
       fail(Code::shape_mismatch, "\"mask\": expected all axes but the last of ", c.shape(), ", got ", e.shape(mask));
     if (c.training() && c.host.trainable("")) {
+      if (synchronized && e.rank(c.host.draws()) > 0)
+        throw Error(Code::unsupported, "\"synchronized\": expected false where each part of a batch is computed alone")
+            .with("attribute", "synchronized");
       m = mask == ops::none ? moments(e, c.x(), at) : moments(e, c.x(), at, mask);
       if (renorm) correct(c, m, corrected, gamma, beta);
       c.write("moving_mean", moved(e, moving_mean, m.mean, momentum));

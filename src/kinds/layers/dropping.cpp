@@ -6,13 +6,15 @@ namespace dl4::kinds {
 using ops::Id;
 
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id like, int keep, const Shape &tail,
-             uint64_t which) {
+             uint64_t which, bool by_row) {
   if (rate == 0) return ops::none;
   // Asked for in every mode, so that a layer's seed does not depend on what its graph is first used for.
   uint64_t key = c.host.random_seed(seed) + which * 0xD1B54A32D192ED03u;
   if (!c.training()) return ops::none;
   if (rate == 1) return ops::fill(c.e, DType::f32, 0, like, keep, tail);
-  return ops::random_keep(c.e, rate, key, c.host.draws(), like, keep, tail);
+  Id draws = c.host.draws();
+  if (!by_row && c.e.rank(draws) == 1) draws = ops::squeeze(c.e, ops::slice(c.e, draws, 0, 0, 1), 0);
+  return ops::random_keep(c.e, rate, key, draws, like, keep, tail);
 }
 
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
@@ -37,7 +39,7 @@ Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
   // A free axis behind a shared one: a value of that shape says how long it is.
   for (int i = first; i < s.rank(); ++i)
     if (shape[i] == 1 && s[i] != 1) like = ops::slice(c.e, like, i, 0, 1);
-  return keep_mask(c, rate, seed, like, s.rank(), {});
+  return keep_mask(c, rate, seed, like, s.rank(), {}, 0, shape[0] == s[0]);
 }
 
 Id dropped(const Call &c, Id x, double rate, const std::optional<int64_t> &seed) {

@@ -36,6 +36,7 @@ struct Circle : Loss {
     Loss::fields(f);
   }
   Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override { return prediction.first(1); }
+  bool joins_samples(int) const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     if (e.rank(y_pred) != 2)
       fail(Code::shape_mismatch, "predictions have shape ", e.shape(y_pred), ", expected embeddings (B, E)");

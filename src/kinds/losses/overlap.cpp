@@ -1,4 +1,5 @@
 // Dice and Tversky: how much of two regions does not overlap.
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -19,6 +20,9 @@ class Overlap : public Loss {
       for (int64_t i : *axis) axes.push_back(e.shape(p).axis(i));
     auto sum = [&](Id v) { return reduce(e, Reduce::sum, v, axes); };
     return {unary(e, Unary::scale_shift, overlap(e, t, p, sum(mul(e, t, p)), sum), {-1, 1}), ops::none};
+  }
+  bool joins_samples(int rank) const override {
+    return !axis || std::any_of(axis->begin(), axis->end(), [&](int64_t i) { return i == 0 || i == -rank; });
   }
   void check() override {
     if (!axis || !axis->empty()) return;

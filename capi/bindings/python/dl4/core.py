@@ -215,7 +215,7 @@ class Dataset(Object):
 
 
 class Trainer(Object):
-    __slots__ = ("names",)
+    __slots__ = ("names", "reduce", "lost")
 
     def __init__(self, model, options=None):
         """Without options those that the model was compiled with in Keras."""
@@ -287,6 +287,28 @@ class Trainer(Object):
             error = library.dl4_trainer_evaluate(self.handle, dataset.handle, flag, metrics, len(metrics), C.byref(n))
             self._raise(error, [], dataset)
         return list(metrics)
+
+    def set_workers(self, rank, size, reduce):
+        """Trains with size - 1 other processes from now on, as dl4_trainer_set_workers() says. reduce(array) sums an array,
+        float32 or int32, in place over all of them; what it raises is in `lost` when the call has failed. None: alone
+        again."""
+        import numpy as np
+
+        self.lost = None
+
+        def sums(_, values, n, dtype):
+            try:
+                kind = C.c_float if dtype == constants["DL4_FLOAT32"] else C.c_int32
+                with inside:
+                    reduce(np.ctypeslib.as_array((kind * n).from_address(values)))
+                return constants["DL4_CONTINUE"]
+            except BaseException as e:
+                self.lost = e
+                return -1
+
+        function = callbacks["dl4_reduce_fn"](sums) if reduce else callbacks["dl4_reduce_fn"]()
+        call("dl4_trainer_set_workers", self, rank, size, function, None, callbacks["dl4_release_fn"]())
+        self.reduce = function
 
     def get(self, key):
         return made("dl4_trainer_get", self, encoded(key), type=C.c_double)

@@ -256,6 +256,9 @@ final class Lib {
 
   static native long dl4_trainer_set(long t, long key, double v);
 
+  static native long dl4_trainer_set_workers(
+      long t, long rank, long size, long fn, long user, long release);
+
   static native long dl4_trainer_save(long t, long path);
 
   static native long dl4_trainer_save_memory(long t, long out);

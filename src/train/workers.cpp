@@ -1,0 +1,195 @@
+// What workers exchange, and how all of them come to the same end.
+#include "train/workers.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/float_mode.hpp"
+
+namespace dl4::train {
+namespace {
+
+constexpr int64_t bucket_bytes = 2 << 20;
+constexpr int64_t bucket = bucket_bytes / 4;
+constexpr size_t message_words = 128;
+// Of a row: the code of an error, the place, flags, then the words, then numbers.
+constexpr size_t first_number = 3 + Workers::same_words + Workers::own_words;
+constexpr size_t row_words = first_number + Workers::most_numbers;
+
+const char *name(Workers::Place place) {
+  constexpr const char *names[] = {"nowhere",         "its start",     "its start",       "a step",
+                                   "an accumulation", "an evaluation", "the end of data", "the start of an epoch",
+                                   "the end of a fit"};
+  return names[static_cast<size_t>(place)];
+}
+
+// What the words of that number are at a place.
+const char *name(Workers::Place place, size_t word) {
+  constexpr const char *start[] = {"version of the library or type of processor", "options", "model", "checkpoint"};
+  constexpr const char *other[] = {"number of steps done", "learning rate", "kinds of targets and sample weights",
+                                   "number of epochs done"};
+  return place == Workers::Place::start ? start[word] : other[word];
+}
+
+}  // namespace
+
+Workers::Workers(int64_t rank, int64_t size, int64_t shards, Reduce reduce)
+    : rank_(rank), size_(size), shards_(shards), reduce_(std::move(reduce)) {
+  if (size < 1 || size > 1 << 16) fail(Code::invalid_argument, "workers: expected from 1 to 65536, got ", size);
+  if (rank < 0 || rank >= size)
+    fail(Code::invalid_argument, "the rank of a worker: expected at least 0 and less than ", size, ", got ", rank);
+  if (!std::has_single_bit(static_cast<uint64_t>(shards)))
+    throw Error(Code::invalid_argument, text("\"shards\": expected a power of two, got ", shards))
+        .with("attribute", "shards");
+  if (shards > 1 && shards % size != 0)
+    throw Error(Code::invalid_argument,
+                text("workers: expected a number that divides \"shards\", which is ", shards, ", got ", size))
+        .with("attribute", "shards");
+  words_.resize(static_cast<size_t>(size));
+  rows_.resize(words_.size() * row_words);
+  message_.resize(message_words);
+}
+
+void Workers::make_room() {
+  if (shards_ > 1 && size_ > 1 && !slots_.data) slots_ = make_tensor(DType::i32, Shape{std::max(bucket, size_)});
+}
+
+void Workers::reduce(void *values, int64_t n, DType dtype) {
+  if (size_ == 1) return;
+  told_ = true;  // whatever goes wrong: the others hear of it from their own
+  if (apart_) fail(Code::callback_failed, "the workers are apart since their reduction failed: set them anew");
+  if (const int32_t answer = reduce_(values, n, dtype)) {
+    apart_ = true;
+    throw Error(Code::callback_failed, text("the workers' reduction gave ", answer))
+        .with("answer", std::to_string(answer));
+  }
+  told_ = false;
+}
+
+void Workers::gather(std::span<int32_t> rows) {
+  const size_t each = rows.size() / words_.size(), mine = each * static_cast<size_t>(rank_);
+  std::fill_n(rows.begin(), mine, 0);
+  std::fill(rows.begin() + static_cast<ptrdiff_t>(mine + each), rows.end(), 0);
+  reduce(rows.data(), static_cast<int64_t>(rows.size()), DType::i32);
+}
+
+std::string Workers::message(int64_t from, const char *mine) {
+  constexpr size_t bytes = message_words * sizeof(int32_t);
+  std::fill(message_.begin(), message_.end(), 0);
+  if (from == rank_) std::memcpy(message_.data(), mine, std::min(std::strlen(mine), bytes - 1));
+  reduce(message_.data(), static_cast<int64_t>(message_.size()), DType::i32);
+  return {reinterpret_cast<const char *>(message_.data())};
+}
+
+void Workers::tell(const std::exception &e) noexcept {
+  const auto *error = dynamic_cast<const Error *>(&e);
+  int32_t *row = rows_.data() + static_cast<size_t>(rank_) * row_words;
+  std::fill_n(row, row_words, 0);
+  row[0] = static_cast<int32_t>(error ? error->code : Code::out_of_memory);
+  try {
+    gather(rows_);
+    int64_t first = 0;
+    while (rows_[static_cast<size_t>(first) * row_words] == 0) ++first;
+    message(first, e.what());
+  } catch (const std::exception &) {
+    // The error under way goes on; the others get theirs from their reduction.
+  }
+}
+
+bool Workers::meet(const Word &word) {
+  int32_t *row = rows_.data() + static_cast<size_t>(rank_) * row_words;
+  row[0] = 0;
+  row[1] = static_cast<int32_t>(word.place);
+  row[2] = word.flags;
+  std::memcpy(row + 3, word.same.data(), sizeof word.same);
+  std::copy(word.own.begin(), word.own.end(), row + 3 + same_words);
+  for (size_t i = 0; i < most_numbers; ++i)
+    row[first_number + i] = std::bit_cast<int32_t>(i < word.numbers.size() ? word.numbers[i] : 0.0f);
+  gather(rows_);
+  for (size_t i = 0; i < word.numbers.size(); ++i) {
+    word.numbers[i] = 0;
+    for (size_t r = 0; r < words_.size(); ++r)
+      word.numbers[i] += std::bit_cast<float>(rows_[r * row_words + first_number + i]);
+  }
+  int32_t flags = 0;
+  for (size_t r = 0; r < words_.size(); ++r) {
+    const int32_t *from = rows_.data() + r * row_words;
+    if (from[0] != 0) {
+      const std::string why = message(static_cast<int64_t>(r), "");
+      told_ = true;
+      throw Error(static_cast<Code>(from[0]), text("worker ", r, ": ", why)).with("worker", std::to_string(r));
+    }
+    Word &w = words_[r];
+    w.place = static_cast<Place>(from[1]);
+    w.flags = from[2];
+    std::memcpy(w.same.data(), from + 3, sizeof w.same);
+    std::copy_n(from + 3 + same_words, own_words, w.own.begin());
+    flags |= w.flags;
+  }
+  if (flags & Flag::cancel) {
+    told_ = true;
+    fail(Code::cancelled, "cancelled by one of the workers between two batches");
+  }
+  if (flags & Flag::stop) return false;
+  compare();
+  return true;
+}
+
+void Workers::compare() {
+  for (size_t r = 1; r < words_.size(); ++r) {
+    const Word &a = words_[0], &b = words_[r];
+    if (a.place == b.place && a.same == b.same) continue;
+    told_ = true;
+    if (a.place != b.place)
+      fail(Code::invalid_argument, "the workers are at different places: 0 at ", name(a.place), ", ", r, " at ",
+           name(b.place));
+    const auto at =
+        static_cast<size_t>(std::mismatch(a.same.begin(), a.same.end(), b.same.begin()).first - a.same.begin());
+    fail(Code::invalid_argument, "worker ", r, " and worker 0 differ: each must have the same ", name(a.place, at));
+  }
+}
+
+void Workers::share(std::span<std::byte> bytes) {
+  std::vector<int32_t> some(static_cast<size_t>(bucket));
+  for (size_t at = 0; at < bytes.size(); at += bucket_bytes) {
+    const size_t n = std::min<size_t>(bucket_bytes, bytes.size() - at);
+    std::fill(some.begin(), some.end(), 0);
+    if (rank_ == 0) std::memcpy(some.data(), bytes.data() + at, n);
+    reduce(some.data(), static_cast<int64_t>((n + 3) / 4), DType::i32);
+    std::memcpy(bytes.data() + at, some.data(), n);
+  }
+}
+
+void Workers::add(const float *from, float *to, int64_t n) noexcept {
+  FlushToZero flush;
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+// From the end, where what was measured and the gradients of the last layers are.
+void Workers::sum(float *values, int64_t n) {
+  if (size_ == 1) return;
+  const int64_t most = shards_ > 1 ? std::max<int64_t>(bucket / size_, 1) : bucket;
+  while (n > 0) {
+    const int64_t some = std::min(most, n);
+    n -= some;
+    if (shards_ > 1)
+      sum_exactly(values + n, some);
+    else
+      reduce(values + n, some, DType::f32);
+  }
+}
+
+// Each worker's bits travel in a row of their own.
+void Workers::sum_exactly(float *values, int64_t n) {
+  const auto bytes = static_cast<size_t>(n) * sizeof(float);
+  auto *slots = slots_.as<float>();
+  std::memcpy(slots + rank_ * n, values, bytes);
+  gather({slots_.as<int32_t>(), static_cast<size_t>(size_ * n)});
+  for (int64_t step = 1; step < size_; step *= 2)
+    for (int64_t r = 0; r < size_; r += 2 * step) add(slots + (r + step) * n, slots + r * n, n);
+  std::memcpy(values, slots, bytes);
+}
+
+}  // namespace dl4::train

@@ -1,0 +1,209 @@
+// Processes that train together: the same bits for any number of them, whoever is killed; refusals at the start.
+#include <dl4/local.h>
+
+#include <errno.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "harness/folder.hpp"
+#include "processes.hpp"
+
+namespace {
+
+using namespace dl4_test;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+class KilledWorkers : public Folder {
+ protected:
+  std::vector<pid_t> start(int size) {
+    const std::string name = "/dl4-workers-" + std::to_string(getpid());
+    std::vector<pid_t> all;
+    fflush(nullptr);
+    for (int rank = 0; rank < size; ++rank) {
+      const pid_t child = fork();
+      if (child == 0) {
+        if (!freopen("/dev/null", "w", stdout)) _exit(4);
+        execl(DL4_WORKER, DL4_WORKER, std::to_string(rank).c_str(), std::to_string(size).c_str(), name.c_str(),
+              path("checkpoint").c_str(), path("end").c_str(), nullptr);
+        _exit(3);
+      }
+      all.push_back(child);
+    }
+    return all;
+  }
+  // Of the training that is over: its end.
+  std::string taken() {
+    const std::string end = get("end");
+    fs::remove(path("end"));
+    fs::remove(path("checkpoint"));
+    return end;
+  }
+};
+
+TEST_F(KilledWorkers, AnyNumberGivesTheSameBitsWhoeverIsKilled) {
+  std::string expected;
+  double alone = 0;
+  for (int size : {1, 2, 4}) {
+    const auto begin = Clock::now();
+    for (pid_t child : start(size)) ASSERT_EQ(wait_for(child, 120), 0);
+    if (size == 1) alone = std::chrono::duration<double>(Clock::now() - begin).count();
+    const std::string end = taken();
+    ASSERT_GT(end.size(), 1000u);
+    if (expected.empty()) expected = end;
+    ASSERT_EQ(end, expected) << size << " workers";
+  }
+  std::mt19937 random(31);
+  const int kills = times(5, 100);
+  int killed = 0, finished = 0, resumed = 0;
+  double longest = 0;
+  while (killed < kills || finished == 0) {
+    resumed += fs::exists(path("checkpoint"));
+    const std::vector<pid_t> all = start(killed < kills ? 2 << random() % 2 : 2);
+    pid_t victim = 0;
+    if (killed < kills) {
+      victim = all[random() % all.size()];
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(alone * 1.5 * static_cast<double>(random() % 1000) / 1e3));
+      kill(victim, random() % 4 == 0 ? SIGSTOP : SIGKILL);
+    }
+    const auto begin = Clock::now();
+    int well = 0;
+    for (pid_t child : all) {
+      if (child == victim) continue;
+      const int code = wait_for(child, 60);
+      ASSERT_TRUE(code == 0 || code == 5) << "ended in " << code << " after " << killed << " kills";
+      well += code == 0;
+    }
+    if (victim) {
+      longest = std::max(longest, std::chrono::duration<double>(Clock::now() - begin).count());
+      kill(victim, SIGKILL);
+      waitpid(victim, nullptr, 0);
+      ++killed;
+    }
+    if (!fs::exists(path("end"))) continue;
+    ASSERT_EQ(taken(), expected) << "after " << killed << " kills, " << well << " workers ended well";
+    ++finished;
+  }
+  std::printf("%d kills, %d resumptions, %d trainings to the end; the others heard of it within %.1f s\n", killed,
+              resumed, finished, longest);
+  EXPECT_GT(resumed, 0);
+}
+
+TEST(LocalWorkers, ArgumentsAreRefusedAndThoseWhoDoNotComeAreNotWaitedFor) {
+  void *place = nullptr;
+  const std::string name = "/dl4-alone-" + std::to_string(getpid());
+  EXPECT_EQ(dl4_local_join(name.c_str(), 2, 2, 1, &place), EINVAL);
+  EXPECT_EQ(dl4_local_join(name.c_str(), 0, 0, 1, &place), EINVAL);
+  EXPECT_EQ(dl4_local_join(nullptr, 0, 1, 1, &place), EINVAL);
+  EXPECT_EQ(dl4_local_join(name.c_str(), 0, 1, 0, &place), EINVAL);
+  EXPECT_EQ(dl4_local_join(name.c_str(), 0, 2, 0.2, &place), ETIMEDOUT);
+  EXPECT_EQ(place, nullptr);
+  ASSERT_EQ(dl4_local_join(name.c_str(), 0, 1, 1, &place), 0);
+  float one[] = {1, 2};
+  EXPECT_EQ(dl4_local_reduce(place, one, 2, DL4_FLOAT32), 0);
+  EXPECT_EQ(one[1], 2);
+  EXPECT_EQ(dl4_local_reduce(place, one, 2, DL4_FLOAT64), EINVAL);
+  dl4_local_leave(place);
+}
+
+// Threads have their own places here, as processes do.
+TEST(LocalWorkers, AddUpNumbersOfAnyCountAndHearWhenOneLeaves) {
+  const std::string name = "/dl4-sums-" + std::to_string(getpid());
+  std::vector<std::thread> all;
+  for (int64_t rank = 0; rank < 3; ++rank)
+    all.emplace_back([&, rank] {
+      void *place = nullptr;
+      ASSERT_EQ(dl4_local_join(name.c_str(), rank, 3, 20, &place), 0);
+      for (int64_t n : {1, 5, 1024, 1025, 100000, 1200000}) {
+        std::vector<float> v(static_cast<size_t>(n));
+        std::vector<int32_t> words(v.size());
+        for (size_t i = 0; i < v.size(); ++i) {
+          v[i] = static_cast<float>(rank + 1) * static_cast<float>(i % 1000);
+          words[i] = rank == 1 ? static_cast<int32_t>(i * 2654435761u) : 0;
+        }
+        ASSERT_EQ(dl4_local_reduce(place, v.data(), n, DL4_FLOAT32), 0);
+        ASSERT_EQ(dl4_local_reduce(place, words.data(), n, DL4_INT32), 0);
+        for (size_t i = 0; i < v.size(); ++i) {
+          ASSERT_EQ(v[i], 6 * static_cast<float>(i % 1000));
+          ASSERT_EQ(words[i], static_cast<int32_t>(i * 2654435761u));
+        }
+      }
+      if (rank == 1) return dl4_local_leave(place);
+      float v = 1;
+      const auto begin = Clock::now();
+      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), EPIPE);
+      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), EPIPE);
+      dl4_local_leave(place);
+    });
+  for (std::thread &t : all) t.join();
+}
+
+// Two trainers; what differs between them is said to both.
+TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
+  struct Case {
+    const char *options, *units, *seed, *message;
+  };
+  const Case same{R"({"optimizer": "Adam", "loss": "mse"})", "3", "0", ""};
+  for (const Case &c :
+       {same, Case{R"({"optimizer": "SGD", "loss": "mse"})", "3", "0", "the same options"},
+        Case{same.options, "4", "0", "the same model"}, Case{same.options, "3", "1", "the same model"}}) {
+    const std::string name = "/dl4-start-" + std::to_string(getpid());
+    std::vector<std::thread> all;
+    std::vector<std::vector<float>> weights(2);
+    for (int64_t rank = 0; rank < 2; ++rank)
+      all.emplace_back([&, rank] {
+        const Case &mine = rank == 0 ? same : c;
+        Own<dl4_context> context;
+        ok(dl4_context_create(attrs(std::string(R"({"threads": 1, "seed": )") + mine.seed + "}"), context.out()));
+        Own<dl4_graph> g;
+        ok(dl4_graph_create(context, g.out()));
+        dl4_node x = input(g, "x", {-1, 4});
+        dl4_node y = add(g, "Dense", nullptr, std::string(R"({"units": )") + mine.units + "}", x);
+        Own<dl4_model> m;
+        ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+        if (rank == 1)
+          ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(std::stoul(mine.units)))));
+        Own<dl4_trainer> t = trainer(m, mine.options);
+        void *place = nullptr;
+        ASSERT_EQ(dl4_local_join(name.c_str(), rank, 2, 20, &place), 0);
+        const Refusal r = refusal(dl4_trainer_set_workers(t, rank, 2, dl4_local_reduce, place, dl4_local_leave));
+        EXPECT_EQ(r.code, *c.message ? DL4_INVALID_ARGUMENT : DL4_OK) << r.message;
+        EXPECT_NE(r.message.find(c.message), std::string::npos) << r.message;
+        if (r.code) return dl4_local_leave(place);
+        Own<dl4_tensor> w;
+        ok(dl4_model_get_weight(m, "*", w.out()));
+        weights[static_cast<size_t>(rank)] = floats(w);
+      });
+    for (std::thread &t : all) t.join();
+    EXPECT_EQ(weights[0], weights[1]);
+  }
+}
+
+TEST(SetWorkers, BadPlacesAreRefused) {
+  auto once = [](void *user, void *, int64_t, int32_t) { return ++*static_cast<int *>(user) > 1000 ? 1 : 0; };
+  auto release = [](void *user) { *static_cast<int *>(user) = -1; };
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 4});
+  dl4_node y = add(g, "Dense", nullptr, R"({"units": 2})", x);
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  Own<dl4_trainer> t = trainer(m, R"({"optimizer": "SGD", "loss": "mse"})");
+  int calls = 0;
+  EXPECT_NE(refusal(dl4_trainer_set_workers(t, 0, 2, nullptr, nullptr, nullptr)).message.find("\"fn\""),
+            std::string::npos);
+  EXPECT_NE(refusal(dl4_trainer_set_workers(t, 2, 2, once, &calls, release)).message.find("got 2"), std::string::npos);
+  EXPECT_NE(refusal(dl4_trainer_set_workers(t, 0, 0, once, &calls, release)).message.find("got 0"), std::string::npos);
+  EXPECT_EQ(calls, 0);
+  ok(dl4_trainer_set_workers(t, 0, 1, once, &calls, release));
+  ok(dl4_trainer_set_workers(t, 0, 1, nullptr, nullptr, nullptr));
+  EXPECT_EQ(calls, -1);
+}
+
+}  // namespace

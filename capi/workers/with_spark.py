@@ -1,6 +1,7 @@
 """spark-submit with_spark.py, or python with_spark.py [WORKERS] on this machine: a barrier stage of Spark."""
 
 import base64
+import os
 import sys
 
 import numpy as np
@@ -27,6 +28,7 @@ def worker(_):
 
 if __name__ == "__main__":
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = SparkSession.builder.master(f"local[{size}]").getOrCreate()
     losses = spark.sparkContext.parallelize(range(size), size).barrier().mapPartitions(worker).collect()
     print(f"{size} workers:", *(f"{loss:.4f}" for loss in losses[0]))

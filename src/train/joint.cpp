@@ -222,7 +222,7 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
       }
       join->finish(std::move(*j.update));
     }
-    return told(all, static_cast<double>(j.total));
+    return told(all + (trains ? layout_.block : 0), static_cast<double>(j.total));
   });
 }
 

@@ -43,14 +43,15 @@ class Writer final : kinds::Slots {
     for (Id v : emit_divisors(e_, recipe_.objective, of.outputs, of.y, of.w)) e_.output(v);
   }
 
-  // Outputs behind those of part().
+  // Outputs before those of part() and behind them.
   void give(std::vector<Id> gradients) {
+    std::vector<Id> &outputs = e_.program.outputs;
+    outputs.insert(outputs.begin(), pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]));
     for (size_t i = 0; i < writes_.size(); ++i) {
       if (writes_[i] == none) continue;
       written_.writes.push_back(i);
       e_.output(writes_[i]);
     }
-    e_.output(pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]));
   }
 
   // The gradients of all parts together.
@@ -58,19 +59,19 @@ class Writer final : kinds::Slots {
     draws_ = state(kept::draws);
     hold();
     Id all = e_.input("parts", DType::f32, {layout.size}), each = e_.input("1 / parts", DType::f32, {});
-    guard(view(e_, all, 0, {}));
+    guard(view(e_, all, layout.block, {}));
     writes_.assign(weights().size(), none);
-    int64_t at = layout.results;
+    int64_t at = layout.block + layout.results;
     for (size_t i : layout.writes) {
       const Shape &shape = weights()[i]->spec.shape;
       writes_[i] = mul(e_, view(e_, all, at, shape), each);
       at += shape.elements();
     }
-    std::vector<Id> gradients;
     parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
-      gradients.push_back(view(e_, all, at + offset, w.spec.shape));
+      joined_.push_back(view(e_, all, offset, w.spec.shape));
     });
-    return gradients;
+    joined_block_ = view(e_, all, 0, {layout.block});
+    return joined_;
   }
 
   // One for each trainable weight.
@@ -317,7 +318,8 @@ class Writer final : kinds::Slots {
 
   // All in one block, looked at if they are guarded.
   Id packed(std::vector<Id> gradients) {
-    Id g = pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]);
+    const bool lie_so = !joined_.empty() && gradients == joined_;
+    Id g = lie_so ? joined_block_ : pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]);
     if (recipe_.nan_guard == NanGuard::gradients) {
       e_.scope = "\"gradients\"";
       check_finite(e_, g);
@@ -345,7 +347,8 @@ class Writer final : kinds::Slots {
   std::vector<int64_t> offsets_;     // of the trainable weights
   std::vector<Id> trainable_;        // their values
   std::vector<Id> values_, writes_;  // of all weights; what layers wrote instead
-  Id block_ = none, draws_ = none, accumulated_ = none;
+  std::vector<Id> joined_;           // gradients of all parts, as they lie in their block
+  Id block_ = none, draws_ = none, accumulated_ = none, joined_block_ = none;
 };
 
 // Of gradients, and how many are in them.

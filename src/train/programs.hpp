@@ -40,10 +40,10 @@ struct Written {
   std::vector<size_t> writes{};          // weights that layers wrote, of a part
 };
 
-// The numbers that parts of a batch add up to, one behind the other: what is measured, what layers wrote into these
-// weights, the block of gradients.
+// The numbers that parts of a batch add up to, one behind the other: the block of gradients, what is measured, what
+// layers wrote into these weights.
 struct Layout {
-  int64_t results = 0, size = 0;
+  int64_t block = 0, results = 0, size = 0;
   std::vector<size_t> writes{};
 };
 

@@ -143,7 +143,8 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   if (entry == Entry::part) {
     int64_t size = 0;
     for (ops::Id output : written.program.outputs) size = checked_add(size, written.program[output].shape.elements());
-    layout_ = {static_cast<int64_t>(results_.sums() - results_.losses()), size, written.writes};
+    layout_ = {state_.parameters.block().elements(), static_cast<int64_t>(results_.sums() - results_.losses()), size,
+               written.writes};
   }
   std::vector<Tensor> states;
   for (ops::Id id : written.program.states) states.push_back(state_.bound(written.program[id].name));

@@ -97,7 +97,7 @@ inline graph::Node add(graph::Graph &g, const char *kind, Json attributes, graph
 
 // Sequences with a mask, dropout and noise, a penalty; with `normal` moving statistics too.
 inline std::shared_ptr<graph::Model> masked_model(bool normal = false) {
-  auto g = std::make_shared<graph::Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<graph::Graph>(graph::Settings{42, graph::SeedScheme::dl4});
   graph::Node x = g->input("x", DType::f32, {free_dim, 3, 4});
   graph::Node h = add(*g, "Masking", {{"mask_value", 0.0}}, x);
   h = add(*g, "Dense", {{"units", 8}, {"activation", "tanh"}, {"kernel_regularizer", "l2"}}, h);

@@ -188,7 +188,7 @@ TEST(Workers, NaNOnOneFailsOnAll) {
 TEST(Workers, AnIndexOutOfRangeOnOneFailsOnAll) {
   Ring ring(3);
   on_threads(3, [&](int64_t rank) {
-    auto g = std::make_shared<graph::Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+    auto g = std::make_shared<graph::Graph>(graph::Settings{42, graph::SeedScheme::dl4});
     graph::Node x = g->input("ids", DType::i32, {free_dim});
     auto m = std::make_shared<graph::Model>(
         g, std::vector{x}, std::vector{add(*g, "Embedding", {{"input_dim", 9}, {"output_dim", 2}}, x)});
@@ -329,7 +329,7 @@ TEST(Workers, WhatCannotBeCutIsRefused) {
   expect(message(masked_model(), how("SGD", {{"loss", "Dice"}})), "loss \"Dice\": one number for the whole batch");
   expect(message(masked_model(), how("SGD", {{"metrics", {"Dice"}}})), "metric \"Dice\": one number");
   const Json plain{{"optimizer", "SGD"}, {"loss", "mse"}};
-  auto g = std::make_shared<graph::Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+  auto g = std::make_shared<graph::Graph>(graph::Settings{42, graph::SeedScheme::dl4});
   graph::Node x = g->input("x", DType::f32, {8, 3, 4});
   graph::Node y = add(*g, "Dense", {{"units", 2}}, add(*g, "BatchNormalization", {{"synchronized", true}}, x));
   expect(message(std::make_shared<graph::Model>(g, std::vector{x}, std::vector{y}), plain), "\"synchronized\"");

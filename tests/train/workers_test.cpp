@@ -147,7 +147,7 @@ std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_
     if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
     if (!from.empty()) io::load_checkpoint(t, io::Memory(std::as_bytes(std::span(from))));
     auto data = rows.dataset(16), validation = rows.dataset(16, 19);
-    auto &[w, history] = all[static_cast<size_t>(rank)];
+    auto &end = all[static_cast<size_t>(rank)];
     std::atomic<int32_t> cancel{0};
     int64_t batches = 0;
     auto progress = [&](Event event, int64_t, int64_t, const std::vector<double> &) {
@@ -155,11 +155,11 @@ std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_
       return 0;
     };
     const Error e = refusal([&] {
-      history = fit(t, *data, validation.get(), FitOptions::parse({{"epochs", epochs}}), progress, &cancel);
+      end.second = fit(t, *data, validation.get(), FitOptions::parse({{"epochs", epochs}}), progress, &cancel);
     });
     EXPECT_EQ(e.code, cancelled_at < 0 ? Code::ok : Code::cancelled) << e.message;
     saved[static_cast<size_t>(rank)] = io::save_checkpoint(t);
-    w = weights(*m);
+    end.first = weights(*m);
   });
   for (size_t r = 1; r < all.size(); ++r) {
     expect_same_bits(all[r].first, all[0].first);

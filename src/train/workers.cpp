@@ -11,8 +11,7 @@
 namespace dl4::train {
 namespace {
 
-constexpr int64_t bucket_bytes = 2 << 20;
-constexpr int64_t bucket = bucket_bytes / 4;
+constexpr int64_t bucket = (2 << 20) / 4;  // of numbers
 constexpr size_t message_words = 128;
 // Of a row: the code of an error, the place, flags, then the words, then numbers.
 constexpr size_t first_number = 3 + Workers::same_words + Workers::own_words;
@@ -151,11 +150,12 @@ void Workers::compare() {
   }
 }
 
+// Nothing here may fail on one worker alone: the others would wait for sums of another size.
 void Workers::share(std::span<std::byte> bytes) {
-  std::vector<int32_t> some(static_cast<size_t>(bucket));
-  for (size_t at = 0; at < bytes.size(); at += bucket_bytes) {
-    const size_t n = std::min<size_t>(bucket_bytes, bytes.size() - at);
-    std::fill(some.begin(), some.end(), 0);
+  std::array<int32_t, 8192> some;
+  for (size_t at = 0; at < bytes.size(); at += sizeof some) {
+    const size_t n = std::min(sizeof some, bytes.size() - at);
+    some.fill(0);
     if (rank_ == 0) std::memcpy(some.data(), bytes.data() + at, n);
     reduce(some.data(), static_cast<int64_t>((n + 3) / 4), DType::i32);
     std::memcpy(bytes.data() + at, some.data(), n);

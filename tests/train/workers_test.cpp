@@ -80,6 +80,59 @@ TEST(Workers, TrainAsOneProcessWithTheWholeBatch) {
     }
 }
 
+TEST(Workers, SeveralOutputsAddUpToo) {
+  std::vector<Told> told(3);
+  for (int64_t size : {1, 2}) {
+    Ring ring(size);
+    on_threads(size, [&](int64_t rank) {
+      Rows rows;
+      auto g = std::make_shared<graph::Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+      graph::Node x = g->input("x", DType::f32, {free_dim, 3, 4});
+      graph::Node h = add(*g, "Masking", {{"mask_value", 0.0}}, x);
+      auto m = std::make_shared<graph::Model>(
+          g, std::vector{x},
+          std::vector{add(*g, "Dense", {{"units", 2}}, h), add(*g, "Dense", {{"units", 2}, {"name", "itself"}}, h)});
+      Trainer t(m,
+                {{"optimizer", "Adam"},
+                 {"loss", {"mse", "output"}},
+                 {"loss_weights", {1.0, 0.3}},
+                 {"metrics", {{"mae"}, nullptr}}},
+                run_options());
+      if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
+      Told &to = told[static_cast<size_t>(size - 1 + rank)];
+      for (int64_t i = 0; i < 4; ++i) {
+        const auto [first, n] = mine(11, rank, size);
+        for (double v : t.results(t.step(rows.batch(i * 11 + first, n, i % 2 == 0)))) to.numbers.push_back(v);
+      }
+      to.weights = weights(*m);
+    });
+  }
+  expect_near(told[1], told[0]);
+  expect_near(told[2], told[0]);
+}
+
+TEST(Workers, ACheckpointOfOtherShardsIsRefused) {
+  Trainer four(masked_model(), how("SGD", {{"shards", 4}}), run_options());
+  const std::string saved = io::save_checkpoint(four);
+  Trainer other(masked_model(), how("SGD"), run_options());
+  const Error e = refusal([&] { io::load_checkpoint(other, io::Memory(std::as_bytes(std::span(saved)))); });
+  EXPECT_EQ(e.code, Code::shape_mismatch);
+  EXPECT_NE(e.message.find("\"shards\": expected 4 as in the checkpoint, got 1"), std::string::npos) << e.message;
+}
+
+TEST(Workers, SumsOfPartsAreWithinTheMemoryLimit) {
+  runtime::Options o = run_options();
+  o.plan.memory_limit = 4000;
+  auto m = masked_model();
+  Trainer t(m, how("SGD", {{"shards", 8}}), o);
+  const std::vector<float> before = weights(*m);
+  Rows rows;
+  const Error e = refusal([&] { t.step(rows.batch(0, 8)); });
+  EXPECT_EQ(e.code, Code::out_of_memory);
+  EXPECT_NE(e.message.find("parts of a batch"), std::string::npos) << e.message;
+  expect_same_bits(weights(*m), before);
+}
+
 // One fit with validation; the odd last batch has fewer rows than there are shards.
 std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_t epochs = 2,
                                                std::string *checkpoint = nullptr, int64_t cancelled_at = -1) {
@@ -94,7 +147,7 @@ std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_
     if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
     if (!from.empty()) io::load_checkpoint(t, io::Memory(std::as_bytes(std::span(from))));
     auto data = rows.dataset(16), validation = rows.dataset(16, 19);
-    auto &[w, history] = all[static_cast<size_t>(rank)];
+    auto &end = all[static_cast<size_t>(rank)];
     std::atomic<int32_t> cancel{0};
     int64_t batches = 0;
     auto progress = [&](Event event, int64_t, int64_t, const std::vector<double> &) {
@@ -102,11 +155,11 @@ std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_
       return 0;
     };
     const Error e = refusal([&] {
-      history = fit(t, *data, validation.get(), FitOptions::parse({{"epochs", epochs}}), progress, &cancel);
+      end.second = fit(t, *data, validation.get(), FitOptions::parse({{"epochs", epochs}}), progress, &cancel);
     });
     EXPECT_EQ(e.code, cancelled_at < 0 ? Code::ok : Code::cancelled) << e.message;
     saved[static_cast<size_t>(rank)] = io::save_checkpoint(t);
-    w = weights(*m);
+    end.first = weights(*m);
   });
   for (size_t r = 1; r < all.size(); ++r) {
     expect_same_bits(all[r].first, all[0].first);

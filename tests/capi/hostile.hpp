@@ -170,7 +170,8 @@ inline std::vector<Target> all_targets() {
     }
   }
   ok(dl4_api_description(b.out()));
-  for (const json &f : json::parse(dl4_blob_data(b)).at("functions")) {
+  const json described = json::parse(dl4_blob_data(b));
+  for (const json &f : described.at("functions")) {
     if (!f.contains("options") || f.at("name") == "dl4_model_load" || f.at("name") == "dl4_model_save") continue;
     Target t{"function", f.at("name"), json::object(), {}, {}};
     for (const json &o : f.at("options")) t.slots.push_back({o.at("name"), o.at("type"), o.value("category", "")});

@@ -86,7 +86,7 @@ TEST(Workers, SeveralOutputsAddUpToo) {
     Ring ring(size);
     on_threads(size, [&](int64_t rank) {
       Rows rows;
-      auto g = std::make_shared<graph::Graph>(graph::Settings{42, kinds::SeedScheme::dl4});
+      auto g = std::make_shared<graph::Graph>(graph::Settings{42, graph::SeedScheme::dl4});
       graph::Node x = g->input("x", DType::f32, {free_dim, 3, 4});
       graph::Node h = add(*g, "Masking", {{"mask_value", 0.0}}, x);
       auto m = std::make_shared<graph::Model>(

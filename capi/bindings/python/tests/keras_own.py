@@ -54,10 +54,9 @@ CASES = {
     r"stateless|functional_call|symbolic_scope": "the stateless interface",
     r"export|onnx|openvino|saved_model|litert": "export to other formats",
     r"legacy|load_own|save_own": "Keras's own files from within",
-    r"channels_first": "channels_first",
     r"numpy_backend|memory_limit|name_scope|rematerial|rng|seed_gen": "of Keras's machinery",
     r"complex": "complex numbers",
-    r"CTC|ref_labels|reference": "not in the library",
+    r"ref_labels|reference": "not in the library",
     r"ValidateFloatArg": "of Keras's machinery",
 }
 
@@ -159,7 +158,6 @@ def main(*arguments):
             for case in flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
                 name = f"{short}:{case.id().split('.', 4)[-1]}"
                 why = excluded(short, f"{type(case).__name__}.{case._testMethodName}") or needs(case)
-                why = why or ("channels_first" if "channels_first" in case.id() else None)
                 outcome, text = ("excluded", why) if why else run(case)
                 counts[outcome] += 1
                 if outcome == "excluded":

@@ -19,7 +19,6 @@ NOT_HERE = {
     r"apply_gradients|optimizer\.apply\(|\.apply\(\[|\.build\(\[|GradientTape|custom_gradient|\.build\(self|train_step|"
     r"optimizer\.build": "gradients and steps by hand",
     r"save_own|load_own|saving_lib|\.npz": "Keras's own files from within",
-    r"channels_first": "channels_first",
     r"SeedGenerator|seed_generator|random\.seed": "Keras's random generators",
     r"sparse=True|ragged=True|SparseTensor|RaggedTensor": "sparse and ragged tensors",
     r"_keras_mask|keras_mask|set_keras_mask|backend\.set_|backend\.get_keras": "masks on arrays",
@@ -31,7 +30,7 @@ NOT_HERE = {
     r"_use_positional|\._functional\b|_compute_attention|_can_attempt|_analyze_einsum|_moving_average|assertLogs|"
     r"compute_fans|squeeze_or_expand_to_same_rank|name_scope": "looks into Keras's machinery",
     r"\w+\.set_model\(|(callback|cbk|stopper|plateau)\w*\.on_": "callbacks that the library runs, driven by hand",
-    r"MultiOptimizer|CTC|ref_labels|lanczos|tukey|optional=True|call_function|optional": "not in the library",
+    r"MultiOptimizer|ref_labels|lanczos|tukey|optional=True|call_function|optional": "not in the library",
     r"OneStateRNNCell|TwoStatesRNNCell|class \w*Cell\b": "cells written in Python",
 }
 
@@ -181,8 +180,16 @@ class Tree:
 
     @staticmethod
     def assert_same_structure(a, b, **_):
-        if len(Tree.flatten(a)) != len(Tree.flatten(b)):
-            raise ValueError("different structures")
+        if not Tree.is_nested(a):
+            if Tree.is_nested(b):
+                raise ValueError(f"Expected a leaf, got {b}")
+            return
+        if type(a) is not type(b):
+            raise ValueError(f"Expected an instance of {type(a)}, got {b}")
+        if len(a) != len(b) or isinstance(a, dict) and set(a) != set(b):
+            raise ValueError(f"Expected the structure of {a}, got {b}")
+        for key in a if isinstance(a, dict) else range(len(a)):
+            Tree.assert_same_structure(a[key], b[key])
 
 
 def is_shape(x):

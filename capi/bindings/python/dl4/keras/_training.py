@@ -6,7 +6,10 @@ import weakref
 from .. import abi, core
 from . import _kinds, _state
 from ._data import Stream, as_array, is_whole
-from ._tensors import flatten, pack_like
+from ._losses_of import Structure
+from ._objective import Objective
+from ._tensors import pack_like
+from ._words import keras_words
 
 _trained = weakref.WeakSet()  # models that have a trainer
 
@@ -18,37 +21,7 @@ def joined(batches):
     return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
 
 
-class _Structure(ValueError):
-    """Losses or metrics that are not those of the outputs."""
-
-
-class _NoSuchOutput(_Structure, KeyError):
-    __str__ = Exception.__str__
-
-
-class Trainer(core.Trainer):
-    """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none."""
-
-    __slots__ = ("added", "shown", "_kept")
-
-    def __init__(self, model, options, hidden=(), several=True):
-        super().__init__(model, options)
-        self.added = len(hidden)
-        drop = {f"{name}_loss" for name in hidden}
-        if not several and hidden:
-            drop |= {n for n in self.names if n.endswith("_loss") and n != "loss"}
-        prefix = "" if several or not hidden else model.names(1)[0] + "_"
-        self._kept = [i for i, n in enumerate(self.names) if n not in drop]
-        self.shown = [
-            self.names[i][len(prefix) :] if prefix and self.names[i].startswith(prefix) else self.names[i]
-            for i in self._kept
-        ]
-
-    def kept(self, values):
-        return [values[i] for i in self._kept]
-
-
-class Training:
+class Training(Objective):
     """What a model is trained and run with."""
 
     def compile(
@@ -78,7 +51,7 @@ class Training:
         if self._functional is not None and not needs_targets(self._compiled):
             try:
                 self._ready()  # what can't be is refused here
-            except _Structure:
+            except Structure:
                 pass  # as in Keras by what needs it
 
     @property
@@ -91,20 +64,11 @@ class Training:
             raise ValueError("You must call `compile()` before calling `fit()`, `evaluate()` or the like.")
         if self._trainer is None:
             functional = self._for_training()
-            extra = functional.losses
-            model = functional.with_outputs(extra) if extra else functional.core
-            options = {
-                "optimizer": self.optimizer.to_json_value(),
-                "nan_guard": "off",
-                **self._objective(functional, targets, len(extra)),
-            }
-            hidden = model.names(1)[len(functional.outputs) :]
-            several = len(functional.outputs) > 1
             try:
-                self._trainer = Trainer(model, _kinds.as_json(options), hidden, several)
+                self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
             except abi.Busy:
                 self._take_over()
-                self._trainer = Trainer(model, _kinds.as_json(options), hidden, several)
+                self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
             _trained.add(self)
             self.optimizer.bind(self._trainer)
             self._resume()
@@ -173,90 +137,6 @@ class Training:
         )
         abi.call("dl4_trainer_load", self._ready(), path.encode())
 
-    def _objective(self, functional, targets, extra):
-        """Losses and metrics for the library, one entry for each output."""
-        from ._traced import loss_config, metric_config
-
-        n, names = len(functional.outputs), self._output_keys()
-        losses = self._per_output(self._compiled["loss"], n, names, "loss")
-        losses = [v[0] if isinstance(v, (list, tuple)) and len(v) == 1 else v for v in losses]
-        for v in losses:
-            if isinstance(v, (list, tuple)):
-                raise _Structure(f"`loss`: expected one loss for each output, got {v}")
-        if all(v is None for v in losses) and not extra:
-            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
-        shapes, at = [], 0
-        for i in range(n):
-            t = None if targets is None or losses[i] is None else targets[at]
-            at += losses[i] is not None
-            shapes.append(None if t is None else (None, *t.shape[1:]))
-
-        def graph(f, thing, i):
-            if callable(thing) and shapes[i] is None and not hasattr(thing, "to_json_value"):
-                raise ValueError(f"{thing!r}: a function needs targets to be traced for")
-            return f(thing, shapes[i], functional.outputs[i].shape)
-
-        options = {"loss": [graph(loss_config, v, i) for i, v in enumerate(losses)]}
-        weights = self._compiled["loss_weights"]
-        if weights is not None:
-            weights = self._per_output(weights, n, names, "loss_weights")
-            options["loss_weights"] = weights + [None] * extra
-        for key in ("metrics", "weighted_metrics"):
-            value = self._compiled[key]
-            if value is None:
-                continue
-            lists = self._metric_lists(value, n, names, key)
-            options[key] = [[graph(metric_config, m, i) for m in one] for i, one in enumerate(lists)] + [None] * extra
-        options["loss"] += ["output"] * extra
-        return options
-
-    def _output_keys(self):
-        nest = self._need().nest_out
-        return sorted(nest, key=str) if isinstance(nest, dict) else self.output_names
-
-    def _per_output(self, value, n, names, key):
-        if isinstance(value, dict) and "class_name" not in value:
-            for name in value:
-                if name not in names:
-                    if key == "loss" and set(names) & set(value):
-                        raise _NoSuchOutput(
-                            f"The path: ('{name}',) in the `loss` argument, can't be found in either the "
-                            f"model's output (`y_pred`) or in the labels (`y_true`): expected keys {names}"
-                        )
-                    raise _Structure(
-                        f"In the dict argument `{key}`, key '{name}' does not correspond to any model output. "
-                        f"Received: {key}={value}. Expected keys {names}"
-                    )
-            return [value.get(name) for name in names]
-        if isinstance(value, (list, tuple)):
-            if len(value) != n:
-                raise ValueError(
-                    f"When there are multiple outputs, `{key}` must have one entry for each: expected {n}, "
-                    f"got {len(value)}"
-                )
-            return list(value)
-        if n > 1 and value is not None:
-            if key == "loss":
-                return [value] * n
-            raise ValueError(f"`{key}`: expected a list of {n}, one for each output")
-        return [value] * n
-
-    def _metric_lists(self, value, n, names, key):
-        def listed(v):
-            return list(v) if isinstance(v, (list, tuple)) else [] if v is None else [v]
-
-        if isinstance(value, dict) and "class_name" not in value:
-            return [listed(v) for v in self._per_output(value, n, names, key)]
-        if n == 1:
-            value = listed(value)
-            return [listed(value[0]) if len(value) == 1 and isinstance(value[0], (list, tuple)) else value]
-        if not isinstance(value, (list, tuple)) or len(value) != n:
-            raise ValueError(
-                f"For a model with multiple outputs, `{key}` must have one entry for each of the {n} outputs. "
-                f"Received: {value}"
-            )
-        return [listed(v) for v in value]
-
     @property
     def metrics_names(self):
         return ["loss"] + [m for m in self._ready().shown if m != "loss"]
@@ -267,17 +147,11 @@ class Training:
         """Tensors of the inputs, the targets and their weights."""
         xs = self._inputs_of(x)
         ys = [] if y is None else [core.Tensor.of(v) for v in self._targets(y)]
-        ws = [] if w is None else [None if v is None else core.Tensor.of(v, "float32") for v in self._targets(w)]
+        ws = [] if w is None else self._sample_weights(w)
+        ws = [None if v is None else core.Tensor.of(v, "float32") for v in ws]
         if len(ws) == 1 and len(ys) > 1:
             ws = ws * len(ys)
         return xs, ys, ws
-
-    def _targets(self, y):
-        if isinstance(y, dict):
-            return [y[name] for name in self._output_keys() if name in y]
-        if isinstance(y, (list, tuple)) and len(self.outputs) > 1:
-            return list(flatten(y)) if any(isinstance(v, (dict, tuple)) for v in y) else list(y)
-        return [y]
 
     def _dataset(self, x, y=None, sample_weight=None, steps=None, **options):
         """Of arrays, or of anything that gives batches; with the first targets."""
@@ -362,7 +236,8 @@ class Training:
         if told.native:
             options["callbacks"] = _kinds.as_json(told.native)
         try:
-            history = trainer.fit(train, valid, told, **options)
+            with keras_words("fit", options):
+                history = trainer.fit(train, valid, told, **options)
         finally:
             _state.changed()
         self.history = told.history
@@ -398,11 +273,7 @@ class Training:
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
         self._suspend()
-        functional = self._need()
-        extra = functional.losses
-        model = functional.with_outputs(extra) if extra else functional.core
-        options = {"optimizer": "SGD", "nan_guard": "off", **self._objective(functional, targets, len(extra))}
-        values = core.Trainer(model, _kinds.as_json(options)).evaluate(data)
+        values = self._trainer_of(self._need(), targets, "SGD").evaluate(data)
         self._ready(targets)
         return values
 

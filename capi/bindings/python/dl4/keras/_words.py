@@ -1,6 +1,7 @@
 """What the library refuses, said as Keras says it where programs look for its words; the facts stay on the error."""
 
 import contextlib
+import re
 
 from ..abi import Error, InvalidArgument
 
@@ -8,6 +9,7 @@ _POSITIVE = "Invalid value for argument `{a}`. Expected a strictly positive valu
 _RATE = "Invalid value received for argument `{a}`. Expected a float value between 0 and 1. Received: {a}={v}"
 _UNIT = "`{a}` must be in the range [0, 1]. Received: {a}={v}"
 _AT_LEAST = "`{a}` needs to be positive or zero. Received: {a}={v}."
+_COUNT = "Expected an integer value for `{a}`, which should be a positive integer. Received: {a}={v}"
 # By kind and attribute, or by attribute alone.
 _SENTENCES = {
     "units": "Received an invalid value for `{a}`, expected a positive integer. Received: {a}={v}",
@@ -19,8 +21,8 @@ _SENTENCES = {
     "input_dim": "`{a}` must be a positive integer. Received: {a}={v}",
     "output_dim": "`{a}` must be a positive integer. Received: {a}={v}",
     "power_iterations": "`{a}` should be greater than zero. Received: {a}={v}",
-    ("RepeatVector", "n"): "Expected an integer value for `{a}`, which should be a positive integer. Received: {a}={v}",
-    ("UpSampling1D", "size"): "`{a}` should be a positive integer. Received: {a}={v}",
+    ("RepeatVector", "n"): _COUNT,
+    ("UpSampling1D", "size"): _COUNT,
     "score_mode": "Invalid value for argument {a}. Expected one of {{'dot', 'concat'}}. Received: {a}={v}",
     ("LeakyReLU", "negative_slope"): "The {a} value of a Leaky ReLU layer cannot be None. Received: {a}={v}",
     ("ReLU", "max_value"): "{a} of a ReLU layer cannot be a negative value. Received: {a}={v}",
@@ -33,8 +35,6 @@ _SENTENCES = {
     ("VarianceScaling", "scale"): "Argument `{a}` must be positive float. Received: {a}={v}",
     ("MultiHeadAttention", "output_shape"): "Invalid `{a}`: expected an integer or integers. Received: {a}={v}",
     ("BatchNormalization", "renorm_clipping"): "Received invalid keys for `{a}`: {v}",
-    ("Normalization", "mean"): "When setting values directly, both `mean` and `variance` must be set.",
-    ("Normalization", "variance"): "When setting values directly, both `mean` and `variance` must be set.",
     ("AUC", "num_thresholds"): "Argument `{a}` must be an integer > 1. Received: {a}={v}",
     "num_thresholds": "Argument `{a}` must be an integer > 0. Received: {a}={v}",
     "curve": 'Invalid AUC curve value: "{v}".',
@@ -51,13 +51,7 @@ _SENTENCES = {
     "learning_rate_power": "`{a}` needs to be negative or zero. Received: {a}={v}.",
     ("Lion", "beta_1"): "Argument `{a}` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
     "Received: {a}={v}.",
-    ("AdamW", "weight_decay"): "Argument `{a}` must be a float. Received: {a}={v}",
     "momentum": "`{a}` must be a float between [0, 1].",
-    "noise_shape": "Invalid value received for argument `{a}`. Expected a tuple or list of integers. "
-    "Expected all elements to be integers or None. Expected all dimensions to be positive integers or None. "
-    "Received: {a}={v}",
-    "cropping": "`{a}` parameter of `{k}` layer must be smaller than the axis it is cut off. Received: {a}={v}, "
-    "inputs of shape {s}",
     (
         "GroupNormalization",
         "groups",
@@ -72,44 +66,196 @@ _SENTENCES = {
 
 
 _AXIS = "Expected an int or a list/tuple of ints for the argument '{a}', but received instead: {v}"
-_SENTENCES.update({(kind, "axis"): _AXIS for kind in ("LayerNormalization", "UnitNormalization")})
-# Where Keras raises TypeError for what is no integer.
-_TYPED = {
-    ("LayerNormalization", "axis"),
-    ("UnitNormalization", "axis"),
-    ("RepeatVector", "n"),
-    ("UpSampling1D", "size"),
+_SENTENCES["LayerNormalization", "axis"] = _AXIS
+_SENTENCES["UnitNormalization", "axis"] = (
+    "Invalid value for `{a}` argument: expected an int or a list/tuple of ints. Received: {a}={v}"
+)
+# What an attribute may be; of another type Keras raises TypeError.
+_TYPES = {
+    ("LayerNormalization", "axis"): (int, list, tuple),
+    ("UnitNormalization", "axis"): (int, list, tuple),
+    ("RepeatVector", "n"): (int,),
+    ("UpSampling1D", "size"): (int,),
 }
+
+_TUPLE = "The `{a}` argument must be a tuple of {n} integers. Received {a}={v}, including values {low} that do not "
+_NOISE = "Invalid value received for argument `noise_shape`. Expected "
+_ONE_SIZE = "Computed output size would be zero or negative. Received inputs of shape {s}. "
+# By what the library says of a kind, both as patterns; its groups have their names in the sentence.
+_SAID = [
+    (r".*Conv.*", r'"(kernel_size|strides|dilation_rate)": expected at least 1', _TUPLE + "satisfy `value > 0`"),
+    (
+        r".*Conv.*",
+        r'"groups": expected at least 1',
+        "The number of groups must be a positive integer. Received: {a}={v}.",
+    ),
+    (
+        r"ConvLSTM.*",
+        r"strides > 1 are not supported",
+        "Specifying `strides > 1` is not compatible with `dilation_rate > 1`. Received: strides={c[strides]} and "
+        "dilation_rate={c[dilation_rate]}",
+    ),
+    (
+        r".*Conv.*",
+        r"strides > 1 are not supported",
+        "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: strides={c[strides]} and "
+        "dilation_rate={c[dilation_rate]}",
+    ),
+    (
+        r"Conv.*Transpose",
+        r'"output_padding": expected less than strides',
+        "`output_padding` must be strictly less than `strides`. Received: output_padding={c[output_padding]}",
+    ),
+    (r"(Depthwise|Separable)Conv.*", r"does not fit", _ONE_SIZE + "{said}"),
+    (
+        r"Cropping1D",
+        r"should be smaller",
+        "`cropping` parameter of `{k}` layer must be smaller than the input length. Received: inputs of shape {s}, "
+        "cropping={c[cropping]}",
+    ),
+    (
+        r"Cropping.*",
+        r"should be smaller",
+        "Values in `cropping` argument should be smaller than the corresponding spatial dimension of the input. "
+        "Received: inputs of shape {s}, cropping={c[cropping]}",
+    ),
+    (r".*", r'"noise_shape": .*got "', _NOISE + "a tuple or list of integers. Received: noise_shape={v}"),
+    (
+        r".*",
+        r'"noise_shape": expected an int',
+        _NOISE + "all elements to be integers or None. Received: noise_shape={v}",
+    ),
+    (
+        r".*",
+        r'"noise_shape": expected at least',
+        _NOISE + "all dimensions to be positive integers or None. Received: noise_shape={v}",
+    ),
+    (r"Reshape", r"at most one unknown", "There must be at most one unknown dimension (-1). Received: {a}={v}."),
+    (
+        r"BatchNormalization",
+        r"expected rmax",
+        "rmax should be greater than rmin in the `{a}` argument. Received: {a}={v}",
+    ),
+    (r"BatchNormalization", r"expected dmax", "dmax should be non-negative in the `{a}` argument. Received: {a}={v}"),
+    (
+        r"GroupNormalization",
+        r"axis \S+ of input 0 should be known",
+        "Axis {c[axis]} of input tensor should have a defined dimension but the layer received an input with shape "
+        "{s}.",
+    ),
+    (
+        r"Normalization",
+        r"out of range",
+        "All `axis` values must be in the range [-ndim, ndim). Received inputs of shape {s}, while axis={c[axis]}",
+    ),
+    (
+        r"Normalization",
+        r"should be known",
+        "All `axis` values to be kept must have a known shape. Received axis={c[axis]}, inputs of shape {s}",
+    ),
+    (
+        r"Normalization",
+        r'"(mean|variance)": (?!.*shape)',
+        "When setting values directly, both `mean` and `variance` must be set.",
+    ),
+    (
+        r"Softmax",
+        r'"mask": expected a shape that broadcasts to \(.*\), got (?P<mask>.*)$',
+        "`mask` must not have more dimensions than the inputs, and must broadcast to them. Received: mask of shape "
+        "{mask}, inputs of shape {s}",
+    ),
+    (
+        r"TimeDistributed",
+        r'"mask": expected .*, got (?P<mask>.*)$',
+        "The `mask` passed to the `TimeDistributed` layer has a shape {mask} that is incompatible with the input shape "
+        "{s}. The first two dimensions of the mask (batch size and timesteps) must match the input's.",
+    ),
+    (
+        r"(Additive)?Attention",
+        r'"mask": expected a list of 2 or 3',
+        "{k} layer mask must be a list of length 2 or 3, namely [query_mask, value_mask]. {said}",
+    ),
+    (
+        r"(Additive)?Attention",
+        r"inputs, got [01]$",
+        "{k} layer must be called on a list of inputs, [query, value] or more. Received inputs of shape {s}. {said}",
+    ),
+    (
+        r"(Additive)?Attention",
+        r"inputs, got",
+        "{k} layer accepts inputs list of length 2 or 3, namely [query, value] or [query, value, key]. {said}",
+    ),
+    (
+        r"MultiHeadAttention",
+        r"input [12] is incompatible with the layer: expected ndim",
+        "All dimensions of `value` and `key`, except the last one, must be equal. Received inputs of shape {s}. {said}",
+    ),
+    (r"Subtract", r"inputs, got", "A `Subtract` layer should be called on exactly 2 inputs. {said}"),
+    (
+        r"Concatenate",
+        r"matching shapes",
+        "A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis. Received inputs "
+        "of shape {s}. {said}",
+    ),
+    (r"Dense", r"was built with", "Input 0 of the layer is incompatible with the layer. {said}"),
+    (
+        r".*Crossentropy",
+        r"targets have shape (?P<y>\(.*\)), predictions (?P<p>\(.*\))",
+        "Arguments `target` and `output` must have the same shape. Received: target.shape={y}, output.shape={p}",
+    ),
+    (
+        r".*",
+        r'"class_id": expected one of the numbers of the last axis, got .* for predictions (?P<p>\([^,]*,\))',
+        "When class_id is provided, y_pred must be a 2D array with shape (num_samples, num_classes), found shape: {p}",
+    ),
+    (
+        r"AdamW",
+        r'"weight_decay": expected a number',
+        "Argument `weight_decay` must be a float. Received: weight_decay={c[weight_decay]}",
+    ),
+    (
+        r".*",
+        r'only one of "clipnorm"',
+        "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: {c}",
+    ),
+    (
+        r"fit",
+        r"SwapEMAWeights needs",
+        "SwapEMAWeights must be used when `use_ema=True` is set on the optimizer. {said}",
+    ),
+    (
+        r"fit",
+        r"the loss is not finite at batch (?P<batch>\d+)",
+        "NaN or Inf loss encountered at batch {batch}. Terminating training immediately.",
+    ),
+]
+
+
+class _Given(dict):
+    """A config, whose other attributes are what they are by default."""
+
+    def __missing__(self, key):
+        return f"the default {key}"
 
 
 class InvalidType(InvalidArgument, TypeError):
     """An attribute of another type."""
 
 
-def _typed(error):
-    typed = InvalidType(error.args[0], error.code)
-    vars(typed).update(vars(error))
-    return typed
+def typed(error, message):
+    """The same refusal, a TypeError too."""
+    made = InvalidType(message, error.code)
+    vars(made).update(vars(error))
+    return made
 
 
-# Of calls: when it is that what the library refuses, and how Keras begins.
-_CALLS = {
-    **dict.fromkeys(
-        ("Attention", "AdditiveAttention"),
-        (lambda inputs, _: len(inputs) < 2, "{k} layer must be called on a list of inputs, [query, value] or more."),
-    ),
-    "Subtract": (lambda inputs, _: len(inputs) != 2, "A `Subtract` layer should be called on exactly 2 inputs."),
-    "Concatenate": (
-        lambda _, said: "matching shapes" in said,
-        "A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis.",
-    ),
-    "Dense": (lambda _, said: "was built with" in said, "Input 0 of the layer is incompatible with the layer."),
-    **{
-        f"{word}Conv{n}D": (lambda _, said: "does not fit" in said, "Computed output size would be zero or negative.")
-        for word in ("Depthwise", "Separable")
-        for n in (1, 2)
-    },
-}
+def _sentence(kind, error, known):
+    """Keras's of what the library says, and its values; None where programs do not look for words."""
+    for pattern, said, sentence in _SAID:
+        found = re.search(said, str(error)) if re.fullmatch(pattern, kind or "") else None
+        if found:
+            return sentence, {key: text.replace("?", "None") for key, text in found.groupdict().items()}
+    return (_SENTENCES.get((kind, error.attribute)) or _SENTENCES.get(error.attribute)) if known else None, {}
 
 
 @contextlib.contextmanager
@@ -118,16 +264,24 @@ def keras_words(kind, config, inputs=()):
     try:
         yield
     except Error as e:
-        sentence = _SENTENCES.get((kind, e.attribute)) or _SENTENCES.get(e.attribute)
-        if sentence is not None and e.attribute in config:
-            value, shapes = config[e.attribute], ", ".join(str(t.shape) for t in inputs)
-            numbers = value if isinstance(value, (list, tuple)) else [value]
-            bad = [v for v in numbers if isinstance(v, (int, float)) and not 0 <= v <= 1]
-            e.args = (sentence.format(a=e.attribute, v=value, k=kind, s=shapes, bad=bad),)
-            if (kind, e.attribute) in _TYPED and not isinstance(value, (int, list, tuple)):
-                raise _typed(e) from None
-        elif e.attribute is None and kind in _CALLS and _CALLS[kind][0](inputs, str(e)):
-            e.args = (f"{_CALLS[kind][1].format(k=kind)} Received inputs of shape {[t.shape for t in inputs]}. {e}",)
-        elif kind == "Normalization" and e.attribute in ("mean", "variance"):
-            e.args = (_SENTENCES[kind, e.attribute],)
+        known, value = e.attribute in config, config.get(e.attribute)
+        sentence, found = _sentence(kind, e, known)
+        if sentence is None:
+            raise
+        numbers = list(value) if isinstance(value, (list, tuple)) else [value]
+        words = {
+            "a": e.attribute,
+            "v": value,
+            "k": kind,
+            "c": _Given(config),
+            "n": len(numbers),
+            "s": ", ".join(str(t.shape) for t in inputs),
+            "bad": [v for v in numbers if v is None or isinstance(v, (int, float)) and not 0 <= v <= 1],
+            "low": {v for v in numbers if isinstance(v, int) and v < 1},
+            "said": e,
+        }
+        e.args = (sentence.format(**words, **found),)
+        wanted = _TYPES.get((kind, e.attribute))
+        if known and wanted and type(value) not in wanted:
+            raise typed(e, str(e)) from None
         raise

@@ -1,9 +1,11 @@
 """Layers: Keras's classes, made of the library's kinds."""
 
 import inspect as _inspect
+import re as _re
 from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
 from .. import core as _core
+from ..abi import Error as _Error
 from . import _cells, _kinds, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own
@@ -11,7 +13,7 @@ from ._tensors import Call as _Call
 from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
-from ._words import keras_words as _keras_words
+from ._words import keras_words as _keras_words, typed as _typed
 
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
@@ -68,7 +70,8 @@ class Layer(_Own, _kinds.Kind):
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
-            with _keras_words(self.class_name, {**config, **self._python}):
+            kept = {k: self._kept(k, v) for k, v in config.items()}
+            with _keras_words(self.class_name, {**kept, **self._python}):
                 self.placed(_state.scratch())  # what can't be is refused here
         if first is not None:
             self.build()
@@ -276,7 +279,7 @@ class Layer(_Own, _kinds.Kind):
                 return self._python[key]
             if key in ("states", "cell") and "cell" not in self._config:
                 raise AttributeError(key)
-        value = super().__getattr__(key)
+        value = self._kept(key, super().__getattr__(key))
         if isinstance(value, str) or value is None:
             value = self._read(key, value)
         return value
@@ -290,6 +293,17 @@ class Layer(_Own, _kinds.Kind):
         from importlib import import_module
 
         return import_module(f"..{category}s", __name__).get(value)
+
+    def _kept(self, key, value):
+        """As Keras keeps it: a size for each axis is a tuple."""
+        if key == "strides" and value is None:
+            return self.pool_size
+        axes = _re.search(r"(\d)D", self.class_name or "")
+        if isinstance(value, list) and (key == "noise_shape" or key in _TUPLES):
+            return tuple(value)
+        if axes and key in _TUPLES and type(value) is int and self.class_name != "UpSampling1D":
+            return (value,) * int(axes[1])
+        return value
 
     def _config_of(self, key):
         """What was said of one of its weights."""
@@ -383,10 +397,17 @@ class Layer(_Own, _kinds.Kind):
             )
         return sum(w.size for w in self.weights)
 
+    @classmethod
+    def from_config(cls, config, **_):
+        try:
+            return cls(**config)
+        except _Error as e:  # Keras's is a TypeError, whatever it is of
+            raise _typed(e, f"Error when deserializing class '{cls.__name__}' using config={config}. {e}") from None
+
     def get_config(self):
         config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
-        for key, value in self._python.items():
-            config[key] = value
+        config.update(self._python)
+        config = {key: self._kept(key, value) for key, value in config.items()}
         if self.class_name is None and type(self).get_config is Layer.get_config:
             config.update(self._own_arguments())
         return config
@@ -414,6 +435,9 @@ class Layer(_Own, _kinds.Kind):
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+_TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}
 
 
 def _plain(value):

@@ -6,6 +6,7 @@ from .. import core
 from ..abi import Attrs, encoded, made
 from . import _kinds, _state
 from ._tensors import is_tensor
+from ._words import keras_words
 
 
 def measured(category, kind, config, y_true, y_pred, sample_weight=None):
@@ -13,9 +14,9 @@ def measured(category, kind, config, y_true, y_pred, sample_weight=None):
     given = [core.Tensor.of(y_true), core.Tensor.of(y_pred, "float32")]
     w = None if sample_weight is None else core.Tensor.of(sample_weight, "float32")
     attrs = Attrs({k: _kinds.as_json(v) for k, v in config.items()})
-    return core.Tensor(
-        made("dl4_measure", _state.context(), encoded(category), encoded(kind), attrs, *given, w)
-    ).numpy()
+    with keras_words(kind, config):
+        got = made("dl4_measure", _state.context(), encoded(category), encoded(kind), attrs, *given, w)
+    return core.Tensor(got).numpy()
 
 
 _REDUCTIONS = ("sum_over_batch_size", "sum", None, "none", "mean", "mean_with_sample_weight")

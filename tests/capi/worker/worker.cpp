@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "../net.hpp"
+#include "../processes.hpp"
 #ifdef DL4_WORKER_MPI
 #include <dl4/mpi.h>
 #else
@@ -68,7 +68,7 @@ struct {
 
 dl4_error *join(dl4_trainer *t) {
   void *joined = nullptr;
-  if (const int32_t error = dl4_local_join(place.name, place.rank, place.size, 10, &joined)) {
+  if (const int32_t error = dl4_local_join(place.name, place.rank, place.size, sanitized ? 60 : 10, &joined)) {
     std::printf("worker %d could not join: %d\n", static_cast<int>(place.rank), error);
     _exit(5);
   }

@@ -484,6 +484,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src
  * Errors: DL4_SHAPE_MISMATCH (bytes). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
 
+/* Loads a tensor from a regular file of NumPy's: of .npz the one of that name, of .npy the only one, which has none.
+ * Floats of 2 bytes come as float32, integers of a size that tensors have not as the next larger one, columns-first as
+ * rows-first.
+ * May be NULL: c, name (of .npy).
+ * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out);
+
+/* Saves a tensor as a .npy file, atomically, which numpy.load() reads.
+ * Errors: DL4_IO (path). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path);
+
 /* The type of data, one of the constants above. */
 DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *t);
 

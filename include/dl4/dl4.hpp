@@ -188,6 +188,11 @@ class Tensor : public Object<dl4_tensor> {
     return Tensor(made(dl4_tensor_wrap, nullptr, dtype<T>, rank_of(dims), dims.data(), nullptr, values.data(),
                        static_cast<int64_t>(values.size_bytes()), nullptr, nullptr));
   }
+  // Of NumPy's files, .npz by name, .npy.
+  static Tensor load(const std::string &path, const char *name = nullptr) {
+    return Tensor(made(dl4_tensor_load, nullptr, path.c_str(), name));
+  }
+  void save(const std::string &path) const { check(dl4_tensor_save(get(), path.c_str())); }
 
   Dims dims() const {
     const int64_t *d = dl4_tensor_dims(get());

@@ -311,7 +311,9 @@ DL4_API void dl4_release(void *object);
 /* Describes an object: format 0 JSON, 1 text for people, 2 a DOT drawing (graph and model).
  * Text of a graph or model is a summary in Keras's style; of a session or trainer the Program and the Plan, with times
  * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
- * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend.
+ * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend; of a session
+ * "inputs", "outputs" and "plans", for each set of input shapes that was run "inputs", "arena_bytes" and "steps": each
+ * "layer" (who asked for it), "kernel", "slices" and, with profile = true, "runs" and "nanoseconds" of all of them.
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);

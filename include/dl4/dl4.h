@@ -617,7 +617,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
  * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
  * have none.) external_data (bool, default false): read tensors of an ONNX model that lie in other files, which must be
- * in the model's folder.
+ * in the model's folder. weights (bool, default true): false: no more of the file is read than the architecture, all
+ * weights are zeros, and their checksums are not compared (of ONNX all is read).
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
  * (path), DL4_UNSUPPORTED (path). */

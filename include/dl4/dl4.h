@@ -568,7 +568,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, con
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
 
-/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives.
+/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives, or of a model in
+ * Keras's JSON, what its to_json() gives.
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
  * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);

@@ -188,6 +188,12 @@ Tensor zeros_for(const graph::Weight &w) {
   return t;
 }
 
+graph::Architecture read_architecture(const Json &j) {
+  if (graph::is_architecture(j) || !j.find("class_name")) return graph::read_architecture(j);
+  const Json *version = j.find("keras_version");
+  return architecture_of(graph::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
+}
+
 bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
 bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
 

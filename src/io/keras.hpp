@@ -13,6 +13,9 @@
 
 namespace dl4::io {
 
+// Of JSON: ours, or what a model's to_json() gives in Keras.
+graph::Architecture read_architecture(const Json &j);
+
 bool is_zip(const Source &source);
 bool is_hdf5(const Source &source);
 

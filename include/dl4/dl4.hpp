@@ -358,6 +358,8 @@ class Trainer : public Object<dl4_trainer> {
   using Progress = std::function<bool(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
 
   Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.get())) {}
+  // Of a model from a file of Keras: as it was compiled there.
+  explicit Trainer(const Model &m) : Object(made(dl4_trainer_create, m.get(), nullptr)) {}
 
   // The metrics of the batch, the loss first.
   std::vector<double> step(const Tensors &x, const Tensors &y, const Tensors &w = {}) {

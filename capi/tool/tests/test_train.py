@@ -1,6 +1,7 @@
 """Training, and what is measured."""
 
 import json
+import os
 import signal
 import subprocess
 import zipfile
@@ -96,6 +97,18 @@ class Training(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.good("diff", "whole.safetensors", "cut.safetensors")
         self.assertFalse((self.folder / "cut.safetensors.checkpoint").exists())
+
+    def test_a_bar_on_a_terminal_alone(self):
+        self.table()
+        ours, its = os.openpty()
+        words = [*self.words, "--data", "data.csv", "--save", "a.safetensors"]
+        done = subprocess.run([TOOL, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=its, text=True)
+        os.close(its)
+        shown = os.read(ours, 65536).decode()
+        os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(shown, r"^\repoch 1/1  \[=* *\] 1/8  loss [\d.]+")
+        self.assertTrue(done.stdout.startswith("epoch 1/1  loss"))
 
     def test_a_checkpoint_of_another_net(self):
         self.table()

@@ -21,12 +21,11 @@ std::string completion(const std::vector<Command> &commands) {
     names += std::string(c.name) + ' ';
     std::string words = "--help ";
     for (const Option &o : c.options) {
-      words += words_of(o);
+      const std::string name = words_of(o), value = o.value;
+      words += name;
       // A number or a kind: there is no file to offer.
-      const std::string value = o.value;
-      if (value == "FILE" || value == "[NAME=]FILE" || value.empty()) continue;
-      for (const std::string &name : {words_of(o)})
-        if (!name.empty() && with_value.find(name) == with_value.npos) with_value += name;
+      const bool other = !name.empty() && !value.empty() && value.find("FILE") == value.npos;
+      if (other && with_value.find(name) == with_value.npos) with_value += name;
     }
     words.pop_back();
     cases += std::string("    ") + c.name + ") words=\"" + words + "\" ;;\n";

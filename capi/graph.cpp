@@ -1,6 +1,7 @@
 // Graphs: layers called on symbolic values.
 #include <algorithm>
 
+#include "io/keras.hpp"
 #include "io/safetensors.hpp"
 #include "options.hpp"
 
@@ -136,7 +137,7 @@ dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
     Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json", graph.core.settings().memory_limit);
     std::vector<graph::Node> in, out;
     try {
-      graph.core.merge(graph::read_architecture(j), &in, &out);
+      graph.core.merge(io::read_architecture(j), &in, &out);
     } catch (Error &e) {
       if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;  // there is no file
       throw;

@@ -8,11 +8,11 @@ namespace {
 constexpr char verified[] = "check sums and sizes of every tensor";
 
 struct LoadOptions {
-  bool verify = true;
-  bool external_data = false;
+  bool verify = true, external_data = false, weights = true;
   void fields(kinds::Fields &f) {
     f("verify", verify).doc(verified);
     f("external_data", external_data).doc("read tensors of an ONNX model that lie in other files of its folder");
+    f("weights", weights).doc("read the weights; else they are zeros");
   }
 };
 
@@ -20,7 +20,8 @@ struct LoadOptions {
 dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &folder) {
   const auto how = read_options<LoadOptions>(options);
   Json training;
-  auto core = io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training);
+  auto core =
+      io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training, how.weights);
   auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
   m->training = std::move(training);
   return m;

@@ -58,7 +58,8 @@ std::string describe(dl4_session &s, int32_t format) {
   return dump({{"inputs", side(DL4_INPUTS)},
                {"outputs", side(DL4_OUTPUTS)},
                {"steps", s.core->program().steps.size()},
-               {"cached_bytes", s.core->cached_bytes()}});
+               {"cached_bytes", s.core->cached_bytes()},
+               {"plans", s.core->plans()}});
 }
 
 }  // namespace dl4::capi

@@ -4,6 +4,7 @@
 
 #include "border.hpp"
 #include "dlpack.hpp"
+#include "io/npz.hpp"
 #include "kernels/movement/movement.hpp"
 
 namespace dl4::capi {
@@ -202,4 +203,26 @@ void *dl4_tensor_data(const dl4_tensor *t) {
 
 int64_t dl4_tensor_bytes(const dl4_tensor *t) {
   return guard_or<int64_t>(0, [&] { return cast(t) ? t->bytes() : int64_t{0}; });
+}
+
+dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_tensor *&to = needed(out, "out");
+    const int64_t limit = capi::context(c).core->settings().memory_limit;
+    const std::string which = string_or_empty(name, "name");
+    const io::File file(string(path, "path"), limit);
+    to = new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, limit));
+  });
+}
+
+dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
+  return guard(__func__, [&] {
+    const std::string to = string(path, "path");
+    const Tensor tensor = object(t, "t").as_dense();
+    const std::string header = io::npy_header(tensor);
+    const std::string_view parts[] = {
+        header, {reinterpret_cast<const char *>(tensor.data.get()), static_cast<size_t>(tensor.bytes())}};
+    io::write_file(to, parts);
+  });
 }

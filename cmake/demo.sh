@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/packages.sh
 
 need $build_packages
+want $tool_packages
 build -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=OFF
 say "training dense, convolution, LSTM and attention on Fashion-MNIST${data:+ from $data}"
 exec build/release/capi/examples/four_layers "${data:-tests/data/fashion-mnist}"

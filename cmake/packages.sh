@@ -1,10 +1,13 @@
 # Sourced by demo.sh and test.sh: installs the Debian packages that are missing, and builds.
 #   need PACKAGE...    all present afterwards, or the script ends with their names
+#   want PACKAGE...    all present afterwards, if that can be done
 #   build ARGUMENT...  configures (with these CMake arguments) and builds build/release
 
 say() { printf '==> %s\n' "$*"; }
 
 build_packages="g++ cmake ninja-build pkg-config libdnnl-dev libhwy-dev nlohmann-json3-dev libspdlog-dev zlib1g-dev"
+# Without these the command dl4, or what it does with pictures, is left out.
+tool_packages="libcli11-dev libpng-dev"
 
 present() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -q '^installed$'; }
 
@@ -44,6 +47,16 @@ need() {
   "${apt[@]}" install --no-install-recommends -y "${missing[@]}" >/dev/null
 }
 
+want() {
+  local package
+  command -v dpkg-query >/dev/null || return 0
+  for package in "$@"; do
+    present "$package" && continue
+    (need "$@") || say "going on without: $*"
+    return
+  done
+}
+
 # No Debian: look for the things themselves, name the packages they are in on Debian, go on if all are there.
 without_apt() {
   local missing=() name
@@ -66,6 +79,6 @@ build() {
   mkdir -p build
   cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DDL4_WERROR="${DL4_WERROR:-OFF}" "$@" \
     >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-  grep '^-- oneDNN' build/configure.log | sed 's/^-- /    /'
+  grep -E '^-- (oneDNN|The command)' build/configure.log | sed 's/^-- /    /'
   cmake --build build/release
 }

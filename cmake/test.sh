@@ -12,6 +12,7 @@ if [ "${1:-}" = --all ]; then
   toolchains=$(cat capi/bindings/*/packages.txt)
 fi
 need $build_packages libgtest-dev $toolchains
+want $tool_packages
 build -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=ON
 if [ $# = 0 ]; then set -- -LE slow; fi
 say "running ctest $*"

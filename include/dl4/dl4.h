@@ -316,7 +316,9 @@ DL4_API void dl4_release(void *object);
 /* Describes an object: format 0 JSON, 1 text for people, 2 a DOT drawing (graph and model).
  * Text of a graph or model is a summary in Keras's style; of a session or trainer the Program and the Plan, with times
  * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
- * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend.
+ * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend; of a session
+ * "inputs", "outputs" and "plans", for each set of input shapes that was run "inputs", "arena_bytes" and "steps": each
+ * "layer" (who asked for it), "kernel", "slices" and, with profile = true, "runs" and "nanoseconds" of all of them.
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
@@ -489,6 +491,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src
  * Errors: DL4_SHAPE_MISMATCH (bytes). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
 
+/* Loads a tensor from a regular file of NumPy's: of .npz the one of that name, of .npy the only one, which has none.
+ * Floats of 2 bytes come as float32, integers of a size that tensors have not as the next larger one, columns-first as
+ * rows-first.
+ * May be NULL: c, name (of .npy).
+ * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out);
+
+/* Saves a tensor as a .npy file, atomically, which numpy.load() reads.
+ * Errors: DL4_IO (path). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path);
+
 /* The type of data, one of the constants above. */
 DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *t);
 
@@ -560,7 +573,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, con
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
 
-/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives.
+/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives, or of a model in
+ * Keras's JSON, what its to_json() gives.
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
  * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);
@@ -609,7 +623,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
  * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
  * have none.) external_data (bool, default false): read tensors of an ONNX model that lie in other files, which must be
- * in the model's folder.
+ * in the model's folder. weights (bool, default true): false: no more of the file is read than the architecture, all
+ * weights are zeros, and their checksums are not compared (of ONNX all is read).
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
  * (path), DL4_UNSUPPORTED (path). */

@@ -190,6 +190,11 @@ class Tensor : public Object<dl4_tensor> {
     return Tensor(made(dl4_tensor_wrap, nullptr, dtype<T>, rank_of(dims), dims.data(), nullptr, values.data(),
                        static_cast<int64_t>(values.size_bytes()), nullptr, nullptr));
   }
+  // Of NumPy's files, .npz by name, .npy.
+  static Tensor load(const std::string &path, const char *name = nullptr) {
+    return Tensor(made(dl4_tensor_load, nullptr, path.c_str(), name));
+  }
+  void save(const std::string &path) const { check(dl4_tensor_save(get(), path.c_str())); }
 
   Dims dims() const {
     const int64_t *d = dl4_tensor_dims(get());
@@ -355,6 +360,8 @@ class Trainer : public Object<dl4_trainer> {
   using Progress = std::function<bool(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
 
   Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.get())) {}
+  // Of a model from a file of Keras: as it was compiled there.
+  explicit Trainer(const Model &m) : Object(made(dl4_trainer_create, m.get(), nullptr)) {}
 
   // The metrics of the batch, the loss first.
   std::vector<double> step(const Tensors &x, const Tensors &y, const Tensors &w = {}) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "graph/graph.hpp"
@@ -149,25 +150,58 @@ void Graph::set_trainable(int32_t layer, const std::string &name, bool yes) {
        "\" names no weight of it: \"", name, '"');
 }
 
+namespace {
+
+// The refusals of layers, told as one: the first, and whose the others are.
+class Refusals {
+ public:
+  template <class F>
+  void collect(const Architecture::Layer &l, F make) try {
+    make();
+  } catch (const Error &e) {
+    if (e.code != Code::unknown_kind && e.code != Code::unsupported) throw;
+    if (!first_)
+      first_ = e;
+    else if (++others_ <= most)
+      names_ += text(names_.empty() ? "" : ", ", '"', l.name, "\" (", l.class_name, ')');
+  }
+  void raise() {
+    if (!first_) return;
+    if (others_ > most) names_ += text(" and ", others_ - most, " more");
+    if (others_) first_->with("also", names_).message += "; refused too: " + names_;
+    throw *first_;
+  }
+
+ private:
+  static constexpr int64_t most = 20;
+  std::optional<Error> first_;
+  int64_t others_ = 0;
+  std::string names_;
+};
+
+}  // namespace
+
 void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
   Graph g = *this;                   // all or nothing
   std::map<CallRef, int32_t> made;   // calls of g
   std::vector<int32_t> layers_made;  // of g, by layer of a
-  for (const Architecture::Layer &l : a.layers)
-    as_layer(l.name, [&] {
-      layers_made.push_back(static_cast<int32_t>(g.layers_.size()));
-      if (l.role == Architecture::Role::kind) {
-        const kinds::Entry &entry = kinds::find("layer", l.class_name);
-        g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
-        g.layers_.back().random_seed = l.random_seed;
-        return;
-      }
-      if (l.role == Architecture::Role::input)
-        g.input(l.name, l.dtype, l.shape);
-      else
-        g.constant(l.name, l.constant);
-      made[{l.name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
-    });
+  const auto make = [&](const Architecture::Layer &l) {
+    layers_made.push_back(static_cast<int32_t>(g.layers_.size()));
+    if (l.role == Architecture::Role::kind) {
+      const kinds::Entry &entry = kinds::find("layer", l.class_name);
+      g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
+      g.layers_.back().random_seed = l.random_seed;
+      return;
+    }
+    if (l.role == Architecture::Role::input)
+      g.input(l.name, l.dtype, l.shape);
+    else
+      g.constant(l.name, l.constant);
+    made[{l.name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
+  };
+  Refusals refusals;
+  for (const Architecture::Layer &l : a.layers) refusals.collect(l, [&] { as_layer(l.name, [&] { make(l); }); });
+  refusals.raise();
 
   const auto node = [&](const Ref &ref) {
     const auto it = made.find(ref.of);

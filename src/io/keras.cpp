@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "base/checked.hpp"
 #include "graph/keras_json.hpp"
@@ -176,11 +177,28 @@ std::string whole_model(const Hdf5 &file) {
 
 }  // namespace
 
+Tensor zeros_for(const graph::Weight &w) {
+  constexpr size_t align = 64;
+  Tensor t{DType::f32, w.spec.shape, nullptr};
+  void *const room = std::calloc(static_cast<size_t>(t.bytes()) + align, 1);
+  if (!room) throw std::bad_alloc();
+  auto *const first = static_cast<std::byte *>(room);
+  t.data = Bytes(first + (align - reinterpret_cast<uintptr_t>(room) % align) % align,
+                 [room](std::byte *) { std::free(room); });
+  return t;
+}
+
+graph::Architecture read_architecture(const Json &j) {
+  if (graph::is_architecture(j) || !j.find("class_name")) return graph::read_architecture(j);
+  const Json *version = j.find("keras_version");
+  return architecture_of(graph::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
+}
+
 bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
 bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
 
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
-                                         Json *training) {
+                                         Json *training, bool weights) {
   return as_file_error([&] {
     const int64_t limit = settings.memory_limit;
     std::unique_ptr<Source> member;
@@ -197,13 +215,17 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
                              .value("keras_version", "3")
                              .get<std::string>());
     }
-    const Hdf5 file(store_of(source, limit, verified, member, zip), limit);
+    const Hdf5 file(store_of(source, limit, verified && weights, member, zip), limit);
     if (!zip) said = whole_model(file), major = major_of(file, "");
     const Json config =
         graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", limit), major);
     if (training) *training = compiled(file, config, limit);
     return model_from(config, settings, [&](const graph::Graph &g) {
       const Weights all = weights_of(g, limit);
+      if (!weights) {
+        for (const auto &w : all) w->value = zeros_for(*w);
+        return;
+      }
       for (auto &[w, value] : values_of(file, config, g, all, true))
         const_cast<graph::Weight *>(w)->value = std::move(value);
     });

@@ -13,13 +13,19 @@
 
 namespace dl4::io {
 
+// Of JSON: ours, or what a model's to_json() gives in Keras.
+graph::Architecture read_architecture(const Json &j);
+
 bool is_zip(const Source &source);
 bool is_hdf5(const Source &source);
 
 // A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
-// our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null.
+// our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null. weights:
+// else they are zeros, and none is read.
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
-                                         Json *training = nullptr);
+                                         Json *training = nullptr, bool weights = true);
+// What stands for the value of a weight that is not read: pages that nobody touches take no memory.
+Tensor zeros_for(const graph::Weight &w);
 
 // Of the files of a model: by the end of a path, or a name.
 enum class Format { native, keras, keras_weights, npz, onnx };

@@ -120,12 +120,14 @@ Format format_of(const std::string &path) {
 }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         const std::string &outside, Json *training) {
-  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified, training);
+                                         const std::string &outside, Json *training, bool weights) {
+  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified, training, weights);
   if (is_onnx(source)) return load_onnx(source, settings, outside);
-  const Archive a = read_archive(source, settings.memory_limit);
+  const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
+  const Archive a =
+      read_archive(source, settings.memory_limit, weights ? std::function<bool(const std::string &)>() : is_constant);
   check_heading(a, "dl4-model");
-  if (verified) verify(a, settings.memory_limit);
+  if (verified && weights) verify(a, settings.memory_limit);
   const Json json =
       parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
   return as_file_error([&] {
@@ -142,7 +144,7 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
         fail(Code::corrupt_file, "weight \"", w.name, "\": expected float32 ", w.spec.shape, ", the file has ", t.dtype,
              ' ', t.shape);
       ++known;
-      return t;
+      return weights ? t : zeros_for(w);
     });
     if (known != static_cast<std::ptrdiff_t>(tensors.size()))
       fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture knows ", known);

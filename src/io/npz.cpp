@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
+#include "io/keras.hpp"
 #include "io/tensors.hpp"
 #include "io/zip.hpp"
 
@@ -75,12 +76,15 @@ uint64_t bits_at(const std::byte *p, const Type &t) {
   return t.kind == 'i' ? static_cast<uint64_t>(static_cast<int64_t>(n << spare) >> spare) : n;
 }
 
-Tensor converted(const std::string &bytes, const Type &t, const Shape &shape) {
+// The elements from `at` to the end of the source.
+Tensor elements_at(const Source &source, int64_t at, const Type &t, const Shape &shape) {
   Tensor to = make_tensor(t.dtype, shape);
-  const auto *from = reinterpret_cast<const std::byte *>(bytes.data());
   if (t.size == size_of(t.dtype) && !t.turned) {
-    if (!bytes.empty()) std::memcpy(to.data.get(), from, bytes.size());
+    source.read(at, {to.data.get(), static_cast<size_t>(to.bytes())});
   } else {
+    std::vector<std::byte> bytes(static_cast<size_t>(source.size() - at));
+    source.read(at, bytes);
+    const std::byte *from = bytes.data();
     for (int64_t i = 0; i < to.elements(); ++i) {
       uint64_t n = bits_at(from + i * t.size, t);
       if (t.kind == 'f' && t.size == 2) n = std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(n)));
@@ -130,12 +134,14 @@ Tensor read_npy(const Source &source, int64_t limit) {
     corrupt("its shape takes ", bytes, " bytes, the file has ", source.size() - begin);
   if (checked_mul(Shape(dims).elements(), size_of(type.dtype)) > limit)
     fail(Code::out_of_memory, ".npy: it takes more than the memory limit of ", limit);
-  Tensor t = converted(bytes_at(begin, bytes), type, Shape(dims));
+  Tensor t = elements_at(source, begin, type, Shape(dims));
   if (!turned) return t;
   std::vector<int> perm(dims.size());
   std::iota(perm.rbegin(), perm.rend(), 0);
   return transposed(t, perm);
 }
+
+}  // namespace
 
 std::string npy_header(const Tensor &t) {
   const char *descr = t.dtype == DType::f32   ? "<f4"
@@ -156,8 +162,6 @@ std::string npy_header(const Tensor &t) {
   return header + dict;
 }
 
-}  // namespace
-
 bool is_npz(const Zip &zip) {
   const auto names = zip.names();
   return std::any_of(names.begin(), names.end(), [](const std::string &n) { return n.ends_with(ending); });
@@ -177,6 +181,29 @@ std::map<std::string, Tensor> read_npz(const Zip &zip, int64_t memory_limit, boo
     }
   }
   return all;
+}
+
+Tensor read_numpy(const Source &source, const std::string *name, int64_t memory_limit) {
+  if (!is_zip(source)) {
+    if (name)
+      throw Error(Code::not_found, text("a .npy file has one tensor without a name, asked for \"", *name, '"'))
+          .with("tensor", *name);
+    return as_file_error([&] { return read_npy(source, memory_limit); });
+  }
+  return as_file_error([&] {
+    const Zip zip(source, memory_limit);
+    std::string known;
+    for (const std::string &member : zip.names()) {
+      if (!member.ends_with(ending)) continue;
+      const std::string its = member.substr(0, member.size() - ending.size());
+      if (name && its == *name) return read_npy(*zip.open(member, true), memory_limit);
+      known += (known.empty() ? "" : ", ") + Json(its).shown();
+    }
+    Error error(Code::not_found, name ? text("the file has no tensor \"", *name, "\", it has ", known)
+                                      : text("a .npz file wants the name of one of its tensors: ", known));
+    if (name) error.with("tensor", *name);
+    throw error;
+  });
 }
 
 std::vector<std::string_view> NpzFile::parts() {

@@ -19,6 +19,11 @@ bool is_npz(const Zip &zip);
 // with OUT_OF_MEMORY what would take more than the limit.
 std::map<std::string, Tensor> read_npz(const Zip &zip, int64_t memory_limit, bool verified);
 
+// Out of a .npz file the tensor of a name; out of a .npy file, where `name` is null, its own.
+Tensor read_numpy(const Source &source, const std::string *name, int64_t memory_limit);
+// The header of a .npy file, behind which the tensor's bytes stand.
+std::string npy_header(const Tensor &t);
+
 // The bytes of an archive of tensors by their names, in parts that lie in it and in the tensors.
 struct NpzFile {
   std::vector<std::pair<std::string, Tensor>> tensors;

@@ -238,7 +238,8 @@ std::string to_bytes(const Archive &a) {
   return bytes;
 }
 
-Archive read_archive(const Source &source, int64_t memory_limit) {
+Archive read_archive(const Source &source, int64_t memory_limit,
+                     const std::function<bool(const std::string &)> &wanted) {
   Archive a;
   a.head = read_head(source);
   const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
@@ -256,6 +257,11 @@ Archive read_archive(const Source &source, int64_t memory_limit) {
     auto [t, begin, bytes, half] = read_entry(name, j, held);
     if (claimed > held - bytes) corrupt("tensor \"", name, "\" lies over another");
     claimed += bytes;
+    if (wanted && !wanted(name)) {
+      places.emplace_back(begin, bytes, a.tensors.size());
+      a.tensors.emplace_back(name, std::move(t));
+      continue;
+    }
     if (half == Half::none) {
       t.data = allocate(bytes);
       source.read(begins + begin, {t.data.get(), static_cast<size_t>(bytes)});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,8 +32,9 @@ std::string to_bytes(const Archive &a);
 
 // Floats of 2 bytes come as float32. Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes,
 // shapes, offsets, names twice. Nothing is allocated before the file itself has shown that it holds that many bytes;
-// JSON that would take more than the limit is refused with OUT_OF_MEMORY.
-Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX);
+// JSON that would take more than the limit is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
+Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX,
+                     const std::function<bool(const std::string &)> &wanted = {});
 // Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit.
 void verify(const Archive &a, int64_t memory_limit = INT64_MAX);
 

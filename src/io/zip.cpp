@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/tensor.hpp"
 #include "io/bytes.hpp"
+#include "io/crc.hpp"
 
 namespace dl4::io {
 namespace {
@@ -90,15 +91,15 @@ void widen(Cursor extra, uint64_t &size, uint64_t &stored, uint64_t &header) {
 }
 
 uint32_t sum_of(const Source &source) {
-  constexpr int64_t step = 1 << 20;
-  std::string bytes(static_cast<size_t>(std::min(step, source.size())), '\0');
-  uLong sum = crc32(0, nullptr, 0);
+  constexpr int64_t step = 1 << 18;  // stays in the cache
+  std::vector<std::byte> bytes(static_cast<size_t>(std::min(step, source.size())));
+  uint32_t sum = 0;
   for (int64_t at = 0; at < source.size(); at += step) {
-    const auto n = static_cast<size_t>(std::min(step, source.size() - at));
-    source.read(at, std::as_writable_bytes(std::span(bytes.data(), n)));
-    sum = crc32(sum, reinterpret_cast<const Bytef *>(bytes.data()), static_cast<uInt>(n));
+    const auto part = std::span(bytes).first(static_cast<size_t>(std::min(step, source.size() - at)));
+    source.read(at, part);
+    sum = crc_of(part, sum);
   }
-  return static_cast<uint32_t>(sum);
+  return sum;
 }
 
 class Inflated final : public Source {
@@ -237,13 +238,11 @@ std::vector<std::string_view> zip_parts(
   heads.clear();
   heads.reserve(members.size() + 1);  // the views stay where they are
   for (const auto &[name, pieces] : members) {
-    uLong sum = crc32(0, nullptr, 0);
+    uint32_t sum = 0;
     int64_t size = 0;
     for (std::string_view piece : pieces) {
       size = checked_add(size, static_cast<int64_t>(piece.size()));
-      for (std::string_view rest = piece; !rest.empty(); rest.remove_prefix(std::min<size_t>(rest.size(), INT_MAX)))
-        sum = crc32(sum, reinterpret_cast<const Bytef *>(rest.data()),
-                    static_cast<uInt>(std::min<size_t>(rest.size(), INT_MAX)));
+      sum = crc_of(std::as_bytes(std::span(piece)), sum);
     }
     if (checked_add(at, size) >= static_cast<int64_t>(full) - (1 << 20))
       fail(Code::unsupported, "the file would take 4 GiB or more; save it in the native format");

@@ -167,6 +167,26 @@ std::string Session::describe() {
   return s;
 }
 
+Json Session::plans() {
+  Json all = Json::array();
+  std::lock_guard lock(specialise_);
+  plans_.each([&](const CachedPlan &c) {
+    Json inputs = Json::array(), steps = Json::array();
+    for (const Shape &shape : c.key) inputs.push_back(shape.dims());
+    for (size_t i = 0; i < c.plan->steps.size(); ++i) {
+      const plan::PlanStep &step = c.plan->steps[i];
+      Json j{{"layer", step.scope}, {"kernel", step.kernel->name}, {"slices", step.kernel->slices}};
+      if (options_.profile) {
+        j["runs"] = c.times[i].runs.load();
+        j["nanoseconds"] = c.times[i].nanoseconds.load();
+      }
+      steps.push_back(std::move(j));
+    }
+    all.push_back({{"inputs", std::move(inputs)}, {"arena_bytes", c.plan->arena_bytes}, {"steps", std::move(steps)}});
+  });
+  return all;
+}
+
 void Session::trim() {
   std::lock_guard lock(specialise_);
   plans_.trim();

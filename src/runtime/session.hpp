@@ -10,6 +10,7 @@
 
 #include "base/crew.hpp"
 #include "base/fork.hpp"
+#include "base/json.hpp"
 #include "base/memory.hpp"
 #include "runtime/plan_cache.hpp"
 
@@ -88,6 +89,8 @@ class Session {
   const ops::Program &program() const { return program_; }
   // The Program, every cached plan and, with profile, its times.
   std::string describe();
+  // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.
+  Json plans();
   // Lets idle frames go, and plans that no run is using.
   void trim();
   // What its frames take, idle or in use.

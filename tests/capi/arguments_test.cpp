@@ -59,6 +59,8 @@ const std::tuple all{
     F(dl4_tensor_clone),
     F(dl4_tensor_copy_in),
     F(dl4_tensor_copy_out),
+    F(dl4_tensor_load),
+    F(dl4_tensor_save),
     F(dl4_tensor_dtype),
     F(dl4_tensor_rank),
     F(dl4_tensor_dims),

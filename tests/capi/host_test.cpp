@@ -169,6 +169,10 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_tensor_copy_in, x, numbers(16).data(), sizeof memory);
   WELL(dl4_tensor_copy_out, x, memory, sizeof memory);
   BADLY(dl4_tensor_copy_out, x, memory, 3);
+  WELL(dl4_tensor_save, x, path.c_str());
+  BADLY(dl4_tensor_save, x, "/no/such/folder/x.npy");
+  WELL(dl4_tensor_load, context, path.c_str(), nullptr, tensor_.out());
+  BADLY(dl4_tensor_load, context, "/no/such/file", nullptr, tensor_.out());
   READ(dl4_tensor_dtype, x);
   READ(dl4_tensor_rank, x);
   READ(dl4_tensor_dims, x);

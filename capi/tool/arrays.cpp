@@ -1,0 +1,142 @@
+#include "arrays.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace dl4::tool {
+namespace {
+
+// f(elements of their own type) of a dense tensor.
+template <class F>
+auto visit_elements(const Tensor &t, F f) {
+  switch (dl4_tensor_dtype(t)) {
+    case DL4_FLOAT64:
+      return f(t.data<double>());
+    case DL4_INT32:
+      return f(t.data<int32_t>());
+    case DL4_INT64:
+      return f(t.data<int64_t>());
+    case DL4_UINT8:
+      return f(t.data<uint8_t>());
+    case DL4_BOOL:
+      return f(std::span(static_cast<uint8_t *>(dl4_tensor_data(t)), static_cast<size_t>(dl4_tensor_bytes(t))));
+    default:
+      return f(t.data<float>());
+  }
+}
+
+Tensor made(int32_t dtype, const Dims &dims) {
+  dl4_tensor *t = nullptr;
+  dl4::check(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &t));
+  return Tensor(t);
+}
+
+// The same memory in another shape of as many elements.
+Tensor reshaped(const Tensor &t, const Dims &dims) {
+  Tensor to = made(dl4_tensor_dtype(t), dims);
+  dl4::check(dl4_tensor_copy_in(to, dl4_tensor_data(t), dl4_tensor_bytes(t)));
+  return to;
+}
+
+int64_t elements(const Dims &dims, size_t from = 0) {
+  int64_t n = 1;
+  for (size_t i = from; i < dims.size(); ++i) n *= dims[i];
+  return n;
+}
+
+template <class To, class From>
+To as(From v, double scale, const std::string &path) {
+  const double scaled = static_cast<double>(v) * scale;
+  if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(scaled);
+  } else {
+    constexpr auto least = static_cast<double>(std::numeric_limits<To>::min()),
+                   past = static_cast<double>(std::numeric_limits<To>::max()) + 1;
+    if (!(scaled >= least && scaled < past) || scaled != std::trunc(scaled))
+      throw Refusal(refused, '"' + path + "\": the model takes integers of " + std::to_string(8 * sizeof(To)) +
+                                 " bits, the file has " + number(scaled));
+    // Not every integer of 64 bits is a double.
+    if constexpr (std::is_integral_v<From>)
+      if (scale == 1) return static_cast<To>(v);
+    return static_cast<To>(scaled);
+  }
+}
+
+}  // namespace
+
+Tensor converted(const Tensor &t, int32_t dtype, double scale, const std::string &path) {
+  if (dl4_tensor_dtype(t) == dtype && scale == 1) return t;
+  const Tensor to = made(dtype, t.dims());
+  visit_elements(t, [&](auto from) {
+    visit_elements(to, [&](auto into) {
+      using To = typename decltype(into)::value_type;
+      for (size_t i = 0; i < from.size(); ++i)
+        into[i] = dtype == DL4_BOOL ? static_cast<To>(from[i] != 0) : as<To>(from[i], scale, path);
+    });
+  });
+  return to;
+}
+
+Tensor joined(const Tensors &parts) {
+  if (parts.size() == 1) return parts[0];
+  Dims dims = parts.at(0).dims();
+  if (dims.empty()) throw Refusal(refused, "a number without axes has no batch to be joined");
+  dims[0] = 0;
+  for (const Tensor &t : parts) {
+    const Dims one = t.dims();
+    if (one.size() != dims.size() || !std::equal(one.begin() + 1, one.end(), dims.begin() + 1))
+      throw Refusal(refused, "files of one input differ in shape: " + shape(parts[0].dims()) + " and " + shape(one));
+    dims[0] += one[0];
+  }
+  Tensor to = made(dl4_tensor_dtype(parts[0]), dims);
+  auto *at = static_cast<std::byte *>(dl4_tensor_data(to));
+  for (const Tensor &t : parts) {
+    std::memcpy(at, dl4_tensor_data(t), static_cast<size_t>(dl4_tensor_bytes(t)));
+    at += dl4_tensor_bytes(t);
+  }
+  return to;
+}
+
+Tensor columns_of(const Csv &csv, int64_t first, int64_t n, const Dims &dims, const std::string &path) {
+  Dims known = dims;
+  known[0] = csv.rows;
+  const auto is_free = [](int64_t d) { return d < 0; };
+  if (const auto free = std::find_if(known.begin(), known.end(), is_free); free != known.end()) {
+    *free = 1;
+    if (const int64_t others = elements(known, 1); others > 0) *free = n / others;
+  }
+  if (std::any_of(known.begin(), known.end(), is_free) || elements(known, 1) != n)
+    throw Refusal(refused,
+                  "\"" + path + "\": rows of " + std::to_string(n) + " numbers do not fit the shape " + shape(dims));
+  const Tensor t = Tensor::zeros<double>(known);
+  for (int64_t row = 0; row < csv.rows; ++row)
+    std::copy_n(csv.values.begin() + row * csv.columns + first, n, t.data<double>().begin() + row * n);
+  return t;
+}
+
+Tensor read_input(const std::string &path, const Slot &slot, double scale) {
+  if (ends_with(path, ".csv")) {
+    const Csv csv = read_csv(path);
+    return converted(columns_of(csv, 0, csv.columns, slot.dims.empty() ? Dims{-1} : slot.dims, path), slot.dtype, scale,
+                     path);
+  }
+  if (ends_with(path, ".png")) {
+    const bool flat = slot.dims.size() == 3;  // [B, H, W]
+    if (!flat && slot.dims.size() != 4)
+      throw Refusal(refused, "\"" + path + "\": input \"" + slot.name + "\" takes " + shape(slot.dims) +
+                                 ", which is no picture [B, H, W, C]");
+    const Tensor t = read_png(path, flat || slot.dims[3] < 0 ? 1 : slot.dims[3]);
+    const Dims dims = t.dims();
+    return converted(flat ? reshaped(t, {1, dims[1], dims[2]}) : t, slot.dtype, scale, path);
+  }
+  if (!ends_with(path, ".npy")) throw Refusal(usage, "\"" + path + "\": an input is a .npy, .csv or .png file");
+  Tensor t = converted(Tensor::load(path), slot.dtype, scale, path);
+  Dims dims = t.dims();
+  if (dims.size() + 1 != slot.dims.size()) return t;
+  dims.insert(dims.begin(), 1);
+  return reshaped(t, dims);
+}
+
+}  // namespace dl4::tool

@@ -1,0 +1,36 @@
+// Arrays in files: NumPy's, CSV, PNG, JSON.
+#pragma once
+
+#include "models.hpp"
+
+namespace dl4::tool {
+
+// Numbers in rows; names are those of the first line, if it is none of numbers.
+struct Csv {
+  std::vector<std::string> names;
+  std::vector<double> values;
+  int64_t rows = 0, columns = 0;
+};
+Csv read_csv(const std::string &path);
+
+// The picture in a file, [1, H, W, C] of uint8: C is 1 grey, 3 colours or 4 with transparency, as asked for.
+Tensor read_png(const std::string &path, int64_t channels);
+
+// The array in a .npy, .csv or .png file as input `slot` takes it: of its type and, without a batch axis or in rows of
+// numbers, in its shape. scale: what numbers are multiplied by.
+Tensor read_input(const std::string &path, const Slot &slot, double scale);
+// Of values in rows, n from column `first` on of each, as rows of the shape `dims`, whose first axis is the rows.
+Tensor columns_of(const Csv &csv, int64_t first, int64_t n, const Dims &dims, const std::string &path);
+// The same numbers in another type. Refuses what the type can't hold.
+Tensor converted(const Tensor &t, int32_t dtype, double scale, const std::string &path);
+// Tensors [B, ...] one behind the other.
+Tensor joined(const Tensors &parts);
+
+// In the form that the end of the path says: .npy, .csv (at most two axes) or .json.
+void write_array(const std::string &path, const Tensor &t);
+// Nested lists.
+Json json_of(const Tensor &t);
+// The first numbers of a tensor, for people.
+std::string preview(const Tensor &t);
+
+}  // namespace dl4::tool

@@ -1,0 +1,45 @@
+// dl4 convert.
+#include <memory>
+
+#include "models.hpp"
+
+namespace dl4::tool {
+namespace {
+
+struct Given {
+  std::string from, to, weights, names, format = "auto";
+};
+
+void load_weights(const Model &m, const Given &o) {
+  Attrs how;
+  if (!o.names.empty()) how = Attrs{{"names", Attrs::json(read_text(o.names))}};
+  dl4::check(dl4_model_load_weights(m, o.weights.c_str(), how));
+}
+
+}  // namespace
+
+Command convert_command(const Common &common) {
+  auto o = std::make_shared<Given>();
+  return {
+      "convert",
+      "a model from one format into another",
+      {{"A", "A", "a model, or an architecture in JSON", &o->from, true},
+       {"B", "B", "what is written: .safetensors (ours), .keras, .weights.h5, .npz, .onnx, .json (architecture)",
+        &o->to, true},
+       {"--weights", "FILE", "weights that the model is given first: .weights.h5, .npz, .safetensors ...", &o->weights},
+       {"--names", "FILE", "JSON: by weight the name of its tensor in that file, or how to make it of some", &o->names},
+       {"--format", "FORMAT", "auto (by the end of B), native, keras, weights.h5, npz or onnx", &o->format}},
+      [=, &common] {
+        if (!o->names.empty() && o->weights.empty()) throw Refusal(usage, "--names is for --weights");
+        const Model m = open_model(common, o->from);
+        if (!o->weights.empty()) load_weights(m, *o);
+        if (ends_with(o->to, ".json") && o->format == "auto")
+          write_text(o->to, architecture(m).dump(2) + '\n');
+        else
+          dl4::check(dl4_model_save(m, o->to.c_str(), Attrs{{"format", o->format}}));
+        if (common.json) print(Json{{"from", o->from}, {"written", o->to}});
+        return done;
+      }};
+}
+
+}  // namespace dl4::tool

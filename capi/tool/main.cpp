@@ -1,0 +1,105 @@
+// dl4: the command. Options to one of the commands, refusals to stderr, an exit code.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <limits>
+#include <new>
+
+#include "command.hpp"
+#include "print.hpp"
+
+namespace dl4::tool {
+namespace {
+
+CLI::Option *added(CLI::App &app, const Option &o) {
+  if (const auto *flag = std::get_if<bool *>(&o.to)) return app.add_flag(o.names, **flag, o.help);
+  return std::visit(
+      [&]<class T>(T *to) {
+        CLI::Option *option = app.add_option(o.names, *to, o.help);
+        if constexpr (std::is_same_v<T, int64_t>)
+          option->check(CLI::Range(o.least, std::numeric_limits<int64_t>::max()));
+        if constexpr (std::is_same_v<T, std::vector<std::string>>) option->allow_extra_args(false);
+        return option;
+      },
+      o.to);
+}
+
+void add_options(CLI::App &app, const std::vector<Option> &options) {
+  for (const Option &o : options) {
+    CLI::Option *option = added(app, o)->required(o.required);
+    // What is told by its place is its own name.
+    if (o.value[0]) option->type_name(o.value)->option_text(o.names[0] == '-' ? o.value : " ");
+  }
+}
+
+std::vector<Option> common_options(Common &common) {
+  return {{"--json", "", "one JSON document on standard output", &common.json},
+          {"--threads", "N", "threads that work on a run; default: the cores of this process", &common.threads},
+          {"--seed", "N", "start of all random numbers; default 0", &common.seed, false, 0},
+          {"--strict", "", "the same bits for any number of threads", &common.strict}};
+}
+
+Exit exit_of(int32_t code) {
+  switch (code) {
+    case DL4_NOT_FOUND:
+    case DL4_IO:
+      return files;
+    case DL4_OUT_OF_MEMORY:
+    case DL4_NUMERIC:
+    case DL4_INTERNAL:
+      return failed;
+    default:
+      return refused;
+  }
+}
+
+int complain(Exit exit, std::string message) {
+  for (char &c : message)
+    if (c == '\n') c = ' ';
+  if (!message.empty()) std::fprintf(stderr, "dl4: %s\n", printable(message).c_str());
+  return exit;
+}
+
+int run_main(int count, char **words) {
+  Common common;
+  std::vector<Command> commands;
+  for (auto make : {summary_command, plot_command, check_command, convert_command, run_command, train_command,
+                    eval_command, bench_command, diff_command, gradcheck_command})
+    commands.push_back(make(common));
+  for (Command &c : commands)
+    for (const Option &o : common_options(common)) c.options.push_back(o);
+  commands.push_back({"completion", "prints the completion of these commands for bash", {}, [&commands] {
+                        print(completion(commands));
+                        return done;
+                      }});
+  CLI::App app{"Neural networks in files: look at, convert, run and train them. dl4 COMMAND --help says more.", "dl4"};
+  app.set_version_flag("--version", std::string("dl4 ") + dl4_version_string());
+  app.require_subcommand(1);
+  for (const Command &c : commands) add_options(*app.add_subcommand(c.name, c.help), c.options);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? done : usage;  // help, version
+    return complain(usage, error.what());
+  }
+  for (const Command &c : commands)
+    if (app.got_subcommand(c.name)) return c.run();
+  return usage;
+}
+
+}  // namespace
+}  // namespace dl4::tool
+
+int main(int count, char **words) {
+  using namespace dl4::tool;
+  try {
+    return run_main(count, words);
+  } catch (const Refusal &refusal) {
+    return complain(refusal.exit, refusal.what());
+  } catch (const dl4::Error &error) {
+    return complain(exit_of(error.code), error.what());
+  } catch (const std::bad_alloc &) {
+    return complain(failed, "out of memory");
+  } catch (const std::exception &error) {
+    return complain(failed, error.what());
+  }
+}

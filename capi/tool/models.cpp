@@ -1,0 +1,142 @@
+#include "models.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+
+namespace dl4::tool {
+
+const Context &Common::context() const {
+  if (!made_) {
+    Attrs options{{"seed", seed}, {"reproducible", strict ? "strict" : "threads"}};
+    if (threads) options.set({"threads", threads});
+    made_.emplace(options);
+  }
+  return *made_;
+}
+
+std::vector<Slot> slots(const Model &m, int32_t direction) {
+  std::vector<Slot> all;
+  for (int64_t i = 0; i < dl4_model_io_count(m, direction); ++i) {
+    std::array<int64_t, 8> dims{};
+    int32_t rank = 0;
+    dl4::check(dl4_model_io_shape(m, direction, i, dims.data(), 8, &rank));
+    all.push_back({dl4_model_io_name(m, direction, i), dl4_model_io_dtype(m, direction, i),
+                   Dims(dims.begin(), dims.begin() + rank)});
+  }
+  return all;
+}
+
+Json json_of(const std::vector<Slot> &slots) {
+  Json list = Json::array();
+  for (const Slot &s : slots)
+    list.push_back({{"name", s.name}, {"dtype", name_of_dtype(s.dtype)}, {"shape", json_shape(s.dims)}});
+  return list;
+}
+
+const char *name_of_dtype(int32_t dtype) {
+  constexpr const char *names[] = {"?", "float32", "float64", "int32", "int64", "uint8", "bool"};
+  return names[dtype >= 1 && dtype <= 6 ? dtype : 0];
+}
+
+bool ends_with(const std::string &path, const char *end) { return path.ends_with(end); }
+
+std::string read_text(const std::string &path) {
+  constexpr size_t most = 100'000'000;
+  const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const auto refuse = [&](const std::string &why) { throw Refusal(files, "cannot read \"" + path + "\": " + why); };
+  if (!file) refuse(std::strerror(errno));
+  std::string text;
+  char part[65536];
+  for (size_t n = 0; (n = std::fread(part, 1, sizeof part, file.get())) > 0;) {
+    text.append(part, n);
+    if (text.size() > most) refuse("it has more than 100 MB");
+  }
+  if (std::ferror(file.get())) refuse(std::strerror(errno));
+  return text;
+}
+
+void write_text(const std::string &path, const std::string &text) {
+  FILE *file = std::fopen(path.c_str(), "wb");
+  const bool whole = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((file && std::fclose(file) != 0) || !whole)
+    throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
+}
+
+Model open_model(const Common &common, const std::string &path, bool weights) {
+  if (ends_with(path, ".json")) {
+    Graph graph(common.context());
+    dl4::check(dl4_graph_merge_json(graph, read_text(path).c_str()));
+    return graph.build({}, {});
+  }
+  dl4_model *m = nullptr;
+  const Attrs options = weights ? Attrs() : Attrs{{"weights", false}};
+  dl4::check(dl4_model_load(common.context(), path.c_str(), options, &m));
+  return Model(m);
+}
+
+Json architecture(const Model &m) { return Json::parse(m.describe(DL4_FORMAT_JSON)); }
+
+int64_t Weight::elements() const {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
+std::vector<Weight> weights(const Model &m, const Json &architecture) {
+  std::set<std::string> layers;
+  for (const Json &l : architecture.at("layers")) layers.insert(l.at("name").get<std::string>());
+  std::vector<Weight> all;
+  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+    std::array<int64_t, 8> dims{};
+    int32_t rank = 0;
+    dl4::check(dl4_model_weight_shape(m, i, dims.data(), 8, &rank));
+    Weight w{dl4_model_weight_name(m, i), "", Dims(dims.begin(), dims.begin() + rank),
+             dl4_model_weight_trainable(m, i) != 0};
+    for (size_t end = w.name.rfind('/'); end != w.name.npos && end > 0 && w.layer.empty();
+         end = w.name.rfind('/', end - 1))
+      if (layers.count(w.name.substr(0, end))) w.layer = w.name.substr(0, end);
+    all.push_back(std::move(w));
+  }
+  return all;
+}
+
+Dims filled(const Dims &dims, int64_t batch, int64_t other) {
+  Dims known = dims;
+  for (size_t i = 0; i < known.size(); ++i)
+    if (known[i] < 0) known[i] = i == 0 ? batch : other;
+  return known;
+}
+
+namespace {
+
+template <class T>
+Tensor random_values(const Dims &dims, std::mt19937_64 &random) {
+  Tensor t = Tensor::zeros<T>(dims);
+  if constexpr (std::is_floating_point_v<T>)
+    for (T &v : t.data<T>()) v = static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+  return t;
+}
+
+}  // namespace
+
+Tensors random_inputs(const Model &m, int64_t batch, int64_t other, int64_t seed) {
+  std::mt19937_64 random(static_cast<uint64_t>(seed));
+  Tensors all;
+  for (const Slot &s : slots(m, DL4_INPUTS)) {
+    const Dims dims = filled(s.dims, batch, other);
+    if (s.dtype == DL4_FLOAT32) {
+      all.push_back(random_values<float>(dims, random));
+      continue;
+    }
+    dl4_tensor *t = nullptr;
+    dl4::check(dl4_tensor_create(nullptr, s.dtype, static_cast<int32_t>(dims.size()), dims.data(), &t));
+    all.emplace_back(t);
+  }
+  return all;
+}
+
+}  // namespace dl4::tool

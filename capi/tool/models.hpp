@@ -1,0 +1,44 @@
+// Models out of files, and what they take and give.
+#pragma once
+
+#include "command.hpp"
+#include "print.hpp"
+
+namespace dl4::tool {
+
+// An input or output.
+struct Slot {
+  std::string name;
+  int32_t dtype = DL4_FLOAT32;
+  Dims dims;  // -1 is free
+};
+
+std::vector<Slot> slots(const Model &m, int32_t direction);
+Json json_of(const std::vector<Slot> &slots);
+const char *name_of_dtype(int32_t dtype);
+
+// A file of any format that the library reads, or an architecture in JSON, whose weights are new. weights: false reads
+// the architecture alone.
+Model open_model(const Common &common, const std::string &path, bool weights = true);
+Json architecture(const Model &m);
+
+// A weight with the layer that it is in.
+struct Weight {
+  std::string name, layer;
+  Dims dims;
+  bool trainable = false;
+  int64_t elements() const;
+};
+std::vector<Weight> weights(const Model &m, const Json &architecture);
+
+// The bytes of a file of text; refuses more than 100 MB.
+std::string read_text(const std::string &path);
+void write_text(const std::string &path, const std::string &text);
+bool ends_with(const std::string &path, const char *end);
+
+// Of a shape, all axes known: the first free one is the batch, others have `other` elements.
+Dims filled(const Dims &dims, int64_t batch, int64_t other);
+// Inputs to try a model with: floats in [-1, 1), zeros for integers.
+Tensors random_inputs(const Model &m, int64_t batch, int64_t other, int64_t seed);
+
+}  // namespace dl4::tool

@@ -1,0 +1,92 @@
+#include "print.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "command.hpp"
+
+namespace dl4::tool {
+
+std::string printable(std::string text) {
+  for (char &c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = '?';
+  }
+  return text;
+}
+
+void print(const std::string &text) {
+  const std::string safe = printable(text);
+  if (std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size() && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) throw Refusal(files, "");  // whoever reads has seen enough
+  throw Refusal(files, std::string("cannot write to standard output: ") + std::strerror(errno));
+}
+
+void print(const Json &json) { print(json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'); }
+
+namespace {
+
+bool is_number(const std::string &s) {
+  return !s.empty() && (std::isdigit(static_cast<unsigned char>(s[0])) || s[0] == '-' || s == "nan" || s == "inf");
+}
+
+// Of UTF-8.
+size_t width_of(const std::string &s) {
+  return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string table(const std::vector<std::vector<std::string>> &rows) {
+  const size_t columns = rows.at(0).size();
+  std::vector<size_t> width(columns, 0);
+  std::vector<bool> right(columns, rows.size() > 1);
+  for (const auto &row : rows)
+    for (size_t i = 0; i < columns; ++i) {
+      width[i] = std::max(width[i], width_of(row[i]));
+      if (&row != &rows[0] && !is_number(row[i])) right[i] = false;
+    }
+  std::string out;
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < columns; ++i) {
+      const std::string fill(width[i] - width_of(row[i]), ' ');
+      line += (i ? "  " : "") + (right[i] ? fill + row[i] : row[i] + fill);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
+  return out;
+}
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", v);
+  return text;
+}
+
+std::string size(int64_t bytes) {
+  constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double n = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; n >= 1024 && unit < 4; ++unit) n /= 1024;
+  char text[48];
+  std::snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", n, units[unit]);
+  return text;
+}
+
+std::string shape(const std::vector<int64_t> &dims) {
+  std::string s = "[";
+  for (int64_t d : dims) s += (s.size() > 1 ? ", " : "") + (d < 0 ? "?" : std::to_string(d));
+  return s + ']';
+}
+
+Json json_shape(const std::vector<int64_t> &dims) {
+  Json j = Json::array();
+  for (int64_t d : dims) j.push_back(d < 0 ? Json(nullptr) : Json(d));
+  return j;
+}
+
+}  // namespace dl4::tool

@@ -1,0 +1,115 @@
+// dl4 run.
+#include <algorithm>
+#include <memory>
+
+#include "arrays.hpp"
+
+namespace dl4::tool {
+namespace {
+
+struct Given {
+  std::string file;
+  std::vector<std::string> inputs, outputs;
+  double scale = 1;
+  int64_t batch = 32;
+};
+
+// "NAME=FILE", or a FILE alone: that of the first slot, or of the i-th.
+size_t slot_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, std::string &file) {
+  file = told;
+  const size_t equals = told.find('=');
+  for (size_t i = 0; equals != told.npos && i < slots.size(); ++i)
+    if (slots[i].name == told.substr(0, equals)) {
+      file = told.substr(equals + 1);
+      return i;
+    }
+  return otherwise;
+}
+
+Tensors read_inputs(const std::vector<Slot> &slots, const Given &o) {
+  std::vector<Tensors> parts(slots.size());
+  for (size_t i = 0; i < o.inputs.size(); ++i) {
+    std::string file;
+    const size_t at = slot_of(slots, o.inputs[i], slots.size() == 1 ? 0 : i, file);
+    if (at >= slots.size())
+      throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " inputs, got " +
+                               std::to_string(o.inputs.size()) + " files; say which is whose by --input NAME=FILE");
+    parts[at].push_back(read_input(file, slots[at], o.scale));
+  }
+  Tensors all;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (parts[i].empty()) throw Refusal(usage, "input \"" + slots[i].name + "\" is missing: --input FILE");
+    all.push_back(joined(parts[i]));
+  }
+  return all;
+}
+
+// In batches, where there are more samples than one holds.
+Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch) {
+  const bool one = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor &t) { return t.dims().empty(); }) ||
+                   inputs.empty() || inputs[0].dims()[0] <= batch;
+  if (one) return session.run(inputs);
+  const Dataset data(inputs, {}, {}, Attrs{{"batch_size", batch}, {"shuffle", false}});
+  std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(session, DL4_OUTPUTS)));
+  dl4::check(dl4_session_predict(session, data, nullptr, out.data(), static_cast<int64_t>(out.size())));
+  Tensors all;
+  for (dl4_tensor *t : out) all.emplace_back(t);
+  return all;
+}
+
+void write_outputs(const std::vector<Slot> &slots, const Tensors &outputs, const Given &o) {
+  for (size_t i = 0; i < o.outputs.size(); ++i) {
+    std::string file;
+    const size_t at = slot_of(slots, o.outputs[i], i, file);
+    if (at >= slots.size())
+      throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " outputs, got " +
+                               std::to_string(o.outputs.size()) + " files");
+    write_array(file, outputs[at]);
+  }
+}
+
+// Before anything is computed.
+void need_writable(const std::vector<std::string> &outputs) {
+  for (const std::string &o : outputs)
+    if (!ends_with(o, ".npy") && !ends_with(o, ".csv") && !ends_with(o, ".json"))
+      throw Refusal(usage, '"' + o + "\": an output is a .npy, .csv or .json file");
+}
+
+}  // namespace
+
+Command run_command(const Common &common) {
+  auto o = std::make_shared<Given>();
+  return {"run",
+          "the outputs of a model for inputs in files",
+          {{"FILE", "FILE", "a model", &o->file, true},
+           {"-i,--input", "[NAME=]FILE", "an input: .npy, .csv or .png; several files of one input are one batch",
+            &o->inputs, true},
+           {"-o,--output", "[NAME=]FILE", "where an output goes: .npy, .csv or .json; without it they are printed",
+            &o->outputs},
+           {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
+           {"--batch-size", "N", "samples that are computed together; default 32", &o->batch}},
+          [=, &common] {
+            need_writable(o->outputs);
+            const Model m = open_model(common, o->file);
+            const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
+            const Tensors outputs = outputs_of(Session(m), read_inputs(in, *o), o->batch);
+            write_outputs(out, outputs, *o);
+            Json all = Json::object();
+            std::string text;
+            for (size_t i = 0; i < outputs.size(); ++i) {
+              const char *type = name_of_dtype(dl4_tensor_dtype(outputs[i]));
+              const Dims dims = outputs[i].dims();
+              Json one{{"dtype", type}, {"shape", dims}};
+              if (common.json && o->outputs.empty()) one["values"] = json_of(outputs[i]);
+              all[out[i].name] = std::move(one);
+              text += out[i].name + ": " + type + ' ' + shape(dims) + '\n' + preview(outputs[i]);
+            }
+            if (common.json)
+              print(Json{{"file", o->file}, {"outputs", std::move(all)}});
+            else if (o->outputs.empty())
+              print(text);
+            return done;
+          }};
+}
+
+}  // namespace dl4::tool

@@ -1,0 +1,136 @@
+// dl4 summary, plot.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "models.hpp"
+
+extern char **environ;
+
+namespace dl4::tool {
+namespace {
+
+Json summary_of(const std::string &file, const Model &m) {
+  const Json all = architecture(m);
+  std::map<std::string, Json> by_layer;
+  std::map<std::string, int64_t> parameters;
+  int64_t trainable = 0, total = 0;
+  for (const Weight &w : weights(m, all)) {
+    by_layer[w.layer].push_back({{"name", w.name}, {"shape", json_shape(w.dims)}, {"trainable", w.trainable}});
+    parameters[w.layer] += w.elements();
+    total += w.elements();
+    if (w.trainable) trainable += w.elements();
+  }
+  Json layers = Json::array();
+  for (const Json &l : all.at("layers")) {
+    const auto name = l.at("name").get<std::string>();
+    layers.push_back({{"name", name},
+                      {"class_name", l.at("class_name")},
+                      {"parameters", parameters[name]},
+                      {"weights", by_layer.count(name) ? by_layer[name] : Json::array()},
+                      {"config", l.at("config")}});
+  }
+  return {{"file", file},
+          {"inputs", json_of(slots(m, DL4_INPUTS))},
+          {"outputs", json_of(slots(m, DL4_OUTPUTS))},
+          {"parameters", total},
+          {"trainable", trainable},
+          {"layers", std::move(layers)}};
+}
+
+std::string lines_of(const char *what, const std::vector<Slot> &slots) {
+  std::string text;
+  for (const Slot &s : slots)
+    text += std::string(what) + ' ' + s.name + ": " + name_of_dtype(s.dtype) + ' ' + shape(s.dims) + '\n';
+  return text;
+}
+
+}  // namespace
+
+Command summary_command(const Common &common) {
+  auto file = std::make_shared<std::string>();
+  return {"summary",
+          "the layers of a model, their shapes and numbers of parameters",
+          {{"FILE", "FILE", "a model", file.get(), true}},
+          [=, &common] {
+            const Model m = open_model(common, *file, false);
+            if (common.json)
+              print(summary_of(*file, m));
+            else
+              print(m.describe(DL4_FORMAT_TEXT) + lines_of("Input", slots(m, DL4_INPUTS)) +
+                    lines_of("Output", slots(m, DL4_OUTPUTS)));
+            return done;
+          }};
+}
+
+namespace {
+
+// Draws with Graphviz; false where it is not there.
+bool draw(const std::string &dot, const std::string &format, const std::string &out) {
+  const std::unique_ptr<FILE, int (*)(FILE *)> source(std::tmpfile(), std::fclose);
+  if (!source || std::fwrite(dot.data(), 1, dot.size(), source.get()) != dot.size() || std::fflush(source.get()) != 0)
+    throw Refusal(files, std::string("cannot write a temporary file: ") + std::strerror(errno));
+  std::rewind(source.get());
+  const std::string how = "-T" + format;
+  std::string words[] = {"dot", how, "-o", out};
+  char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(source.get()), 0);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error == ENOENT) return false;
+  int status = 0;
+  if (error == 0)
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+  if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127) return false;
+  if (error != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw Refusal(files, "Graphviz could not draw \"" + out + '"');
+  return true;
+}
+
+}  // namespace
+
+Command plot_command(const Common &common) {
+  struct Given {
+    std::string file, out;
+  };
+  auto o = std::make_shared<Given>();
+  return {"plot",
+          "a drawing of a model: by Graphviz, if it is there, else its source in DOT",
+          {{"FILE", "FILE", "a model", &o->file, true},
+           {"-o,--output", "FILE", "net.svg, .png, .pdf or .dot; without it DOT goes to standard output", &o->out}},
+          [=, &common] {
+            const std::string dot = open_model(common, o->file, false).describe(DL4_FORMAT_DOT);
+            std::string written = o->out;
+            if (written.empty()) {
+              if (common.json)
+                print(Json{{"file", o->file}, {"dot", dot}});
+              else
+                print(dot);
+              return done;
+            }
+            const size_t point = written.rfind('.');
+            const std::string format = point == written.npos ? "" : written.substr(point + 1);
+            if (format != "svg" && format != "png" && format != "pdf" && format != "dot")
+              throw Refusal(usage, '"' + written + "\": a drawing is a .svg, .png, .pdf or .dot file");
+            if (format != "dot" && !draw(dot, format, written)) {
+              written = written.substr(0, point) + ".dot";
+              std::fprintf(stderr, "dl4: Graphviz is not installed; its source goes to \"%s\"\n",
+                           printable(written).c_str());
+            }
+            if (ends_with(written, ".dot")) write_text(written, dot);
+            if (common.json) print(Json{{"file", o->file}, {"written", written}});
+            return done;
+          }};
+}
+
+}  // namespace dl4::tool

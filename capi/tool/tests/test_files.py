@@ -1,0 +1,146 @@
+"""Looking at files and converting them."""
+
+import json
+import struct
+import zipfile
+
+from case import DATA, NET, Case, npy, read_npy
+
+
+class Looking(Case):
+    def test_summary(self):
+        text = self.good("summary", DATA / "sequential.keras")
+        for line in ("(Conv2D)", "(None, 4, 4, 3)", "Total params: 167", "Input input_layer: float32 [?, 6, 6, 2]"):
+            self.assertIn(line, text)
+        found = self.document("summary", DATA / "sequential.keras")
+        self.assertEqual((found["parameters"], found["trainable"]), (167, 161))
+        self.assertEqual(
+            [layer["class_name"] for layer in found["layers"]],
+            ["Input", "Conv2D", "BatchNormalization", "Flatten", "Dense"],
+        )
+        self.assertEqual(
+            found["layers"][1]["weights"][0], {"name": "conv2d/kernel", "shape": [3, 3, 2, 3], "trainable": True}
+        )
+        self.assertEqual(found["inputs"], [{"name": "input_layer", "dtype": "float32", "shape": [None, 6, 6, 2]}])
+        self.assertEqual(self.document("summary", "net.json")["parameters"], 41)
+
+    def test_plot(self):
+        dot = self.good("plot", "net.json")
+        self.assertTrue(dot.startswith("digraph"))
+        self.good("plot", "net.json", "-o", "net.dot")
+        self.assertEqual((self.folder / "net.dot").read_text(), dot)
+        self.assertEqual(self.document("plot", "net.json")["dot"], dot)
+        self.bad(2, '"net.doc"', "plot", "net.json", "-o", "net.doc")
+
+    def test_plot_with_and_without_graphviz(self):
+        dot = self.good("plot", "net.json")
+        programs = self.folder / "bin"
+        programs.mkdir()
+        fake = programs / "dot"
+        fake.write_text('#!/bin/sh\necho "$1" >"$3"\ncat >>"$3"\n')
+        fake.chmod(0o755)
+        path = {"PATH": f"{programs}:/usr/bin:/bin"}
+        self.good("plot", "net.json", "-o", "net.svg", env=path)
+        self.assertEqual((self.folder / "net.svg").read_text(), "-Tsvg\n" + dot)
+        fake.write_text("#!/bin/sh\nexit 1\n")
+        done = self.run_tool("plot", "net.json", "-o", "net.svg", env=path)
+        self.assertEqual(done.returncode, 3)
+        done = self.run_tool("plot", "net.json", "-o", "other.svg", "--json", env={"PATH": str(self.folder / "none")})
+        self.assertEqual((done.returncode, json.loads(done.stdout)["written"]), (0, "other.dot"))
+        self.assertIn("Graphviz is not installed", done.stderr)
+        self.assertEqual((self.folder / "other.dot").read_text(), dot)
+
+    def test_check(self):
+        found = self.document("check", DATA / "sequential.keras")
+        self.assertTrue(found["loads"])
+        self.assertEqual((found["kind"], found["layers"]["Conv2D"]), ("Keras, .keras", 1))
+        self.assertIn("loads\n", self.good("check", DATA / "keras_2.h5"))
+        damaged = (DATA / "sequential.keras").read_bytes()
+        self.file("damaged.keras", damaged[: len(damaged) // 2])
+        found = self.document("check", "damaged.keras", code=1)
+        self.assertFalse(found["loads"])
+        self.assertIn("directory", found["why"])
+
+    def test_check_of_unsupported_layer(self):
+        with zipfile.ZipFile(DATA / "sequential.keras") as old:
+            members = {name: old.read(name) for name in old.namelist()}
+        members["config.json"] = members["config.json"].replace(b'"Flatten"', b'"Unheard"')
+        with zipfile.ZipFile(self.folder / "unheard.keras", "w") as new:
+            for name, content in members.items():
+                new.writestr(name, content)
+        text = self.good("check", "unheard.keras", code=1)
+        self.assertIn("does not load", text)
+        self.assertIn('"flatten"', text)
+        self.assertIn("Unheard", text)
+
+    def test_check_of_weights_that_are_not_finite(self):
+        values = {"h/kernel": [float("nan")] * 24, "h/bias": [0] * 8, "y/kernel": [0] * 8, "y/bias": [0]}
+        shapes = {"h/kernel": (3, 8), "h/bias": (8,), "y/kernel": (8, 1), "y/bias": (1,)}
+        with zipfile.ZipFile(self.folder / "w.npz", "w") as file:
+            for name, v in values.items():
+                file.writestr(name + ".npy", npy(v, shapes[name]))
+        self.good("convert", "net.json", "net.safetensors", "--weights", "w.npz")
+        self.assertIn("weight h/kernel holds NaN", self.good("check", "net.safetensors", code=1))
+
+    def test_refusals(self):
+        self.bad(3, '"no.keras"', "summary", "no.keras")
+        self.bad(3, '"no.keras"', "check", "no.keras")
+        self.bad(4, "safetensors", "summary", self.table())
+        self.bad(4, "json", "summary", self.file("bad.json", "{"))
+        self.bad(3, "directory", "summary", self.folder)
+        self.bad(2, "FILE is required", "summary")
+        self.bad(2, "--no", "summary", "net.json", "--no")
+        self.bad(2, "subcommand is required")
+        self.bad(2, "--threads", "summary", "net.json", "--threads", "0")
+
+    def test_names_of_layers_cannot_move_the_cursor(self):
+        net = json.loads(json.dumps(NET).replace('"h"', '"\\u001b[2Jh"'))
+        self.file("escape.json", json.dumps(net))
+        self.assertNotIn("\x1b", self.good("summary", "escape.json"))
+
+
+class Converting(Case):
+    def test_formats(self):
+        self.good("convert", DATA / "sequential.keras", "a.safetensors")
+        self.good("convert", "a.safetensors", "b.keras")
+        self.assertEqual(self.document("diff", "a.safetensors", "b.keras")["weights"], [])
+        self.assertEqual(self.document("convert", "b.keras", "c.onnx")["written"], "c.onnx")
+        self.file("x.npy", npy([i / 144 for i in range(144)], (2, 6, 6, 2)))
+        outputs = []
+        for model in (DATA / "sequential.keras", "a.safetensors", "b.keras", "c.onnx"):
+            self.good("run", model, "--input", "x.npy", "--output", "y.npy")
+            outputs.append(read_npy(self.folder / "y.npy"))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[0], outputs[2])
+        for a, b in zip(outputs[0][1], outputs[3][1]):
+            self.assertAlmostEqual(a, b, delta=1e-5)
+
+    def test_weights_apart(self):
+        self.good("convert", DATA / "sequential.keras", "arch.json")
+        for end in (".weights.h5", ".npz"):
+            self.good("convert", DATA / "sequential.keras", "w" + end)
+            self.good("convert", "arch.json", "again.safetensors", "--weights", "w" + end)
+            self.good("diff", DATA / "sequential.keras", "again.safetensors")
+
+    def test_names(self):
+        with zipfile.ZipFile(self.folder / "torch.npz", "w") as file:
+            for name, shape in {"a.w": (8, 3), "a.b": (8,), "b.w": (1, 8), "b.b": (1,)}.items():
+                count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+                file.writestr(name + ".npy", npy(range(count), shape))
+        a, b = ({"tensors": [name], "transpose": [1, 0]} for name in ("a.w", "b.w"))
+        self.file(
+            "names.json",
+            json.dumps({"h/kernel": a, "h/bias": "a.b", "y/kernel": b, "y/bias": "b.b"}),
+        )
+        words = ["convert", "net.json", "net.npz", "--weights", "torch.npz"]
+        self.good(*words, "--names", "names.json")
+        with zipfile.ZipFile(self.folder / "net.npz") as file:
+            self.assertEqual(struct.unpack("<3f", file.read("h/kernel.npy")[-96:][:12]), (0, 3, 6))
+        self.bad(4, "h/kernel", *words)
+        self.bad(2, "--names", "convert", "net.json", "b.keras", "--names", "names.json")
+
+    def test_refusals(self):
+        self.bad(4, ".h5", "convert", "net.json", "net.h5")
+        self.bad(4, "format", "convert", "net.json", "net.keras", "--format", "tar")
+        self.bad(3, "none", "convert", "net.json", "none/net.keras")
+        self.bad(3, "none", "convert", "net.json", "none/net.json")

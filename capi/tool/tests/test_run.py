@@ -1,0 +1,185 @@
+"""Inputs and outputs in files."""
+
+import json
+import struct
+import unittest
+import zlib
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+from case import Case, npy, png, read_npy
+
+
+class Running(Case):
+    def setUp(self):
+        super().setUp()
+        self.good("convert", "net.json", "net.safetensors")
+
+    def outputs(self, *words):
+        return self.document("run", "net.safetensors", *words)["outputs"]["y"]["values"]
+
+    def test_forms_of_input(self):
+        x = [[0.5, -1, 2], [0.25, 0, 1]]
+        flat = [v for row in x for v in row]
+        self.file("x.npy", npy(flat, (2, 3)))
+        self.file("double.npy", npy(flat, (2, 3), "<f8", "d"))
+        self.file("x.csv", "\r\n".join(",".join(map(str, row)) for row in x))
+        self.file("named.csv", "a,b,c\n" + "\n".join(", ".join(map(str, row)) for row in x) + "\n\n")
+        self.file("one.npy", npy(x[0], (3,)))
+        self.file("two.npy", npy(x[1], (3,)))
+        expected = self.outputs("--input", "x.npy")
+        self.assertEqual(len(expected), 2)
+        for words in (
+            ["double.npy"],
+            ["x=x.npy"],
+            ["x.csv"],
+            ["named.csv"],
+            ["one.npy", "--input", "two.npy"],
+            ["x.npy", "--batch-size", "1"],
+        ):
+            for a, b in zip(self.outputs("--input", *words), expected):
+                self.assertAlmostEqual(a[0], b[0], delta=1e-6)
+        self.file("half.npy", npy([v / 2 for v in flat], (2, 3)))
+        self.assertEqual(self.outputs("--input", "half.npy", "--scale", "2"), expected)
+
+    def test_forms_of_output(self):
+        self.file("x.npy", npy([0.5, -1, 2, 0.25, 0, 1], (2, 3)))
+        expected = self.outputs("--input", "x.npy")
+        for end in ("npy", "csv", "json"):
+            self.assertEqual(self.good("run", "net.safetensors", "-i", "x.npy", "-o", "y." + end), "")
+        shape, values = read_npy(self.folder / "y.npy")
+        self.assertEqual(shape, (2, 1))
+        self.assertEqual(json.loads((self.folder / "y.json").read_text()), expected)
+        rows = (self.folder / "y.csv").read_text().split()
+        for (a,), b, c in zip(expected, values, rows):
+            self.assertEqual(struct.pack("f", a), struct.pack("f", b))
+            self.assertEqual(struct.pack("f", float(c)), struct.pack("f", b))
+        self.assertIn("y: float32 [2, 1]", self.good("run", "net.safetensors", "-i", "x.npy"))
+
+    def picture_net(self, shape):
+        net = {
+            "format": 1,
+            "name": "net",
+            "inputs": [["x", 0, 0]],
+            "outputs": [["f", 0, 0]],
+            "layers": [
+                {"class_name": "Input", "name": "x", "config": {"shape": [None, *shape], "dtype": "float32"}},
+                {
+                    "class_name": "Flatten",
+                    "name": "f",
+                    "version": 1,
+                    "config": {},
+                    "calls": [{"inputs": [["x", 0, 0]], "arguments": {}}],
+                },
+            ],
+        }
+        return self.file("picture.json", json.dumps(net))
+
+    def pixels(self, shape, rows, color, *words):
+        self.picture_net(shape)
+        self.file("p.png", png(rows, color))
+        return self.document("run", "picture.json", "-i", "p.png", *words)["outputs"]["f"]["values"][0]
+
+    def test_pictures(self):
+        grey, colors = [[0, 100], [200, 255]], [[255, 0, 0, 0, 255, 0], [0, 0, 255, 10, 20, 30]]
+        self.assertEqual(self.pixels([2, 2, 1], grey, 0), [0, 100, 200, 255])
+        self.assertEqual(self.pixels([2, 2], grey, 0), [0, 100, 200, 255])
+        self.assertEqual(self.pixels([2, 2, 3], grey, 0)[3:6], [100, 100, 100])
+        self.assertEqual(self.pixels([2, 2, 3], colors, 2), [v for row in colors for v in row])
+        self.assertEqual(self.pixels([2, 2, 1], colors, 2), [76, 150, 29, 18])  # as PIL's "L"
+        self.assertEqual(self.pixels([2, 2, 4], colors, 2)[:4], [255, 0, 0, 255])
+        self.assertEqual(self.pixels([1, 2, 3], [[1, 2, 3, 0, 4, 5, 6, 255]], 6), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(self.pixels([1, 2, 1], [[9, 0, 8, 255]], 4), [9, 8])
+        self.assertEqual(self.pixels([1, 1, 1], [[51]], 0, "--scale", "0.25"), [51 / 4])
+
+    def test_bad_pictures(self):
+        self.picture_net([2, 2, 1])
+        good = png([[0, 100], [200, 255]], 0)
+        self.file("cut.png", good[:-30])
+        self.file("deep.png", png([[0, 0, 100, 0], [200, 0, 255, 0]], 0, 16))
+        flipped = bytearray(good)
+        flipped[45] ^= 0xFF
+        self.file("flipped.png", bytes(flipped))
+        huge = good.replace(struct.pack(">II", 2, 2), struct.pack(">II", 900000, 900000))
+        at = huge.index(b"IHDR")
+        huge = huge[: at + 17] + struct.pack(">I", zlib.crc32(huge[at : at + 17])) + huge[at + 21 :]
+        self.file("huge.png", huge)
+        self.file("none.png", "no picture")
+        for name, says in {
+            "cut": "sound PNG",
+            "flipped": "sound PNG",
+            "none": "sound PNG",
+            "huge": "million",
+            "deep": "16 bits",
+        }.items():
+            self.bad(4, says, "run", "picture.json", "-i", name + ".png")
+        self.bad(3, '"no.png"', "run", "picture.json", "-i", "no.png")
+        self.file("wide.png", png([[0, 100, 0]], 0))
+        self.bad(4, "(1, 1, 3, 1)", "run", "picture.json", "-i", "wide.png")
+        self.bad(4, "no picture", "run", "net.safetensors", "-i", "wide.png")
+
+    def test_refusals(self):
+        good = npy([0.5, -1, 2], (1, 3))
+        self.file("x.npy", good)
+        words = ["run", "net.safetensors"]
+        self.bad(2, "--input", *words)
+        self.bad(2, '"x.txt"', *words, "-i", "x.txt")
+        self.bad(2, '"y.txt"', *words, "-i", "x.npy", "-o", "y.txt")
+        self.bad(2, "outputs", *words, "-i", "x.npy", "-o", "y.npy", "-o", "z.npy")
+        self.bad(3, "none", *words, "-i", "x.npy", "-o", "none/y.npy")
+        self.bad(3, "no.npy", *words, "-i", "no.npy")
+        self.bad(4, "5", *words, "-i", self.file("five.npy", npy(range(5), (1, 5))))
+        self.bad(4, "ends after", *words, "-i", self.file("cut.npy", good[:20]))
+        self.bad(4, "12", *words, "-i", self.file("short.npy", good[:-4]))
+        self.bad(4, "O8", *words, "-i", self.file("object.npy", good.replace(b"<f4", b"|O8")))
+        vast = good.replace(b"(1, 3)", b"(999999999999, 999999)"[:22]).replace(b" " * 16, b"", 1)
+        self.bad(4, "999999999999", *words, "-i", self.file("vast.npy", vast))
+        self.bad(4, "line 2", *words, "-i", self.file("word.csv", "1,2,3\n1,b,3\n"))
+        self.bad(4, "columns", *words, "-i", self.file("short.csv", "1,2,3\n1,2\n"))
+        self.bad(4, "no rows", *words, "-i", self.file("empty.csv", ""))
+        self.bad(4, "rows of 4", *words, "-i", self.file("four.csv", "1,2,3,4\n"))
+
+    def test_integers(self):
+        net = {
+            "format": 1,
+            "name": "net",
+            "inputs": [["x", 0, 0]],
+            "outputs": [["e", 0, 0]],
+            "layers": [
+                {"class_name": "Input", "name": "x", "config": {"shape": [None, None], "dtype": "int32"}},
+                {
+                    "class_name": "Embedding",
+                    "name": "e",
+                    "version": 1,
+                    "config": {"input_dim": 5, "output_dim": 2},
+                    "calls": [{"inputs": [["x", 0, 0]], "arguments": {}}],
+                },
+            ],
+        }
+        self.file("words.json", json.dumps(net))
+        self.file("x.csv", "0,4,2\n")
+        self.file("x.npy", npy([0, 4, 2], (1, 3), "<i8", "q"))
+        found = [self.document("run", "words.json", "-i", name)["outputs"] for name in ("x.csv", "x.npy")]
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0]["e"]["shape"], [1, 3, 2])
+        self.bad(4, "integers", "run", "words.json", "-i", self.file("half.csv", "0.5\n"))
+        self.bad(4, "integers", "run", "words.json", "-i", self.file("vast.npy", npy([2**40], (1, 1), "<i8", "q")))
+        self.bad(4, "5", "run", "words.json", "-i", self.file("out.csv", "7\n"))
+        self.bad(4, "two axes", "run", "words.json", "-i", "x.csv", "-o", "y.csv")
+
+    @unittest.skipUnless(numpy, "there is no NumPy")
+    def test_numpy(self):
+        x = numpy.random.default_rng(0).standard_normal((5, 3))
+        for dtype in ("f2", "f4", "f8", ">f4", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "?"):
+            numpy.save(self.folder / "x.npy", (4 * x).astype(dtype))
+            numpy.save(self.folder / "float.npy", (4 * x).astype(dtype).astype("f4"))
+            self.assertEqual(self.outputs("-i", "x.npy"), self.outputs("-i", "float.npy"), dtype)
+        numpy.save(self.folder / "x.npy", numpy.asfortranarray(x.astype("f4")))
+        numpy.save(self.folder / "float.npy", x.astype("f4"))
+        self.assertEqual(self.outputs("-i", "x.npy"), self.outputs("-i", "float.npy"))
+        self.good("run", "net.safetensors", "-i", "x.npy", "-o", "y.npy")
+        y = numpy.load(self.folder / "y.npy")
+        self.assertEqual((y.shape, y.dtype), ((5, 1), numpy.float32))

@@ -896,7 +896,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 
 /* ---- Training ---------------------------------------------------------------------------------------------------
  * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric everywhere; the names of all
- * are the "metric_names" of dl4_describe(trainer, 0).
+ * are the "metric_names" of dl4_describe(trainer, 0), at most 4096.
  * Threads: one at a time per trainer. */
 
 /* Makes a trainer of a model, which it changes.

@@ -414,10 +414,11 @@ class Trainer : public Object<dl4_trainer> {
  private:
   template <class F>
   static std::vector<double> metrics(F call) {
-    std::array<double, 256> values;
+    std::vector<double> values(4096);
     int64_t n = 0;
     check(call(values.data(), static_cast<int64_t>(values.size()), &n));
-    return {values.begin(), values.begin() + std::min<int64_t>(n, 256)};
+    values.resize(static_cast<size_t>(n));
+    return values;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/error.hpp"
 #include "base/float_mode.hpp"
 #include "kinds/callback.hpp"
 
@@ -50,6 +51,9 @@ Metric::Size size_of(const Metric &metric, const graph::Model &model, size_t out
 void Results::add(const std::string &name, kinds::Of<Metric> metric, Metric::Size size) {
   const auto sums = static_cast<size_t>(size.sums), results = static_cast<size_t>(size.results);
   if (!metric) ++losses_;
+  if (names_.size() + results > most)
+    throw Error(Code::invalid_argument, text("\"metrics\": with \"", name, "\" they are more than ", most, " numbers"))
+        .with("attribute", "metrics");
   for (size_t i = 0; i < results; ++i) names_.push_back(results == 1 ? name : text(name, '[', i, ']'));
   rows_.push_back({std::move(metric), sums, results});
   sums_ += sums;

@@ -21,6 +21,8 @@ struct Sums {
 // The numbers that come of the sums: the loss, that of each output where there are several, and the metrics.
 class Results {
  public:
+  static constexpr size_t most = 4096;  // as many as a host has room for, and names as a history may have
+  // Refuses metrics that give more numbers.
   Results(const Objective &objective, const graph::Model &model);
 
   // Names as in Keras's logs: "loss", "<output>_loss", then each output's metrics. One that is taken gets a number, as

@@ -243,4 +243,26 @@ TEST(Metrics, WhatDoesNotFitIsRefused) {
   }
 }
 
+// More would make a history whose names no reader takes.
+TEST(Metrics, AreAtMost4096Numbers) {
+  auto with = [](size_t thresholds) {
+    const json metric{{"class_name", "TruePositives"},
+                      {"config", {{"thresholds", std::vector<double>(thresholds, 0.5)}}}};
+    return json{{"optimizer", "SGD"}, {"loss", "mse"}, {"metrics", {metric}}}.dump();
+  };
+  auto net = small_net();
+  Own<dl4_trainer> most = trainer(net, with(4095));
+  Own<dl4_tensor> x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));
+  Own<dl4_dataset> d = dataset(x, y);
+  Own<dl4_blob> saved;
+  ok(dl4_trainer_fit(most, d, d, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, nullptr));
+  ok(dl4_trainer_save_memory(most, saved.out()));
+  ok(dl4_trainer_load_memory(most, dl4_blob_data(saved), dl4_blob_size(saved)));
+  dl4_trainer *t = nullptr;
+  const Refusal r = refusal(dl4_trainer_create(net, attrs(with(4096)), &t));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_NE(r.message.find("\"metrics\": with \"true_positives\" they are more than 4096 numbers"), std::string::npos)
+      << r.message;
+}
+
 }  // namespace

@@ -91,6 +91,7 @@ def special(module):
                 "keras.src.backend.common": vars(b),
                 "keras.src.random": vars(random()),
                 "keras.random": vars(random()),
+                "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
                 "keras.src.dtype_policies.dtype_policy": {
                     "dtype_policy": lambda: "float32",
                     "set_dtype_policy": lambda _: None,

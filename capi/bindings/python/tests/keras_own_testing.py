@@ -103,7 +103,7 @@ _all = None
 def standardize_dtype(dtype):
     if dtype is None:
         return "float32"
-    if dtype in (int, float, bool):
+    if isinstance(dtype, type) and dtype in (int, float, bool):
         return {int: "int32", float: "float32", bool: "bool"}[dtype]
     return str(getattr(dtype, "name", dtype))
 
@@ -128,15 +128,16 @@ def _backend():
     b = types.SimpleNamespace()
     b.backend, b.floatx, b.epsilon = (lambda: "dl4"), (lambda: "float32"), (lambda: 1e-7)
     b.image_data_format, b.config = (
-        (lambda: "channels_last"),
+        keras.backend.image_data_format,
         types.SimpleNamespace(
-            image_data_format=lambda: "channels_last",
+            image_data_format=keras.backend.image_data_format,
             floatx=lambda: "float32",
             backend=lambda: "dl4",
             epsilon=lambda: 1e-7,
         ),
     )
-    b.set_image_data_format = b.set_floatx = b.set_epsilon = lambda _: None
+    b.set_floatx = b.set_epsilon = lambda _: None
+    b.set_image_data_format = keras.backend.set_image_data_format
     b.clear_session = keras.backend.clear_session
     b.is_tensor = lambda x: isinstance(x, np.ndarray)
     b.convert_to_tensor, b.convert_to_numpy = keras.ops.convert_to_tensor, np.asarray
@@ -150,7 +151,7 @@ def _backend():
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = random(), keras.ops, lambda *d: "float32"
     b.standardize_shape = tuple
-    b.standardize_data_format = lambda d: d or "channels_last"
+    b.standardize_data_format = lambda d: d or b.image_data_format()
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
     return b
 

@@ -20,6 +20,7 @@ from . import (
     utils,
 )
 from ._state import clear as _clear
+from ._state import image_data_format as _image_data_format, set_image_data_format as _set_image_data_format
 from ._tensors import Input, KerasTensor
 from ._variables import Variable
 from .callbacks import Callback
@@ -42,6 +43,8 @@ class backend:
     """What programs ask of keras.backend and keras.config."""
 
     clear_session = staticmethod(_clear)
+    image_data_format = staticmethod(_image_data_format)
+    set_image_data_format = staticmethod(_set_image_data_format)
     enable_unsafe_deserialization = staticmethod(saving.enable_unsafe_deserialization)
 
     @staticmethod
@@ -55,10 +58,6 @@ class backend:
     @staticmethod
     def floatx():
         return "float32"
-
-    @staticmethod
-    def image_data_format():
-        return "channels_last"
 
     @staticmethod
     def is_keras_tensor(x):

@@ -201,6 +201,30 @@ def _single(nest):
     return list(nest) if isinstance(nest, tuple) and nest and isinstance(nest[0], str) else nest
 
 
+def _node(node):
+    """A call as Keras 3 writes it; Keras 2 has a list of references, each with the call's other arguments."""
+    if isinstance(node, dict):
+        return node
+
+    def ref(item):
+        return {"class_name": "__keras_tensor__", "config": {"keras_history": item[:3]}}
+
+    refs = [ref(item) for item in node]
+    return {"args": [refs[0] if len(refs) == 1 else refs], "kwargs": node[0][3] if len(node[0]) > 3 else {}}
+
+
+def _read(node):
+    """The names of the layers whose outputs a call reads."""
+    stack, found = [node], []
+    while stack:
+        x = stack.pop()
+        if isinstance(x, dict) and "keras_history" in x:
+            found.append(x["keras_history"][0])
+        elif isinstance(x, (dict, list, tuple)):
+            stack += x.values() if isinstance(x, dict) else x
+    return found
+
+
 def functional_of(cls, config):
     """The model of such a config."""
     from .saving import deserialize_keras_object
@@ -220,9 +244,9 @@ def functional_of(cls, config):
             continue
         layers[name] = deserialize_keras_object({k: v for k, v in item.items() if k not in ("inbound_nodes", "name")})
         for node in item["inbound_nodes"]:
-            if not isinstance(node, dict):
-                raise ValueError(f"the calls of layer {name} are not as Keras 3 writes them: {node}")
-        waiting += [(name, i, node) for i, node in enumerate(item["inbound_nodes"])]
+            if not isinstance(node, (dict, list)):
+                raise ValueError(f"the calls of layer {name} are not as Keras writes them: {node}")
+        waiting += [(name, i, _node(node)) for i, node in enumerate(item["inbound_nodes"])]
 
     def is_ref(x):
         return isinstance(x, dict) and x.get("class_name") == "__keras_tensor__"
@@ -245,7 +269,10 @@ def functional_of(cls, config):
                 continue
             made[name, i] = flatten(layers[name](*args, **kwargs))
         if len(left) == len(waiting):
-            raise ValueError("the config reads calls that are not in it")
+            known = {*layers, *(name for name, _ in made)}
+            for missing in (n for _, _, node in left for n in _read(node) if n not in known):
+                raise ValueError(f"Missing node: {missing}")
+            raise ValueError("the calls of the config form a loop, or read calls that are not in it")
         waiting = left
 
     def tensors(x):
@@ -254,9 +281,8 @@ def functional_of(cls, config):
         if isinstance(x, dict):
             return {k: tensors(v) for k, v in x.items()}
         items = [tensors(v) for v in x]
-        return items
+        return tuple(items) if isinstance(x, tuple) else items
 
-    model = cls(tensors(config["input_layers"]), tensors(config["output_layers"]), name=config.get("name"))
-    if config.get("trainable") is False:
-        model.trainable = False
-    return model
+    more = {k: v for k, v in config.items() if k not in ("layers", "input_layers", "output_layers")}
+    inputs, outputs = tensors(config["input_layers"]), tensors(config["output_layers"])
+    return cls(inputs=inputs, outputs=outputs, **more)

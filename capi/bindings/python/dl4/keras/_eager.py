@@ -1,9 +1,12 @@
 """Layers, models and functions of symbolic tensors, called on arrays."""
 
 from .. import core
+from ..abi import ShapeMismatch
 from . import _state
 from ._tensors import KerasTensor, flatten, pack_like, symbolic_like
+from ._words import keras_words
 
+_FROM_THE_RIGHT = {"Softmax"}  # whose masks broadcast, the last axis to the last
 _KEPT = 16  # traces of one layer, by the shapes and the other arguments
 
 
@@ -64,6 +67,7 @@ def _key(x):
 def computed(layer, args, kwargs):
     """A layer, or a function of symbolic tensors, called on arrays (and lists of numbers)."""
     args, kwargs = _numbers(layer, args, kwargs)
+    _need_rows(layer, args, kwargs.get("mask"))
     leaves = flatten([args, kwargs])
     tensors = {
         i: core.Tensor.of(getattr(x, "value", x) if hasattr(x, "symbolic") else x)
@@ -101,6 +105,20 @@ def computed(layer, args, kwargs):
     if hasattr(layer, "_last_losses"):
         layer._last_losses = [v.reshape(()) for v in got[count:]] + _activity(layer, got[:count])
     return pack_like(functional.nest_out, got[:count])
+
+
+def _need_rows(layer, args, mask):
+    """A mask of as many rows as the data, or of one for all."""
+    if not is_array(mask) or not args or not is_array(args[0]):
+        return
+    shape, data = tuple(mask.shape), tuple(args[0].shape)
+    if layer.class_name in _FROM_THE_RIGHT and len(shape) < len(data):
+        return
+    if shape and data and shape[0] not in (1, data[0]):
+        with keras_words(layer.class_name, {}, args[:1]):
+            raise ShapeMismatch(
+                f'layer "{layer.name}": "mask": expected a shape that broadcasts to {data}, got {shape}'
+            )
 
 
 def _activity(layer, outputs):

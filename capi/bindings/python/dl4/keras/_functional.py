@@ -3,7 +3,7 @@
 import weakref
 
 from . import _state, layers as _layers
-from ._tensors import Call, flatten, is_tensor, map_nest, pack_like
+from ._tensors import Call, Input, flatten, is_tensor, map_nest, pack_like
 
 models = weakref.WeakSet()  # those that exist
 
@@ -13,11 +13,14 @@ class Functional:
 
     def __init__(self, inputs, outputs, losses=None, alone=False):
         """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
+        if any(is_tensor(t) and t.call.layer is not None for t in flatten(inputs)):
+            inputs, outputs = from_the_middle(inputs, outputs)
         self.nest_in, self.nest_out = inputs, outputs
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
-        for t in self.inputs + self.outputs:
-            if not is_tensor(t):
-                raise ValueError(f"All `inputs` and `outputs` values must be KerasTensors. Received: {t!r}")
+        for word, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
+            for t in tensors:
+                if not is_tensor(t):
+                    raise ValueError(f"All `{word}` values must be KerasTensors. Received: {t!r} of type {type(t)}")
         self.calls = self._needed()
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
         self.losses = self._losses(losses)
@@ -55,6 +58,7 @@ class Functional:
                 continue
             if call.layer is None and call.value is None:
                 raise ValueError(
+                    f"Output with path `{self._path_from(call)}` is not connected to `inputs`: "
                     f'`inputs` not connected to `outputs`: the outputs need the input "{call.name}", which '
                     "is not among the inputs of the model"
                 )
@@ -62,6 +66,11 @@ class Functional:
         for end in ends:
             found[end] = None
         return sorted(found, key=lambda c: c.number)
+
+    def _path_from(self, call):
+        """Of the first output that needs a call."""
+        paths = paths_in(self.nest_out)
+        return next(".".join(p) for p, t in zip(paths, self.outputs) if call in t.call.needed())
 
     def _losses(self, given):
         known = {t.call for t in self.inputs}
@@ -74,8 +83,6 @@ class Functional:
 
     def _placed(self):
         """Where initial weights go by the order of calls, those that the model leaves out take their part too."""
-        if any(t.call.layer is not None for t in self.inputs):
-            raise ValueError("expected inputs made by Input(), got what a layer gave")
         if not _state.goes_by_order():
             return self.calls
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
@@ -133,13 +140,7 @@ class Functional:
                     done.add(id(call.owner))
                     now.update(retraced(call.owner, now, training))
                 continue
-            made = Call(
-                call.layer,
-                [now[t] for t in call.inputs],
-                {**call.plain, **plain},
-                {key: [None if t is None else now[t] for t in list_] for key, list_ in call.tensors.items()},
-            )
-            now.update(zip(call.outputs, made.try_out()))
+            now.update(zip(call.outputs, call.again(now, plain)))
         losses = [now[t] for t in self.losses if t in now]
         if losses and _state.records():
             _state.records()[-1].losses.extend(losses)
@@ -150,6 +151,34 @@ class Functional:
         with _state.traced(None, (), {}, True) as record:
             outputs = self.called(self.inputs, again=True, training=None)
         return Functional(self.nest_in, outputs, record.losses)
+
+
+def from_the_middle(inputs, outputs):
+    """Inputs of their own where layers gave them, and the calls behind them once more."""
+    given, now, stack, calls = flatten(inputs), {}, [t for t in flatten(outputs) if is_tensor(t)], set()
+    for t in given:
+        made = t.call.layer is not None
+        now[t] = Input(batch_shape=t.shape, dtype=t.dtype, name=_state.unique("keras_tensor")) if made else t
+    while stack:
+        t = stack.pop()
+        if t not in now and t.call not in calls:
+            calls.add(t.call)
+            stack.extend(t.call.sources())
+    for call in sorted(calls, key=lambda c: c.number):
+        if call.owner is not None and call.owner.layer is not None:
+            raise ValueError("expected inputs made by Input(), got what a layer gave")
+        made = call.again(now) if call.layer is not None else call.outputs
+        now.update({t: m for t, m in zip(call.outputs, made) if t not in now})
+    return map_nest(now.get, inputs), map_nest(lambda t: now.get(t, t), outputs)
+
+
+def paths_in(nest, path=()):
+    """Of the leaves of a nest, in their order."""
+    if isinstance(nest, dict):
+        return [p for key in sorted(nest, key=str) for p in paths_in(nest[key], (*path, str(key)))]
+    if isinstance(nest, (list, tuple)):
+        return [p for i, item in enumerate(nest) for p in paths_in(item, (*path, str(i)))]
+    return [path]
 
 
 def retraced(record, now, training):

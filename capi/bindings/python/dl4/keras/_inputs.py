@@ -93,7 +93,8 @@ class InputSpec:
         if self.min_ndim is not None and n < self.min_ndim:
             raise ValueError(f"{who} expected min_ndim={self.min_ndim}, found ndim={n}. Full shape received: {shape}")
         wanted = {int(k): v for k, v in self.axes.items()}
-        wanted.update({i: d for i, d in enumerate(self.shape or ()) if d is not None})
+        if any(d is not None and shape[i] not in (d, None) for i, d in enumerate(self.shape or ())):
+            raise ValueError(f"{who} expected shape={tuple(self.shape)}, found shape={tuple(shape)}")
         for axis, size in wanted.items():
             if size is not None and shape[axis] not in (size, None):
                 raise ValueError(

@@ -1,9 +1,24 @@
 """Models of layers, one after the other."""
 
+import inspect
+
 from . import _state, layers as _layers
 from ._functional import Functional as _Graph
 from ._tensors import Input, is_tensor, map_nest
 from .models import Model
+
+
+def _need_one_argument(layer):
+    """Of a layer of one's own: its call() needs the input and no more."""
+    if layer.class_name is not None or isinstance(layer, Model):
+        return
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in inspect.signature(layer.call).parameters.values() if p.kind in kinds and p.default is p.empty]
+    if len(needed) > 1:
+        raise ValueError(
+            "Layers added to a Sequential model can only have a single required positional argument, the input "
+            f"tensor. Layer {type(layer).__name__} has multiple required positional arguments: {needed}"
+        )
 
 
 class Sequential(Model):
@@ -83,6 +98,7 @@ class Sequential(Model):
             outputs = inputs
             for layer in self._list:
                 if not isinstance(layer, _layers.InputLayer):
+                    _need_one_argument(layer)
                     outputs = layer(outputs)
         except NotImplementedError as e:
             if "call()" in str(e):

@@ -56,6 +56,29 @@ def clear(free_memory=True):
     _counts.clear()
 
 
+_data_format = "channels_last"
+
+
+def image_data_format():
+    return _data_format
+
+
+def set_image_data_format(data_format):
+    """Of layers that are made from now on and are not told one."""
+    global _data_format
+    if str(data_format) not in ("channels_last", "channels_first"):
+        raise ValueError(
+            "The `data_format` argument must be one of {'channels_first', 'channels_last'}. "
+            f"Received: data_format={data_format}"
+        )
+    _data_format = str(data_format)
+
+
+def data_format():
+    """What a layer is told that says nothing."""
+    return {"data_format": _data_format} if _data_format == "channels_first" else {}
+
+
 def snake_case(name):
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)

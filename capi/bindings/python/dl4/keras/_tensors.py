@@ -71,6 +71,11 @@ class Call:
             made = [graph.input(graph.free_name(self.name), out.dtype, out.shape)]
         self.nodes[graph] = made
 
+    def again(self, now, plain=None):
+        """What the same call gives on other tensors."""
+        tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
+        return Call(self.layer, [now[t] for t in self.inputs], {**self.plain, **(plain or {})}, tensors).try_out()
+
     def try_out(self):
         """The tensors it gives, by a scratch graph's rules."""
         graph = _state.scratch()

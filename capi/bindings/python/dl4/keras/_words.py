@@ -81,7 +81,7 @@ _TYPES = {
 _TUPLE = "The `{a}` argument must be a tuple of {n} integers. Received {a}={v}, including values {low} that do not "
 _NOISE = "Invalid value received for argument `noise_shape`. Expected "
 _ONE_SIZE = "Computed output size would be zero or negative. Received inputs of shape {s}. "
-# By what the library says of a kind, both as patterns; its groups have their names in the sentence.
+# By what the library says of a kind, both as patterns; groups have their names in the sentence. Some are TypeErrors.
 _SAID = [
     (r".*Conv.*", r'"(kernel_size|strides|dilation_rate)": expected at least 1', _TUPLE + "satisfy `value > 0`"),
     (
@@ -105,6 +105,12 @@ _SAID = [
         r"Conv.*Transpose",
         r'"output_padding": expected less than strides',
         "`output_padding` must be strictly less than `strides`. Received: output_padding={c[output_padding]}",
+    ),
+    (
+        r".*Conv.*",
+        r"number of filters must be evenly divisible",
+        "The number of filters must be evenly divisible by the number of groups. Received: groups={c[groups]}, "
+        "filters={c[filters]}.",
     ),
     (r"(Depthwise|Separable)Conv.*", r"does not fit", _ONE_SIZE + "{said}"),
     (
@@ -161,8 +167,8 @@ _SAID = [
     (
         r"Softmax",
         r'"mask": expected a shape that broadcasts to \(.*\), got (?P<mask>.*)$',
-        "`mask` must not have more dimensions than the inputs, and must broadcast to them. Received: mask of shape "
-        "{mask}, inputs of shape {s}",
+        "`mask` must not have more dimensions than the inputs, and must be broadcastable to them. Received: mask of "
+        "shape {mask}, inputs of shape {s}",
     ),
     (
         r"TimeDistributed",
@@ -219,6 +225,18 @@ _SAID = [
         "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: {c}",
     ),
     (
+        r"Functional",
+        r'input "(?P<name>[^"]*)": expected shape (?P<wanted>.*), got (?P<got>.*)$',
+        "Input '{name}' is incompatible with the layer: expected shape={wanted}, found shape={got}",
+    ),
+    (
+        r"fit",
+        r"can't lower the learning rate",
+        "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor argument, "
+        "hence its learning rate is not settable. {said}",
+        TypeError,
+    ),
+    (
         r"fit",
         r"SwapEMAWeights needs",
         "SwapEMAWeights must be used when `use_ema=True` is set on the optimizer. {said}",
@@ -250,12 +268,12 @@ def typed(error, message):
 
 
 def _sentence(kind, error, known):
-    """Keras's of what the library says, and its values; None where programs do not look for words."""
-    for pattern, said, sentence in _SAID:
+    """Keras's of what the library says, its values, whether it is a TypeError; None where no words are asked for."""
+    for pattern, said, sentence, *other in _SAID:
         found = re.search(said, str(error)) if re.fullmatch(pattern, kind or "") else None
         if found:
-            return sentence, {key: text.replace("?", "None") for key, text in found.groupdict().items()}
-    return (_SENTENCES.get((kind, error.attribute)) or _SENTENCES.get(error.attribute)) if known else None, {}
+            return sentence, {key: text.replace("?", "None") for key, text in found.groupdict().items()}, bool(other)
+    return (_SENTENCES.get((kind, error.attribute)) or _SENTENCES.get(error.attribute)) if known else None, {}, False
 
 
 @contextlib.contextmanager
@@ -265,7 +283,7 @@ def keras_words(kind, config, inputs=()):
         yield
     except Error as e:
         known, value = e.attribute in config, config.get(e.attribute)
-        sentence, found = _sentence(kind, e, known)
+        sentence, found, of_type = _sentence(kind, e, known)
         if sentence is None:
             raise
         numbers = list(value) if isinstance(value, (list, tuple)) else [value]
@@ -282,6 +300,6 @@ def keras_words(kind, config, inputs=()):
         }
         e.args = (sentence.format(**words, **found),)
         wanted = _TYPES.get((kind, e.attribute))
-        if known and wanted and type(value) not in wanted:
+        if of_type or (known and wanted and type(value) not in wanted):
             raise typed(e, str(e)) from None
         raise

@@ -33,3 +33,21 @@ class Initializer(_kinds.Kind):
 
 __getattr__, __dir__ = _kinds.served(globals(), "initializer", Initializer, lambda cls, _: cls)
 globals().update(_kinds.got("initializer", Initializer, sys.modules[__name__]))
+_get = globals()["get"]
+
+
+def get(identifier):
+    """An initializer of a name or a config; of an array a function that gives it."""
+    if not hasattr(identifier, "__array__"):
+        return _get(identifier)
+
+    def values(shape, dtype=None):
+        import numpy
+
+        if tuple(shape) != tuple(identifier.shape):
+            raise ValueError(
+                f"Expected `shape` to be {tuple(identifier.shape)} for the array. Received: {tuple(shape)}"
+            )
+        return numpy.asarray(identifier, dtype)
+
+    return values

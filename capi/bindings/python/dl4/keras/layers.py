@@ -10,13 +10,14 @@ from . import _cells, _kinds, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own
 from ._tensors import Call as _Call
-from ._tensors import Input, as_tensor as _as_tensor, flatten as _flatten, is_tensor as _is_tensor
+from ._tensors import Input, as_tensor as _as_tensor, cast as _cast, flatten as _flatten, is_tensor as _is_tensor
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
 from ._words import keras_words as _keras_words, typed as _typed
 
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
+_PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
@@ -54,6 +55,8 @@ class Layer(_Own, _kinds.Kind):
             config = self._bound(args, kwargs)
             name = config.pop("name", None)
             trainable = config.pop("trainable", trainable)
+            if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
+                config.update(_state.data_format())
         if name is not None and not isinstance(name, str):
             raise ValueError(
                 f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
@@ -170,6 +173,8 @@ class Layer(_Own, _kinds.Kind):
         inputs, plain, tensors = self._arguments(args, kwargs)
         if self.class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
+        if self.class_name in _PROMOTE:
+            inputs = [_cast(t, "float32") if "int" in t.dtype else t for t in inputs]
         call = _Call(self, inputs, plain, tensors)
         with _keras_words(self.class_name, self._config, inputs):
             outputs = call.try_out()

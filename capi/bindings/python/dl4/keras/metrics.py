@@ -35,7 +35,7 @@ class Metric(_kinds.Kind):
                 "Invalid `average` argument value. Expected one of: {None, 'micro', 'macro', 'weighted'}. "
                 f"Received: average={self._config['average']}"
             )
-        if self.class_name in ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU"):
+        if self.class_name in _COUNTING:
             return
         zeros = numpy.zeros((2, 2), "float32")
         try:
@@ -89,6 +89,8 @@ class Metric(_kinds.Kind):
 
         if self.class_name in ("Mean", "Sum"):
             y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
+        if self.class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
+            _warn_of_floats(sample_weight)
         self._batches.append(tuple(None if v is None else numpy.array(v) for v in (y_true, y_pred, sample_weight)))
 
     def reset_state(self):
@@ -129,6 +131,20 @@ class Metric(_kinds.Kind):
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}>"
+
+
+_COUNTING = ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU")
+
+
+def _warn_of_floats(sample_weight):
+    import warnings
+
+    if "float" in str(getattr(sample_weight, "dtype", "")):
+        warnings.warn(
+            "You are passing weight as `float`, but dtype is `int`. This may result in an incorrect weight due to "
+            "type casting Consider using integer weights.",
+            stacklevel=3,
+        )
 
 
 def _need_float(key, value):

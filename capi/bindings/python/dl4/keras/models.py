@@ -9,6 +9,7 @@ from ._eager import eager, is_array, run
 from ._functional import Functional as _Graph
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
+from ._words import keras_words
 
 __all__ = ["Functional", "Model", "Sequential", "clone_model", "model_from_json"]
 
@@ -77,8 +78,10 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def __call__(self, *args, **kwargs):
+        self._check_spec(args)
         if len(args) == 1 and not kwargs and _state.owner() is None:
-            got = self._quick(args[0])
+            with keras_words("Functional", {}):
+                got = self._quick(args[0])
             if got is not None:
                 return eager(got[0])
         if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
@@ -108,7 +111,8 @@ class Model(_layers.Layer, Training):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
-        return run(session, tensors, functional.nest_out)
+        with keras_words("Functional", {}):
+            return run(session, tensors, functional.nest_out)
 
     def _quick(self, x):
         """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
@@ -120,6 +124,7 @@ class Model(_layers.Layer, Training):
     def _inputs_of(self, x):
         """Tensors of the inputs."""
         functional = self._built_for(x)
+        _warn_of_structure(x, functional.nest_in)
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
     def _inference(self):
@@ -144,19 +149,23 @@ class Model(_layers.Layer, Training):
             isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
         )
         if isinstance(x, dict) and not by_key:
-            missing = [t.name for t in functional.inputs if t.name not in x]
+            keys = functional.nest_in if isinstance(functional.nest_in, dict) else self.input_names
+            missing = [key for key in keys if key not in x]
             if missing:
                 raise ValueError(
                     f'Missing data for input "{missing[0]}". You passed a data dictionary with keys '
-                    f"{list(x)}. Expected the following keys: {self.input_names}"
+                    f"{list(x)}. Expected the following keys: {list(keys)}"
                 )
             return [x[t.name] for t in functional.inputs]
         if isinstance(x, dict):
             return flatten({k: x[k] for k in functional.nest_in})
         leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
         if len(leaves) != len(functional.inputs):
+            named = (
+                f"named input(s) with keys {list(functional.nest_in)}" if isinstance(functional.nest_in, dict) else ""
+            )
             raise ValueError(
-                f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
+                f'Layer "{self.name}" expects {len(functional.inputs)} {named or "input(s)"}, but it received '
                 f"{len(leaves)} input tensors."
             )
         return leaves
@@ -168,7 +177,7 @@ class Model(_layers.Layer, Training):
             return self._traced(*args, **kwargs)
         functional, x = self._functional, args[0]
         if isinstance(x, dict):
-            given = flatten(x) if isinstance(functional.nest_in, dict) else [x[t.name] for t in functional.inputs]
+            given = self._arranged(x)
         else:
             given = flatten(x)
         if len(given) != len(functional.inputs):
@@ -345,6 +354,19 @@ class Model(_layers.Layer, Training):
         from . import saving
 
         return saving.unpickled, (type(self).__name__, self.core.to_bytes())
+
+
+def _warn_of_structure(given, wanted):
+    if isinstance(wanted, dict) and (not isinstance(given, dict) or set(given) != set(wanted)):
+        import warnings
+
+        names = map_nest(lambda t: t.name, wanted)
+        shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
+        warnings.warn(
+            "The structure of `inputs` doesn't match the expected structure.\n"
+            f"Expected: {names}\nReceived: inputs={shapes}",
+            stacklevel=2,
+        )
 
 
 class Functional(Model):

@@ -1,5 +1,7 @@
 #include "data.hpp"
 
+#include <algorithm>
+
 namespace dl4::tool {
 namespace {
 

@@ -108,8 +108,8 @@ def computed(layer, args, kwargs):
 
 
 def _need_rows(layer, args, mask):
-    """A mask of as many rows as the data, or of one for all."""
-    if not is_array(mask) or not args or not is_array(args[0]):
+    """A mask of as many rows as the data, or of one for all, where the layer is the library's own."""
+    if not is_array(mask) or getattr(layer, "class_name", None) is None or not args or not is_array(args[0]):
         return
     shape, data = tuple(mask.shape), tuple(args[0].shape)
     if layer.class_name in _FROM_THE_RIGHT and len(shape) < len(data):

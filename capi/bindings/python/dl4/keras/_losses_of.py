@@ -2,6 +2,7 @@
 
 import collections
 
+from ._functional import paths_in
 from ._tensors import flatten, pack_like
 
 Entry = collections.namedtuple("Entry", "path loss weight name")
@@ -109,7 +110,8 @@ def like_outputs(y, outputs, names):
     flat = flatten(y)
     if isinstance(y, dict) and isinstance(outputs, (list, tuple)) and set(y) == set(names):
         return pack_like(outputs, [y[name] for name in names])
-    if len(flat) == len(flatten(outputs)):
+    same = not isinstance(y, dict) or paths_in(y) == paths_in(outputs)
+    if same and len(flat) == len(flatten(outputs)):
         return pack_like(outputs, flat)
     raise ValueError(f"y_true and y_pred have different structures.\ny_true: {_stars(y)}\ny_pred: {_stars(outputs)}")
 

@@ -146,7 +146,10 @@ class Training(Objective):
     def _lists(self, x, y, w):
         """Tensors of the inputs, the targets and their weights."""
         xs = self._inputs_of(x)
-        ys = [] if y is None else [core.Tensor.of(v) for v in self._targets(y)]
+        ys = [] if y is None else self._targets(y)
+        if any(v is None for v in ys):
+            raise ValueError(f"expected targets for each loss, got none for some of them: {list(y)}")
+        ys = [core.Tensor.of(v) for v in ys]
         ws = [] if w is None else self._sample_weights(w)
         ws = [None if v is None else core.Tensor.of(v, "float32") for v in ws]
         if len(ws) == 1 and len(ys) > 1:

@@ -103,6 +103,7 @@ def losses_and_metrics_of_other_outputs(keras):
         fit(lambda a, b, c: [a, b], [Y1, Y2], loss={"y1": "mse"}),
         fit(lambda a, b, c: [a, b], [Y1, Y2], loss="mse", metrics={"y3": ["mse"]}),
         fit(lambda a, b, c: {"a": a}, {"a": Y1}, loss=["mse", {"c": "mse"}]),
+        fit(lambda a, b, c: {"a": a, "b": b}, {"a": Y1}, loss={"a": "mse", "b": "mse"}),
         fit(lambda a, b, c: {"a": a, "b": b}, {"a": Y1}, loss=[lambda y, p: p, {"a": "mse"}]),
     ]
 
@@ -167,9 +168,9 @@ def dicts_of_inputs(keras):
         warnings.simplefilter("always")
         more = m.predict({**data, "other": Y1}, verbose=0)
         a_list = m.predict([DATA, DATA[::-1]], verbose=0)
+        refused = raised(lambda: m.predict({"a": DATA, "b": DATA}, verbose=0))
     told = ["The structure of `inputs`" in str(w.message) for w in found]
     by_name = named.predict({"a": DATA, "b": DATA[::-1]}, verbose=0)
-    refused = raised(lambda: m.predict({"a": DATA, "b": DATA}, verbose=0))
     return more, a_list, str(any(told)), by_name, refused
 
 

@@ -426,7 +426,9 @@ const KerasOperation *keras_operation_of(std::string_view kind) { return found(&
 bool is_operation(const Json &layer) {
   const Json *module = layer.find("module"), *config = layer.find("config");
   if (module && module->is_string()) return module->get<std::string_view>().starts_with("keras.src.ops.");
-  // Without a module, in .h5 files, by what the config of every layer has.
+  // Without a module, in .h5 files, by what the config of every layer but SpatialDropout's has.
+  const Json *name = layer.find("class_name");
+  if (name && name->is_string() && name->get<std::string_view>().starts_with("SpatialDropout")) return false;
   return !module && config && !config->contains("trainable") && !config->contains("batch_shape") &&
          !config->contains("layers");
 }

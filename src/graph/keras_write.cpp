@@ -215,6 +215,7 @@ class Writer {
     if (!in_keras(class_name)) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
+    if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
     return object("keras.layers", class_name, std::move(config));
   }
   static Json attribute(const std::string &who, std::string_view key, const Json &v) {

@@ -127,7 +127,7 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
   const Archive a =
       read_archive(source, settings.memory_limit, weights ? std::function<bool(const std::string &)>() : is_constant);
   check_heading(a, "dl4-model");
-  if (verified && weights) verify(a, settings.memory_limit);
+  if (verified) verify(a, settings.memory_limit);
   const Json json =
       parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
   return as_file_error([&] {

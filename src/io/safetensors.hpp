@@ -35,7 +35,7 @@ std::string to_bytes(const Archive &a);
 // JSON that would take more than the limit is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
 Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX,
                      const std::function<bool(const std::string &)> &wanted = {});
-// Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit.
+// Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit what was read of it.
 void verify(const Archive &a, int64_t memory_limit = INT64_MAX);
 
 // Json::parse of a text whose value must be an object; what is wrong with it is told with `code`.

@@ -56,6 +56,9 @@ TEST_F(UnreadWeights, AreNotLookedAt) {
   file.close();
   EXPECT_THROW(Model::load(path("net.safetensors")), dl4::Error);
   EXPECT_NO_THROW(unread(path("net.safetensors")));
+  std::string bytes = get("net.safetensors");  // the architecture is
+  bytes.replace(bytes.find("0.99"), 4, "0.98");
+  EXPECT_THROW(unread(put("net.safetensors", bytes)), dl4::Error);
 }
 
 TEST(SessionPlans, SayLayersKernelsAndTimes) {

@@ -289,9 +289,9 @@ class Trainer(Object):
         return list(metrics)
 
     def set_workers(self, rank, size, reduce):
-        """Trains with size - 1 other processes from now on, as dl4_trainer_set_workers() says. reduce(array) sums an array,
-        float32 or int32, in place over all of them; what it raises is in `lost` when the call has failed. None: alone
-        again."""
+        """Trains with size - 1 other processes from now on, as dl4_trainer_set_workers() says. reduce(array) sums an
+        array, float32 or int32, in place over all of them; what it raises is in `lost` when the call has failed. None:
+        alone again."""
         import numpy as np
 
         self.lost = None

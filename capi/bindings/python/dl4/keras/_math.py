@@ -381,6 +381,6 @@ def dstack(xs):
     return concatenate(xs, 2)
 
 
-_IMPORTED = """as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math moveaxis of
-operate over places promoted repeat reshape slice_ squeeze stack tile transpose"""
+_IMPORTED = """as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
+moveaxis of operate over places promoted repeat reshape slice_ squeeze stack tile transpose"""
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED.split()]

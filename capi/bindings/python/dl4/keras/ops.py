@@ -494,8 +494,7 @@ def vectorized_map(function, elements):
 
 
 nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and the like hold the same functions
-for _name in ("nn", "numpy", "math", "linalg", "core"):
-    _sys.modules[f"{__name__}.{_name}"] = nn
+_sys.modules.update({f"{__name__}.{_n}": nn for _n in ("nn", "numpy", "math", "linalg", "core")})
 
-_HELPERS = ("KerasTensor", "as_tensor", "axes", "function", "is_number", "is_tensor", "layer_of", "operate", "promoted", "symbolic")
-__all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in _HELPERS]
+_IMPORTED = "KerasTensor as_tensor axes function is_number is_tensor layer_of operate promoted symbolic"
+__all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in _IMPORTED.split()]

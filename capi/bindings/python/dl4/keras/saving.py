@@ -210,8 +210,8 @@ def load_weights(model, filepath, skip_mismatch=False):
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """A model of a file of Keras's, of ONNX or of any language's save(). Where Keras's file says with what the model was
-    compiled, it is compiled and goes on from there."""
+    """A model of a file of Keras's, of ONNX or of any language's save(). Where Keras's file says with what the model
+    was compiled, it is compiled and goes on from there."""
     path = os.fspath(filepath)
     loaded = core.Model.load(path, _state.context())
     model = from_core(loaded)
@@ -236,4 +236,5 @@ def unpickled(name, data):
     return from_core(core.Model.from_bytes(data, _state.context()))
 
 
-__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("abi", "contextlib", "core", "json", "os", "warnings")]
+_IMPORTED = ("abi", "contextlib", "core", "json", "os", "warnings")
+__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED]

@@ -90,7 +90,9 @@ def unpack_x_y_sample_weight(data):
     if not isinstance(data, tuple):
         return data, None, None
     if len(data) > 3:
-        raise ValueError(f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {data}")
+        raise ValueError(
+            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {data}"
+        )
     return data + (None,) * (3 - len(data))
 
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
@@ -410,6 +411,22 @@ class Trainer : public Object<dl4_trainer> {
   void set_number(const char *key, double v) { check(dl4_trainer_set(get(), key, v)); }
   void save(const std::string &path) const { check(dl4_trainer_save(get(), path.c_str())); }
   void load(const std::string &path) { check(dl4_trainer_load(get(), path.c_str())); }
+  // Of dl4_reduce_fn; throws where it fails, and the call under way with DL4_CALLBACK_FAILED.
+  using Reduce = std::function<void(void *values, int64_t n, int32_t dtype)>;
+  void set_workers(int64_t rank, int64_t size, Reduce reduce) {
+    auto kept = std::make_unique<Reduce>(std::move(reduce));
+    auto call = [](void *user, void *values, int64_t n, int32_t dtype) -> int32_t {
+      try {
+        (*static_cast<Reduce *>(user))(values, n, dtype);
+        return DL4_CONTINUE;
+      } catch (...) {
+        return -1;
+      }
+    };
+    check(dl4_trainer_set_workers(get(), rank, size, call, kept.get(),
+                                  [](void *user) { delete static_cast<Reduce *>(user); }));
+    kept.release();
+  }
 
  private:
   template <class F>

@@ -2,7 +2,13 @@
 #include <gtest/gtest.h>
 #include <dl4/dl4.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <thread>
 
 namespace {
 
@@ -88,6 +94,54 @@ TEST(Hpp, TrainsAndSaves) {
   m.save(path);
   EXPECT_EQ(dl4::Model::load(path).weight("d/kernel").data()[3], m.weight("d/kernel").data()[3]);
   std::filesystem::remove(path);
+}
+
+TEST(Hpp, WorkersTrainTogetherAndHearOfFailures) {
+  std::barrier meeting(2);
+  std::vector<float> sums;
+  std::vector<int32_t> words;
+  const dl4::Tensor x = dl4::Tensor::of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}), y = dl4::Tensor::of({1, 0, 0, 1}, {2, 2});
+  std::vector<std::vector<float>> kernels(3);
+  std::atomic<bool> lost = false;
+  auto add = [&](int rank, auto &to, auto *values, int64_t n) {
+    if (rank == 0) to.assign(values, values + n);
+    meeting.arrive_and_wait();
+    if (rank == 1) std::transform(values, values + n, to.begin(), to.begin(), std::plus<>());
+    meeting.arrive_and_wait();
+    std::copy(to.begin(), to.end(), values);
+    meeting.arrive_and_wait();
+  };
+  auto work = [&](int rank) {
+    const dl4::Model m = small();
+    dl4::Trainer t(m, {{"optimizer", "SGD"}, {"loss", "mse"}});
+    if (rank < 2)
+      t.set_workers(rank, 2, [&, rank](void *values, int64_t n, int32_t dtype) {
+        if (lost) throw std::runtime_error("the network is gone");
+        if (dtype == DL4_FLOAT32)
+          add(rank, sums, static_cast<float *>(values), n);
+        else
+          add(rank, words, static_cast<int32_t *>(values), n);
+      });
+    const int64_t rows = rank == 2 ? 2 : 1;
+    const size_t first = rank == 1 ? 1 : 0, n = static_cast<size_t>(rows);
+    t.step({dl4::Tensor::over(x.data().subspan(4 * first, 4 * n), {rows, 4})},
+           {dl4::Tensor::over(y.data().subspan(2 * first, 2 * n), {rows, 2})});
+    const dl4::Tensor kernel = m.weight("d/kernel");
+    kernels[static_cast<size_t>(rank)].assign(kernel.data().begin(), kernel.data().end());
+    if (rank == 2) return;
+    meeting.arrive_and_wait();
+    lost = true;
+    meeting.arrive_and_wait();
+    EXPECT_THROW(t.step({x}, {y}), dl4::Error);
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  work(2);  // alone, with the whole batch
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(kernels[0][i], kernels[1][i]);
+    EXPECT_NEAR(kernels[0][i], kernels[2][i], 1e-5);
+  }
 }
 
 TEST(Hpp, AStreamGoesOnWhereItStood) {

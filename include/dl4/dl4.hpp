@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -27,7 +27,7 @@ def net(**arguments):
 
 
 model = net()
-model.compile(keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(4e-3, 1400, alpha=0.02), clipnorm=1.0),
+model.compile(keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(4e-3, 2400, alpha=0.02), clipnorm=1.0),
               keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 r = np.random.RandomState(seed)
 
@@ -40,7 +40,7 @@ def windows():
 
 
 begin = time.perf_counter()
-model.fit(windows(), steps_per_epoch=200, epochs=7, verbose=2)
+model.fit(windows(), steps_per_epoch=200, epochs=12, verbose=2)
 rest = ids[split:]
 n = (len(rest) - 1) // 512
 loss = model.evaluate(rest[:n * 512].reshape(n, 512), rest[1:n * 512 + 1].reshape(n, 512), batch_size=16, verbose=0)

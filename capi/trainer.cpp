@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/cpu.hpp"
+#include "base/hash.hpp"
 #include "batches.hpp"
 #include "io/file.hpp"
 #include "io/keras_training.hpp"
@@ -66,11 +67,7 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
   });
 }
 
-uint32_t hash(std::string_view s) {  // FNV-1a
-  uint32_t h = 0x811C9DC5u;
-  for (char c : s) h = (h ^ static_cast<unsigned char>(c)) * 0x01000193u;
-  return h;
-}
+uint32_t hash(std::string_view s) { return Fnv1a().add(s).folded(); }
 
 // All workers go on from the state of rank 0.
 void start(dl4_trainer &trainer, train::Workers &workers) {

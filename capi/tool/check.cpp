@@ -43,38 +43,44 @@ Json broken_weights(const Model &m) {
   return list;
 }
 
-Json report_of(const Common &common, const std::string &file, bool &good) {
-  Json report{{"file", file}, {"kind", kind_of(file)}};
+// What was found; with its inputs and outputs as lines where it loads.
+struct Found {
+  Json report;
+  std::string slots;
+  bool good = false;
+};
+
+Found look_at(const Common &common, const std::string &file) {
+  Found found{{{"file", file}, {"kind", kind_of(file)}}, "", false};
+  Json &report = found.report;
   try {
     const Model m = open_model(common, file);
     std::map<std::string, int64_t> kinds;
     const Json all = architecture(m);
     for (const Json &l : all.at("layers")) ++kinds[l.at("class_name").get<std::string>()];
-    report["loads"] = good = true;
+    report["loads"] = true;
     report["inputs"] = json_of(slots(m, DL4_INPUTS));
     report["outputs"] = json_of(slots(m, DL4_OUTPUTS));
     report["layers"] = kinds;
     report["not_finite"] = broken_weights(m);
-    if (!report["not_finite"].empty()) good = false;
+    found.slots = slot_lines(m);
+    found.good = report["not_finite"].empty();
   } catch (const Error &error) {
     if (error.code == DL4_NOT_FOUND || error.code == DL4_IO) throw;
-    report["loads"] = good = false;
+    report["loads"] = false;
     report["why"] = error.what();
     report["detail"] = Json::parse(error.detail);
   }
-  return report;
+  return found;
 }
 
-std::string text_of(const Json &report) {
-  std::string text = report["file"].get<std::string>() + ": " + report["kind"].get<std::string>() + '\n';
-  if (!report["loads"].get<bool>()) return text + "does not load: " + report["why"].get<std::string>() + '\n';
-  text += "loads\n";
-  for (const char *side : {"inputs", "outputs"})
-    for (const Json &s : report[side])
-      text += std::string(side).substr(0, std::strlen(side) - 1) + ' ' + s["name"].get<std::string>() + ": " +
-              s["dtype"].get<std::string>() + ' ' + s["shape"].dump() + '\n';
-  for (const auto &[kind, n] : report["layers"].items()) text += "layers " + kind + ": " + n.dump() + '\n';
-  for (const Json &name : report["not_finite"])
+std::string text_of(const Found &found) {
+  const Json &report = found.report;
+  std::string text = report.at("file").get<std::string>() + ": " + report.at("kind").get<std::string>() + '\n';
+  if (!report.at("loads").get<bool>()) return text + "does not load: " + report.at("why").get<std::string>() + '\n';
+  text += "loads\n" + found.slots;
+  for (const auto &[kind, n] : report.at("layers").items()) text += "layers " + kind + ": " + n.dump() + '\n';
+  for (const Json &name : report.at("not_finite"))
     text += "weight " + name.get<std::string>() + " holds NaN or infinity\n";
   return text;
 }
@@ -87,13 +93,12 @@ Command check_command(const Common &common) {
           "what a file is, whether it loads, and what of it is not supported; ends with 1 if it can't be used",
           {{"FILE", "FILE", "any file", file.get(), true}},
           [=, &common] {
-            bool good = false;
-            const Json report = report_of(common, *file, good);
+            const Found found = look_at(common, *file);
             if (common.json)
-              print(report);
+              print(found.report);
             else
-              print(text_of(report));
-            return good ? done : no;
+              print(text_of(found));
+            return found.good ? done : no;
           }};
 }
 

@@ -37,6 +37,14 @@ Json json_of(const std::vector<Slot> &slots) {
   return list;
 }
 
+std::string slot_lines(const Model &m) {
+  std::string text;
+  for (const auto &[what, direction] : {std::pair{"Input ", DL4_INPUTS}, {"Output ", DL4_OUTPUTS}})
+    for (const Slot &s : slots(m, direction))
+      text += what + s.name + ": " + name_of_dtype(s.dtype) + ' ' + shape(s.dims) + '\n';
+  return text;
+}
+
 const char *name_of_dtype(int32_t dtype) {
   constexpr const char *names[] = {"?", "float32", "float64", "int32", "int64", "uint8", "bool"};
   return names[dtype >= 1 && dtype <= 6 ? dtype : 0];

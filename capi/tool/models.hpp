@@ -15,6 +15,8 @@ struct Slot {
 
 std::vector<Slot> slots(const Model &m, int32_t direction);
 Json json_of(const std::vector<Slot> &slots);
+// A line for each input, then for each output.
+std::string slot_lines(const Model &m);
 const char *name_of_dtype(int32_t dtype);
 
 // A file of any format that the library reads, or an architecture in JSON, whose weights are new. weights: false reads

@@ -44,13 +44,6 @@ Json summary_of(const std::string &file, const Model &m) {
           {"layers", std::move(layers)}};
 }
 
-std::string lines_of(const char *what, const std::vector<Slot> &slots) {
-  std::string text;
-  for (const Slot &s : slots)
-    text += std::string(what) + ' ' + s.name + ": " + name_of_dtype(s.dtype) + ' ' + shape(s.dims) + '\n';
-  return text;
-}
-
 }  // namespace
 
 Command summary_command(const Common &common) {
@@ -63,8 +56,7 @@ Command summary_command(const Common &common) {
             if (common.json)
               print(summary_of(*file, m));
             else
-              print(m.describe(DL4_FORMAT_TEXT) + lines_of("Input", slots(m, DL4_INPUTS)) +
-                    lines_of("Output", slots(m, DL4_OUTPUTS)));
+              print(m.describe(DL4_FORMAT_TEXT) + slot_lines(m));
             return done;
           }};
 }

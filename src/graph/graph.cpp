@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/hash.hpp"
 #include "graph/model.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -162,15 +163,13 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
 
-// FNV-1a over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an
+// Over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an
 // integer.
 uint64_t Graph::seed_of(std::string_view name) {
   if (settings_.scheme == SeedScheme::tensorflow) return static_cast<uint64_t>(op_seeds_.next());
-  uint64_t hash = 0xCBF29CE484222325u;
-  auto mix = [&](uint64_t byte) { hash = (hash ^ byte) * 0x100000001B3u; };
-  for (int shift = 0; shift < 64; shift += 8) mix(settings_.seed >> shift & 0xFF);
-  for (char c : name) mix(static_cast<unsigned char>(c));
-  return hash >> 1;
+  Fnv1a hash;
+  for (int shift = 0; shift < 64; shift += 8) hash.add(settings_.seed >> shift & 0xFF);
+  return hash.add(name).value >> 1;
 }
 
 std::string Graph::unique_name(const std::string &wanted, const std::string &kind) {

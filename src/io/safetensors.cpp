@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/hash.hpp"
 #include "io/bytes.hpp"
 
 namespace dl4::io {
@@ -29,11 +30,10 @@ constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::
 
 // FNV-1a over 64-bit words, four side by side: finds torn and flipped bytes, is no defence against an attacker.
 std::string checksum(const std::byte *data, size_t n) {
-  constexpr uint64_t prime = 1099511628211u;
   constexpr size_t lanes = 4;  // a single chain of multiplications would wait for itself
   std::array<uint64_t, lanes> sums;
-  sums.fill(14695981039346656037u);
-  const auto mix = [](uint64_t h, uint64_t word) { return h = (h ^ word) * prime, h ^ h >> 29; };
+  sums.fill(Fnv1a::basis);
+  const auto mix = [](uint64_t h, uint64_t word) { return h = (h ^ word) * Fnv1a::prime, h ^ h >> 29; };
   size_t i = 0;
   for (; i + lanes * 8 <= n; i += lanes * 8)
     for (size_t l = 0; l < lanes; ++l) {

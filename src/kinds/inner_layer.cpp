@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -29,8 +30,7 @@ class InnerHost final : public Host {
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     uint64_t seed = outer_.random_seed(own);
-    if (!own)  // FNV-1a: layers of different names draw different numbers
-      for (char c : prefix_) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+    if (!own) seed = Fnv1a{seed}.add(prefix_).value;  // layers of different names draw different numbers
     return seed + number_ * 0xD1B54A32D192ED03u;
   }
   ops::Id draws() override { return outer_.draws(); }

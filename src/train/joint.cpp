@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/hash.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::train {
@@ -60,8 +61,6 @@ runtime::View part_of(const runtime::View &v, int64_t begin, int64_t end) {
           v.strides};
 }
 
-uint32_t mixed(uint32_t h, int64_t v) { return (h ^ static_cast<uint32_t>(v)) * 0x01000193u; }
-
 }  // namespace
 
 Workers *Trainer::workers() const { return joint_ ? &joint_->workers : nullptr; }
@@ -99,17 +98,18 @@ void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
 Workers::Word Trainer::here(Workers::Place place, const Batch *b) const {
   Workers::Word word{.place = place};
   auto count = [&](const char *name) { return *state_.find(name)->as<int64_t>(); };
-  uint32_t columns = 0x811C9DC5u;
+  Fnv1a columns;
   for (const auto *views : {b ? &b->y : nullptr, b ? &b->w : nullptr}) {
     if (!views) continue;
-    columns = mixed(columns, static_cast<int64_t>(views->size()));
+    columns.add(views->size());
     for (const runtime::View &v : *views) {
-      columns = mixed(columns, static_cast<int64_t>(v.dtype));
-      columns = mixed(columns, 2 * v.shape.rank() + (is_column(v.shape) ? 1 : 0));
+      columns.add(static_cast<uint64_t>(v.dtype));
+      columns.add(static_cast<uint64_t>(2 * v.shape.rank() + (is_column(v.shape) ? 1 : 0)));
     }
   }
-  word.same = {mixed(static_cast<uint32_t>(count(kept::iterations)), count(kept::draws)),
-               std::bit_cast<uint32_t>(*state_.find(kept::learning_rate)->as<float>()), columns,
+  const auto steps = static_cast<uint64_t>(count(kept::iterations)), draws = static_cast<uint64_t>(count(kept::draws));
+  word.same = {Fnv1a().add(steps).add(draws).folded(),
+               std::bit_cast<uint32_t>(*state_.find(kept::learning_rate)->as<float>()), columns.folded(),
                static_cast<uint32_t>(position.epochs_seen)};
   if (b) word.own[0] = static_cast<int32_t>(b->size());
   return word;

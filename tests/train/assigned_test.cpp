@@ -7,7 +7,7 @@
 #include "graph/lower.hpp"
 #include "io/file.hpp"
 #include "io/model_file.hpp"
-#include "kernels/single_threaded.hpp"
+#include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::train {
@@ -35,14 +35,6 @@ std::shared_ptr<Model> model(int calls = 1, const Json &inside = Json::object(),
   Node h = g->call(layer, {}, {x})[0];
   for (int i = 1; i < calls; ++i) h = g->add("Add", "", {}, {}, {h, g->call(layer, {}, {x})[0]})[0];
   return std::make_shared<Model>(g, std::vector{x}, g->add("Dense", "head", {{"units", 1}}, {}, {h}));
-}
-
-runtime::Options run_options() {
-  runtime::Options o;
-  o.plan.check = true;
-  o.fill_nan = true;
-  o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
-  return o;
 }
 
 Json options(double rate = 0, const char *guard = "loss") {

@@ -11,8 +11,8 @@
 
 #include "io/file.hpp"
 #include "io/model_file.hpp"
-#include "kernels/single_threaded.hpp"
 #include "train/fit.hpp"
+#include "train/run_options.hpp"
 
 namespace dl4_test {
 
@@ -80,15 +80,6 @@ void on_threads(int64_t size, F f) {
   std::vector<std::thread> all;
   for (int64_t rank = 0; rank < size; ++rank) all.emplace_back([&f, rank] { f(rank); });
   for (std::thread &t : all) t.join();
-}
-
-inline runtime::Options run_options(bool strict = false, int threads = 1) {
-  runtime::Options o;
-  o.plan.cutting = {threads, strict};
-  o.plan.check = true;
-  o.fill_nan = true;
-  o.crew = std::make_shared<Crew>(threads, kernels::stay_single_threaded);
-  return o;
 }
 
 inline graph::Node add(graph::Graph &g, const char *kind, Json attributes, graph::Node in) {

@@ -1,7 +1,7 @@
 // A target without axes: the same number for every prediction, in every entry that takes a batch.
 #include <gtest/gtest.h>
 
-#include "kernels/single_threaded.hpp"
+#include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::train {
@@ -10,13 +10,6 @@ namespace {
 using graph::Graph;
 using graph::Model;
 using graph::Node;
-
-runtime::Options run_options() {
-  runtime::Options o;
-  o.plan.check = true;
-  o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
-  return o;
-}
 
 // A Dense of ones over (4, 2).
 std::shared_ptr<Model> model(int64_t units) {

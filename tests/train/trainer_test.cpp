@@ -9,8 +9,8 @@
 
 #include "harness/failing_new.hpp"
 #include "io/model_file.hpp"
-#include "kernels/single_threaded.hpp"
 #include "train/fit.hpp"
+#include "train/run_options.hpp"
 
 namespace dl4::train {
 namespace {
@@ -50,15 +50,6 @@ std::shared_ptr<Model> model() {
   h = add("BatchNormalization", {{"momentum", 0.7}}, h);
   h = add("Dropout", {{"rate", 0.3}}, h);
   return std::make_shared<Model>(g, std::vector{x}, std::vector{add("Dense", {{"units", 3}}, h)});
-}
-
-runtime::Options run_options(int threads = 1, bool strict = false) {
-  runtime::Options o;
-  o.plan.cutting = {threads, strict};
-  o.plan.check = true;
-  o.fill_nan = true;
-  o.crew = std::make_shared<Crew>(threads, kernels::stay_single_threaded);
-  return o;
 }
 
 Json options(const char *optimizer = "Adam") {

@@ -143,7 +143,7 @@ std::pair<std::vector<float>, Json> strict_fit(int64_t size, int threads, int64_
   const std::string from = checkpoint ? *checkpoint : "";
   on_threads(size, [&](int64_t rank) {
     auto m = masked_model(true);
-    Trainer t(m, how("Adam", {{"shards", 8}}), run_options(true, threads));
+    Trainer t(m, how("Adam", {{"shards", 8}}), run_options(threads, true));
     if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
     if (!from.empty()) io::load_checkpoint(t, io::Memory(std::as_bytes(std::span(from))));
     auto data = rows.dataset(16), validation = rows.dataset(16, 19);
@@ -366,7 +366,7 @@ TEST(Workers, AReductionThatFailsLeavesTheLastCompleteStep) {
 TEST(Workers, WhatCannotBeCutIsRefused) {
   auto message = [](const std::shared_ptr<graph::Model> &m, const Json &options, int64_t size = 1, int64_t rank = 0) {
     return refusal([&] {
-             Trainer t(m, options, run_options(true));
+             Trainer t(m, options, run_options(1, true));
              t.set_workers(
                  rank, size, [](void *, int64_t, DType) { return 0; }, nullptr);
              Rows rows;

@@ -7,7 +7,7 @@
 #include "graph/lower.hpp"
 #include "io/file.hpp"
 #include "io/model_file.hpp"
-#include "kernels/single_threaded.hpp"
+#include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::train {
@@ -37,14 +37,6 @@ std::shared_ptr<Model> model(int64_t units = 1, int calls = 1, const Json &more 
   Node h = g->call(norm, {}, {x})[0];
   for (int i = 1; i < calls; ++i) h = g->add("Add", "", {}, {}, {h, g->call(norm, {}, {x})[0]})[0];
   return std::make_shared<Model>(g, std::vector{x}, g->add("Dense", "dense", {{"units", units}}, {}, {h}));
-}
-
-runtime::Options run_options() {
-  runtime::Options o;
-  o.plan.check = true;
-  o.fill_nan = true;
-  o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
-  return o;
 }
 
 Json options(const char *guard = "loss") {

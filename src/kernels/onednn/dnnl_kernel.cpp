@@ -233,7 +233,8 @@ std::shared_ptr<const PackedMemory> pack(const Constant &c, int64_t offset, cons
     MakesPrimitives own;
     auto packed = std::make_shared<PackedMemory>();
     packed->bytes = static_cast<int64_t>(to.get_size());
-    packed->memory = Memory(to, engine());
+    packed->data = allocate(packed->bytes);
+    packed->memory = Memory(to, engine(), packed->data.get());
     Memory source(from, engine(), const_cast<float *>(c.data + offset));
     auto made = reordering(from, to);
     std::unordered_map<int, Memory> args{{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, packed->memory}};

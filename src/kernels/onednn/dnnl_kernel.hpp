@@ -120,7 +120,8 @@ std::shared_ptr<const Made<P>> share(const std::string &key, const F &describe, 
 
 // Floats in oneDNN's memory: a packed weight.
 struct PackedMemory final : Packed {
-  Memory memory;
+  Bytes data;
+  Memory memory;  // of `data`
 };
 
 // `data`, which lies as `from` says, as `to` wants it; shared through c.forms under a name made of `to` and `key`.

@@ -211,10 +211,14 @@ class Bench {
     if (!about_loading) ok(e);
     ok(dl4_model_clone(model_, copy.out()));
     if (!again || !copy) return;
-    EXPECT_TRUE(saved(again) == bytes);
+    const bool whole = case_.options("dl4_model_load_memory").value("weights", true);
+    EXPECT_EQ(saved(again) == bytes, whole || dl4_model_weight_count(model_) == 0);
     run(model_, 0);
     const auto first = run(model_, 2);
-    EXPECT_TRUE(run(again, 2) == first) << "loaded";
+    const auto loaded = run(again, 2);
+    if (whole) {
+      EXPECT_TRUE(loaded == first) << "loaded";
+    }
     EXPECT_TRUE(run(copy, 2) == first) << "cloned";
   }
 

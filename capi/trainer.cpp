@@ -60,10 +60,11 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
   clear(n);
   return guard(who, [&] {
     dl4_trainer &trainer = object(t, "t");
-    need_metrics(metrics, cap);
     Working working(trainer);
-    trainer.core.jointly(
-        [&] { give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n); });
+    trainer.core.jointly([&] {
+      need_metrics(metrics, cap);
+      give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
+    });
   });
 }
 
@@ -72,7 +73,8 @@ uint32_t hash(std::string_view s) { return Fnv1a().add(s).folded(); }
 // All workers go on from the state of rank 0.
 void start(dl4_trainer &trainer, train::Workers &workers) {
   train::Trainer &core = trainer.core;
-  std::string bytes = workers.rank() == 0 ? io::save_checkpoint(core) : "";
+  const std::string before = io::save_checkpoint(core);
+  std::string bytes = workers.rank() == 0 ? before : "";
   const graph::Settings settings = core.model().graph().settings();
   const Json drawn{{"seed", settings.seed}, {"scheme", static_cast<int64_t>(settings.scheme)}};
   const std::string options = dump(core.options()) + text(' ', workers.shards());
@@ -86,8 +88,15 @@ void start(dl4_trainer &trainer, train::Workers &workers) {
   word.place = train::Workers::Place::loaded;
   workers.meet(word);
   workers.share(std::as_writable_bytes(std::span(bytes)));
-  if (workers.rank() > 0) io::load_checkpoint(core, io::Memory(std::as_bytes(std::span(bytes))));
-  workers.meet(word);
+  auto load = [&](const std::string &from) { io::load_checkpoint(core, io::Memory(std::as_bytes(std::span(from)))); };
+  if (workers.rank() == 0) return static_cast<void>(workers.meet(word));
+  load(bytes);
+  try {
+    workers.meet(word);
+  } catch (const std::exception &) {
+    load(before);
+    throw;
+  }
 }
 
 Batches ask_for(dl4_dataset &d, const dl4_trainer &t) {
@@ -183,11 +192,6 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     dl4_dataset *validation = object_or_null(valid, "valid");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(trainer);
-    const auto o = trainer.core.jointly([&] { return train::FitOptions::parse(plain(options, "options")); });
-    Batches batches = ask_for(data, trainer);
-    std::optional<Batches> more;
-    if (validation && validation != &data)
-      more.emplace(*validation, trainer.core.model().inputs().size(), trainer.core.targets(), true);
     train::Progress progress;
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
@@ -197,8 +201,15 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
       };
     }
     Files files(*trainer.model->context, trainer.core.rank() == 0);
-    Json told = train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
-                           flag(keep), &files);
+    const Json told = trainer.core.jointly([&] {
+      const auto o = train::FitOptions::parse(plain(options, "options"));
+      const Batches batches = ask_for(data, trainer);
+      std::optional<Batches> more;
+      if (validation && validation != &data)
+        more.emplace(*validation, trainer.core.model().inputs().size(), trainer.core.targets(), true);
+      return train::fit(trainer.core, *data.core, validation ? validation->core.get() : nullptr, o, progress,
+                        flag(keep), &files);
+    });
     if (history) *history = make_blob(dump(told));
   });
 }
@@ -210,10 +221,12 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
     dl4_trainer &trainer = object(t, "t");
     dl4_dataset &data = object(d, "d");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
-    need_metrics(metrics, cap);
     Working working(trainer);
-    Batches batches = ask_for(data, trainer);
-    give(trainer.core.results(train::evaluate(trainer.core, *data.core, flag(keep))), metrics, cap, n);
+    trainer.core.jointly([&] {
+      need_metrics(metrics, cap);
+      const Batches batches = ask_for(data, trainer);
+      give(trainer.core.results(train::evaluate(trainer.core, *data.core, flag(keep))), metrics, cap, n);
+    });
   });
 }
 

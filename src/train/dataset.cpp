@@ -27,8 +27,10 @@ class Tensors final : public Dataset {
           int64_t first, int64_t rows)
       : x_(std::move(x)), y_(std::move(y)), w_(std::move(w)), options_(options), first_(first), rows_(rows) {}
 
-  void start(bool shuffle, int64_t epoch) override {
+  void start(bool shuffle, int64_t epoch, int64_t rank, int64_t size) override {
     next_ = 0;
+    rank_ = rank;
+    size_ = size;
     order_.clear();
     if (!shuffle || !options_.shuffle) return;
     need_room();
@@ -37,10 +39,6 @@ class Tensors final : public Dataset {
     dl4::shuffle({static_cast<uint64_t>(options_.seed), static_cast<uint64_t>(epoch)}, order_);
   }
   void skip_to(int64_t index) override { next_ = index; }
-  void share(int64_t rank, int64_t size) override {
-    rank_ = rank;
-    size_ = size;
-  }
 
   bool next(Batch &b) override {
     if (next_ > rows_ / options_.batch_size) return false;  // a checkpoint may name any batch
@@ -127,8 +125,7 @@ class Callback final : public Dataset {
  public:
   Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps)
       : fill_(std::move(fill)), steps_(steps) {}
-  void start(bool, int64_t) override { next_ = 0; }
-  void share(int64_t, int64_t) override {}
+  void start(bool, int64_t, int64_t, int64_t) override { next_ = 0; }
   void skip_to(int64_t index) override { next_ = index; }
   bool next(Batch &b) override {
     if (steps_ && next_ >= *steps_) return false;

@@ -13,10 +13,9 @@ namespace dl4::train {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  // Starts a pass. `shuffle`: in the order that belongs to epoch number `epoch`.
-  virtual void start(bool shuffle, int64_t epoch) = 0;
-  // Gives from now on the part of each batch that is this worker's, which may have no rows; a callback knows its own.
-  virtual void share(int64_t rank, int64_t size) = 0;
+  // Starts a pass. `shuffle`: in the order that belongs to epoch number `epoch`. Of each batch it gives the part that
+  // is this worker's, which may have no rows; a callback knows its own.
+  virtual void start(bool shuffle, int64_t epoch, int64_t rank = 0, int64_t size = 1) = 0;
   // Goes on to batch `index` of the pass without making those before it.
   virtual void skip_to(int64_t index) = 0;
   // False at the end. The batch stands until the next call.

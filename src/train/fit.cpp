@@ -46,8 +46,7 @@ Json FitOptions::describe() { return kinds::describe_fields<Fields>(); }
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   return t.jointly([&] {
     Sums sums;
-    d.share(t.rank(), t.size());
-    d.start(false, 0);
+    d.start(false, 0, t.rank(), t.size());
     for (Batch b; next(t, d, b, false, cancel);) sums.add(t.evaluate(b, cancel));
     if (sums.empty()) fail(Code::invalid_argument, "the data set is empty");
     return sums;
@@ -128,8 +127,7 @@ class Loop {
   }
 
   void epoch() {
-    train_->share(t_.rank(), t_.size());
-    train_->start(true, at_.epochs_seen);
+    train_->start(true, at_.epochs_seen, t_.rank(), t_.size());
     train_->skip_to(at_.batch);
     for (Batch b; next(t_, *train_, b, stopped(), cancel_);) {
       if (weights_) weights_->apply(b);
@@ -219,21 +217,23 @@ class Loop {
 
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
          const std::atomic<int32_t> *cancel, Outside *outside) {
-  t.need_weights();
   Position before = t.position;
   t.fitting = true;
   struct Ending {
     Trainer &t;
     ~Ending() { t.fitting = false; }
   } ending{t};
-  Callbacks callbacks(t, options.callbacks, outside);
-  try {
-    return t.jointly([&] { return Loop(t, train, validation, options, progress, cancel, callbacks).run(); });
-  } catch (const std::exception &e) {
-    auto *error = dynamic_cast<const Error *>(&e);
-    if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position = std::move(before);
-    throw;
-  }
+  return t.jointly([&] {
+    t.need_weights();
+    Callbacks callbacks(t, options.callbacks, outside);
+    try {
+      return Loop(t, train, validation, options, progress, cancel, callbacks).run();
+    } catch (const std::exception &e) {
+      auto *error = dynamic_cast<const Error *>(&e);
+      if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position = std::move(before);
+      throw;
+    }
+  });
 }
 
 std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memory, const std::atomic<int32_t> *cancel) {

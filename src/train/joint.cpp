@@ -69,30 +69,22 @@ int64_t Trainer::shards(bool with_workers) const {
   return setup_.shards.value_or(with_workers && run_.plan.cutting.strict ? 8 : 1);
 }
 
-void Trainer::cut_batches(int64_t rank, int64_t size, Workers::Reduce reduce) {
-  const bool alone = !reduce;
-  const int64_t parts = shards(!alone);
-  if (alone && parts == 1) {
-    joint_.reset();
-    return;
-  }
-  for (const auto &w : model_->held())
-    if (w->spec.kept)
-      fail(Code::unsupported, "\"", w->name,
-           "\" is the state of a stateful layer: its batches can't be cut into parts");
-  joint_ = std::make_unique<Joint>(rank, size, parts, objective_.trained().size(), std::move(reduce));
-}
-
 void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
                           const std::function<void(Workers &)> &start) {
-  std::unique_ptr<Joint> before = std::move(joint_);
-  try {
-    cut_batches(rank, size, std::move(reduce));
-    if (joint_ && start) joint_->workers.jointly([&] { start(joint_->workers); });
-  } catch (...) {
-    joint_ = std::move(before);
-    throw;
-  }
+  const bool alone = !reduce;
+  auto joint = std::make_unique<Joint>(rank, size, objective_.trained().size(), std::move(reduce));
+  Workers &workers = joint->workers;
+  workers.jointly([&] {
+    workers.cut(shards(!alone));
+    if (alone && workers.shards() == 1) return;
+    for (const auto &w : model_->held())
+      if (w->spec.kept)
+        fail(Code::unsupported, "\"", w->name,
+             "\" is the state of a stateful layer: its batches can't be cut into parts");
+    if (start) start(workers);
+  });
+  if (alone && workers.shards() == 1) joint.reset();
+  joint_ = std::move(joint);
 }
 
 Workers::Word Trainer::here(Workers::Place place, const Batch *b) const {
@@ -111,6 +103,8 @@ Workers::Word Trainer::here(Workers::Place place, const Batch *b) const {
   word.same = {Fnv1a().add(steps).add(draws).folded(),
                std::bit_cast<uint32_t>(*state_.find(kept::learning_rate)->as<float>()), columns.folded(),
                static_cast<uint32_t>(position.epochs_seen)};
+  if (b && b->size() > INT32_MAX)
+    fail(Code::invalid_argument, "a part of a batch has ", b->size(), " rows, expected at most ", INT32_MAX);
   if (b) word.own[0] = static_cast<int32_t>(b->size());
   return word;
 }
@@ -201,6 +195,7 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
       word.numbers = std::span(j.common).first(static_cast<size_t>(losses));
     }
     if (!j.workers.meet(word)) {
+      if (!fitting || entry != Entry::step) fail(Code::invalid_argument, "another worker stopped a fit");
       sums_.values.clear();
       return sums_;
     }

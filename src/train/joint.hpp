@@ -8,8 +8,8 @@ namespace dl4::train {
 
 struct Joint {
   static constexpr int64_t most_shards = 1024;
-  Joint(int64_t rank, int64_t size, int64_t shards, size_t losses, Workers::Reduce reduce)
-      : workers(rank, size, shards, std::move(reduce)), common(losses + 1) {}
+  Joint(int64_t rank, int64_t size, size_t losses, Workers::Reduce reduce)
+      : workers(rank, size, std::move(reduce)), common(losses + 1) {}
 
   // Room for n numbers of each part; within the limit.
   void make_room(int64_t n, int64_t memory_limit);

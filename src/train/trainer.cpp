@@ -75,7 +75,7 @@ Trainer::Trainer(std::shared_ptr<graph::Model> model, const Json &options, const
   state_.number(kept::learning_rate, DType::f32, static_cast<double>(setup_.optimizer->learning_rate.at(0)));
   if (setup_.optimizer->gradient_accumulation_steps.value_or(0)) state_.number(kept::updates, DType::i64, 0);
   make_slots(recipe(state_));
-  cut_batches(0, 1, nullptr);
+  set_workers(0, 1, nullptr, nullptr);
   model_->set_in_training(true);
 }
 

@@ -146,7 +146,6 @@ class Trainer {
   const Sums &told(const float *values, double rows);
 
   int64_t shards(bool with_workers) const;
-  void cut_batches(int64_t rank, int64_t size, Workers::Reduce reduce);
   Workers::Word here(Workers::Place place, const Batch *b) const;
   void run_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
   template <class F>

@@ -21,6 +21,7 @@ const char *name(Workers::Place place) {
   constexpr const char *names[] = {"nowhere",         "its start",     "its start",       "a step",
                                    "an accumulation", "an evaluation", "the end of data", "the start of an epoch",
                                    "the end of a fit"};
+  static_assert(std::size(names) == static_cast<size_t>(Workers::Place::fit_end) + 1);
   return names[static_cast<size_t>(place)];
 }
 
@@ -34,21 +35,24 @@ const char *name(Workers::Place place, size_t word) {
 
 }  // namespace
 
-Workers::Workers(int64_t rank, int64_t size, int64_t shards, Reduce reduce)
-    : rank_(rank), size_(size), shards_(shards), reduce_(std::move(reduce)) {
+Workers::Workers(int64_t rank, int64_t size, Reduce reduce) : rank_(rank), size_(size), reduce_(std::move(reduce)) {
   if (size < 1 || size > 1 << 16) fail(Code::invalid_argument, "workers: expected from 1 to 65536, got ", size);
   if (rank < 0 || rank >= size)
     fail(Code::invalid_argument, "the rank of a worker: expected at least 0 and less than ", size, ", got ", rank);
-  if (!std::has_single_bit(static_cast<uint64_t>(shards)))
-    throw Error(Code::invalid_argument, text("\"shards\": expected a power of two, got ", shards))
-        .with("attribute", "shards");
-  if (shards > 1 && shards % size != 0)
-    throw Error(Code::invalid_argument,
-                text("workers: expected a number that divides \"shards\", which is ", shards, ", got ", size))
-        .with("attribute", "shards");
   words_.resize(static_cast<size_t>(size));
   rows_.resize(words_.size() * row_words);
   message_.resize(message_words);
+}
+
+void Workers::cut(int64_t shards) {
+  if (!std::has_single_bit(static_cast<uint64_t>(shards)))
+    throw Error(Code::invalid_argument, text("\"shards\": expected a power of two, got ", shards))
+        .with("attribute", "shards");
+  if (shards > 1 && shards % size_ != 0)
+    throw Error(Code::invalid_argument,
+                text("workers: expected a number that divides \"shards\", which is ", shards, ", got ", size_))
+        .with("attribute", "shards");
+  shards_ = shards;
 }
 
 void Workers::make_room() {
@@ -74,11 +78,28 @@ void Workers::gather(std::span<int32_t> rows) {
   reduce(rows.data(), static_cast<int64_t>(rows.size()), DType::i32);
 }
 
+// A reduction that does anything but add would have its sums taken for indices.
+void Workers::gather_words() {
+  std::array<int32_t, row_words> sent;
+  const auto mine = rows_.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(rank_) * row_words);
+  std::copy_n(mine, row_words, sent.begin());
+  gather(rows_);
+  bool good = std::equal(sent.begin(), sent.end(), mine);
+  for (size_t r = 0; r < words_.size(); ++r) {
+    const int32_t place = rows_[r * row_words + 1];
+    good &= place >= 0 && place <= static_cast<int32_t>(Place::fit_end);
+  }
+  if (good) return;
+  told_ = apart_ = true;
+  fail(Code::callback_failed, "the workers' reduction gave what is not the sum of what they gave it");
+}
+
 std::string Workers::message(int64_t from, const char *mine) {
   constexpr size_t bytes = message_words * sizeof(int32_t);
   std::fill(message_.begin(), message_.end(), 0);
   if (from == rank_) std::memcpy(message_.data(), mine, std::min(std::strlen(mine), bytes - 1));
   reduce(message_.data(), static_cast<int64_t>(message_.size()), DType::i32);
+  message_.back() = 0;
   return {reinterpret_cast<const char *>(message_.data())};
 }
 
@@ -88,9 +109,9 @@ void Workers::tell(const std::exception &e) noexcept {
   std::fill_n(row, row_words, 0);
   row[0] = static_cast<int32_t>(error ? error->code : Code::out_of_memory);
   try {
-    gather(rows_);
+    gather_words();
     int64_t first = 0;
-    while (rows_[static_cast<size_t>(first) * row_words] == 0) ++first;
+    while (rows_[static_cast<size_t>(first) * row_words] == 0) ++first;  // ends: this one's is not 0
     message(first, e.what());
   } catch (const std::exception &) {
     // The error under way goes on; the others get theirs from their reduction.
@@ -106,7 +127,7 @@ bool Workers::meet(const Word &word) {
   std::copy(word.own.begin(), word.own.end(), row + 3 + same_words);
   for (size_t i = 0; i < most_numbers; ++i)
     row[first_number + i] = std::bit_cast<int32_t>(i < word.numbers.size() ? word.numbers[i] : 0.0f);
-  gather(rows_);
+  gather_words();
   for (size_t i = 0; i < word.numbers.size(); ++i) {
     word.numbers[i] = 0;
     for (size_t r = 0; r < words_.size(); ++r)

@@ -17,8 +17,9 @@ class Workers {
  public:
   // Sums the values in place over all workers, to the same bits on each; gives 0, or what went wrong.
   using Reduce = std::function<int32_t(void *values, int64_t n, DType dtype)>;
-  // shards: parts that a batch is cut into, a power of two, or 1: as many as there are workers.
-  Workers(int64_t rank, int64_t size, int64_t shards, Reduce reduce);
+  Workers(int64_t rank, int64_t size, Reduce reduce);
+  // Parts that a batch is cut into from now on, a power of two; 1, as it is made: as many as there are workers.
+  void cut(int64_t shards);
 
   int64_t rank() const { return rank_; }
   int64_t size() const { return size_; }
@@ -73,12 +74,15 @@ class Workers {
   void reduce(void *values, int64_t n, DType dtype);
   // A row from each worker, of which this one has put its own in place.
   void gather(std::span<int32_t> rows);
+  // gather() of what is said when they meet, refused if it is not what workers say.
+  void gather_words();
   void tell(const std::exception &e) noexcept;
   std::string message(int64_t from, const char *mine);
   void compare();
   void sum_exactly(float *values, int64_t n);
 
-  const int64_t rank_, size_, shards_;
+  const int64_t rank_, size_;
+  int64_t shards_ = 1;
   const Reduce reduce_;
   std::vector<int32_t> rows_, message_;
   std::vector<Word> words_;

@@ -148,17 +148,20 @@ TEST(LocalWorkers, AddUpNumbersOfAnyCountAndHearWhenOneLeaves) {
 TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
   struct Case {
     const char *options, *units, *seed, *message;
+    int64_t size = 2;
   };
   const Case same{R"({"optimizer": "Adam", "loss": "mse"})", "3", "0", ""};
   for (const Case &c :
        {same, Case{R"({"optimizer": "SGD", "loss": "mse"})", "3", "0", "the same options"},
+        Case{R"({"optimizer": "Adam", "loss": "mse", "shards": 8})", "3", "0",
+             "a number that divides \"shards\", which is 8, got 3", 3},
         Case{same.options, "4", "0", "the same model"}, Case{same.options, "3", "1", "the same model"}}) {
     const std::string name = "/dl4-start-" + std::to_string(getpid());
     std::vector<std::thread> all;
-    std::vector<std::vector<float>> weights(2);
-    for (int64_t rank = 0; rank < 2; ++rank)
+    std::vector<std::vector<float>> weights(static_cast<size_t>(c.size));
+    for (int64_t rank = 0; rank < c.size; ++rank)
       all.emplace_back([&, rank] {
-        const Case &mine = rank == 0 ? same : c;
+        const Case &mine = rank == 1 ? c : same;
         Own<dl4_context> context;
         ok(dl4_context_create(attrs(std::string(R"({"threads": 1, "seed": )") + mine.seed + "}"), context.out()));
         Own<dl4_graph> g;
@@ -171,8 +174,8 @@ TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
           ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(std::stoul(mine.units)))));
         Own<dl4_trainer> t = trainer(m, mine.options);
         void *place = nullptr;
-        ASSERT_EQ(dl4_local_join(name.c_str(), rank, 2, 20, &place), 0);
-        const Refusal r = refusal(dl4_trainer_set_workers(t, rank, 2, dl4_local_reduce, place, dl4_local_leave));
+        ASSERT_EQ(dl4_local_join(name.c_str(), rank, c.size, 20, &place), 0);
+        const Refusal r = refusal(dl4_trainer_set_workers(t, rank, c.size, dl4_local_reduce, place, dl4_local_leave));
         EXPECT_EQ(r.code, *c.message ? DL4_INVALID_ARGUMENT : DL4_OK) << r.message;
         EXPECT_NE(r.message.find(c.message), std::string::npos) << r.message;
         if (r.code) return dl4_local_leave(place);
@@ -182,6 +185,50 @@ TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
       });
     for (std::thread &t : all) t.join();
     EXPECT_EQ(weights[0], weights[1]);
+  }
+}
+
+// A reduction that fails while all of them start.
+TEST(SetWorkers, AStartThatFailsChangesNothing) {
+  struct Failing {
+    void *place;
+    int left;
+    static int32_t reduce(void *user, void *values, int64_t n, int32_t dtype) {
+      auto &f = *static_cast<Failing *>(user);
+      return f.left-- == 0 ? 5 : dl4_local_reduce(f.place, values, n, dtype);
+    }
+  };
+  bool started = false;
+  for (int at = 0; !started; ++at) {
+    ASSERT_LT(at, 20);
+    const std::string name = "/dl4-failing-" + std::to_string(getpid()) + "-" + std::to_string(at);
+    std::vector<std::thread> all;
+    for (int64_t rank = 0; rank < 2; ++rank)
+      all.emplace_back([&, rank] {
+        Own<dl4_graph> g;
+        ok(dl4_graph_create(nullptr, g.out()));
+        dl4_node x = input(g, "x", {-1, 4});
+        dl4_node y = add(g, "Dense", nullptr, R"({"units": 3})", x);
+        Own<dl4_model> m;
+        ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+        auto bias = [&] {
+          Own<dl4_tensor> w;
+          ok(dl4_model_get_weight(m, "dense/bias", w.out()));
+          return floats(w);
+        };
+        ok(dl4_model_set_weight(m, "dense/bias", tensor({3}, std::vector<float>(3, static_cast<float>(rank)))));
+        Own<dl4_trainer> t = trainer(m, R"({"optimizer": "Adam", "loss": "mse"})");
+        Failing failing{nullptr, rank == 1 ? at : -1};
+        ASSERT_EQ(dl4_local_join(name.c_str(), rank, 2, 20, &failing.place), 0);
+        const Refusal r = refusal(dl4_trainer_set_workers(t, rank, 2, Failing::reduce, &failing, nullptr));
+        if (rank == 1) started = r.code == DL4_OK;
+        if (r.code) {
+          EXPECT_EQ(r.code, DL4_CALLBACK_FAILED) << r.message;
+        }
+        EXPECT_EQ(bias(), std::vector<float>(3, r.code ? static_cast<float>(rank) : 0.0f)) << at;
+        dl4_local_leave(failing.place);
+      });
+    for (std::thread &t : all) t.join();
   }
 }
 
@@ -200,6 +247,8 @@ TEST(SetWorkers, BadPlacesAreRefused) {
             std::string::npos);
   EXPECT_NE(refusal(dl4_trainer_set_workers(t, 2, 2, once, &calls, release)).message.find("got 2"), std::string::npos);
   EXPECT_NE(refusal(dl4_trainer_set_workers(t, 0, 0, once, &calls, release)).message.find("got 0"), std::string::npos);
+  EXPECT_NE(refusal(dl4_trainer_set_workers(t, 5, 1, nullptr, nullptr, nullptr)).message.find("got 5"),
+            std::string::npos);
   EXPECT_EQ(calls, 0);
   ok(dl4_trainer_set_workers(t, 0, 1, once, &calls, release));
   ok(dl4_trainer_set_workers(t, 0, 1, nullptr, nullptr, nullptr));

@@ -32,7 +32,12 @@ class Ring {
 
  private:
   int32_t sum(size_t rank, void *values, int64_t n, DType dtype) {
-    if (granted[rank] == 0) return 7;
+    if (granted[rank] == 0) {
+      std::lock_guard lock(mutex_);
+      broken_ = true;
+      all_arrived_.notify_all();
+      return 7;
+    }
     if (granted[rank] > 0) --granted[rank];
     std::vector<uint32_t> mine(static_cast<size_t>(n));
     std::memcpy(mine.data(), values, mine.size() * 4);
@@ -64,7 +69,8 @@ class Ring {
       all_arrived_.notify_all();
       return true;
     }
-    return all_arrived_.wait_for(lock, std::chrono::seconds(20), [&] { return generation_ != mine; });
+    all_arrived_.wait_for(lock, std::chrono::seconds(20), [&] { return generation_ != mine || broken_; });
+    return generation_ != mine;
   }
 
   std::mutex mutex_;
@@ -72,6 +78,7 @@ class Ring {
   std::vector<std::vector<uint32_t>> all_;
   size_t arrived_ = 0;
   int64_t generation_ = 0;
+  bool broken_ = false;  // one has failed: nobody waits for it
 };
 
 // f(rank) on a thread for each.

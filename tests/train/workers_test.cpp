@@ -337,8 +337,10 @@ TEST(Workers, DifferentNumbersOfBatchesAndCallsAreRefused) {
   for (const Error &e : ends) EXPECT_NE(e.message.find("the same learning rate"), std::string::npos) << e.message;
 }
 
+// Some may have made the step and others not: each has what it had when it last came back with success.
 TEST(Workers, AReductionThatFailsLeavesTheLastCompleteStep) {
-  for (int64_t at = 0; at < 12; ++at) {
+  for (int64_t c = 0; c < 36; ++c) {
+    const int64_t at = c / 3, only = c % 3;  // it fails on one alone, or on both
     Ring ring(2);
     on_threads(2, [&](int64_t rank) {
       Rows rows;
@@ -346,7 +348,7 @@ TEST(Workers, AReductionThatFailsLeavesTheLastCompleteStep) {
       Trainer t(m, how(), run_options());
       t.set_workers(rank, 2, ring.at(rank), nullptr);
       t.step(rows.batch(rank * 5, 5));
-      ring.granted[static_cast<size_t>(rank)] = at;
+      if (only != 1 - rank) ring.granted[static_cast<size_t>(rank)] = at;
       Error e{Code::ok, ""};
       int64_t steps = 1;
       std::vector<float> before;
@@ -361,6 +363,60 @@ TEST(Workers, AReductionThatFailsLeavesTheLastCompleteStep) {
       EXPECT_NE(refusal([&] { t.step(rows.batch(0, 5)); }).message.find("apart"), std::string::npos);
     });
   }
+}
+
+TEST(Workers, AStepBesideAFitThatStopsAtOnceIsRefused) {
+  const auto ends = both([](Trainer &t, Rows &rows, int64_t rank) {
+    if (rank == 0) {
+      t.step(rows.batch(0, 5));
+    } else {
+      auto data = rows.dataset(16);
+      fit(
+          t, *data, nullptr, FitOptions::parse({{"epochs", 1}}), [](auto &&...) { return 1; }, nullptr);
+    }
+  });
+  for (const Error &e : ends) EXPECT_NE(e.message.find("another worker stopped a fit"), std::string::npos) << e.message;
+}
+
+TEST(Workers, WhatIsNoSumIsRefused) {
+  for (int32_t wrong : {0, 1, 2}) {
+    Ring ring(2);
+    on_threads(2, [&](int64_t rank) {
+      Rows rows;
+      Trainer t(masked_model(), how(), run_options());
+      auto sum = ring.at(rank);
+      t.set_workers(
+          rank, 2,
+          [&](void *values, int64_t n, DType dtype) {
+            const int32_t answer = sum(values, n, dtype);
+            auto *v = static_cast<int32_t *>(values);
+            if (dtype == DType::i32)
+              for (int64_t i = 0; i < n; ++i) v[i] = wrong == 0 ? v[i] / 2 : wrong == 1 ? -1 : 0x7FFFFFFF;
+            return answer;
+          },
+          nullptr);
+      const Error e = refusal([&] { t.step(rows.batch(rank * 5, 5)); });
+      EXPECT_EQ(e.code, Code::callback_failed);
+      EXPECT_NE(e.message.find("not the sum"), std::string::npos) << e.message;
+    });
+  }
+}
+
+TEST(Workers, APassOfNobodysPartHasAllRows) {
+  Rows rows;
+  auto data = rows.dataset(4);
+  Batch b;
+  auto seen = [&] {
+    int64_t n = 0;
+    while (data->next(b)) n += b.size();
+    return n;
+  };
+  data->start(false, 0);
+  const int64_t all = seen();
+  data->start(true, 3, 1, 2);
+  EXPECT_EQ(seen(), all / 2);
+  data->start(false, 0);
+  EXPECT_EQ(seen(), all);
 }
 
 TEST(Workers, WhatCannotBeCutIsRefused) {

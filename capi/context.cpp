@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/cpu.hpp"
 #include "dispatch/choose.hpp"
@@ -149,5 +153,10 @@ dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_fre
 }
 
 dl4_error *dl4_context_trim(dl4_context *c) {
-  return guard(__func__, [&] { capi::context(c).core->trim(); });
+  return guard(__func__, [&] {
+    capi::context(c).core->trim();
+#ifdef __GLIBC__
+    malloc_trim(0);  // it gives pages back by itself only from the end of its heap
+#endif
+  });
 }

@@ -383,9 +383,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t mi
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
                                                          void *user);
 
-/* Gives memory back that is only kept for speed: idle frames, plans not in use and the code oneDNN generated for them.
- * oneDNN's own cache of primitives, one for the whole process, keeps nothing of ours: while a plan is made its capacity
- * is 0, which empties it, and afterwards what it was.
+/* Gives memory back that is only kept for speed, to the system too: idle frames, plans not in use and the code oneDNN
+ * generated for them. (oneDNN's own cache of primitives, one for the whole process, keeps nothing of ours: while a plan
+ * is made its capacity is 0, which empties it, and afterwards what it was.)
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 

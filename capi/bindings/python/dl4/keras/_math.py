@@ -8,12 +8,12 @@ from ._shapes import (
     expand_dims,
     flip,
     get_item,
-    moveaxis,
     repeat,
     reshape,
     slice_,
     squeeze,
     stack,
+    take,
     tile,
     transpose,
 )
@@ -208,16 +208,18 @@ def cumsum(x, axis=None, dtype=None):
     x = as_tensor(x)
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    dtype = dtype or ("int32" if x.dtype == "bool" else x.dtype)
+    dtype = str(dtype or ("int32" if x.dtype == "bool" else x.dtype))
+    if dtype not in ("float32", "int32", "int64"):
+        raise NotImplementedError(f"cumsum: expected dtype float32, int32 or int64, got {dtype}")
     axis %= len(x.shape)
-    y = moveaxis(cast(x, "float32"), axis, -1) if axis != len(x.shape) - 1 else cast(x, "float32")
-    at = places(y, len(y.shape) - 1)
-    upper = cast(operate("LessEqual", expand_dims(at, 1), expand_dims(at, 0)), "float32")
-    if len(y.shape) == 1:
-        y = squeeze(of("MatMul", [expand_dims(y, 0), upper]), 0)
-    else:
-        y = of("MatMul", [y, upper])
-    return cast(moveaxis(y, -1, axis), str(dtype))
+    y, size = cast(x, dtype), x.shape[axis]
+    at, behind = places(y, axis), list(range(1, len(x.shape) - axis))
+    for step in range(31 if size is None else max(size - 1, 0).bit_length()):
+        before = at - 2**step
+        there = operate("GreaterEqual", before, 0)
+        further = y + take(y, operate("Maximum", before, 0), axis)
+        y = of("Where", [expand_dims(there, behind) if behind else there, further, y])
+    return y
 
 
 @function
@@ -382,5 +384,5 @@ def dstack(xs):
 
 
 _IMPORTED = """as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
-moveaxis of operate over places promoted repeat reshape slice_ squeeze stack tile transpose"""
+of operate over places promoted repeat reshape slice_ squeeze stack take tile transpose"""
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED.split()]

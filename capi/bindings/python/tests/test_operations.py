@@ -1,0 +1,79 @@
+"""keras.ops where numbers are large, not finite, or of free axes: NumPy's values, on arrays and in models."""
+
+import unittest
+
+import numpy as np
+
+import dl4.keras as keras
+
+ops = keras.ops
+INF = np.inf
+
+
+def in_model(f, *arrays, free=()):
+    """f of inputs, of which these axes are free beside the batch."""
+    inputs = [
+        keras.Input([None if i in free else d for i, d in enumerate(x.shape)][1:], dtype=str(x.dtype)) for x in arrays
+    ]
+    return keras.Model(inputs, f(*inputs))(list(arrays) if len(arrays) > 1 else arrays[0])
+
+
+def floats(*values):
+    return np.array(values, "float32")
+
+
+class Operations(unittest.TestCase):
+    def same(self, f, expected, *arrays, free=()):
+        for got in (f(*arrays), in_model(f, *arrays, free=free)):
+            self.assertEqual(got.dtype, expected.dtype)
+            np.testing.assert_array_equal(got, expected)
+
+
+class Cumsum(Operations):
+    def test_what_is_not_finite_stays_behind_its_place(self):
+        x = floats([1, INF, 1, -INF, 2], [1, 2, np.nan, 4, 5])
+        for free in ((), (1,)):
+            self.same(lambda x: ops.cumsum(x, axis=1), floats([1, INF, INF, np.nan, np.nan], [1, 3] + [np.nan] * 3), x)
+        self.same(lambda x: ops.cumsum(x, axis=0), floats([1, INF, 1, -INF, 2], [2, INF, np.nan, -INF, 7]), x)
+        self.same(ops.cumsum, floats(1, INF), floats(1, INF))
+
+    def test_integers_are_exact(self):
+        for dtype, top in (("int32", 2**24 + 1), ("int64", 2**53 + 1)):
+            x = np.array([[top, 2, -1], [3, top, 5]], dtype)
+            for axis in (0, 1, None):
+                self.same(lambda x: ops.cumsum(x, axis=axis), np.cumsum(x, axis, dtype), x)
+        self.same(
+            lambda x: ops.cumsum(x, axis=1, dtype="int64"),
+            np.array([[2**31 - 1, 2**31]]),
+            np.array([[2**31 - 1, 1]], "int32"),
+        )
+        x = np.ones((1, 5), bool)
+        self.same(lambda x: ops.cumsum(x, axis=1), np.array([[1, 2, 3, 4, 5]], "int32"), x, free=(1,))
+
+    def test_any_axis_of_any_size(self):
+        for shape in ((2, 7, 3), (1, 65), (0, 3), (2, 0)):
+            x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+            for axis in range(len(shape)):
+                for free in ((), (axis,)):
+                    self.same(lambda x: ops.cumsum(x, axis=axis), np.cumsum(x, axis), x, free=free)
+
+    def test_long_axes_take_no_square_of_memory(self):
+        x = np.ones((1, 200_000), "float32")  # whose square is 160 GB
+        for free in ((), (1,)):
+            got = in_model(lambda x: ops.cumsum(x, axis=1), x, free=free)
+            np.testing.assert_array_equal(got[0], np.arange(1, 200_001, dtype="float32"))
+
+    def test_it_learns(self):
+        x = keras.Input((3,))
+        model = keras.Model(x, ops.cumsum(keras.layers.Dense(3, use_bias=False, kernel_initializer="zeros")(x), axis=1))
+        model.compile(keras.optimizers.SGD(1.0), lambda y, p: ops.sum(p, axis=-1))
+        model.train_on_batch(np.ones((1, 3), "float32"), np.zeros((1, 3), "float32"))
+        np.testing.assert_array_equal(model.get_weights()[0], -np.tile(floats(3, 2, 1), (3, 1)))
+
+    def test_types_that_would_overflow_are_refused(self):
+        with self.assertRaisesRegex(NotImplementedError, "cumsum: expected dtype .*, got uint8"):
+            ops.cumsum(np.array([200, 100], "uint8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

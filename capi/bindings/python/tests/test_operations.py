@@ -75,5 +75,39 @@ class Cumsum(Operations):
             ops.cumsum(np.array([200, 100], "uint8"))
 
 
+class Division(Operations):
+    def divided(self, a, b):
+        with np.errstate(all="ignore"):
+            self.same(ops.floor_divide, a // b, a, b)
+            self.same(ops.mod, a % b, a, b)
+
+    def test_integers_are_exact(self):
+        r = np.random.RandomState(0)
+        for dtype, bits in (("int32", 31), ("int64", 63)):
+            ends = [2**bits - 1, -(2**bits), 2**24 + 1, -(2**24) - 3, 7, -7, 6, 1, -1, 2, 0]
+            some = [int(n) >> r.randint(bits) for n in r.randint(-(2**bits), 2**bits - 1, 500, "int64")]
+            a, b = np.array(ends + some, dtype), np.array(ends + some[::-1], dtype)
+            self.divided(a, b)
+            self.divided(np.repeat(a[:11], 11), np.tile(a[:11], 11))
+        self.divided(np.array([200, 7, 0], "uint8"), np.array([3, 200, 0], "uint8"))
+        self.divided(np.array([200, 7, 0], "uint8"), np.array([-3, 2, 1], "int32"))
+
+    def test_numbers_and_shapes(self):
+        x = np.array([[16777217], [-16777219]], "int32")
+        self.same(lambda x: ops.floor_divide(x, 1), x, x)
+        self.same(lambda x: ops.mod(x, 2), np.array([[1], [1]], "int32"), x)
+        self.same(lambda x: ops.floor_divide(-(2**25) - 1, x), np.array([[-2], [1]], "int32"), x)
+        self.same(lambda x: ops.mod(x, np.array([7, -7], "int32")), x % np.array([7, -7], "int32"), x)
+        self.same(lambda x: ops.mod(x, 2), np.array([[1], [0]], "int32"), np.array([[True], [False]]))
+        self.assertEqual(ops.floor_divide(7, 2), 3)
+        self.assertEqual(ops.floor_divide(2**40 + 1, 2**20), 2**20)
+
+    def test_a_fraction_makes_fractions(self):
+        x = np.array([7, -7], "int32")
+        self.same(lambda x: ops.floor_divide(x, 1.5), floats(4, -5), x)
+        self.same(lambda x: ops.mod(x, 1.5), floats(1, 0.5), x)
+        self.same(lambda x: ops.floor_divide(x, 2), floats(3, -4), floats(7, -7))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -109,5 +109,26 @@ class Division(Operations):
         self.same(lambda x: ops.floor_divide(x, 2), floats(3, -4), floats(7, -7))
 
 
+class NotFinite(Operations):
+    def test_logaddexp(self):
+        a, b = floats(-INF, INF, INF, np.nan, 1, 2), floats(-INF, INF, -INF, 1, -INF, 2)
+        self.same(ops.logaddexp, floats(-INF, INF, INF, np.nan, 1, 2 + np.log(2)), a, b)
+        x = floats([-INF, INF])
+        self.same(lambda x: ops.logaddexp(x, -INF), x, x)
+
+    def test_average(self):
+        x, w = floats([1, INF], [2, 3]), floats([1, 3], [0, 1])
+        for axis, weights in ((1, floats(1, 3)), (0, floats(1, 3)), (1, w), (0, w), (None, w)):
+            expected = np.average(x, axis, weights).astype("float32")
+            self.same(lambda x: ops.average(x, axis=axis, weights=weights), expected, x)
+        self.same(lambda x, w: ops.average(x, axis=1, weights=w), floats(INF, 3), x, w)
+
+    def test_heaviside(self):
+        x = floats([-1, 0, 1, INF, -INF])
+        for at in (INF, np.nan, 0.5):
+            self.same(lambda x: ops.heaviside(x, np.float32(at)), np.heaviside(x, np.float32(at)), x)
+        self.same(lambda x: ops.heaviside(x, floats(INF, 2, INF, INF, 1)), floats([0, 2, 1, 1, 0]), x)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -134,15 +134,16 @@ def hypot(x1, x2):
 @function
 def logaddexp(x1, x2):
     x1, x2 = floats(x1), floats(x2)
-    top = operate("Maximum", x1, x2)
-    return top + of("Log1p", of("Exp", -of("Absolute", x1 - x2)))
+    apart = x1 - x2
+    near = operate("Maximum", x1, x2) + of("Log1p", of("Exp", -of("Absolute", apart)))
+    return of("Where", [of("Isnan", apart), x1 + x2, near])  # two infinities of one sign are not apart
 
 
 @function
 def heaviside(x1, x2):
     x1 = floats(x1)
     above = cast(operate("Greater", x1, 0.0), "float32")
-    return above + cast(operate("Equal", x1, 0.0), "float32") * (float(x2) if is_number(x2) else floats(x2))
+    return of("Where", [operate("Equal", x1, 0.0), floats(x2), above])
 
 
 @function
@@ -199,7 +200,7 @@ def average(x, axis=None, weights=None):
     if len(w.shape) == 1 and len(x.shape) > 1:
         at = axis % len(x.shape)
         w = expand_dims(w, [i for i in range(len(x.shape)) if i != at])
-    w = w + x * 0.0
+    w = w + of("Where", of("Isnan", x), x1=0.0, x2=0.0)
     return operate("Divide", over("Sum", x * w, axis), over("Sum", w, axis))
 
 

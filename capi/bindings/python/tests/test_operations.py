@@ -130,5 +130,47 @@ class NotFinite(Operations):
         self.same(lambda x: ops.heaviside(x, floats(INF, 2, INF, INF, 1)), floats([0, 2, 1, 1, 0]), x)
 
 
+class Seeds(unittest.TestCase):
+    ONES = np.ones((4, 32), "float32")
+
+    def test_dropout_of_arrays(self):
+        first, again, other = (keras.random.dropout(self.ONES, 0.5, seed=s) for s in (3, 3, 4))
+        self.assertEqual(set(np.unique(first)), {0, 2})
+        np.testing.assert_array_equal(again, first)
+        self.assertTrue((first != other).any())
+        rows = keras.random.dropout(self.ONES, 0.5, noise_shape=(4, 1), seed=np.int64(3))
+        self.assertTrue((rows == rows[:, :1]).all())
+
+    def test_a_generator_goes_on(self):
+        one, same = keras.random.SeedGenerator(5), keras.random.SeedGenerator(5)
+        drawn = [keras.random.dropout(self.ONES, 0.5, seed=one) for _ in range(2)]
+        self.assertTrue((drawn[0] != drawn[1]).any())
+        for mask in drawn:
+            np.testing.assert_array_equal(keras.random.dropout(self.ONES, 0.5, seed=same), mask)
+
+    def test_in_models(self):
+        def runs(f, seed):
+            x = keras.Input((32,))
+            model = keras.Model(x, f(x, seed))
+            return [np.array(model.predict(self.ONES, verbose=0)) for _ in range(2)]
+
+        def noise(x, seed):
+            return keras.random.normal(ops.shape(x), seed=seed)
+
+        for f in (lambda x, seed: keras.random.dropout(x, 0.5, seed=seed), noise):
+            for kind in (int, keras.random.SeedGenerator):
+                first, again, other = (runs(f, kind(s)) for s in (7, 7, 8))
+                np.testing.assert_array_equal(first, again)
+                self.assertTrue((first[0] != first[1]).any())
+                self.assertTrue((first[0] != other[0]).any())
+
+    def test_what_is_no_seed_is_refused(self):
+        for seed in ("a", 1.5):
+            with self.assertRaisesRegex(ValueError, "either an integer or an instance of `SeedGenerator`"):
+                keras.random.dropout(self.ONES, 0.5, seed=seed)
+            with self.assertRaisesRegex(ValueError, "either an integer or an instance of `SeedGenerator`"):
+                keras.random.normal(ops.shape(keras.Input((32,))), seed=seed)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -172,5 +172,54 @@ class Seeds(unittest.TestCase):
                 keras.random.normal(ops.shape(keras.Input((32,))), seed=seed)
 
 
+class Made(Operations):
+    """Arrays that functions make, by position and by name."""
+
+    def test_with_sizes_that_are_free(self):
+        x = np.ones((4, 5), "float32")
+        for f, expected in (
+            (lambda n: ops.zeros(shape=(n, 3)), np.zeros((4, 3), "float32")),
+            (lambda n: ops.ones(dtype="int32", shape=[2, n]), np.ones((2, 4), "int32")),
+            (lambda n: ops.full((n, 2), fill_value=INF), np.full((4, 2), INF, "float32")),
+            (lambda n: ops.full(shape=(n,), fill_value=7, dtype="int32"), np.full(4, 7, "int32")),
+            (lambda n: ops.full((n,), 7, "int32"), np.full(4, 7, "int32")),
+            (lambda n: ops.arange(start=n), np.arange(4, dtype="int32")),
+            (lambda n: ops.arange(start=0, stop=n, step=1), np.arange(4, dtype="int32")),
+            (lambda n: ops.arange(0, stop=n, dtype="float32"), np.arange(4, dtype="float32")),
+        ):
+            got = in_model(lambda x: ops.concatenate([f(ops.shape(x)[0])]), x)
+            self.assertEqual(got.dtype, expected.dtype)
+            np.testing.assert_array_equal(got, expected)
+
+    def test_with_numbers(self):
+        for got, expected in (
+            (ops.zeros(shape=(2, 3)), np.zeros((2, 3), "float32")),
+            (ops.zeros((2,), "bool"), np.zeros(2, bool)),
+            (ops.full(fill_value=3, shape=2), np.full(2, 3, "float32")),
+            (ops.arange(start=3), np.arange(3, dtype="int32")),
+            (ops.arange(1, 7, step=2), np.arange(1, 7, 2, dtype="int32")),
+            (ops.linspace(0, 1, num=3), floats(0, 0.5, 1)),
+            (ops.eye(2, dtype="bool"), np.eye(2, dtype=bool)),
+            (ops.tri(N=2, M=3, k=1), np.tri(2, 3, 1, "float32")),
+        ):
+            self.assertEqual(got.dtype, expected.dtype)
+            np.testing.assert_array_equal(got, expected)
+
+    def test_what_is_refused(self):
+        n = ops.shape(keras.Input((5,)))[0]
+        for f in (
+            lambda: ops.full((2,), fill_value=n),
+            lambda: ops.arange(1, stop=n),
+            lambda: ops.arange(0, n, step=2),
+            lambda: ops.linspace(0, stop=n),
+            lambda: ops.eye(N=n),
+        ):
+            with self.assertRaisesRegex(NotImplementedError, "expected (a number|numbers)"):
+                f()
+        for f in (lambda: ops.zeros(), lambda: ops.full((2,)), lambda: ops.ones((2,), shape=(2,))):
+            with self.assertRaises(TypeError):
+                f()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 """keras.ops: functions of symbolic tensors, which make layers, and of arrays, which compute."""
 
 import sys as _sys
+from inspect import signature as _signature
 
 from . import _state
 from ._functions import axes, function, symbolic
@@ -364,30 +365,37 @@ def _filled(shape, value, dtype):
     return _cast(y, str(dtype or "float32"))
 
 
-def _symbolic_made(name, args, dtype):
-    first = list(args[0]) if isinstance(args[0], (list, tuple)) else [args[0]]
+def _symbolic_made(name, given):
+    dtype = given.get("dtype")
     if name in ("zeros", "ones", "full"):
-        return _filled(first, args[1] if name == "full" else float(name == "ones"), dtype)
-    stop = args[-1]
-    if name == "arange" and isinstance(stop, _Size) and (len(args) == 1 or len(args) == 2 and args[0] == 0):
-        return _cast(_places(stop.one, 0), str(dtype or "int32"))
+        shape, value = given["shape"], given.get("fill_value", float(name == "ones"))
+        if symbolic(value):
+            raise NotImplementedError(f"{name}: expected a number as fill_value, got {value!r}")
+        return _filled(list(shape) if isinstance(shape, (list, tuple)) else [shape], value, dtype)
+    if name == "arange" and isinstance(given["stop"], _Size) and given["start"] == 0 and given.get("step") in (None, 1):
+        return _cast(_places(given["stop"].one, 0), str(dtype or "int32"))
     raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
 
 
-def _numpy_made(name):
+def _numpy_made(name, arguments):
+    signature = _signature(arguments)
+
     def f(*args, **kwargs):
         import numpy
         from ._eager import eager
 
-        dtype = kwargs.pop("dtype", None)
-        if symbolic(args):
-            return _symbolic_made(name, args, dtype)
-        array = getattr(numpy, name)(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
+        if name == "arange" and given.get("stop") is None:
+            given["start"], given["stop"] = 0, given["start"]
+        if symbolic(list(given.values())):
+            return _symbolic_made(name, given)
+        dtype = given.pop("dtype", None)
+        array = getattr(numpy, name)(**given)
         if dtype is None:
-            dtype = "int32" if array.dtype.kind in "iu" else "float32"
+            dtype = "int32" if name == "arange" and array.dtype.kind in "iu" else "float32"
         return eager(array.astype(str(dtype)))
 
-    f.__name__, f.__doc__ = name, f"keras.ops.{name}: an array."
+    f.__name__, f.__doc__, f.__signature__ = name, f"keras.ops.{name}: an array.", signature
     return f
 
 
@@ -408,8 +416,17 @@ def _triangle(name, upper):
 
 
 tril, triu = _triangle("tril", False), _triangle("triu", True)
-for _name in ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "tri"):
-    globals()[_name] = _numpy_made(_name)
+for _name, _arguments in {
+    "zeros": lambda shape, dtype=None: 0,
+    "ones": lambda shape, dtype=None: 0,
+    "full": lambda shape, fill_value, dtype=None: 0,
+    "arange": lambda start, stop=None, step=None, dtype=None: 0,
+    "linspace": lambda start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0: 0,
+    "eye": lambda N, M=None, k=0, dtype=None: 0,
+    "identity": lambda n, dtype=None: 0,
+    "tri": lambda N, M=None, k=0, dtype=None: 0,
+}.items():
+    globals()[_name] = _numpy_made(_name, _arguments)
 array = convert_to_tensor
 
 

@@ -221,5 +221,22 @@ class Made(Operations):
                 f()
 
 
+class Roll(Operations):
+    def test_any_shift_of_any_axis(self):
+        x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+        for axis in (0, 1, -1, None):
+            for shift in (0, 1, -2, 5, -7, 24, 2**20 + 1):
+                for free in ((), (1,)) if axis is not None else ((),):
+                    self.same(lambda x: ops.roll(x, shift, axis), np.roll(x, shift, axis), x, free=free)
+        self.same(lambda x: ops.roll(x, (5, -4), (0, 1)), np.roll(x, (5, -4), (0, 1)), x, free=(1,))
+        self.same(lambda x: ops.roll(x, 3, 1), np.zeros((2, 0), "int32"), np.zeros((2, 0), "int32"), free=(1,))
+        x = np.array([2, 1, 2**24 + 1], "int32")
+        self.same(lambda x: ops.roll(x, 5), np.roll(x, 5), x)
+
+    def test_more_free_axes_need_an_axis(self):
+        with self.assertRaisesRegex(NotImplementedError, "roll: expected an axis"):
+            ops.roll(keras.Input((None, 3)), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -258,14 +258,17 @@ def diff(a, n=1, axis=-1):
 def roll(x, shift, axis=None):
     x = as_tensor(x)
     if axis is None:
-        known = [d for d in x.shape if d is not None]
-        if len(known) < len(x.shape):
+        if list(x.shape).count(None) > 1:
             raise NotImplementedError(f"roll: expected an axis, as the shape {x.shape} is not known")
-        return reshape(roll(reshape(x, [-1]), shift, 0), list(x.shape))
+        return reshape(roll(reshape(x, [-1]), shift, 0), [-1 if d is None else d for d in x.shape])
     shifts, places_ = (list(v) if isinstance(v, (list, tuple)) else [v] for v in (shift, axis))
     for k, axis in zip(shifts * len(places_) if len(shifts) == 1 else shifts, places_):
         axis %= len(x.shape)
-        k = k % x.shape[axis] if x.shape[axis] else k
+        if x.shape[axis] is None:
+            at = places(x, axis)
+            x = take(x, mod(at - int(k), at + flip(at, 0) + 1), axis)
+            continue
+        k = k % x.shape[axis] if x.shape[axis] else 0
         if k == 0:
             continue
         at = (slice_(None),) * axis

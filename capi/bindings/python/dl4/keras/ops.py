@@ -1,7 +1,6 @@
 """keras.ops: functions of symbolic tensors, which make layers, and of arrays, which compute."""
 
 import sys as _sys
-from inspect import signature as _signature
 
 from . import _state
 from ._functions import axes, function, symbolic
@@ -23,11 +22,12 @@ from ._shapes import (  # noqa: F401
     tile,
     transpose,
 )
+from ._made import *  # noqa: F401, F403
+from ._made import Size as _Size
 from ._math import *  # noqa: F401, F403
-from ._math import places as _places
 from ._products import *  # noqa: F401, F403
 from ._products import tensordot
-from ._tensors import KerasTensor, as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
+from ._tensors import as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
 
 pi = 3.141592653589793
 
@@ -284,12 +284,6 @@ def shape(x):
     return tuple(_size(x, i) if d is None else d for i, d in enumerate(x.shape))
 
 
-class _Size(KerasTensor):
-    """A free dimension's size; `one` is a vector of as many ones."""
-
-    __slots__ = ("one",)
-
-
 def _size(x, axis):
     ones = where(isnan(_float(x)), 1.0, 1.0)
     others = [i for i in range(len(x.shape)) if i != axis]
@@ -352,53 +346,6 @@ def full_like(x, fill_value, dtype=None):
     return cast(where(isnan(_float(x)), float(fill_value), float(fill_value)), dtype or x.dtype)
 
 
-def _filled(shape, value, dtype):
-    """A tensor of one number whose shape has symbolic sizes."""
-    import numpy
-
-    y = as_tensor(numpy.full([1 if is_tensor(d) else int(d) for d in shape], value, "float32"))
-    for axis, d in enumerate(shape):
-        if isinstance(d, _Size):
-            y = y * expand_dims(d.one, [i for i in range(len(shape)) if i != axis])
-        elif is_tensor(d):
-            raise NotImplementedError("a size that is calculated: expected numbers and sizes of shape(x)")
-    return _cast(y, str(dtype or "float32"))
-
-
-def _symbolic_made(name, given):
-    dtype = given.get("dtype")
-    if name in ("zeros", "ones", "full"):
-        shape, value = given["shape"], given.get("fill_value", float(name == "ones"))
-        if symbolic(value):
-            raise NotImplementedError(f"{name}: expected a number as fill_value, got {value!r}")
-        return _filled(list(shape) if isinstance(shape, (list, tuple)) else [shape], value, dtype)
-    if name == "arange" and isinstance(given["stop"], _Size) and given["start"] == 0 and given.get("step") in (None, 1):
-        return _cast(_places(given["stop"].one, 0), str(dtype or "int32"))
-    raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
-
-
-def _numpy_made(name, arguments):
-    signature = _signature(arguments)
-
-    def f(*args, **kwargs):
-        import numpy
-        from ._eager import eager
-
-        given = signature.bind(*args, **kwargs).arguments
-        if name == "arange" and given.get("stop") is None:
-            given["start"], given["stop"] = 0, given["start"]
-        if symbolic(list(given.values())):
-            return _symbolic_made(name, given)
-        dtype = given.pop("dtype", None)
-        array = getattr(numpy, name)(**given)
-        if dtype is None:
-            dtype = "int32" if name == "arange" and array.dtype.kind in "iu" else "float32"
-        return eager(array.astype(str(dtype)))
-
-    f.__name__, f.__doc__, f.__signature__ = name, f"keras.ops.{name}: an array.", signature
-    return f
-
-
 def _triangle(name, upper):
     @function
     def f(x, k=0):
@@ -416,17 +363,6 @@ def _triangle(name, upper):
 
 
 tril, triu = _triangle("tril", False), _triangle("triu", True)
-for _name, _arguments in {
-    "zeros": lambda shape, dtype=None: 0,
-    "ones": lambda shape, dtype=None: 0,
-    "full": lambda shape, fill_value, dtype=None: 0,
-    "arange": lambda start, stop=None, step=None, dtype=None: 0,
-    "linspace": lambda start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0: 0,
-    "eye": lambda N, M=None, k=0, dtype=None: 0,
-    "identity": lambda n, dtype=None: 0,
-    "tri": lambda N, M=None, k=0, dtype=None: 0,
-}.items():
-    globals()[_name] = _numpy_made(_name, _arguments)
 array = convert_to_tensor
 
 
@@ -513,5 +449,5 @@ def vectorized_map(function, elements):
 nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and the like hold the same functions
 _sys.modules.update({f"{__name__}.{_n}": nn for _n in ("nn", "numpy", "math", "linalg", "core")})
 
-_IMPORTED = "KerasTensor as_tensor axes function is_number is_tensor layer_of operate promoted symbolic"
+_IMPORTED = "as_tensor axes function is_number is_tensor layer_of operate promoted symbolic"
 __all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in _IMPORTED.split()]

@@ -99,6 +99,9 @@ class Division(Operations):
         self.same(lambda x: ops.floor_divide(-(2**25) - 1, x), np.array([[-2], [1]], "int32"), x)
         self.same(lambda x: ops.mod(x, np.array([7, -7], "int32")), x % np.array([7, -7], "int32"), x)
         self.same(lambda x: ops.mod(x, 2), np.array([[1], [0]], "int32"), np.array([[True], [False]]))
+        self.same(lambda x: ops.mod(x, [5, 7]), np.mod(x, [5, 7]), x)
+        for by in (-3, np.int32(-3)):
+            self.same(lambda x: ops.floor_divide(x, by), np.array([-67], "int32"), np.array([200], "uint8"))
         self.assertEqual(ops.floor_divide(7, 2), 3)
         self.assertEqual(ops.floor_divide(2**40 + 1, 2**20), 2**20)
 
@@ -226,7 +229,7 @@ class Roll(Operations):
     def test_any_shift_of_any_axis(self):
         x = np.arange(24, dtype="float32").reshape(2, 3, 4)
         for axis in (0, 1, -1, None):
-            for shift in (0, 1, -2, 5, -7, 24, 2**20 + 1):
+            for shift in (0, 1, -2, 5, -7, 24, 2**32 + 1):
                 for free in ((), (1,)) if axis is not None else ((),):
                     self.same(lambda x: ops.roll(x, shift, axis), np.roll(x, shift, axis), x, free=free)
         self.same(lambda x: ops.roll(x, (5, -4), (0, 1)), np.roll(x, (5, -4), (0, 1)), x, free=(1,))

@@ -78,17 +78,21 @@ def rad2deg(x):
     return floats(x) * (180 / math.pi)
 
 
-def _is_whole(x):
-    return isinstance(x, int) or str(getattr(x, "dtype", "")) in ("bool", "uint8", "int32", "int64")
+def _numbers_or_tensors(*values):
+    return [x if is_number(x) else as_tensor(x) for x in values]
 
 
-def _divided(x1, x2):
+def _are_whole(*values):
+    dtypes = ("bool", "uint8", "int32", "int64")
+    return all(isinstance(x, int) or str(getattr(x, "dtype", "")) in dtypes for x in values)
+
+
+def _divided(*pair):
     """The quotient of integers, rounded down, and the rest; both 0 where the divisor is, as NumPy's.
 
     It counts below zero, where the least integer has its place. A float32 quotient that is made a little too small
     leaves a rest each time: after four of 63 bits at most the divisor once."""
-    pair = [x if is_number(x) else as_tensor(x) for x in (x1, x2)]
-    dtypes = {x.dtype for x in pair if not is_number(x)}
+    dtypes = {str(getattr(x, "dtype", "int32")) for x in pair}
     pair = [x if is_number(x) or x.dtype in ("int32", "int64") else cast(x, "int32") for x in pair]
     a, b = promoted([as_tensor(pair[0], pair[1]), as_tensor(pair[1], pair[0])])
     none = operate("Equal", b, 0)
@@ -109,14 +113,16 @@ def _divided(x1, x2):
 
 @function
 def floor_divide(x1, x2):
-    if _is_whole(x1) and _is_whole(x2):
+    x1, x2 = _numbers_or_tensors(x1, x2)
+    if _are_whole(x1, x2):
         return _divided(x1, x2)[0]
     return of("Floor", operate("Divide", x1, x2))
 
 
 @function
 def mod(x1, x2):
-    if _is_whole(x1) and _is_whole(x2):
+    x1, x2 = _numbers_or_tensors(x1, x2)
+    if _are_whole(x1, x2):
         return _divided(x1, x2)[1]
     return operate("Subtract", x1, operate("Multiply", floor_divide(x1, x2), x2))
 
@@ -265,7 +271,7 @@ def roll(x, shift, axis=None):
     for k, axis in zip(shifts * len(places_) if len(shifts) == 1 else shifts, places_):
         axis %= len(x.shape)
         if x.shape[axis] is None:
-            at = places(x, axis)
+            at = cast(places(x, axis), "int64")
             x = take(x, mod(at - int(k), at + flip(at, 0) + 1), axis)
             continue
         k = k % x.shape[axis] if x.shape[axis] else 0

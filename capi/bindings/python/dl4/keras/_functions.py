@@ -23,7 +23,7 @@ def function(f):
         from ._eager import computed
 
         args = [
-            numpy.asarray(a, "float32" if isinstance(a, float) else None)
+            numpy.asarray(a, _dtype_of(a))
             if isinstance(a, (int, float)) and i == 0
             else _array(a)
             for i, a in enumerate(args)
@@ -38,6 +38,12 @@ def function(f):
         return computed(f, args, kwargs)
 
     return either
+
+
+def _dtype_of(number):
+    if isinstance(number, float):
+        return "float32"
+    return None if isinstance(number, bool) or not -(2**31) <= number < 2**31 else "int32"
 
 
 def _array(x):

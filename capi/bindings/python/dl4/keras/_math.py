@@ -8,12 +8,12 @@ from ._shapes import (
     expand_dims,
     flip,
     get_item,
-    moveaxis,
     repeat,
     reshape,
     slice_,
     squeeze,
     stack,
+    take,
     tile,
     transpose,
 )
@@ -78,24 +78,52 @@ def rad2deg(x):
     return floats(x) * (180 / math.pi)
 
 
-def _pair(x1, x2):
-    """As tensors of one type; a number takes that of the other."""
-    if is_number(x2):
-        return as_tensor(x1), x2
-    if is_number(x1):
-        return x1, as_tensor(x2)
-    return promoted([as_tensor(x1), as_tensor(x2)])
+def _numbers_or_tensors(*values):
+    return [x if is_number(x) else as_tensor(x) for x in values]
+
+
+def _are_whole(*values):
+    dtypes = ("bool", "uint8", "int32", "int64")
+    return all(isinstance(x, int) or str(getattr(x, "dtype", "")) in dtypes for x in values)
+
+
+def _divided(*pair):
+    """The quotient of integers, rounded down, and the rest; both 0 where the divisor is, as NumPy's.
+
+    It counts below zero, where the least integer has its place. A float32 quotient that is made a little too small
+    leaves a rest each time: after four of 63 bits at most the divisor once."""
+    dtypes = {str(getattr(x, "dtype", "int32")) for x in pair}
+    pair = [x if is_number(x) or x.dtype in ("int32", "int64") else cast(x, "int32") for x in pair]
+    a, b = promoted([as_tensor(pair[0], pair[1]), as_tensor(pair[1], pair[0])])
+    none = operate("Equal", b, 0)
+    rest, by = (of("Where", [operate("Greater", x, 0), -x, x]) for x in (a, b))
+    by, q = of("Where", [none, by], x1=-1.0), None
+    for _ in range(4):
+        part = cast(operate("Divide", rest, by) * (1 - 2**-20), a.dtype)
+        q, rest = part if q is None else q + part, rest - part * by
+    once = operate("LessEqual", rest, by)
+    q, rest = q + cast(once, a.dtype), of("Where", [once, rest - by, rest])
+    unlike = operate("NotEqual", operate("Less", a, 0), operate("Less", b, 0))
+    down = operate("LogicalAnd", unlike, operate("NotEqual", rest, 0))
+    q = of("Where", [unlike, -q, q]) - cast(down, a.dtype)
+    rest = of("Where", [operate("Greater", a, 0), -rest, rest])
+    rest = of("Where", [down, rest + b, rest])
+    return [cast(of("Where", [none, x], x1=0.0), "uint8" if dtypes == {"uint8"} else a.dtype) for x in (q, rest)]
 
 
 @function
 def floor_divide(x1, x2):
-    x1, x2 = _pair(x1, x2)
-    dtype = getattr(x2 if is_number(x1) else x1, "dtype", "float32")
-    return cast(of("Floor", operate("Divide", x1, x2)), dtype)
+    x1, x2 = _numbers_or_tensors(x1, x2)
+    if _are_whole(x1, x2):
+        return _divided(x1, x2)[0]
+    return of("Floor", operate("Divide", x1, x2))
 
 
 @function
 def mod(x1, x2):
+    x1, x2 = _numbers_or_tensors(x1, x2)
+    if _are_whole(x1, x2):
+        return _divided(x1, x2)[1]
     return operate("Subtract", x1, operate("Multiply", floor_divide(x1, x2), x2))
 
 
@@ -112,15 +140,16 @@ def hypot(x1, x2):
 @function
 def logaddexp(x1, x2):
     x1, x2 = floats(x1), floats(x2)
-    top = operate("Maximum", x1, x2)
-    return top + of("Log1p", of("Exp", -of("Absolute", x1 - x2)))
+    apart = x1 - x2
+    near = operate("Maximum", x1, x2) + of("Log1p", of("Exp", -of("Absolute", apart)))
+    return of("Where", [of("Isnan", apart), x1 + x2, near])  # two infinities of one sign are not apart
 
 
 @function
 def heaviside(x1, x2):
     x1 = floats(x1)
     above = cast(operate("Greater", x1, 0.0), "float32")
-    return above + cast(operate("Equal", x1, 0.0), "float32") * (float(x2) if is_number(x2) else floats(x2))
+    return of("Where", [operate("Equal", x1, 0.0), floats(x2), above])
 
 
 @function
@@ -177,7 +206,7 @@ def average(x, axis=None, weights=None):
     if len(w.shape) == 1 and len(x.shape) > 1:
         at = axis % len(x.shape)
         w = expand_dims(w, [i for i in range(len(x.shape)) if i != at])
-    w = w + x * 0.0
+    w = w + of("Where", of("Isnan", x), x1=0.0, x2=0.0)
     return operate("Divide", over("Sum", x * w, axis), over("Sum", w, axis))
 
 
@@ -208,16 +237,18 @@ def cumsum(x, axis=None, dtype=None):
     x = as_tensor(x)
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    dtype = dtype or ("int32" if x.dtype == "bool" else x.dtype)
+    dtype = str(dtype or ("int32" if x.dtype == "bool" else x.dtype))
+    if dtype not in ("float32", "int32", "int64"):
+        raise NotImplementedError(f"cumsum: expected dtype float32, int32 or int64, got {dtype}")
     axis %= len(x.shape)
-    y = moveaxis(cast(x, "float32"), axis, -1) if axis != len(x.shape) - 1 else cast(x, "float32")
-    at = places(y, len(y.shape) - 1)
-    upper = cast(operate("LessEqual", expand_dims(at, 1), expand_dims(at, 0)), "float32")
-    if len(y.shape) == 1:
-        y = squeeze(of("MatMul", [expand_dims(y, 0), upper]), 0)
-    else:
-        y = of("MatMul", [y, upper])
-    return cast(moveaxis(y, -1, axis), str(dtype))
+    y, size = cast(x, dtype), x.shape[axis]
+    at, behind = places(y, axis), list(range(1, len(x.shape) - axis))
+    for step in range(31 if size is None else max(size - 1, 0).bit_length()):
+        before = at - 2**step
+        there = operate("GreaterEqual", before, 0)
+        further = y + take(y, operate("Maximum", before, 0), axis)
+        y = of("Where", [expand_dims(there, behind) if behind else there, further, y])
+    return y
 
 
 @function
@@ -233,14 +264,17 @@ def diff(a, n=1, axis=-1):
 def roll(x, shift, axis=None):
     x = as_tensor(x)
     if axis is None:
-        known = [d for d in x.shape if d is not None]
-        if len(known) < len(x.shape):
+        if list(x.shape).count(None) > 1:
             raise NotImplementedError(f"roll: expected an axis, as the shape {x.shape} is not known")
-        return reshape(roll(reshape(x, [-1]), shift, 0), list(x.shape))
+        return reshape(roll(reshape(x, [-1]), shift, 0), [-1 if d is None else d for d in x.shape])
     shifts, places_ = (list(v) if isinstance(v, (list, tuple)) else [v] for v in (shift, axis))
     for k, axis in zip(shifts * len(places_) if len(shifts) == 1 else shifts, places_):
         axis %= len(x.shape)
-        k = k % x.shape[axis] if x.shape[axis] else k
+        if x.shape[axis] is None:
+            at = cast(places(x, axis), "int64")
+            x = take(x, mod(at - int(k), at + flip(at, 0) + 1), axis)
+            continue
+        k = k % x.shape[axis] if x.shape[axis] else 0
         if k == 0:
             continue
         at = (slice_(None),) * axis
@@ -382,5 +416,5 @@ def dstack(xs):
 
 
 _IMPORTED = """as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
-moveaxis of operate over places promoted repeat reshape slice_ squeeze stack tile transpose"""
+of operate over places promoted repeat reshape slice_ squeeze stack take tile transpose"""
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED.split()]

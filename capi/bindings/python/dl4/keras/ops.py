@@ -22,11 +22,12 @@ from ._shapes import (  # noqa: F401
     tile,
     transpose,
 )
+from ._made import *  # noqa: F401, F403
+from ._made import Size as _Size
 from ._math import *  # noqa: F401, F403
-from ._math import places as _places
 from ._products import *  # noqa: F401, F403
 from ._products import tensordot
-from ._tensors import KerasTensor, as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
+from ._tensors import as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
 
 pi = 3.141592653589793
 
@@ -283,12 +284,6 @@ def shape(x):
     return tuple(_size(x, i) if d is None else d for i, d in enumerate(x.shape))
 
 
-class _Size(KerasTensor):
-    """A free dimension's size; `one` is a vector of as many ones."""
-
-    __slots__ = ("one",)
-
-
 def _size(x, axis):
     ones = where(isnan(_float(x)), 1.0, 1.0)
     others = [i for i in range(len(x.shape)) if i != axis]
@@ -351,46 +346,6 @@ def full_like(x, fill_value, dtype=None):
     return cast(where(isnan(_float(x)), float(fill_value), float(fill_value)), dtype or x.dtype)
 
 
-def _filled(shape, value, dtype):
-    """A tensor of one number whose shape has symbolic sizes."""
-    import numpy
-
-    y = as_tensor(numpy.full([1 if is_tensor(d) else int(d) for d in shape], value, "float32"))
-    for axis, d in enumerate(shape):
-        if isinstance(d, _Size):
-            y = y * expand_dims(d.one, [i for i in range(len(shape)) if i != axis])
-        elif is_tensor(d):
-            raise NotImplementedError("a size that is calculated: expected numbers and sizes of shape(x)")
-    return _cast(y, str(dtype or "float32"))
-
-
-def _symbolic_made(name, args, dtype):
-    first = list(args[0]) if isinstance(args[0], (list, tuple)) else [args[0]]
-    if name in ("zeros", "ones", "full"):
-        return _filled(first, args[1] if name == "full" else float(name == "ones"), dtype)
-    stop = args[-1]
-    if name == "arange" and isinstance(stop, _Size) and (len(args) == 1 or len(args) == 2 and args[0] == 0):
-        return _cast(_places(stop.one, 0), str(dtype or "int32"))
-    raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
-
-
-def _numpy_made(name):
-    def f(*args, **kwargs):
-        import numpy
-        from ._eager import eager
-
-        dtype = kwargs.pop("dtype", None)
-        if symbolic(args):
-            return _symbolic_made(name, args, dtype)
-        array = getattr(numpy, name)(*args, **kwargs)
-        if dtype is None:
-            dtype = "int32" if array.dtype.kind in "iu" else "float32"
-        return eager(array.astype(str(dtype)))
-
-    f.__name__, f.__doc__ = name, f"keras.ops.{name}: an array."
-    return f
-
-
 def _triangle(name, upper):
     @function
     def f(x, k=0):
@@ -408,8 +363,6 @@ def _triangle(name, upper):
 
 
 tril, triu = _triangle("tril", False), _triangle("triu", True)
-for _name in ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "tri"):
-    globals()[_name] = _numpy_made(_name)
 array = convert_to_tensor
 
 
@@ -496,5 +449,5 @@ def vectorized_map(function, elements):
 nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and the like hold the same functions
 _sys.modules.update({f"{__name__}.{_n}": nn for _n in ("nn", "numpy", "math", "linalg", "core")})
 
-_IMPORTED = "KerasTensor as_tensor axes function is_number is_tensor layer_of operate promoted symbolic"
+_IMPORTED = "as_tensor axes function is_number is_tensor layer_of operate promoted symbolic"
 __all__ = [_n for _n in list(globals()) if not _n.startswith("_") and _n not in _IMPORTED.split()]

@@ -3,6 +3,7 @@
 from ._functions import symbolic
 from ._tensors import layer_of
 
+
 class SeedGenerator:
     """Seeds, one after the other."""
 
@@ -39,11 +40,24 @@ def _drawn(draw, shape, dtype, seed):
     return eager(draw(_source(seed), tuple(shape)).astype(str(dtype or "float32")))
 
 
+def _layers_seed(seed):
+    """Where a layer's own numbers begin, which go on from run to run."""
+    if isinstance(seed, SeedGenerator):
+        return int(seed.next()[0])
+    if seed is None or hasattr(seed, "__index__"):
+        return seed if seed is None else int(seed)
+    raise ValueError(
+        "Argument `seed` must be either an integer or an instance of `SeedGenerator`. "
+        f"Received: seed={seed} (of type {type(seed)})"
+    )
+
+
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     if symbolic(list(shape)):
         from . import ops
 
-        return layer_of("GaussianNoise", stddev=1.0)(ops.zeros(shape), training=True) * float(stddev) + float(mean)
+        noise = layer_of("GaussianNoise", stddev=1.0, seed=_layers_seed(seed))
+        return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
     return _drawn(lambda r, n: r.normal(mean, stddev, n), shape, dtype, seed)
 
 
@@ -96,7 +110,8 @@ def shuffle(x, axis=0, seed=None):
 
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
-    return layer_of("Dropout", rate=float(rate), noise_shape=noise_shape)(inputs, training=True)
+    layer = layer_of("Dropout", rate=float(rate), noise_shape=noise_shape, seed=_layers_seed(seed))
+    return layer(inputs, training=True)
 
 
 _IMPORTED = ("layer_of", "symbolic")

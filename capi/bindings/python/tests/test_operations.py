@@ -167,6 +167,14 @@ class Seeds(unittest.TestCase):
                 self.assertTrue((first[0] != first[1]).any())
                 self.assertTrue((first[0] != other[0]).any())
 
+    def test_calls_of_a_model_in_training_draw_anew(self):
+        for seed in (None, 3):
+            x = keras.Input((32,))
+            model = keras.Model(x, keras.layers.Dropout(0.5, seed=seed)(x))
+            first, second = (np.array(model(self.ONES, training=True)) for _ in range(2))
+            self.assertTrue((first != second).any())
+            np.testing.assert_array_equal(model(self.ONES), self.ONES)
+
     def test_what_is_no_seed_is_refused(self):
         for seed in ("a", 1.5):
             with self.assertRaisesRegex(ValueError, "either an integer or an instance of `SeedGenerator`"):

@@ -104,9 +104,7 @@ class Model(_layers.Layer, Training):
         functional = self._functional or self._built_for(x)
         if training:
             functional = self._for_training()
-            session = functional.core.session(training=True)
-        else:
-            session = self._inference()
+        session = self._inference(bool(training))
         if len(functional.inputs) == 1 and is_array(x):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
@@ -127,11 +125,15 @@ class Model(_layers.Layer, Training):
         _warn_of_structure(x, functional.nest_in)
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
-    def _inference(self):
-        """A session with the weights of today."""
+    def _inference(self, training=False):
+        """A session with the weights of today, whose random numbers go on from call to call."""
         if self._session is None or self._session[1] != _state.changes():
-            self._session = self.core.session(), _state.changes()
-        return self._session[0]
+            self._session = {}, _state.changes()
+        sessions = self._session[0]
+        if training not in sessions:
+            model = self._for_training().core if training else self.core
+            sessions[training] = model.session(training=training)
+        return sessions[training]
 
     def _for_training(self):
         """The functional model as training sees it: the same, unless a call() asks whether it is training."""

@@ -16,7 +16,7 @@ namespace {
 struct Given : Objective {
   std::string file, data, validation, save;
   int64_t epochs = 1;
-  double split = 0, learning_rate = 0;
+  std::optional<double> split, learning_rate;
 };
 
 // What Ctrl-C triggers; a second one ends the process.
@@ -139,7 +139,7 @@ Fitted fit(Trainer &t, const Model &m, const Given &o, const Common &common, con
   std::optional<Dataset> validation;
   if (!o.validation.empty()) validation = dataset(read_data(o.validation, m, o), o, common.seed, false);
   Attrs options{{"epochs", o.epochs}};
-  if (o.split > 0) options.set({"validation_split", o.split});
+  if (o.split) options.set({"validation_split", *o.split});
   Progress progress{common, t, checkpoint};
   dl4_blob *history = nullptr;
   dl4_error *e = dl4_trainer_fit(t, data, validation ? validation->get() : nullptr, options, Progress::tell, &progress,
@@ -164,7 +164,7 @@ Exit train(const Common &common, const Given &o) {
   const Model m = open_model(common, o.file);
   Trainer t = o.trainer(m, "Adam");
   if (o.losses.empty()) load_optimizer(t, o);
-  if (o.learning_rate > 0) t.set_number("learning_rate", o.learning_rate);
+  if (o.learning_rate) t.set_number("learning_rate", *o.learning_rate);
   const std::string checkpoint = o.save + ".checkpoint";
   const bool goes_on = resumed(t, checkpoint);
   if (goes_on) std::fprintf(stderr, "dl4: goes on from \"%s\"\n", printable(checkpoint).c_str());

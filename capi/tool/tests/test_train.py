@@ -68,6 +68,19 @@ class Training(Case):
         self.bad(2, "--loss", *words, "--metric", "mae")
         self.bad(2, "data", *words[:3], "data.txt", "--save", "a.keras", "--loss", "mse")
 
+    def test_numbers_are_handed_on_as_they_are_told(self):
+        self.table()
+        words = [*self.words, "--data", "data.csv", "--save", "net.safetensors"]
+        for rate in ("-0.1", "nan", "inf"):
+            self.bad(4, '"learning_rate"', *words, "--learning-rate", rate)
+        for split in ("-1", "nan", "1.5", "1"):
+            self.bad(4, '"validation_split"', *words, "--validation-split", split)
+        self.bad(2, "--learning-rate", *words, "--learning-rate", "fast")
+        self.assertFalse((self.folder / "net.safetensors").exists())
+        self.good(*words, "--learning-rate", "0")
+        self.good("convert", "net.json", "new.safetensors")
+        self.good("diff", "net.safetensors", "new.safetensors")
+
     def interrupted(self, words):
         process = subprocess.Popen(
             [TOOL, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

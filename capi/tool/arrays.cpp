@@ -38,7 +38,11 @@ template <class To, class From>
 To as(From v, double scale, const std::string &path) {
   const double scaled = static_cast<double>(v) * scale;
   if constexpr (std::is_floating_point_v<To>) {
-    return static_cast<To>(scaled);
+    const To to = static_cast<To>(scaled);
+    if (std::isfinite(scaled) && !std::isfinite(to))
+      throw Refusal(refused, '"' + path + "\": the model takes floats of " + std::to_string(8 * sizeof(To)) +
+                                 " bits, the file has " + number(scaled));
+    return to;
   } else {
     constexpr auto least = static_cast<double>(std::numeric_limits<To>::min()),
                    past = static_cast<double>(std::numeric_limits<To>::max()) + 1;

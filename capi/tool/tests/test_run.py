@@ -148,6 +148,13 @@ class Running(Case):
         self.bad(4, "no rows", *words, "-i", self.file("empty.csv", ""))
         self.bad(4, "rows of 4", *words, "-i", self.file("four.csv", "1,2,3,4\n"))
 
+    def test_numbers_past_float32(self):
+        words = ["run", "net.safetensors", "-i"]
+        self.bad(4, "1e+300", *words, self.file("vast.csv", "1,2,1e300\n"))
+        self.bad(4, "-1e+300", *words, self.file("vast.npy", npy([1, 2, -1e300], (1, 3), "<f8", "d")))
+        self.bad(4, "1e+40", *words, self.file("large.npy", npy([1, 2, 1e30], (1, 3))), "--scale", "1e10")
+        self.good(*words, self.file("none.csv", "1,inf,nan\n"))  # what is none stays none
+
     def test_integers(self):
         net = {
             "format": 1,

@@ -1,5 +1,8 @@
 #include "models.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -84,6 +87,21 @@ void write_text(const std::string &path, const std::string &text) {
   const bool whole = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if ((file && std::fclose(file) != 0) || !whole)
     throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
+}
+
+std::string folder_of(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
+
+void need_writable(const std::string &path) {
+  struct stat s {};
+  int error = 0;
+  if (stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
+    error = EISDIR;
+  else if (access(folder_of(path).c_str(), W_OK | X_OK) != 0)
+    error = errno;
+  if (error) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(error));
 }
 
 Model open_model(const Common &common, const std::string &path, bool weights) {

@@ -39,6 +39,9 @@ std::vector<Weight> weights(const Model &m, const Json &architecture);
 // The bytes of a file of text; refuses more than 100 MB.
 std::string read_text(const std::string &path);
 void write_text(const std::string &path, const std::string &text);
+// Before anything is computed: that a file can be made there.
+void need_writable(const std::string &path);
+std::string folder_of(const std::string &path);
 bool ends_with(const std::string &path, const char *end);
 
 // Of a shape, all axes known: the first free one is the batch, others have `other` elements.

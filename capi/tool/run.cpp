@@ -66,21 +66,18 @@ Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch)
   return all;
 }
 
-void write_outputs(const std::vector<Slot> &slots, const Tensors &outputs, const Given &o) {
+std::vector<Place> outputs_to(const std::vector<Slot> &slots, const Given &o) {
+  std::vector<Place> all;
   for (size_t i = 0; i < o.outputs.size(); ++i) {
-    const auto [at, file] = place_of(slots, o.outputs[i], i, "output");
+    const auto &[at, file] = all.emplace_back(place_of(slots, o.outputs[i], i, "output"));
     if (at >= slots.size())
       throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " outputs, got " +
                                std::to_string(o.outputs.size()) + " files");
-    write_array(file, outputs[at]);
+    if (!ends_with(file, ".npy") && !ends_with(file, ".csv") && !ends_with(file, ".json"))
+      throw Refusal(usage, '"' + file + "\": an output is a .npy, .csv or .json file");
+    need_writable(file);
   }
-}
-
-// Before anything is computed.
-void need_writable(const std::vector<std::string> &outputs) {
-  for (const std::string &o : outputs)
-    if (!ends_with(o, ".npy") && !ends_with(o, ".csv") && !ends_with(o, ".json"))
-      throw Refusal(usage, '"' + o + "\": an output is a .npy, .csv or .json file");
+  return all;
 }
 
 }  // namespace
@@ -97,11 +94,11 @@ Command run_command(const Common &common) {
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
            {"--batch-size", "N", "samples that are computed together; default 32", &o->batch}},
           [=, &common] {
-            need_writable(o->outputs);
             const Model m = open_model(common, o->file);
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
+            const std::vector<Place> to = outputs_to(out, *o);
             const Tensors outputs = outputs_of(Session(m), read_inputs(in, *o), o->batch);
-            write_outputs(out, outputs, *o);
+            for (const auto &[slot, file] : to) write_array(file, outputs[slot]);
             Json all = Json::object();
             std::string text;
             for (size_t i = 0; i < outputs.size(); ++i) {

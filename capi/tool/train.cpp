@@ -5,7 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "data.hpp"
@@ -159,6 +161,30 @@ Fitted fit(Trainer &t, const Model &m, const Given &o, const Common &common, con
   return {dl4_blob_data(history)};
 }
 
+void save(const Trainer &t, const Model &m, const std::string &path) {
+  if (ends_with(path, ".keras"))
+    t.save(path);
+  else
+    m.save(path);
+}
+
+// Saves in a folder of its own beside `path`: what can't be written there, or not in that format, is refused before the
+// training.
+void try_to_save(const Trainer &t, const Model &m, const std::string &path) {
+  need_writable(path);
+  const std::string folder = folder_of(path);
+  std::string apart = folder + ".dl4-XXXXXX";
+  if (!mkdtemp(apart.data())) throw Refusal(files, "cannot write into \"" + folder + "\": " + std::strerror(errno));
+  const struct Removed {
+    const std::filesystem::path path;
+    ~Removed() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  } removed{apart};
+  save(t, m, apart + '/' + std::filesystem::path(path).filename().string());
+}
+
 Exit train(const Common &common, const Given &o) {
   const Signals signals;
   const Model m = open_model(common, o.file);
@@ -168,12 +194,10 @@ Exit train(const Common &common, const Given &o) {
   const std::string checkpoint = o.save + ".checkpoint";
   const bool goes_on = resumed(t, checkpoint);
   if (goes_on) std::fprintf(stderr, "dl4: goes on from \"%s\"\n", printable(checkpoint).c_str());
+  try_to_save(t, m, o.save);
   const Fitted fitted = fit(t, m, o, common, checkpoint);
   if (fitted.stopped) throw Refusal(interrupted, "interrupted; the same command goes on from \"" + checkpoint + '"');
-  if (ends_with(o.save, ".keras"))
-    t.save(o.save);
-  else
-    m.save(o.save);
+  save(t, m, o.save);
   if (unlink(checkpoint.c_str()) != 0 && errno != ENOENT)
     throw Refusal(files, "cannot remove \"" + checkpoint + "\": " + std::strerror(errno));
   if (common.json)

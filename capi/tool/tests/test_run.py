@@ -139,6 +139,10 @@ class Running(Case):
         self.good(*words, "-i", "z=x.npy")
         self.bad(2, "outputs", *words, "-i", "x.npy", "-o", "y.npy", "-o", "z.npy")
         self.bad(3, "none", *words, "-i", "x.npy", "-o", "none/y.npy")
+        # Before what comes in is looked at.
+        self.bad(3, '"none/y.npy"', *words, "-i", "no.npy", "-o", "none/y.npy")
+        self.bad(2, '"y.txt"', *words, "-i", "no.npy", "-o", "y.txt")
+        self.bad(2, "outputs", *words, "-i", "no.npy", "-o", "y.npy", "-o", "z.npy")
         self.bad(3, "no.npy", *words, "-i", "no.npy")
         self.bad(4, "5", *words, "-i", self.file("five.npy", npy(range(5), (1, 5))))
         self.bad(4, "ends after", *words, "-i", self.file("cut.npy", good[:20]))

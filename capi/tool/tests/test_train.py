@@ -103,13 +103,24 @@ class Training(Case):
         words = [*self.words, "--data", "data.csv", "--save", "net.safetensors"]
         for rate in ("-0.1", "nan", "inf"):
             self.bad(4, '"learning_rate"', *words, "--learning-rate", rate)
-        for split in ("-1", "nan", "1.5", "1"):
+        for split in ("-1", "1.5", "1"):
             self.bad(4, '"validation_split"', *words, "--validation-split", split)
+        self.bad(4, "a finite number", *words, "--validation-split", "nan")
         self.bad(2, "--learning-rate", *words, "--learning-rate", "fast")
         self.assertFalse((self.folder / "net.safetensors").exists())
         self.good(*words, "--learning-rate", "0")
         self.good("convert", "net.json", "new.safetensors")
         self.good("diff", "net.safetensors", "new.safetensors")
+
+    def test_a_file_that_will_not_be_written_is_refused_first(self):
+        self.table()
+        (self.folder / "folder.keras").mkdir()
+        before = sorted(self.folder.iterdir())
+        for code, file in ((4, "m.h5"), (3, "none/m.keras"), (3, "folder.keras")):
+            words = [*self.words, "--data", "data.csv", "--save", file]
+            self.bad(code, f'{file}"', *words)
+            self.assertEqual(self.run_tool(*words).stdout, "")  # no epoch is told
+        self.assertEqual(sorted(self.folder.iterdir()), before)
 
     def interrupted(self, words):
         process = subprocess.Popen(

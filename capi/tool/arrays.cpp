@@ -27,30 +27,22 @@ auto visit_elements(const Tensor &t, F f) {
   }
 }
 
-Tensor made(int32_t dtype, const Dims &dims) {
-  dl4_tensor *t = nullptr;
-  dl4::check(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &t));
-  return Tensor(t);
-}
-
 // The same memory in another shape of as many elements.
 Tensor reshaped(const Tensor &t, const Dims &dims) {
-  Tensor to = made(dl4_tensor_dtype(t), dims);
+  Tensor to = zeros(dl4_tensor_dtype(t), dims);
   dl4::check(dl4_tensor_copy_in(to, dl4_tensor_data(t), dl4_tensor_bytes(t)));
   return to;
-}
-
-int64_t elements(const Dims &dims, size_t from = 0) {
-  int64_t n = 1;
-  for (size_t i = from; i < dims.size(); ++i) n *= dims[i];
-  return n;
 }
 
 template <class To, class From>
 To as(From v, double scale, const std::string &path) {
   const double scaled = static_cast<double>(v) * scale;
   if constexpr (std::is_floating_point_v<To>) {
-    return static_cast<To>(scaled);
+    const To to = static_cast<To>(scaled);
+    if (std::isfinite(scaled) && !std::isfinite(to))
+      throw Refusal(refused, '"' + path + "\": the model takes floats of " + std::to_string(8 * sizeof(To)) +
+                                 " bits, the file has " + number(scaled));
+    return to;
   } else {
     constexpr auto least = static_cast<double>(std::numeric_limits<To>::min()),
                    past = static_cast<double>(std::numeric_limits<To>::max()) + 1;
@@ -68,7 +60,7 @@ To as(From v, double scale, const std::string &path) {
 
 Tensor converted(const Tensor &t, int32_t dtype, double scale, const std::string &path) {
   if (dl4_tensor_dtype(t) == dtype && scale == 1) return t;
-  const Tensor to = made(dtype, t.dims());
+  const Tensor to = zeros(dtype, t.dims());
   visit_elements(t, [&](auto from) {
     visit_elements(to, [&](auto into) {
       using To = typename decltype(into)::value_type;
@@ -90,7 +82,7 @@ Tensor joined(const Tensors &parts) {
       throw Refusal(refused, "files of one input differ in shape: " + shape(parts[0].dims()) + " and " + shape(one));
     dims[0] += one[0];
   }
-  Tensor to = made(dl4_tensor_dtype(parts[0]), dims);
+  Tensor to = zeros(dl4_tensor_dtype(parts[0]), dims);
   auto *at = static_cast<std::byte *>(dl4_tensor_data(to));
   for (const Tensor &t : parts) {
     std::memcpy(at, dl4_tensor_data(t), static_cast<size_t>(dl4_tensor_bytes(t)));

@@ -5,9 +5,8 @@
 
 namespace dl4::tool {
 
-// Numbers in rows; names are those of the first line, if it is none of numbers.
+// Numbers in rows. A first line of which no cell is a number is left out.
 struct Csv {
-  std::vector<std::string> names;
   std::vector<double> values;
   int64_t rows = 0, columns = 0;
 };

@@ -71,7 +71,7 @@ Exit bench(const Common &common, const Given &o) {
   for (size_t i = 0; i < std::clamp<size_t>(times.size() / 2, 5, 100); ++i) profiled.run(in, out);
   const Json said = Json::parse(profiled.describe(DL4_FORMAT_JSON)), plan = said.at("plans").at(0);
   int64_t weight_bytes = 0;
-  for (const Weight &w : weights(m, architecture(m))) weight_bytes += 4 * w.elements();
+  for (const Weight &w : weights(m, architecture(m))) weight_bytes += 4 * elements(w.dims);
   const int64_t threads = Json::parse(common.context().describe(DL4_FORMAT_JSON)).at("threads").get<int64_t>();
   const double median = times[times.size() / 2];
   Json inputs = Json::array(), layers = Json::array();

@@ -25,7 +25,7 @@ struct Refusal : std::runtime_error {
 // names: "-o,--output", or "FILE" of what is told by its place. value: what stands for it in help.
 struct Option {
   const char *names, *value, *help;
-  std::variant<bool *, int64_t *, double *, std::string *, std::vector<std::string> *> to;
+  std::variant<bool *, int64_t *, double *, std::optional<double> *, std::string *, std::vector<std::string> *> to;
   bool required = false;
   int64_t least = 1;  // of an integer
 };

@@ -1,7 +1,7 @@
 // Comma-separated numbers.
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <system_error>
 
 #include "arrays.hpp"
 
@@ -24,12 +24,16 @@ std::vector<std::string_view> cells_of(std::string_view row) {
   return cells;
 }
 
-std::optional<double> number_in(std::string_view cell) {
+// invalid_argument: it is no number.
+std::errc read_number(std::string_view cell, double &v) {
   if (cell.starts_with('+')) cell.remove_prefix(1);
-  double v = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), v);
-  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
-  return v;
+  return end == cell.data() + cell.size() ? error : std::errc::invalid_argument;
+}
+
+bool is_word(std::string_view cell) {
+  double v = 0;
+  return read_number(cell, v) == std::errc::invalid_argument;
 }
 
 }  // namespace
@@ -38,7 +42,8 @@ Csv read_csv(const std::string &path) {
   const std::string text = read_text(path);
   Csv csv;
   int64_t line = 0;
-  for (size_t at = 0; at < text.size();) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  for (size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view row = std::string_view(text).substr(at, end - at);
     at = end + 1;
@@ -53,14 +58,12 @@ Csv read_csv(const std::string &path) {
     const bool first = csv.columns == 0;
     if (!first && columns != csv.columns) refuse(std::to_string(csv.columns) + " columns", std::to_string(columns));
     csv.columns = columns;
-    if (first && !std::all_of(cells.begin(), cells.end(), number_in)) {
-      csv.names.assign(cells.begin(), cells.end());
-      continue;
-    }
-    for (std::string_view cell : cells) {
-      const std::optional<double> v = number_in(cell);
-      if (!v) refuse("a number", '"' + std::string(cell.substr(0, 40)) + '"');
-      csv.values.push_back(*v);
+    if (first && std::all_of(cells.begin(), cells.end(), is_word)) continue;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      double v = 0;
+      if (read_number(cells[i], v) != std::errc())
+        refuse("a number in column " + std::to_string(i + 1), '"' + std::string(cells[i].substr(0, 40)) + '"');
+      csv.values.push_back(v);
     }
     ++csv.rows;
   }

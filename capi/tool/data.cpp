@@ -58,8 +58,14 @@ Arrays read_npz(const std::string &path, const std::vector<Slot> &in, const std:
     if (out.size() == 1) names.emplace_back("y");
     all.y.push_back(single(array_in(path, names, true), path));
   }
-  if (all.y.size() == 1)
-    if (const Tensor w = array_in(path, {"w"}, false)) all.w.push_back(single(w, path));
+  const auto is_slot = [](const Slot &s) { return s.name == "w"; };
+  if (std::any_of(in.begin(), in.end(), is_slot) || std::any_of(out.begin(), out.end(), is_slot)) return all;
+  if (const Tensor w = array_in(path, {"w"}, false)) {
+    if (all.y.size() != 1)
+      throw Refusal(refused, '"' + path + "\": \"w\" weighs the samples of one target, the model has " +
+                                 std::to_string(all.y.size()));
+    all.w.push_back(single(w, path));
+  }
   return all;
 }
 

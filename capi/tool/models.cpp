@@ -1,5 +1,8 @@
 #include "models.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,6 +53,18 @@ const char *name_of_dtype(int32_t dtype) {
   return names[dtype >= 1 && dtype <= 6 ? dtype : 0];
 }
 
+int64_t elements(const Dims &dims, size_t from) {
+  int64_t n = 1;
+  for (size_t i = from; i < dims.size(); ++i) n *= dims[i];
+  return n;
+}
+
+Tensor zeros(int32_t dtype, const Dims &dims) {
+  dl4_tensor *t = nullptr;
+  dl4::check(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &t));
+  return Tensor(t);
+}
+
 bool ends_with(const std::string &path, const char *end) { return path.ends_with(end); }
 
 std::string read_text(const std::string &path) {
@@ -74,6 +89,21 @@ void write_text(const std::string &path, const std::string &text) {
     throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
 }
 
+std::string folder_of(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
+
+void need_writable(const std::string &path) {
+  struct stat s {};
+  int error = 0;
+  if (stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
+    error = EISDIR;
+  else if (access(folder_of(path).c_str(), W_OK | X_OK) != 0)
+    error = errno;
+  if (error) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(error));
+}
+
 Model open_model(const Common &common, const std::string &path, bool weights) {
   if (ends_with(path, ".json")) {
     Graph graph(common.context());
@@ -87,12 +117,6 @@ Model open_model(const Common &common, const std::string &path, bool weights) {
 }
 
 Json architecture(const Model &m) { return Json::parse(m.describe(DL4_FORMAT_JSON)); }
-
-int64_t Weight::elements() const {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
 
 std::vector<Weight> weights(const Model &m, const Json &architecture) {
   std::set<std::string> layers;
@@ -119,30 +143,13 @@ Dims filled(const Dims &dims, int64_t batch, int64_t other) {
   return known;
 }
 
-namespace {
-
-template <class T>
-Tensor random_values(const Dims &dims, std::mt19937_64 &random) {
-  Tensor t = Tensor::zeros<T>(dims);
-  if constexpr (std::is_floating_point_v<T>)
-    for (T &v : t.data<T>()) v = static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
-  return t;
-}
-
-}  // namespace
-
 Tensors random_inputs(const Model &m, int64_t batch, int64_t other, int64_t seed) {
   std::mt19937_64 random(static_cast<uint64_t>(seed));
   Tensors all;
   for (const Slot &s : slots(m, DL4_INPUTS)) {
-    const Dims dims = filled(s.dims, batch, other);
-    if (s.dtype == DL4_FLOAT32) {
-      all.push_back(random_values<float>(dims, random));
-      continue;
-    }
-    dl4_tensor *t = nullptr;
-    dl4::check(dl4_tensor_create(nullptr, s.dtype, static_cast<int32_t>(dims.size()), dims.data(), &t));
-    all.emplace_back(t);
+    const Tensor &t = all.emplace_back(zeros(s.dtype, filled(s.dims, batch, other)));
+    if (s.dtype == DL4_FLOAT32)
+      for (float &v : t.data()) v = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
   }
   return all;
 }

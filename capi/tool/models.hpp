@@ -19,6 +19,10 @@ Json json_of(const std::vector<Slot> &slots);
 std::string slot_lines(const Model &m);
 const char *name_of_dtype(int32_t dtype);
 
+// Of a shape, from axis `from` on.
+int64_t elements(const Dims &dims, size_t from = 0);
+Tensor zeros(int32_t dtype, const Dims &dims);
+
 // A file of any format that the library reads, or an architecture in JSON, whose weights are new. weights: false reads
 // the architecture alone.
 Model open_model(const Common &common, const std::string &path, bool weights = true);
@@ -29,13 +33,15 @@ struct Weight {
   std::string name, layer;
   Dims dims;
   bool trainable = false;
-  int64_t elements() const;
 };
 std::vector<Weight> weights(const Model &m, const Json &architecture);
 
 // The bytes of a file of text; refuses more than 100 MB.
 std::string read_text(const std::string &path);
 void write_text(const std::string &path, const std::string &text);
+// Before anything is computed: that a file can be made there.
+void need_writable(const std::string &path);
+std::string folder_of(const std::string &path);
 bool ends_with(const std::string &path, const char *end);
 
 // Of a shape, all axes known: the first free one is the batch, others have `other` elements.

@@ -1,4 +1,6 @@
 // dl4 run.
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -14,23 +16,30 @@ struct Given {
   int64_t batch = 32;
 };
 
-// "NAME=FILE", or a FILE alone: that of the first slot, or of the i-th.
-size_t slot_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, std::string &file) {
-  file = told;
+// A slot by its place, and the file that it is read from or written to.
+struct Place {
+  size_t slot;
+  std::string file;
+};
+
+// "NAME=FILE", or a FILE alone: that of slot `otherwise`.
+Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, const std::string &what) {
   const size_t equals = told.find('=');
-  for (size_t i = 0; equals != told.npos && i < slots.size(); ++i)
-    if (slots[i].name == told.substr(0, equals)) {
-      file = told.substr(equals + 1);
-      return i;
-    }
-  return otherwise;
+  if (equals == told.npos) return {otherwise, told};
+  const std::string name = told.substr(0, equals);
+  std::string names;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].name == name) return {i, told.substr(equals + 1)};
+    names += (i ? ", \"" : "\"") + slots[i].name + '"';
+  }
+  if (what == "input" && access(told.c_str(), F_OK) == 0) return {otherwise, told};
+  throw Refusal(usage, '"' + told + "\": the model has no " + what + " \"" + name + "\", it has " + names);
 }
 
 Tensors read_inputs(const std::vector<Slot> &slots, const Given &o) {
   std::vector<Tensors> parts(slots.size());
   for (size_t i = 0; i < o.inputs.size(); ++i) {
-    std::string file;
-    const size_t at = slot_of(slots, o.inputs[i], slots.size() == 1 ? 0 : i, file);
+    const auto [at, file] = place_of(slots, o.inputs[i], slots.size() == 1 ? 0 : i, "input");
     if (at >= slots.size())
       throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " inputs, got " +
                                std::to_string(o.inputs.size()) + " files; say which is whose by --input NAME=FILE");
@@ -57,22 +66,18 @@ Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch)
   return all;
 }
 
-void write_outputs(const std::vector<Slot> &slots, const Tensors &outputs, const Given &o) {
+std::vector<Place> outputs_to(const std::vector<Slot> &slots, const Given &o) {
+  std::vector<Place> all;
   for (size_t i = 0; i < o.outputs.size(); ++i) {
-    std::string file;
-    const size_t at = slot_of(slots, o.outputs[i], i, file);
+    const auto &[at, file] = all.emplace_back(place_of(slots, o.outputs[i], i, "output"));
     if (at >= slots.size())
       throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " outputs, got " +
                                std::to_string(o.outputs.size()) + " files");
-    write_array(file, outputs[at]);
+    if (!ends_with(file, ".npy") && !ends_with(file, ".csv") && !ends_with(file, ".json"))
+      throw Refusal(usage, '"' + file + "\": an output is a .npy, .csv or .json file");
+    need_writable(file);
   }
-}
-
-// Before anything is computed.
-void need_writable(const std::vector<std::string> &outputs) {
-  for (const std::string &o : outputs)
-    if (!ends_with(o, ".npy") && !ends_with(o, ".csv") && !ends_with(o, ".json"))
-      throw Refusal(usage, '"' + o + "\": an output is a .npy, .csv or .json file");
+  return all;
 }
 
 }  // namespace
@@ -89,11 +94,11 @@ Command run_command(const Common &common) {
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
            {"--batch-size", "N", "samples that are computed together; default 32", &o->batch}},
           [=, &common] {
-            need_writable(o->outputs);
             const Model m = open_model(common, o->file);
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
+            const std::vector<Place> to = outputs_to(out, *o);
             const Tensors outputs = outputs_of(Session(m), read_inputs(in, *o), o->batch);
-            write_outputs(out, outputs, *o);
+            for (const auto &[slot, file] : to) write_array(file, outputs[slot]);
             Json all = Json::object();
             std::string text;
             for (size_t i = 0; i < outputs.size(); ++i) {

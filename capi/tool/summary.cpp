@@ -23,9 +23,9 @@ Json summary_of(const std::string &file, const Model &m) {
   int64_t trainable = 0, total = 0;
   for (const Weight &w : weights(m, all)) {
     by_layer[w.layer].push_back({{"name", w.name}, {"shape", json_shape(w.dims)}, {"trainable", w.trainable}});
-    parameters[w.layer] += w.elements();
-    total += w.elements();
-    if (w.trainable) trainable += w.elements();
+    parameters[w.layer] += elements(w.dims);
+    total += elements(w.dims);
+    if (w.trainable) trainable += elements(w.dims);
   }
   Json layers = Json::array();
   for (const Json &l : all.at("layers")) {

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "data.hpp"
@@ -16,7 +18,7 @@ namespace {
 struct Given : Objective {
   std::string file, data, validation, save;
   int64_t epochs = 1;
-  double split = 0, learning_rate = 0;
+  std::optional<double> split, learning_rate;
 };
 
 // What Ctrl-C triggers; a second one ends the process.
@@ -139,7 +141,7 @@ Fitted fit(Trainer &t, const Model &m, const Given &o, const Common &common, con
   std::optional<Dataset> validation;
   if (!o.validation.empty()) validation = dataset(read_data(o.validation, m, o), o, common.seed, false);
   Attrs options{{"epochs", o.epochs}};
-  if (o.split > 0) options.set({"validation_split", o.split});
+  if (o.split) options.set({"validation_split", *o.split});
   Progress progress{common, t, checkpoint};
   dl4_blob *history = nullptr;
   dl4_error *e = dl4_trainer_fit(t, data, validation ? validation->get() : nullptr, options, Progress::tell, &progress,
@@ -159,21 +161,43 @@ Fitted fit(Trainer &t, const Model &m, const Given &o, const Common &common, con
   return {dl4_blob_data(history)};
 }
 
+void save(const Trainer &t, const Model &m, const std::string &path) {
+  if (ends_with(path, ".keras"))
+    t.save(path);
+  else
+    m.save(path);
+}
+
+// Saves in a folder of its own beside `path`: what can't be written there, or not in that format, is refused before the
+// training.
+void try_to_save(const Trainer &t, const Model &m, const std::string &path) {
+  need_writable(path);
+  const std::string folder = folder_of(path);
+  std::string apart = folder + ".dl4-XXXXXX";
+  if (!mkdtemp(apart.data())) throw Refusal(files, "cannot write into \"" + folder + "\": " + std::strerror(errno));
+  const struct Removed {
+    const std::filesystem::path path;
+    ~Removed() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  } removed{apart};
+  save(t, m, apart + '/' + std::filesystem::path(path).filename().string());
+}
+
 Exit train(const Common &common, const Given &o) {
   const Signals signals;
   const Model m = open_model(common, o.file);
   Trainer t = o.trainer(m, "Adam");
   if (o.losses.empty()) load_optimizer(t, o);
-  if (o.learning_rate > 0) t.set_number("learning_rate", o.learning_rate);
+  if (o.learning_rate) t.set_number("learning_rate", *o.learning_rate);
   const std::string checkpoint = o.save + ".checkpoint";
   const bool goes_on = resumed(t, checkpoint);
   if (goes_on) std::fprintf(stderr, "dl4: goes on from \"%s\"\n", printable(checkpoint).c_str());
+  try_to_save(t, m, o.save);
   const Fitted fitted = fit(t, m, o, common, checkpoint);
   if (fitted.stopped) throw Refusal(interrupted, "interrupted; the same command goes on from \"" + checkpoint + '"');
-  if (ends_with(o.save, ".keras"))
-    t.save(o.save);
-  else
-    m.save(o.save);
+  save(t, m, o.save);
   if (unlink(checkpoint.c_str()) != 0 && errno != ENOENT)
     throw Refusal(files, "cannot remove \"" + checkpoint + "\": " + std::strerror(errno));
   if (common.json)

@@ -32,16 +32,11 @@ std::string element(const Tensor &t, int64_t i) {
 }
 
 struct Rows {
-  int64_t rows = 1, columns = 1;
+  int64_t rows, columns;
 };
 
 // [B] is a column.
-Rows rows_of(const Dims &dims) {
-  Rows r;
-  if (!dims.empty()) r.rows = dims[0];
-  for (size_t i = 1; i < dims.size(); ++i) r.columns *= dims[i];
-  return r;
-}
+Rows rows_of(const Dims &dims) { return {dims.empty() ? 1 : dims[0], elements(dims, 1)}; }
 
 std::string csv_of(const Tensor &t, const std::string &path) {
   const Dims dims = t.dims();

@@ -143,6 +143,18 @@ static int open_alone(const char *name, double seconds) {
   }
 }
 
+/* But for who asks. */
+static int no_one(int fd) { return lock(fd, F_OFD_GETLK, F_WRLCK, 0, most) == 0; }
+
+/* Of who could not join: the file goes with the last of them. */
+static int give_up(const char *name, int fd, int error) {
+  struct stat s;
+  while (lock(fd, F_OFD_SETLKW, F_WRLCK, most, 1) && errno == EINTR) continue;
+  /* Where it has no name any more, another run's file may have that. */
+  if (no_one(fd) && fstat(fd, &s) == 0 && s.st_nlink > 0) shm_unlink(name);
+  return close(fd), error;
+}
+
 int32_t dl4_local_join(const char *name, int64_t rank, int64_t size, double seconds, void **place) {
   if (!name || !place || size < 1 || size > most || rank < 0 || rank >= size || !(seconds > 0)) return EINVAL;
   *place = NULL;
@@ -154,10 +166,10 @@ int32_t dl4_local_join(const char *name, int64_t rank, int64_t size, double seco
   if (p.fd < 0) return -p.fd;
   int error = 0;
   /* Who finds no one starts anew. */
-  const int first = lock(p.fd, F_OFD_GETLK, F_WRLCK, 0, most) == 0;
+  const int first = no_one(p.fd);
   if (first) error = ftruncate(p.fd, 0) ? errno : posix_fallocate(p.fd, 0, (off_t)p.bytes);
   p.head = error ? MAP_FAILED : mmap(NULL, p.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
-  if (p.head == MAP_FAILED) return error = error ? error : errno, close(p.fd), error;
+  if (p.head == MAP_FAILED) return give_up(name, p.fd, error ? error : errno);
   if (first) atomic_store(&p.head->size, size);
   if (atomic_load(&p.head->size) != size) error = EINVAL;
   if (!error && lock(p.fd, F_OFD_SETLK, F_WRLCK, rank, 1)) error = EBUSY;
@@ -165,11 +177,9 @@ int32_t dl4_local_join(const char *name, int64_t rank, int64_t size, double seco
   if (!error) error = wait_for_all(&p, 1);
   if (!error && rank == 0) shm_unlink(name);
   if (!error && !(*place = malloc(sizeof p))) error = ENOMEM;
-  if (!error)
-    memcpy(*place, &p, sizeof p);
-  else
-    munmap(p.head, p.bytes), close(p.fd);
-  return error;
+  if (error) return munmap(p.head, p.bytes), give_up(name, p.fd, error);
+  memcpy(*place, &p, sizeof p);
+  return 0;
 }
 
 void dl4_local_leave(void *place) {

@@ -139,8 +139,7 @@ struct Product {
   DType dtype() const { return g.dtype; }
 };
 
-constexpr const char *by_small = "small_gemm", *by_panels = "packed_gemm", *by_openblas = "openblas_gemm",
-                     *by_dnnl = "dnnl_gemm";
+constexpr const char *by_small = "small_gemm", *by_panels = "packed_gemm";
 
 constexpr Candidate<Product> products[] = {
     {by_panels, [](const Product &p) { return p.b != nullptr; },

@@ -7,6 +7,9 @@
 
 namespace dl4::dispatch {
 
+// Kernels by name.
+inline constexpr const char *by_openblas = "openblas_gemm", *by_dnnl = "dnnl_gemm";
+
 struct Thresholds {
   // For a B of at least 2^18 numbers.
   struct Products {

@@ -46,6 +46,24 @@ std::string general_relu(Writer &w, const std::string &x, const std::array<float
   return p[1] < most ? w.node("Min", {y, w.real(static_cast<double>(p[1]))}) : y;
 }
 
+// e^x - 1 without the difference, in which what is small would be lost.
+std::string expm1(Writer &w, const std::string &x) {
+  const std::string half = w.node("Tanh", {w.node("Mul", {x, w.real(0.5)})});
+  return w.node("Mul", {half, w.node("Add", {w.node("Exp", {x}), w.real(1)})});
+}
+
+std::string squareplus(Writer &w, const std::string &x, double b) {
+  const std::string root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), w.real(b)})});
+  return w.node("Mul", {w.node("Add", {x, root}), w.real(0.5)});
+}
+
+std::string sparse_plus(Writer &w, const std::string &x) {
+  const std::string one = w.node("Add", {x, w.real(1)});
+  const std::string middle = w.node("Mul", {w.node("Mul", {one, one}), w.real(0.25)});
+  const std::string low = w.node("Where", {w.node("Less", {x, w.real(-1)}), w.real(0), middle});
+  return w.node("Where", {w.node("Greater", {x, w.real(1)}), x, low});
+}
+
 std::string composed(Writer &w, const ops::Function &function, const std::string &x) {
   const auto p = [&](size_t i) { return static_cast<double>(function.param[i]); };
   const auto number = [&](size_t i) { return w.real(p(i)); };
@@ -57,7 +75,7 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
     case Unary::log1p:
       return w.node("Log", {w.node("Add", {x, w.real(1)})});
     case Unary::expm1:
-      return w.node("Sub", {w.node("Exp", {x}), w.real(1)});
+      return expm1(w, x);
     case Unary::relu6:
       return clipped(w, x, 0, 6);
     case Unary::leaky_relu:
@@ -88,16 +106,10 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
       return w.node("Shrink", {x}, {{"lambd", function.param[0]}, {"bias", function.param[0]}});
     case Unary::threshold:
       return w.node("Where", {w.node("Greater", {x, number(0)}), x, number(1)});
-    case Unary::squareplus: {
-      const std::string root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), number(0)})});
-      return w.node("Mul", {w.node("Add", {x, root}), w.real(0.5)});
-    }
-    case Unary::sparse_plus: {
-      const std::string one = w.node("Add", {x, w.real(1)});
-      const std::string middle = w.node("Mul", {w.node("Mul", {one, one}), w.real(0.25)});
-      const std::string low = w.node("Where", {w.node("Less", {x, w.real(-1)}), w.real(0), middle});
-      return w.node("Where", {w.node("Greater", {x, w.real(1)}), x, low});
-    }
+    case Unary::squareplus:
+      return squareplus(w, x, p(0));
+    case Unary::sparse_plus:
+      return sparse_plus(w, x);
     case Unary::sparse_sigmoid:
       return clipped(w, w.node("Mul", {w.node("Add", {x, w.real(1)}), w.real(0.5)}), 0, 1);
     case Unary::clip:

@@ -97,7 +97,9 @@ TEST_F(Arrays, OfOtherFilesAreRefused) {
 TEST_F(Arrays, OfMoreThanTheLimitAreRefused) {
   Tensor::of(std::vector<float>(2000), {2000}).save(path("x.npy"));
   const dl4::Context small({{"memory_limit", 4096}});
-  EXPECT_NE(refused(path("x.npy"), nullptr, &small).code, DL4_OK);
+  const Refused r = refused(path("x.npy"), nullptr, &small);
+  EXPECT_EQ(r.code, DL4_OUT_OF_MEMORY) << r.message;
+  EXPECT_NE(r.message.find("4096"), std::string::npos) << r.message;
 }
 
 TEST_F(Arrays, WhereNothingCanBeWritten) {

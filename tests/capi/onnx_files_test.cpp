@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -156,6 +157,30 @@ TEST_F(OnnxFiles, WithPlacesAlongAFreeAxisAreReadAgain) {
   }
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(results[i], results[i + 3]) << i;
   EXPECT_NE(results[0], results[1]);
+}
+
+// By ops that ONNX has, and yet to the last digits.
+TEST_F(OnnxFiles, ExponentialsLessOneKeepWhatIsSmall) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, 1}), y = add(g, "Expm1", nullptr, "{}", x);
+  Own<dl4_model> m, again;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+  ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
+  const std::vector<float> given{1e-30f, -3e-8f, 5e-8f, 1e-4f, -0.01f, 0.5f, -3, 20, 88.5f, -200, 0, 100};
+  const Own<dl4_tensor> in = tensor({static_cast<int64_t>(given.size()), 1}, given);
+  Own<dl4_session> s;
+  ok(dl4_session_create(again, nullptr, s.out()));
+  dl4_tensor *from = in;
+  Own<dl4_tensor> to;
+  ok(dl4_session_run(s, &from, 1, to.out(), 1, nullptr));
+  const std::vector<float> got = floats(to);
+  for (size_t i = 0; i + 1 < given.size(); ++i) {
+    const double expected = std::expm1(static_cast<double>(given[i]));
+    EXPECT_NEAR(got[i], expected, 1e-6 * std::abs(expected)) << given[i];
+  }
+  EXPECT_EQ(got.back(), std::numeric_limits<float>::infinity());
 }
 
 // ---- a model by hand ------------------------------------------------------------------------------------------------

@@ -111,6 +111,35 @@ TEST(LocalWorkers, ArgumentsAreRefusedAndThoseWhoDoNotComeAreNotWaitedFor) {
   dl4_local_leave(place);
 }
 
+TEST(LocalWorkers, WhoCouldNotJoinLeaveNoFileAndOthersTheirs) {
+  const std::string name = "/dl4-left-" + std::to_string(getpid());
+  const fs::path file = "/dev/shm" + name;
+  std::vector<std::thread> all;
+  for (int64_t rank = 0; rank < 2; ++rank)
+    all.emplace_back([&, rank] {
+      void *place = nullptr;
+      EXPECT_NE(dl4_local_join(name.c_str(), rank, 3, 0.3, &place), 0);
+    });
+  for (std::thread &t : all) t.join();
+  EXPECT_FALSE(fs::exists(file));
+
+  std::thread first([&] {
+    void *place = nullptr;
+    EXPECT_EQ(dl4_local_join(name.c_str(), 0, 2, 20, &place), 0);
+    dl4_local_leave(place);
+  });
+  for (int i = 0; i < 2000 && !fs::exists(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  void *place = nullptr;
+  EXPECT_EQ(dl4_local_join(name.c_str(), 1, 3, 1, &place), EINVAL);
+  EXPECT_EQ(dl4_local_join(name.c_str(), 0, 2, 1, &place), EBUSY);
+  EXPECT_TRUE(fs::exists(file));
+  EXPECT_EQ(dl4_local_join(name.c_str(), 1, 2, 20, &place), 0);
+  first.join();
+  EXPECT_FALSE(fs::exists(file));
+  dl4_local_leave(place);
+}
+
 // Threads have their own places here, as processes do.
 TEST(LocalWorkers, AddUpNumbersOfAnyCountAndHearWhenOneLeaves) {
   const std::string name = "/dl4-sums-" + std::to_string(getpid());

@@ -28,6 +28,8 @@ class Running(Case):
         self.file("double.npy", npy(flat, (2, 3), "<f8", "d"))
         self.file("x.csv", "\r\n".join(",".join(map(str, row)) for row in x))
         self.file("named.csv", "a,b,c\n" + "\n".join(", ".join(map(str, row)) for row in x) + "\n\n")
+        self.file("marked.csv", b"\xef\xbb\xbf" + (self.folder / "x.csv").read_bytes())
+        self.file("marked_named.csv", b"\xef\xbb\xbf" + (self.folder / "named.csv").read_bytes())
         self.file("one.npy", npy(x[0], (3,)))
         self.file("two.npy", npy(x[1], (3,)))
         expected = self.outputs("--input", "x.npy")
@@ -37,6 +39,8 @@ class Running(Case):
             ["x=x.npy"],
             ["x.csv"],
             ["named.csv"],
+            ["marked.csv"],
+            ["marked_named.csv"],
             ["one.npy", "--input", "two.npy"],
             ["x.npy", "--batch-size", "1"],
         ):
@@ -128,8 +132,17 @@ class Running(Case):
         self.bad(2, "--input", *words)
         self.bad(2, '"x.txt"', *words, "-i", "x.txt")
         self.bad(2, '"y.txt"', *words, "-i", "x.npy", "-o", "y.txt")
+        self.bad(2, 'no output "z", it has "y"', *words, "-i", "x.npy", "-o", "z=y.npy")
+        self.assertFalse((self.folder / "z=y.npy").exists())
+        self.bad(2, 'no input "z", it has "x"', *words, "-i", "z=x.npy")
+        self.file("z=x.npy", good)
+        self.good(*words, "-i", "z=x.npy")
         self.bad(2, "outputs", *words, "-i", "x.npy", "-o", "y.npy", "-o", "z.npy")
         self.bad(3, "none", *words, "-i", "x.npy", "-o", "none/y.npy")
+        # Before what comes in is looked at.
+        self.bad(3, '"none/y.npy"', *words, "-i", "no.npy", "-o", "none/y.npy")
+        self.bad(2, '"y.txt"', *words, "-i", "no.npy", "-o", "y.txt")
+        self.bad(2, "outputs", *words, "-i", "no.npy", "-o", "y.npy", "-o", "z.npy")
         self.bad(3, "no.npy", *words, "-i", "no.npy")
         self.bad(4, "5", *words, "-i", self.file("five.npy", npy(range(5), (1, 5))))
         self.bad(4, "ends after", *words, "-i", self.file("cut.npy", good[:20]))
@@ -137,10 +150,19 @@ class Running(Case):
         self.bad(4, "O8", *words, "-i", self.file("object.npy", good.replace(b"<f4", b"|O8")))
         vast = good.replace(b"(1, 3)", b"(999999999999, 999999)"[:22]).replace(b" " * 16, b"", 1)
         self.bad(4, "999999999999", *words, "-i", self.file("vast.npy", vast))
-        self.bad(4, "line 2", *words, "-i", self.file("word.csv", "1,2,3\n1,b,3\n"))
+        self.bad(4, "line 2: expected a number in column 2", *words, "-i", self.file("word.csv", "1,2,3\n1,b,3\n"))
+        for first in ("1,2,x", "1,2,", "1,2,1e999"):
+            self.bad(4, "line 1: expected a number in column 3", *words, "-i", self.file("first.csv", first + "\n3,4,5\n"))
         self.bad(4, "columns", *words, "-i", self.file("short.csv", "1,2,3\n1,2\n"))
         self.bad(4, "no rows", *words, "-i", self.file("empty.csv", ""))
         self.bad(4, "rows of 4", *words, "-i", self.file("four.csv", "1,2,3,4\n"))
+
+    def test_numbers_past_float32(self):
+        words = ["run", "net.safetensors", "-i"]
+        self.bad(4, "1e+300", *words, self.file("vast.csv", "1,2,1e300\n"))
+        self.bad(4, "-1e+300", *words, self.file("vast.npy", npy([1, 2, -1e300], (1, 3), "<f8", "d")))
+        self.bad(4, "1e+40", *words, self.file("large.npy", npy([1, 2, 1e30], (1, 3))), "--scale", "1e10")
+        self.good(*words, self.file("none.csv", "1,inf,nan\n"))  # what is none stays none
 
     def test_integers(self):
         net = {

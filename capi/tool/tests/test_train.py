@@ -56,6 +56,36 @@ class Training(Case):
                 file.writestr(("y" if missing == "x" else "x") + ".npy", npy([0.0] * 3, (1, 3)))
             self.bad(3, f'"{missing}"', *self.words, "--data", "less.npz", "--save", "no.keras")
 
+    def net_of(self, x, outputs):
+        """Of input x, layer h and Dense layers on it."""
+        net = json.loads(json.dumps(NET).replace('"x"', f'"{x}"'))
+        head = net["layers"][-1]
+        net["layers"] = [*net["layers"][:-1], *({**head, "name": name} for name in outputs)]
+        net["outputs"] = [[name, 0, 0] for name in outputs]
+        self.file("other.json", json.dumps(net))
+
+    def arrays(self, **arrays):
+        with zipfile.ZipFile(self.folder / "data.npz", "w") as file:
+            for name, width in arrays.items():
+                values = [(i * 7 % 11) / 11 for i in range(8 * width)]
+                file.writestr(name + ".npy", npy(values, (8, width) if width > 1 or name != "w" else (8,)))
+
+    def test_weights_of_samples_are_for_one_target(self):
+        words = ["train", "other.json", "--data", "data.npz", "--save", "net.safetensors"]
+        self.net_of("x", ["a", "b"])
+        self.arrays(x=3, a=1, b=1, w=1)
+        self.bad(4, '"w" weighs the samples of one target, the model has 2', *words, *["--loss", "mse"] * 2)
+        self.good(*words, "--loss", "mse", "--loss", "null")
+        self.net_of("x", ["a", "w"])  # then it is a target
+        self.arrays(x=3, a=1, w=1)
+        self.good(*words, *["--loss", "mse"] * 2)
+        self.net_of("w", ["y"])  # or an input
+        self.arrays(w=3, y=1)
+        self.good(*words, "--loss", "mse")
+        self.net_of("x", ["y"])
+        self.arrays(x=3, w=1)
+        self.bad(4, "the model has 0", *words, "--loss", "output")
+
     def test_kinds_with_settings(self):
         self.table()
         words = ["train", "net.json", "--data", "data.csv", "--save", "net.safetensors"]
@@ -67,6 +97,30 @@ class Training(Case):
         self.bad(2, "--loss", *words)  # it was never compiled
         self.bad(2, "--loss", *words, "--metric", "mae")
         self.bad(2, "data", *words[:3], "data.txt", "--save", "a.keras", "--loss", "mse")
+
+    def test_numbers_are_handed_on_as_they_are_told(self):
+        self.table()
+        words = [*self.words, "--data", "data.csv", "--save", "net.safetensors"]
+        for rate in ("-0.1", "nan", "inf"):
+            self.bad(4, '"learning_rate"', *words, "--learning-rate", rate)
+        for split in ("-1", "1.5", "1"):
+            self.bad(4, '"validation_split"', *words, "--validation-split", split)
+        self.bad(4, "a finite number", *words, "--validation-split", "nan")
+        self.bad(2, "--learning-rate", *words, "--learning-rate", "fast")
+        self.assertFalse((self.folder / "net.safetensors").exists())
+        self.good(*words, "--learning-rate", "0")
+        self.good("convert", "net.json", "new.safetensors")
+        self.good("diff", "net.safetensors", "new.safetensors")
+
+    def test_a_file_that_will_not_be_written_is_refused_first(self):
+        self.table()
+        (self.folder / "folder.keras").mkdir()
+        before = sorted(self.folder.iterdir())
+        for code, file in ((4, "m.h5"), (3, "none/m.keras"), (3, "folder.keras")):
+            words = [*self.words, "--data", "data.csv", "--save", file]
+            self.bad(code, f'{file}"', *words)
+            self.assertEqual(self.run_tool(*words).stdout, "")  # no epoch is told
+        self.assertEqual(sorted(self.folder.iterdir()), before)
 
     def interrupted(self, words):
         process = subprocess.Popen(

@@ -79,13 +79,19 @@ std::vector<GivenModel> models_of(const dl4_attrs *attrs) {
   return a->models;
 }
 
+std::vector<graph::Node> nodes_of(std::span<const dl4_node> numbers) {
+  std::vector<graph::Node> nodes;
+  for (dl4_node n : numbers) nodes.push_back(graph::Node{n});
+  return nodes;
+}
+
 graph::Arguments call_arguments(const dl4_attrs *attrs) {
   graph::Arguments arguments;
   const dl4_attrs *a = object_or_null(attrs, "call");
   if (!a) return arguments;
   Gate::Reading reading(a->gate, "bag");
   arguments.plain = a->json;
-  arguments.nodes = a->nodes;
+  for (const auto &[key, list] : a->nodes) arguments.nodes[key] = nodes_of(list);
   return arguments;
 }
 

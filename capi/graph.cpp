@@ -8,11 +8,6 @@
 namespace dl4::capi {
 namespace {
 
-std::vector<graph::Node> nodes(const dl4_node *list, int64_t n, const char *argument) {
-  auto all = array(list, n, argument);
-  return {all.begin(), all.end()};
-}
-
 // make(models) makes a layer of the models among its attributes. Who is at work on the graph's weights is at work on
 // theirs from then on.
 template <class F>
@@ -25,6 +20,11 @@ auto with_models(dl4_graph &g, const dl4_attrs *a, const F &make) {
   return made;
 }
 
+// The first ones, as many as there is room for.
+void give(const std::vector<graph::Node> &nodes, std::span<dl4_node> to) {
+  for (size_t i = 0; i < std::min(nodes.size(), to.size()); ++i) to[i] = static_cast<dl4_node>(nodes[i]);
+}
+
 // f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
 // in y = layer(y).
 template <class F>
@@ -32,10 +32,10 @@ dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in,
                 const F &f) noexcept {
   dl4_error *failed = guard(who, [&] {
     dl4_graph &graph = object(g, "g");
-    auto from = nodes(in, n_in, "in");
+    auto from = nodes_of(array(in, n_in, "in"));
     auto to = array(out, n_out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    std::copy_n(f(graph, from, to.size()).begin(), n_out, out);
+    give(f(graph, from, to.size()), to);
   });
   if (failed && out && n_out <= INT32_MAX)  // what is refused by its length is not written to
     for (int64_t i = 0; i < n_out; ++i) out[i] = -1;
@@ -72,7 +72,8 @@ dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_
     dl4_graph &graph = object(g, "g");
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    to = graph.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims"));
+    to = static_cast<dl4_node>(
+        graph.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims")));
   });
 }
 
@@ -84,7 +85,7 @@ dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
     graph.core.need_room(value.bytes());
-    to = graph.core.constant(string_or_empty(name, "name"), value.as_dense());
+    to = static_cast<dl4_node>(graph.core.constant(string_or_empty(name, "name"), value.as_dense()));
   });
 }
 
@@ -94,9 +95,9 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
     dl4_graph &graph = object(g, "g");
     dl4_layer &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    to = with_models(graph, a, [&](const auto &models) {
+    to = static_cast<dl4_layer>(with_models(graph, a, [&](const auto &models) {
       return graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), models);
-    });
+    }));
   });
 }
 
@@ -108,7 +109,7 @@ dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const
     if (&graph == &other) refuse_argument("from", "expected another graph, got the same one");
     Gate::Alone alone(graph.gate, "graph");
     Gate::Reading reading(other.gate, "from");
-    to = graph.core.share(other.core, layer, string_or_empty(name, "name"));
+    to = static_cast<dl4_layer>(graph.core.share(other.core, graph::LayerId{layer}, string_or_empty(name, "name")));
     graph.weights->join(other.weights);
   });
 }
@@ -116,7 +117,7 @@ dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const
 dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
                           dl4_node *out, int64_t n_out) {
   return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.core.call(layer, call_arguments(call), from, asked);
+    return graph.core.call(graph::LayerId{layer}, call_arguments(call), from, asked);
   });
 }
 
@@ -153,7 +154,7 @@ dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_
     const dl4_graph &graph = object(g, "g");
     needed(rank, "rank");
     Gate::Reading reading(graph.gate, "graph");
-    give_shape(graph.core.shape(n), dims, cap, rank);
+    give_shape(graph.core.shape(graph::Node{n}), dims, cap, rank);
   });
 }
 
@@ -164,9 +165,9 @@ dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int6
     auto to = array(out, cap, "out");
     int64_t &all = needed(count, "count");
     Gate::Reading reading(graph.gate, "graph");
-    const auto &outputs = graph.core.calls()[static_cast<size_t>(graph.core.origin(n).call)].out;
-    std::copy_n(outputs.begin(), std::min(to.size(), outputs.size()), to.begin());
-    all = static_cast<int64_t>(outputs.size());
+    const auto &outputs = graph.core.calls()[graph.core.origin(graph::Node{n}).call].out;
+    give(outputs, to);
+    all = std::ssize(outputs);
   });
 }
 
@@ -176,7 +177,7 @@ dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
     const dl4_graph &graph = object(g, "g");
     int32_t &to = needed(out, "out");
     Gate::Reading reading(graph.gate, "graph");
-    to = static_cast<int32_t>(graph.core.dtype(n));
+    to = static_cast<int32_t>(graph.core.dtype(graph::Node{n}));
   });
 }
 
@@ -186,7 +187,8 @@ dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
     dl4_graph &graph = object(g, "g");
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
-    if (graph.core.masked(n)) to = graph.core.add("GetMask", "", {}, {}, {n}, 1)[0];
+    const graph::Node of{n};
+    if (graph.core.masked(of)) to = static_cast<dl4_node>(graph.core.add("GetMask", "", {}, {}, {of}, 1)[0]);
   });
 }
 
@@ -196,7 +198,7 @@ dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const
   return guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
     dl4_model *&to = needed(model, "model");
-    auto from = nodes(in, n_in, "in"), last = nodes(out, n_out, "out");
+    auto from = nodes_of(array(in, n_in, "in")), last = nodes_of(array(out, n_out, "out"));
     Gate::Alone alone(graph.gate, "graph");
     if (from.empty() && last.empty()) {
       from = graph.merged_in;

@@ -93,7 +93,7 @@ struct dl4_attrs final : dl4::capi::Object {
   dl4_attrs() : Object(type) {}
   mutable dl4::capi::Gate gate;
   dl4::Json json = dl4::Json::object();
-  std::map<std::string, std::vector<dl4::graph::Node>> nodes;
+  std::map<std::string, std::vector<dl4_node>> nodes;
   std::vector<dl4::capi::GivenModel> models;
 
   // Makes room for another value under the key.

@@ -1,6 +1,9 @@
 // Bags of values as the core reads them.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "border.hpp"
 #include "kinds/field.hpp"
 
@@ -31,5 +34,7 @@ Json describe_callback_options();
 std::vector<GivenModel> models_of(const dl4_attrs *a);
 // Call arguments.
 graph::Arguments call_arguments(const dl4_attrs *a);
+// The ABI's numbers as a graph's ids: the graph refuses those that it does not have.
+std::vector<graph::Node> nodes_of(std::span<const dl4_node> numbers);
 
 }  // namespace dl4::capi

@@ -2,7 +2,6 @@
 #include "graph/architecture.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -81,23 +80,18 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
 }
 
 Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<Node> &out,
-                                 const std::vector<int32_t> *calls) const {
-  std::vector<int32_t> kept(calls_.size());
-  std::iota(kept.begin(), kept.end(), 0);
-  if (calls) kept = *calls;
-
+                                 const std::vector<CallId> *calls) const {
   // Calls are numbered anew among those kept.
-  std::vector<int64_t> number(calls_.size(), 0);
-  std::vector<std::vector<int32_t>> calls_of(layers_.size());
-  for (int32_t c : kept) {
-    auto &of_layer = calls_of[static_cast<size_t>(calls_[static_cast<size_t>(c)].layer)];
-    number[static_cast<size_t>(c)] = static_cast<int64_t>(of_layer.size());
+  Table<CallId, int64_t> number(calls_);
+  Table<LayerId, std::vector<CallId>> calls_of(layers_);
+  for (CallId c : calls ? *calls : calls_.ids()) {
+    auto &of_layer = calls_of[calls_[c].layer];
+    number[c] = std::ssize(of_layer);
     of_layer.push_back(c);
   }
   const auto ref = [&](Node n) {
     const Origin o = origin(n);
-    const auto call = static_cast<size_t>(o.call);
-    return Ref{{layers_[static_cast<size_t>(calls_[call].layer)].name, number[call]}, o.output};
+    return Ref{{layer_of(o.call).name, number[o.call]}, o.output};
   };
   const auto refs = [&](const std::vector<Node> &nodes) {
     std::vector<Ref> list;
@@ -106,9 +100,9 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
   };
 
   Architecture a;
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Layer &l = layers_[i];
-    if (calls_of[i].empty() && calls) continue;
+  for (LayerId id : layers_.ids()) {
+    const Layer &l = layers_[id];
+    if (calls_of[id].empty() && calls) continue;
     Architecture::Layer &to = a.layers.emplace_back();
     to.name = l.name;
     to.role = l.is_input ? Architecture::Role::input : l.kind ? Architecture::Role::kind : Architecture::Role::constant;
@@ -128,8 +122,8 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.config["trainable"] = l.is_trainable();
     if (!l.is_trainable()) to.frozen.clear();
     to.random_seed = l.random_seed;
-    for (int32_t c : calls_of[i]) {
-      const Call &call = calls_[static_cast<size_t>(c)];
+    for (CallId c : calls_of[id]) {
+      const Call &call = calls_[c];
       auto &copy = to.calls.emplace_back(Architecture::Call{refs(call.in), call.arguments.plain, {}});
       for (const auto &[key, nodes] : call.arguments.nodes)
         for (Node n : nodes) copy.values[key].push_back(n == no_node ? std::nullopt : std::optional(ref(n)));
@@ -140,13 +134,13 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
   return a;
 }
 
-void Graph::set_trainable(int32_t layer, const std::string &name, bool yes) {
-  for (const auto &w : layers_[static_cast<size_t>(layer)].weights)
+void Graph::set_trainable(LayerId layer, const std::string &name, bool yes) {
+  for (const auto &w : layers_[layer].weights)
     if (w->spec.name == name) {
       w->frozen = !yes;
       return;
     }
-  fail(Code::corrupt_file, "layer \"", layers_[static_cast<size_t>(layer)].name, "\": \"", yes ? "thawed" : "frozen",
+  fail(Code::corrupt_file, "layer \"", layers_[layer].name, "\": \"", yes ? "thawed" : "frozen",
        "\" names no weight of it: \"", name, '"');
 }
 
@@ -182,22 +176,19 @@ class Refusals {
 }  // namespace
 
 void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
-  Graph g = *this;                   // all or nothing
-  std::map<CallRef, int32_t> made;   // calls of g
-  std::vector<int32_t> layers_made;  // of g, by layer of a
+  Graph g = *this;                            // all or nothing
+  std::map<CallRef, std::vector<Node>> made;  // outputs of calls, in g
+  std::vector<LayerId> layers_made;           // of g, by layer of a
   const auto make = [&](const Architecture::Layer &l) {
-    layers_made.push_back(static_cast<int32_t>(g.layers_.size()));
+    layers_made.push_back(g.layers_.next());
     if (l.role == Architecture::Role::kind) {
       const kinds::Entry &entry = kinds::find("layer", l.class_name);
       g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
       g.layers_.back().random_seed = l.random_seed;
       return;
     }
-    if (l.role == Architecture::Role::input)
-      g.input(l.name, l.dtype, l.shape);
-    else
-      g.constant(l.name, l.constant);
-    made[{l.name, 0}] = static_cast<int32_t>(g.calls_.size()) - 1;
+    made[{l.name, 0}] = {l.role == Architecture::Role::input ? g.input(l.name, l.dtype, l.shape)
+                                                             : g.constant(l.name, l.constant)};
   };
   Refusals refusals;
   for (const Architecture::Layer &l : a.layers) refusals.collect(l, [&] { as_layer(l.name, [&] { make(l); }); });
@@ -207,8 +198,8 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     const auto it = made.find(ref.of);
     if (it == made.end())
       fail(Code::corrupt_file, "architecture: \"", ref.of.layer, "\" has no call ", ref.of.call, ", which is read");
-    const auto &outputs = g.calls_[static_cast<size_t>(it->second)].out;
-    if (ref.output < 0 || ref.output >= static_cast<int64_t>(outputs.size()))
+    const std::vector<Node> &outputs = it->second;
+    if (ref.output < 0 || ref.output >= std::ssize(outputs))
       fail(Code::corrupt_file, "call ", ref.of.call, " of \"", ref.of.layer, "\" has no output ", ref.output);
     return outputs[static_cast<size_t>(ref.output)];
   };
@@ -222,8 +213,8 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     Arguments arguments{what.arguments, {}};
     for (const auto &[key, refs] : what.values)
       for (const auto &ref : refs) arguments.nodes[key].push_back(ref ? node(*ref) : no_node);
-    g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
-    made[{a.layers[layer].name, static_cast<int64_t>(call)}] = static_cast<int32_t>(g.calls_.size()) - 1;
+    made[{a.layers[layer].name, static_cast<int64_t>(call)}] =
+        g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
   }
   for (size_t i = 0; i < a.layers.size(); ++i) {
     for (const std::string &name : a.layers[i].frozen) g.set_trainable(layers_made[i], name, false);

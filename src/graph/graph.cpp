@@ -2,7 +2,6 @@
 #include "graph/graph.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "base/hash.hpp"
@@ -89,12 +88,6 @@ class Graph::Builder final : public kinds::Host {
 namespace {
 
 constexpr size_t max_layers = 100000, max_name = 1024;
-
-// Room for n more: what is pushed then can't fail half way.
-template <class T>
-void make_room(std::vector<T> &v, size_t n) {
-  if (v.capacity() - v.size() < n) v.reserve(std::max(2 * v.capacity(), v.size() + n));
-}
 
 // Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
 // list of nulls becomes one of no values, which is how a file has it.
@@ -188,24 +181,24 @@ std::string Graph::unique_name(const std::string &wanted, const std::string &kin
 }
 
 Node Graph::check(Node n) const {
-  if (n < 0 || n >= nodes()) fail(Code::invalid_argument, "node ", n, " is not in this graph, which has ", nodes());
+  if (!origins_.has(n)) fail(Code::invalid_argument, "node ", n, " is not in this graph, which has ", origins_.size());
   return n;
 }
 
-const Shape &Graph::shape(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].shape; }
+const Shape &Graph::shape(Node n) const { return scratch_[symbols_[check(n)].value].shape; }
 
-DType Graph::dtype(Node n) const { return scratch_[symbols_[static_cast<size_t>(check(n))].value].dtype; }
+DType Graph::dtype(Node n) const { return scratch_[symbols_[check(n)].value].dtype; }
 
-bool Graph::masked(Node n) const { return symbols_[static_cast<size_t>(check(n))].mask != ops::none; }
+bool Graph::masked(Node n) const { return symbols_[check(n)].mask != ops::none; }
 
 Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit) {
-  Node n = nodes();
+  const Node n = origins_.next();
   layer.calls = 1;
-  Call record{static_cast<int32_t>(layers_.size()), 0, {}, {}, {n}};
-  make_room(layers_, 1);
-  make_room(calls_, 1);
-  make_room(origins_, 1);
-  make_room(symbols_, 1);
+  Call record{layers_.next(), 0, {}, {}, {n}};
+  layers_.make_room(1);
+  calls_.make_room(1);
+  origins_.make_room(1);
+  symbols_.make_room(1);
   size_t values = scratch_.values.size(), inputs = scratch_.inputs.size();
   try {
     ops::Emit e(scratch_);
@@ -218,8 +211,8 @@ Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &e
     throw;
   }
   layers_.push_back(std::move(layer));
+  origins_.push_back({calls_.next(), 0});
   calls_.push_back(std::move(record));
-  origins_.push_back({static_cast<int32_t>(calls_.size()) - 1, 0});
   return n;
 }
 
@@ -252,7 +245,7 @@ void Graph::need_room(int64_t bytes) const {
          " bytes, the memory limit is ", settings_.memory_limit);
 }
 
-int32_t Graph::layer(const std::string &kind, const std::string &name, Json attributes,
+LayerId Graph::layer(const std::string &kind, const std::string &name, Json attributes,
                      const std::vector<Given> &given) {
   const kinds::Entry &entry = kinds::find("layer", kind);
   if (attributes.is_null()) attributes = Json::object();
@@ -285,16 +278,15 @@ int32_t Graph::layer(const std::string &kind, const std::string &name, Json attr
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
     throw;
   }
-  make_room(layers_, 1);
+  layers_.make_room(1);
   names_.insert(l.name);
-  layers_.push_back(std::move(l));
-  return static_cast<int32_t>(layers_.size()) - 1;
+  return layers_.push_back(std::move(l));
 }
 
-int32_t Graph::share(const Graph &from, int32_t layer, const std::string &name) {
-  if (layer < 0 || layer >= static_cast<int32_t>(from.layers_.size()))
+LayerId Graph::share(const Graph &from, LayerId layer, const std::string &name) {
+  if (!from.layers_.has(layer))
     fail(Code::invalid_argument, "layer ", layer, " is not in the other graph, which has ", from.layers_.size());
-  const Layer &its = from.layers_[static_cast<size_t>(layer)];
+  const Layer &its = from.layers_[layer];
   if (!its.kind || its.calls == 0)
     throw Error(Code::invalid_argument, text("layer \"", its.name, "\": expected a layer that has been called, got ",
                                              its.kind ? "one that has not" : "an input or a constant"))
@@ -311,15 +303,14 @@ int32_t Graph::share(const Graph &from, int32_t layer, const std::string &name) 
     same->seed = w->seed;
     l.weights.push_back(std::move(same));
   }
-  make_room(layers_, 1);
+  layers_.make_room(1);
   names_.insert(l.name);
-  layers_.push_back(std::move(l));
-  return static_cast<int32_t>(layers_.size()) - 1;
+  return layers_.push_back(std::move(l));
 }
 
 std::vector<Node> Graph::add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
                              const std::vector<Node> &in, size_t asked, const std::vector<Given> &given) {
-  int32_t l = layer(kind, name, std::move(attributes), given);
+  const LayerId l = layer(kind, name, std::move(attributes), given);
   try {
     return call(l, std::move(arguments), in, asked);
   } catch (...) {
@@ -330,7 +321,7 @@ std::vector<Node> Graph::add(const std::string &kind, const std::string &name, J
 }
 
 std::vector<Symbol> Graph::emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in) {
-  const auto symbol = [&](Node n) { return n == no_node ? Symbol{} : symbols_[static_cast<size_t>(check(n))]; };
+  const auto symbol = [&](Node n) { return n == no_node ? Symbol{} : symbols_[check(n)]; };
   kinds::Arguments given{arguments.plain, {}};
   for (const auto &[key, list] : arguments.nodes)
     for (Node n : list) given.symbols[key].push_back(symbol(n));
@@ -343,17 +334,16 @@ std::vector<Symbol> Graph::emit(Layer &l, const Arguments &arguments, const std:
   return l.kind->call(c);
 }
 
-std::vector<Node> Graph::record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
+std::vector<Node> Graph::record(LayerId layer, Arguments arguments, const std::vector<Node> &in,
                                 const std::vector<Symbol> &out) {
-  Layer &l = layers_[static_cast<size_t>(layer)];
-  Call call{layer, l.calls, in, std::move(arguments), std::vector<Node>(out.size())};
-  std::iota(call.out.begin(), call.out.end(), nodes());
-  std::vector<Node> outputs = call.out;
-  make_room(calls_, 1);
-  make_room(origins_, out.size());
-  make_room(symbols_, out.size());
+  Layer &l = layers_[layer];
+  std::vector<Node> outputs(out.size());
+  Call call{layer, l.calls, in, std::move(arguments), outputs};
+  calls_.make_room(1);
+  origins_.make_room(out.size());
+  symbols_.make_room(out.size());
   for (size_t i = 0; i < out.size(); ++i) {
-    origins_.push_back({static_cast<int32_t>(calls_.size()), static_cast<int32_t>(i)});
+    outputs[i] = call.out[i] = origins_.push_back({calls_.next(), static_cast<int32_t>(i)});
     symbols_.push_back(out[i]);
   }
   calls_.push_back(std::move(call));
@@ -361,10 +351,10 @@ std::vector<Node> Graph::record(int32_t layer, Arguments arguments, const std::v
   return outputs;
 }
 
-std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked) {
-  if (layer < 0 || layer >= static_cast<int32_t>(layers_.size()))
+std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vector<Node> &in, size_t asked) {
+  if (!layers_.has(layer))
     fail(Code::invalid_argument, "layer ", layer, " is not in this graph, which has ", layers_.size());
-  Layer &l = layers_[static_cast<size_t>(layer)];
+  Layer &l = layers_[layer];
   if (!l.kind) fail(Code::invalid_argument, "\"", l.name, "\" is an input or a constant and can't be called");
   for (Node n : in) check(n);
 
@@ -403,9 +393,9 @@ std::vector<Node> Graph::call(int32_t layer, Arguments arguments, const std::vec
 std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
   const auto has_steps = [&](Node n) { return n != no_node && is_sequence(g.shape(n)); };
   if (std::none_of(in.begin(), in.end(), has_steps)) return "no input is a sequence, with a free second axis";
-  for (int32_t number : needed_calls(g, in, out)) {
-    const Call &call = g.calls()[static_cast<size_t>(number)];
-    const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
+  for (CallId c : needed_calls(g, in, out)) {
+    const Call &call = g.calls()[c];
+    const Layer &layer = g.layers()[call.layer];
     if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), has_steps)) continue;
     const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
     if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
@@ -429,22 +419,21 @@ std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const s
   return "";
 }
 
-std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
-  std::set<int32_t> needed, given;
+std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
+  std::set<CallId> needed, given;
   for (Node n : in) {
-    int32_t call = g.origin(n).call;
-    if (!g.layers()[static_cast<size_t>(g.calls()[static_cast<size_t>(call)].layer)].is_input)
-      fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
+    const CallId call = g.origin(n).call;
+    if (!g.layer_of(call).is_input) fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
     if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " stands twice among the inputs");
   }
-  std::vector<int32_t> open;
+  std::vector<CallId> open;
   auto need = [&](Node n) {
     if (needed.insert(g.origin(n).call).second) open.push_back(g.origin(n).call);
   };
   for (Node n : out) need(g.check(n));
   while (!open.empty()) {
-    const Call &c = g.calls()[static_cast<size_t>(open.back())];
-    const Layer &l = g.layers()[static_cast<size_t>(c.layer)];
+    const Call &c = g.calls()[open.back()];
+    const Layer &l = g.layers()[c.layer];
     if (l.is_input && !given.count(open.back()))
       fail(Code::invalid_argument, "the outputs need input \"", l.name, "\", which is not among the model's inputs");
     open.pop_back();

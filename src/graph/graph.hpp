@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,14 +14,23 @@
 
 #include "base/json.hpp"
 #include "base/rng.hpp"
+#include "base/table.hpp"
 #include "graph/architecture.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::graph {
 
-using Node = int32_t;                // a symbolic value by number
-inline constexpr Node no_node = -1;  // stands for null in a list of a call's arguments
+// By number: a symbolic value, a layer, a call.
+enum class Node : int32_t {};
+enum class LayerId : int32_t {};
+enum class CallId : int32_t {};
+inline constexpr Node no_node{-1};  // stands for null in a list of a call's arguments
+
+template <class Id>
+requires(std::same_as<Id, Node> || std::same_as<Id, LayerId> || std::same_as<Id, CallId>) std::string to_string(Id id) {
+  return std::to_string(static_cast<int32_t>(id));
+}
 
 class Block;  // parameters.hpp
 
@@ -87,7 +97,8 @@ struct Arguments {
 };
 
 struct Call {
-  int32_t layer = 0, number = 0;  // the layer's number-th call
+  LayerId layer{};
+  int32_t number = 0;  // the layer's number-th call
   std::vector<Node> in;
   Arguments arguments;
   std::vector<Node> out;
@@ -95,7 +106,8 @@ struct Call {
 
 // Where a node comes from, as Keras's keras_history.
 struct Origin {
-  int32_t call = 0, output = 0;
+  CallId call{};
+  int32_t output = 0;
 };
 
 // What random numbers follow from: the names of layers and weights, or as in TensorFlow the order of creation.
@@ -118,14 +130,14 @@ class Graph {
   void need_room(int64_t bytes) const;
   // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
   // given: models among the attributes. Refuses one in training.
-  int32_t layer(const std::string &kind, const std::string &name, Json attributes,
+  LayerId layer(const std::string &kind, const std::string &name, Json attributes,
                 const std::vector<Given> &given = {});
   // A layer of another graph, that has been called there, in this one too: its weights are one. An empty name gives its
   // own.
-  int32_t share(const Graph &from, int32_t layer, const std::string &name);
+  LayerId share(const Graph &from, LayerId layer, const std::string &name);
   // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
   // `asked`: the outputs it must have at least.
-  std::vector<Node> call(int32_t layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);
+  std::vector<Node> call(LayerId layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);
   // layer() and call() in one: a refusal leaves neither.
   std::vector<Node> add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
                         const std::vector<Node> &in, size_t asked = 0, const std::vector<Given> &given = {});
@@ -133,15 +145,16 @@ class Graph {
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;
   bool masked(Node n) const;  // does it carry a mask?
-  const std::vector<Layer> &layers() const { return layers_; }
-  const std::vector<Call> &calls() const { return calls_; }
-  Origin origin(Node n) const { return origins_[static_cast<size_t>(check(n))]; }
-  int32_t nodes() const { return static_cast<int32_t>(origins_.size()); }
+  const Table<LayerId, Layer> &layers() const { return layers_; }
+  const Table<CallId, Call> &calls() const { return calls_; }
+  const Table<Node, Origin> &nodes() const { return origins_; }
+  const Layer &layer_of(CallId c) const { return layers_[calls_[c].layer]; }
+  Origin origin(Node n) const { return origins_[check(n)]; }
   const Settings &settings() const { return settings_; }
 
   // With the given inputs and outputs: all of it, or these calls and their layers.
   Architecture architecture(const std::vector<Node> &in, const std::vector<Node> &out,
-                            const std::vector<int32_t> *calls = nullptr) const;
+                            const std::vector<CallId> *calls = nullptr) const;
   std::string summary() const;  // Keras's table
   std::string dot() const;      // a drawing for Graphviz
   // Adds its layers and calls; its inputs and outputs become nodes of this graph. Refuses what does not fit, with the
@@ -156,22 +169,22 @@ class Graph {
   // unless the order of creation says it.
   uint64_t seed_of(std::string_view name);
   std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
-  std::vector<Node> record(int32_t layer, Arguments arguments, const std::vector<Node> &in,
+  std::vector<Node> record(LayerId layer, Arguments arguments, const std::vector<Node> &in,
                            const std::vector<kinds::Symbol> &out);
-  void set_trainable(int32_t layer, const std::string &weight, bool yes);
+  void set_trainable(LayerId layer, const std::string &weight, bool yes);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
 
   Settings settings_;
   OpSeeds op_seeds_;  // by the order of creation
   int64_t constant_bytes_ = 0;
-  std::vector<Layer> layers_;
+  Table<LayerId, Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers
   std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken
-  std::vector<Call> calls_;
-  std::vector<Origin> origins_;         // by node
+  Table<CallId, Call> calls_;
+  Table<Node, Origin> origins_;
   ops::Program scratch_;                // every call's ops, for their shape rules alone
-  std::vector<kinds::Symbol> symbols_;  // by node, in scratch_
+  Table<Node, kinds::Symbol> symbols_;  // in scratch_
 };
 
 // Which layer keeps a sequence from being run step by step, and why; empty: none does. Sequences are the nodes whose
@@ -179,6 +192,6 @@ class Graph {
 std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
 
 // The calls that `out` needs, in order. Refuses outputs that need an input not in `in`.
-std::vector<int32_t> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
+std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
 
 }  // namespace dl4::graph

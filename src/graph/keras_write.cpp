@@ -61,11 +61,10 @@ class Writer {
     for (const Layer &l : a_.layers) layers_.emplace(l.name, &l);
     // As architecture() numbers the calls.
     std::map<std::string, int64_t> calls;
-    for (int32_t c : needed_calls(m.graph(), m.inputs(), m.outputs())) {
-      const auto &call = m.graph().calls()[static_cast<size_t>(c)];
-      const std::string &name = m.graph().layers()[static_cast<size_t>(call.layer)].name;
+    for (CallId c : needed_calls(m.graph(), m.inputs(), m.outputs())) {
+      const std::string &name = m.graph().layer_of(c).name;
       auto &facts = facts_[{name, calls[name]++}];
-      for (Node n : call.out) facts.emplace_back(m.graph().shape(n), m.graph().dtype(n));
+      for (Node n : m.graph().calls()[c].out) facts.emplace_back(m.graph().shape(n), m.graph().dtype(n));
     }
   }
 

@@ -83,9 +83,9 @@ class CallHost final : public kinds::Host {
 };
 
 // The calls that a call reads from, in Keras's order.
-std::vector<int32_t> sources(const Graph &g, int32_t call) {
-  const Call &c = g.calls()[static_cast<size_t>(call)];
-  std::vector<int32_t> from;
+std::vector<CallId> sources(const Graph &g, CallId call) {
+  const Call &c = g.calls()[call];
+  std::vector<CallId> from;
   for (Node n : c.in) from.push_back(g.origin(n).call);
   for (const auto &[key, list] : c.arguments.nodes)
     for (Node n : list)
@@ -94,18 +94,18 @@ std::vector<int32_t> sources(const Graph &g, int32_t call) {
 }
 
 // Each call behind what it reads, as a search from the outputs finishes them.
-std::vector<int32_t> finished(const Graph &g, const std::vector<Node> &outputs) {
+std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   struct Open {
-    int32_t call;
-    std::vector<int32_t> from;
+    CallId call;
+    std::vector<CallId> from;
     size_t next = 0;
   };
-  std::vector<int32_t> list;
-  std::vector<bool> seen(g.calls().size(), false);
+  std::vector<CallId> list;
+  Table<CallId, bool> seen(g.calls());
   std::vector<Open> open;
-  auto enter = [&](int32_t call) {
-    if (seen[static_cast<size_t>(call)]) return;
-    seen[static_cast<size_t>(call)] = true;
+  auto enter = [&](CallId call) {
+    if (seen[call]) return;
+    seen[call] = true;
     open.push_back({call, sources(g, call)});
   };
   for (Node n : outputs) {
@@ -125,36 +125,37 @@ std::vector<int32_t> finished(const Graph &g, const std::vector<Node> &outputs) 
 
 // The order in which Keras runs the calls of a Functional model: by their depth, which is the way to the outputs and
 // the largest of a shared layer's, then as they are met on the way back.
-std::vector<int32_t> keras_order(const Graph &g, const std::vector<Node> &outputs) {
-  std::vector<int32_t> met, depth(g.calls().size(), -1), of_layer(g.layers().size(), 0);
-  auto meet = [&](int32_t call, int32_t at_least) {
-    int32_t &d = depth[static_cast<size_t>(call)];
+std::vector<CallId> keras_order(const Graph &g, const std::vector<Node> &outputs) {
+  std::vector<CallId> met;
+  Table<CallId, int32_t> depth(g.calls(), -1);
+  Table<LayerId, int32_t> of_layer(g.layers());
+  auto meet = [&](CallId call, int32_t at_least) {
+    int32_t &d = depth[call];
     if (d < 0) met.push_back(call);
     d = std::max(d, at_least);
   };
-  const std::vector<int32_t> list = finished(g, outputs);
+  const std::vector<CallId> list = finished(g, outputs);
   for (size_t i = list.size(); i-- > 0;) {
-    int32_t &deepest = of_layer[static_cast<size_t>(g.calls()[static_cast<size_t>(list[i])].layer)];
+    int32_t &deepest = of_layer[g.calls()[list[i]].layer];
     meet(list[i], deepest);
-    deepest = depth[static_cast<size_t>(list[i])];
-    for (int32_t from : sources(g, list[i])) meet(from, deepest + 1);
+    deepest = depth[list[i]];
+    for (CallId from : sources(g, list[i])) meet(from, deepest + 1);
   }
-  std::stable_sort(met.begin(), met.end(),
-                   [&](int32_t a, int32_t b) { return depth[static_cast<size_t>(a)] > depth[static_cast<size_t>(b)]; });
+  std::stable_sort(met.begin(), met.end(), [&](CallId a, CallId b) { return depth[a] > depth[b]; });
   return met;
 }
 
 // Where a layer of several calls writes weights their order shows: it is Keras's then, else that in which they were
 // made.
-std::vector<int32_t> run_order(const Model &model) {
+std::vector<CallId> run_order(const Model &model) {
   const Graph &g = model.graph();
-  std::vector<int32_t> calls = needed_calls(g, model.inputs(), model.outputs());
-  std::vector<int32_t> count(g.layers().size(), 0);
-  for (int32_t c : calls) {
-    const int32_t layer = g.calls()[static_cast<size_t>(c)].layer;
-    const auto &weights = g.layers()[static_cast<size_t>(layer)].weights;
+  std::vector<CallId> calls = needed_calls(g, model.inputs(), model.outputs());
+  Table<LayerId, int32_t> count(g.layers());
+  for (CallId c : calls) {
+    const LayerId layer = g.calls()[c].layer;
+    const auto &weights = g.layers()[layer].weights;
     const bool writes = std::any_of(weights.begin(), weights.end(), [](const auto &w) { return w->written(); });
-    if (writes && ++count[static_cast<size_t>(layer)] > 1) return keras_order(g, model.outputs());
+    if (writes && ++count[layer] > 1) return keras_order(g, model.outputs());
   }
   return calls;
 }
@@ -296,7 +297,7 @@ Inference inference(const Model &model, const InferenceOptions &options) {
     in.output_names.push_back(c.name);
   }
   if (!options.gradients.empty()) add_gradients(e, model, options, weights, outputs, in);
-  in.counts = uses(in.program)[static_cast<size_t>(draws)] > 0;
+  in.counts = uses(in.program)[draws] > 0;
   if (!in.counts) in.program.states.pop_back();
   return in;
 }

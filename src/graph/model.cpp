@@ -23,11 +23,11 @@ void Weight::set(Tensor own) noexcept {
 Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise)
     : graph_(std::move(graph)), in_(std::move(in)), out_(std::move(out)) {
   if (out_.empty()) fail(Code::invalid_argument, "a model needs at least one output");
-  std::set<int32_t> layers;
+  std::set<LayerId> layers;
   std::map<const Stored *, const std::string *> names_of;
-  for (int32_t c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[static_cast<size_t>(c)].layer);
-  for (int32_t l : layers)
-    for (const auto &w : graph_->layers()[static_cast<size_t>(l)].weights) {
+  for (CallId c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[c].layer);
+  for (LayerId l : layers)
+    for (const auto &w : graph_->layers()[l].weights) {
       if (const auto it = names_of.try_emplace(w->stored.get(), &w->name); !it.second)
         fail(Code::unsupported, "weight \"", *it.first->second, "\" is in the model as \"", w->name,
              "\" too: a model can't have itself, or its layers, inside again");
@@ -44,8 +44,7 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
     if (initialise && !w->value.data) w->initialise();
   std::set<std::string> names;
   for (size_t i = 0; i < out_.size(); ++i) {
-    const Call &c = graph_->calls()[static_cast<size_t>(graph_->origin(out_[i]).call)];
-    std::string name = graph_->layers()[static_cast<size_t>(c.layer)].name;
+    std::string name = graph_->layer_of(graph_->origin(out_[i]).call).name;
     if (names.count(name)) name = text(name, '_', i);  // a second output of one layer needs a name of its own
     names.insert(name);
     output_names_.push_back(std::move(name));
@@ -58,10 +57,7 @@ std::vector<std::shared_ptr<Weight>> Model::held() const {
   return all;
 }
 
-const std::string &Model::input_name(size_t i) const {
-  return graph_->layers()[static_cast<size_t>(graph_->calls()[static_cast<size_t>(graph_->origin(in_[i]).call)].layer)]
-      .name;
-}
+const std::string &Model::input_name(size_t i) const { return graph_->layer_of(graph_->origin(in_[i]).call).name; }
 
 const std::shared_ptr<Weight> &Model::weight(const std::string &name) const {
   if (auto it = by_name_.find(name); it != by_name_.end()) return it->second;
@@ -159,7 +155,7 @@ std::vector<Tensor> Model::pin() const {
 }
 
 Architecture Model::architecture() const {
-  std::vector<int32_t> calls = needed_calls(*graph_, in_, out_);
+  const std::vector<CallId> calls = needed_calls(*graph_, in_, out_);
   return graph_->architecture(in_, out_, &calls);
 }
 

@@ -5,29 +5,28 @@ namespace dl4::graph {
 
 using kinds::Symbol;
 
-std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<int32_t> &order,
+std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<CallId> &order,
                            const std::vector<Symbol> &in, const RunCall &run) {
   const Graph &g = model.graph();
-  std::vector<Symbol> symbols(static_cast<size_t>(g.nodes()));
-  const auto at = [&](Node n) -> Symbol & { return symbols[static_cast<size_t>(n)]; };
+  Table<Node, Symbol> symbols(g.nodes());
   const auto look_up = [&](const std::vector<Node> &nodes) {
     std::vector<Symbol> list;
-    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : at(n));
+    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : symbols[n]);
     return list;
   };
-  for (size_t i = 0; i < in.size(); ++i) at(model.inputs()[i]) = in[i];
-  for (int32_t number : order) {
-    const Call &call = g.calls()[static_cast<size_t>(number)];
-    const Layer &layer = g.layers()[static_cast<size_t>(call.layer)];
+  for (size_t i = 0; i < in.size(); ++i) symbols[model.inputs()[i]] = in[i];
+  for (CallId c : order) {
+    const Call &call = g.calls()[c];
+    const Layer &layer = g.layers()[call.layer];
     if (layer.is_input) continue;
     if (!layer.kind) {
-      at(call.out[0]).value = e.constant(layer.constant);
+      symbols[call.out[0]].value = e.constant(layer.constant);
       continue;
     }
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
     const std::vector<Symbol> out = run(layer, call, look_up(call.in), arguments);
-    for (size_t i = 0; i < call.out.size(); ++i) at(call.out[i]) = out[i];
+    for (size_t i = 0; i < call.out.size(); ++i) symbols[call.out[i]] = out[i];
   }
   return look_up(model.outputs());
 }

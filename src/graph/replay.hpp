@@ -14,7 +14,7 @@ using RunCall = std::function<std::vector<kinds::Symbol>(const Layer &, const Ca
 
 // The model's outputs for `in`, one symbol for each of its inputs. `order`: the calls it needs, each behind those it
 // reads.
-std::vector<kinds::Symbol> replay(ops::Emit &e, const Model &model, const std::vector<int32_t> &order,
+std::vector<kinds::Symbol> replay(ops::Emit &e, const Model &model, const std::vector<CallId> &order,
                                   const std::vector<kinds::Symbol> &in, const RunCall &run);
 
 }  // namespace dl4::graph

@@ -8,8 +8,6 @@
 namespace dl4::graph {
 namespace {
 
-using Numbers = std::vector<int32_t>;  // of calls, in order
-
 std::string kind_of(const Layer &l) { return l.is_input ? "InputLayer" : !l.kind ? "Constant" : l.kind->entry().name; }
 
 std::string grouped(int64_t n) {
@@ -42,15 +40,11 @@ std::vector<Node> sources(const Call &c) {
   return all;
 }
 
-const Layer &layer_of(const Graph &g, int32_t call) {
-  return g.layers()[static_cast<size_t>(g.calls()[static_cast<size_t>(call)].layer)];
-}
-
 // Does each call read the one before it, and no layer stand twice?
-bool is_chain(const Graph &g, const Numbers &calls) {
-  std::set<int32_t> layers;
+bool is_chain(const Graph &g, const std::vector<CallId> &calls) {
+  std::set<LayerId> layers;
   for (size_t i = 0; i < calls.size(); ++i) {
-    const Call &c = g.calls()[static_cast<size_t>(calls[i])];
+    const Call &c = g.calls()[calls[i]];
     if (!layers.insert(c.layer).second) return false;
     auto from = sources(c);
     if (i == 0 ? !from.empty() : from.size() != 1 || g.origin(from[0]).call != calls[i - 1]) return false;
@@ -58,14 +52,14 @@ bool is_chain(const Graph &g, const Numbers &calls) {
   return true;
 }
 
-std::string table(const Graph &g, const Numbers &calls) {
+std::string table(const Graph &g, const std::vector<CallId> &calls) {
   std::vector<std::vector<std::string>> rows{{"Layer (type)", "Output Shape", "Param #", "Connected to"}};
   bool chain = is_chain(g, calls);
   std::set<const Weight *> seen;
   int64_t trainable = 0, fixed = 0;
-  for (int32_t number : calls) {
-    const Call &c = g.calls()[static_cast<size_t>(number)];
-    const Layer &l = layer_of(g, number);
+  for (CallId id : calls) {
+    const Call &c = g.calls()[id];
+    const Layer &l = g.layers()[c.layer];
     int64_t parameters = 0;
     for (const auto &w : l.weights) {
       if (w->spec.kept) continue;
@@ -77,7 +71,7 @@ std::string table(const Graph &g, const Numbers &calls) {
     for (Node n : sources(c)) {
       Origin o = g.origin(n);
       from += (from.empty() ? "" : ", ") +
-              text(layer_of(g, o.call).name, '[', g.calls()[static_cast<size_t>(o.call)].number, "][", o.output, ']');
+              text(g.layer_of(o.call).name, '[', g.calls()[o.call].number, "][", o.output, ']');
     }
     rows.push_back({text(l.name, " (", kind_of(l), ')'), c.out.size() > 1 ? "[" + shapes + "]" : shapes,
                     grouped(parameters), from.empty() ? "-" : from});
@@ -114,33 +108,27 @@ std::string quoted(const std::string &s) {
   return q + '"';
 }
 
-std::string drawing(const Graph &g, const Numbers &calls) {
+std::string drawing(const Graph &g, const std::vector<CallId> &calls) {
   std::string s = "digraph model {\n  node [shape=box];\n";
-  for (int32_t number : calls) {
-    const Call &c = g.calls()[static_cast<size_t>(number)];
-    const Layer &l = layer_of(g, number);
+  for (CallId id : calls) {
+    const Call &c = g.calls()[id];
+    const Layer &l = g.layers()[c.layer];
     std::string label = quoted(l.name + " (" + kind_of(l) + ")");
     label.insert(label.size() - 1, c.out.empty() ? "" : "\\n" + keras_shape(g.shape(c.out[0])));
-    s += text("  c", number, " [label=", label, "];\n");
-    for (Node n : c.in) s += text("  c", g.origin(n).call, " -> c", number, ";\n");
+    s += text("  c", id, " [label=", label, "];\n");
+    for (Node n : c.in) s += text("  c", g.origin(n).call, " -> c", id, ";\n");
     for (const auto &[key, list] : c.arguments.nodes)
       for (Node n : list)
         if (n != no_node)
-          s += text("  c", g.origin(n).call, " -> c", number, " [style=dashed, label=", quoted(key), "];\n");
+          s += text("  c", g.origin(n).call, " -> c", id, " [style=dashed, label=", quoted(key), "];\n");
   }
   return s + "}\n";
 }
 
-Numbers all_calls(const Graph &g) {
-  Numbers n;
-  for (size_t i = 0; i < g.calls().size(); ++i) n.push_back(static_cast<int32_t>(i));
-  return n;
-}
-
 }  // namespace
 
-std::string Graph::summary() const { return "Graph\n" + table(*this, all_calls(*this)); }
-std::string Graph::dot() const { return drawing(*this, all_calls(*this)); }
+std::string Graph::summary() const { return "Graph\n" + table(*this, calls_.ids()); }
+std::string Graph::dot() const { return drawing(*this, calls_.ids()); }
 std::string Model::summary() const { return "Model\n" + table(*graph_, needed_calls(*graph_, in_, out_)); }
 std::string Model::dot() const { return drawing(*graph_, needed_calls(*graph_, in_, out_)); }
 

@@ -26,6 +26,7 @@ class Cursor {
     return n;
   }
   int64_t small(size_t size) { return static_cast<int64_t>(number(size)); }  // of up to 4 bytes
+  size_t count(size_t size) { return static_cast<size_t>(number(size)); }    // of bytes, that are to be taken
   std::string_view take(size_t size) {
     if (size > left()) fail(Code::corrupt_file, what_, " ends after ", bytes_.size(), " bytes");
     at_ += size;

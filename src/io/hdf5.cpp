@@ -65,7 +65,7 @@ class Header {
       Cursor m(bytes, "HDF5: an object");
       while (m.left() >= 8 && static_cast<int64_t>(messages.size()) < count) {
         const int64_t type = m.small(2);
-        const auto size = static_cast<size_t>(m.small(2));
+        const size_t size = m.count(2);
         const int64_t flags = m.small(1);
         m.take(3);
         add(type, flags, m.take(size), blocks);
@@ -92,7 +92,7 @@ class Header {
       if (i > 0 && mark != "OCHK") corrupt("a block of an object header does not begin with \"OCHK\"");
       while (m.left() >= (flags & 4 ? 6u : 4u)) {
         const int64_t type = m.small(1);
-        const auto bytes_of_it = static_cast<size_t>(m.small(2));
+        const size_t bytes_of_it = m.count(2);
         const int64_t its_flags = m.small(1);
         if (flags & 4) m.take(2);
         add(type, its_flags, m.take(bytes_of_it), blocks);
@@ -116,7 +116,7 @@ std::pair<std::string, int64_t> read_link(std::string_view message) {
   if (const int64_t version = c.small(1); version != 1) corrupt("a link of version ", version);
   const int64_t flags = c.small(1), type = flags & 8 ? c.small(1) : 0;
   c.take((flags & 4 ? 8 : 0) + (flags & 16 ? 1 : 0));
-  const std::string name(c.take(static_cast<size_t>(c.number(size_t{1} << (flags & 3)))));
+  const std::string name(c.take(c.count(size_t{1} << (flags & 3))));
   if (type != 0) unsupported('"', name.substr(0, max_name), "\" is a ", type == 1 ? "soft" : "external", " link");
   return {name, length(c)};
 }
@@ -127,7 +127,7 @@ void read_layout(std::string_view message, Dataset &d) {
   if (version != 3 && version != 4) unsupported("a data layout of version ", version);
   if (kind == 0) {
     d.layout = Dataset::Layout::compact;
-    d.compact = c.take(static_cast<size_t>(c.small(2)));
+    d.compact = c.take(c.count(2));
   } else if (kind == 1) {
     const uint64_t at = c.number(8);
     d.size = length(c);
@@ -264,8 +264,7 @@ void Hdf5::add_attribute(std::string_view message, Attributes &to) const {
   const int64_t version = c.small(1);
   if (version < 1 || version > 3) corrupt("an attribute of version ", version);
   if (c.small(1) != 0 && version > 1) return;  // its type or shape stands elsewhere: it is not of Keras
-  const auto name_bytes = static_cast<size_t>(c.small(2)), type_bytes = static_cast<size_t>(c.small(2)),
-             dims_bytes = static_cast<size_t>(c.small(2));
+  const size_t name_bytes = c.count(2), type_bytes = c.count(2), dims_bytes = c.count(2);
   if (version == 3) c.take(1);
   const auto part = [&](size_t size) {
     const std::string_view bytes = c.take(size);
@@ -290,7 +289,7 @@ std::vector<std::string> Hdf5::values(const Attribute &a) const {
     }
   if (a.type.kind == Type::Kind::texts_elsewhere)
     for (int64_t i = 0; i < n; ++i) {
-      const auto size = static_cast<size_t>(c.small(4));
+      const size_t size = c.count(4);
       const int64_t heap = length(c), index = c.small(4);
       if (size == 0) {
         list.emplace_back();

@@ -45,7 +45,7 @@ class Heap {
     Cursor c(head, "HDF5: a fractal heap");
     c.expect("FRHP");
     if (const int64_t version = c.small(1); version != 0) unsupported("a fractal heap of version ", version);
-    id_bytes_ = static_cast<size_t>(c.small(2));
+    id_bytes_ = c.count(2);
     if (c.small(2) != 0) unsupported("a fractal heap with filters");
     c.take(1);
     const uint64_t max_object = c.number(4);

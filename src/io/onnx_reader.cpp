@@ -152,9 +152,7 @@ graph::Node Reader::output(const Port &p) {
   graph::Node n = op.as(v, plain(v.rank()));
   const DType wanted = p.is_tensor && p.type != Type::none ? stands_for(p.type) : graph_->dtype(n);
   const bool same = graph_->dtype(n) == wanted;
-  const auto &layers = graph_->layers();
-  const graph::Call &call = graph_->calls()[static_cast<size_t>(graph_->origin(n).call)];
-  if (same && layers[static_cast<size_t>(call.layer)].name == name) return n;  // an input
+  if (same && graph_->layer_of(graph_->origin(n).call).name == name) return n;  // an input
   const Json config = same ? Json::object() : Json{{"to", to_string(wanted)}};
   return graph_->add(same ? "Identity" : "Cast", name, config, {}, {n})[0];
 }

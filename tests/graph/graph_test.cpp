@@ -12,7 +12,7 @@ namespace {
 
 std::string everything(const Graph &g) {
   std::string s = to_json(g.architecture({}, {})).dump() + g.summary();
-  for (Node n = 0; n < g.nodes(); ++n) s += text(' ', g.shape(n), g.dtype(n));
+  for (Node n : g.nodes().ids()) s += text(' ', g.shape(n), g.dtype(n));
   for (const Layer &l : g.layers()) {
     s += text('\n', l.name, ' ', l.calls, ' ', l.random_seed.value_or(0));
     for (const auto &w : l.weights) s += text(' ', w->name, ' ', w->seed.op);
@@ -23,10 +23,10 @@ std::string everything(const Graph &g) {
 TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
   Graph base{Settings{}};
   Node x = base.input("x", DType::f32, {free_dim, 3, 4}), mask = base.input("", DType::boolean, {free_dim, 3});
-  int32_t dense = base.layer("Dense", "", {{"units", 4}});
-  int32_t called = base.layer("Dense", "called", {{"units", 4}});
-  int32_t dropout = base.layer("Dropout", "", {{"rate", 0.5}});
-  int32_t lstm = base.layer("LSTM", "", {{"units", 5}, {"return_state", true}});
+  LayerId dense = base.layer("Dense", "", {{"units", 4}});
+  LayerId called = base.layer("Dense", "called", {{"units", 4}});
+  LayerId dropout = base.layer("Dropout", "", {{"rate", 0.5}});
+  LayerId lstm = base.layer("LSTM", "", {{"units", 5}, {"return_state", true}});
   Node h = base.call(called, {}, {x})[0];
   struct Step {
     const char *name;
@@ -84,8 +84,8 @@ TEST(Graph, AnAllocationThatFailsLeavesItAsItWas) {
 TEST(Graph, CallArgumentsAreFlagsOrSymbols) {
   Graph g{Settings{}};
   Node x = g.input("x", DType::f32, {free_dim, 3, 4});
-  int32_t attention = g.layer("Attention", "", Json::object()), softmax = g.layer("Softmax", "", Json::object());
-  auto refusal = [&](int32_t layer, const std::vector<Node> &in, const Arguments &arguments) -> std::string {
+  LayerId attention = g.layer("Attention", "", Json::object()), softmax = g.layer("Softmax", "", Json::object());
+  auto refusal = [&](LayerId layer, const std::vector<Node> &in, const Arguments &arguments) -> std::string {
     try {
       g.call(layer, arguments, in);
       return "";
@@ -129,9 +129,9 @@ std::string first_weights(const char *kind, Json attributes, const Shape &in, co
   attributes[key] = value;
   Graph g{Settings{7}};
   Node x = g.input("x", std::string(kind) == "Embedding" ? DType::i32 : DType::f32, in);
-  int32_t l = g.layer(kind, "", std::move(attributes));
+  LayerId l = g.layer(kind, "", std::move(attributes));
   g.call(l, {}, {x});
-  const Layer &layer = g.layers()[static_cast<size_t>(l)];
+  const Layer &layer = g.layers()[l];
   EXPECT_EQ(layer.kind->config()[key].is_null(), value.is_null()) << kind << ' ' << key;
   std::string bytes;
   for (const auto &w : layer.weights) {

@@ -88,12 +88,12 @@ TEST(Seeds, FollowTheOrderUnderTensorflow) {
 TEST(Seeds, GoWithTheLayer) {
   Graph g{Settings{}};
   const Node x = g.input("x", DType::f32, {free_dim, 4});
-  const int32_t dropout = g.layer("Dropout", "drop", {{"rate", 0.5}});
+  const LayerId dropout = g.layer("Dropout", "drop", {{"rate", 0.5}});
   const Node y = g.call(dropout, {}, {x})[0];
-  const uint64_t seed = *g.layers()[static_cast<size_t>(dropout)].random_seed;
+  const uint64_t seed = *g.layers()[dropout].random_seed;
   Graph other{Settings{.seed = 5}};
-  const int32_t shared = other.share(g, dropout, "renamed");
-  EXPECT_EQ(other.layers()[static_cast<size_t>(shared)].random_seed, seed);
+  const LayerId shared = other.share(g, dropout, "renamed");
+  EXPECT_EQ(other.layers()[shared].random_seed, seed);
   Graph read{Settings{.seed = 5}};
   read.merge(g.architecture({x}, {y}));
   EXPECT_EQ(read.layers().back().random_seed, seed);

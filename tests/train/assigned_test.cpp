@@ -31,7 +31,7 @@ std::shared_ptr<Model> model(int calls = 1, const Json &inside = Json::object(),
   dense.update(inside);
   how["layer"] = {{"class_name", "Dense"}, {"config", dense}};
   how.update(outside);
-  const int32_t layer = g->layer("SpectralNormalization", "norm", how);
+  const auto layer = g->layer("SpectralNormalization", "norm", how);
   Node h = g->call(layer, {}, {x})[0];
   for (int i = 1; i < calls; ++i) h = g->add("Add", "", {}, {}, {h, g->call(layer, {}, {x})[0]})[0];
   return std::make_shared<Model>(g, std::vector{x}, g->add("Dense", "head", {{"units", 1}}, {}, {h}));

@@ -222,7 +222,7 @@ TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
 TEST(Trainer, GradientsThatAreNotFiniteAreNotAccumulated) {
   auto g = std::make_shared<Graph>(graph::Settings{});
   Node x = g->input("x", DType::f32, {free_dim, 6});
-  int32_t layer = g->layer("Dense", "", {{"units", 3}, {"kernel_initializer", "zeros"}});
+  const auto layer = g->layer("Dense", "", {{"units", 3}, {"kernel_initializer", "zeros"}});
   auto m = std::make_shared<Model>(g, std::vector{x}, g->call(layer, {}, {x}));
   Json how = options("SGD");
   how["nan_guard"] = "gradients";

@@ -33,7 +33,7 @@ std::shared_ptr<Model> model(int64_t units = 1, int calls = 1, const Json &more 
   Node x = g->input("x", DType::f32, {free_dim, 2});
   Json how{{"momentum", momentum}};
   for (const auto &[key, value] : more.items()) how[key] = value;
-  const int32_t norm = g->layer("BatchNormalization", "norm", how);
+  const auto norm = g->layer("BatchNormalization", "norm", how);
   Node h = g->call(norm, {}, {x})[0];
   for (int i = 1; i < calls; ++i) h = g->add("Add", "", {}, {}, {h, g->call(norm, {}, {x})[0]})[0];
   return std::make_shared<Model>(g, std::vector{x}, g->add("Dense", "dense", {{"units", units}}, {}, {h}));
@@ -234,7 +234,7 @@ TEST(Written, NoSessionWrites) {
 TEST(Written, NoGradientPassesThroughThem) {
   auto g = std::make_shared<Graph>(graph::Settings{7, graph::SeedScheme::dl4});
   Node x = g->input("x", DType::f32, {free_dim, 2}), z = g->input("z", DType::f32, {free_dim, 2});
-  const int32_t norm = g->layer("BatchNormalization", "norm", {});
+  const auto norm = g->layer("BatchNormalization", "norm", {});
   g->call(norm, {}, {x});
   Node first = g->call(norm, {Json{{"training", true}}, {}}, {x})[0];
   Node second = g->call(norm, {Json{{"training", false}}, {}}, {z})[0];

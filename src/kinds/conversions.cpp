@@ -197,6 +197,12 @@ struct Convert<NestedNumbers> {
   }
 };
 
+template <>
+struct Convert<Filling> : Convert<NestedNumbers> {
+  static constexpr const char *type = "f64";
+  static Filling from(const Json &j) { return {Convert<NestedNumbers>::from(j)}; }
+};
+
 // Keras's "an integer, N integers or N pairs": before and after along each axis; of one axis the pair itself.
 template <size_t N>
 struct Convert<std::array<std::array<int64_t, 2>, N>> {
@@ -382,5 +388,6 @@ template const Conversion &conversion<InnerLayer>();
 template const Conversion &conversion<std::vector<InnerLayer>>();
 template const Conversion &conversion<std::optional<Numbers>>();
 template const Conversion &conversion<std::optional<NestedNumbers>>();
+template const Conversion &conversion<Filling>();
 
 }  // namespace dl4::kinds

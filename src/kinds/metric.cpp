@@ -52,12 +52,13 @@ void Metric::fields(Fields &f) { f("name", given_name).doc("name in logs and his
 
 std::vector<Id> sums_of_mean(Emit &e, const Items &items, Id sample_weight, Id mask) {
   Id v = items.value;
-  // Where Keras has weights it leaves invalid items out, where it has none it counts them as 0; here they are always
-  // out.
-  Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), items.valid);
-  if (sample_weight == none && valid == none)
+  const Id zero = e.scalar(0);
+  if (sample_weight == none && mask == none) {  // then Keras counts invalid items as 0
+    if (items.valid != none) v = select(e, items.valid, v, zero);
     return {sum_of_means(e, v), reduce(e, Reduce::sum, fill(e, DType::f32, 1, v, std::min(e.rank(v), 1), {}), {})};
-  Id zero = e.scalar(0), parts = all_ones(e, v);
+  }
+  const Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), items.valid);
+  Id parts = all_ones(e, v);
   if (sample_weight != none) {
     Id weight = leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
     v = mul(e, v, weight);

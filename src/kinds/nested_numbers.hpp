@@ -12,4 +12,7 @@ struct NestedNumbers {
   std::vector<double> values;
 };
 
+// A number as a rule, else numbers that broadcast.
+struct Filling : NestedNumbers {};
+
 }  // namespace dl4::kinds

@@ -83,8 +83,16 @@ TEST(Metrics, WeightsAndMasks) {
   expect(m, y, p, (7.0 + 12) / 3, (3.0 + 3) / 3, &steps);
   expect(m, y, p, (3.0 + 4) / 3, (2.0 + 1) / 3, nullptr, &mask);
   expect(m, y, p, (6.0 + 4) / 3, (4.0 + 1) / 3, &rows, &mask);
-  expect(metric("SparseCategoricalCrossentropy", {{"from_logits", true}, {"ignore_class", 0}}),
-         tensor<int32_t>({2}, {0, 1}), tensor<float>({2, 2}, {5, 5, 1, 1}), std::log(2.0), 1);
+}
+
+// In Keras a class to be ignored is left out where something weighs the samples, and counts as 0 where nothing does.
+TEST(Metrics, AnIgnoredClass) {
+  const auto m = metric("SparseCategoricalCrossentropy", {{"from_logits", true}, {"ignore_class", 0}});
+  Tensor y = tensor<int32_t>({3}, {0, 1, 1}), p = tensor<float>({3, 2}, {5, 5, 1, 1, 1, 1});
+  Tensor weights = tensor<float>({3}, {2, 3, 1}), mask = tensor<bool>({3}, {true, true, false});
+  expect(m, y, p, 2 * std::log(2.0), 3);
+  expect(m, y, p, 4 * std::log(2.0), 4, &weights);
+  expect(m, y, p, std::log(2.0), 1, nullptr, &mask);
 }
 
 TEST(Metrics, FromLosses) {

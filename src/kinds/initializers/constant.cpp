@@ -1,9 +1,10 @@
 // Zeros, Ones, Constant.
-#include <algorithm>
 #include <array>
 
+#include "base/error.hpp"
 #include "kinds/field.hpp"
 #include "kinds/initializer.hpp"
+#include "kinds/nested_numbers.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -14,15 +15,27 @@ struct Constant final : Initializer {
     bool given = false;  // by the user
   };
 
-  explicit Constant(const Row &row) : row(row), value(row.value) {}
+  explicit Constant(const Row &row) : row(row), value{{Shape{}, {row.value}}} {}
   const Row &row;
-  double value;
+  Filling value;
 
   void fields(Fields &f) override {
-    if (row.given) f("value", value).doc("of every element");
+    if (row.given) f("value", value).doc("of every element, or an array that broadcasts to the weight");
   }
   void fill(Tensor &t, const Seed &) const override {
-    std::fill_n(t.as<float>(), t.elements(), static_cast<float>(value));
+    const Shape &from = value.shape, &to = t.shape;
+    bool fits = from.rank() <= to.rank();
+    for (int i = 1; fits && i <= from.rank(); ++i) fits = from[-i] == 1 || from[-i] == to[-i];
+    if (!fits) fail(Code::shape_mismatch, "initializer Constant: values of shape ", from, " do not broadcast to ", to);
+    for (int64_t i = 0; i < to.elements(); ++i) {
+      int64_t at = 0, step = 1, rest = i;
+      for (int axis = 1; axis <= from.rank(); ++axis) {
+        if (from[-axis] != 1) at += rest % to[-axis] * step;
+        rest /= to[-axis];
+        step *= from[-axis];
+      }
+      t.as<float>()[i] = static_cast<float>(value.values[static_cast<size_t>(at)]);
+    }
   }
 };
 

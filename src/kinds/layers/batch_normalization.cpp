@@ -66,7 +66,8 @@ struct BatchNormalization : Layer {
                         {"moving_stddev", "(C), not trained", "renorm"},
                         {"renorm_mean", "(C), not trained", "renorm"},
                         {"renorm_stddev", "(C), not trained", "renorm"}},
-            .arguments = {{"mask", "tensor", "bool, all axes of x but the last: what the batch's statistics are of"}},
+            .arguments = {{"mask", "tensor",
+                           "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
             .mask = "used and passed on"};
   }
 
@@ -97,9 +98,7 @@ struct BatchNormalization : Layer {
     Corrected corrected;
     if (renorm) corrected = correction_weights(c, shape);
     Moments m{moving_mean, moving_variance};
-    const Id mask = c.mask();
-    if (mask != ops::none && e.rank(mask) != c.shape().rank() - 1)
-      fail(Code::shape_mismatch, "\"mask\": expected all axes but the last of ", c.shape(), ", got ", e.shape(mask));
+    const Id mask = mask_of(c);
     if (c.training() && c.host.trainable("")) {
       if (synchronized && e.rank(c.host.draws()) > 0)
         throw Error(Code::unsupported, "\"synchronized\": expected false where each part of a batch is computed alone")
@@ -113,6 +112,20 @@ struct BatchNormalization : Layer {
   }
 
  private:
+  // A mask that is given may have axes of 1.
+  static Id mask_of(Call &c) {
+    const Id mask = mask_as_given(c);
+    if (mask == ops::none) return mask;
+    const Shape x = c.shape(), got = c.e.shape(mask);
+    bool fits = got.rank() == x.rank() - 1, broadcasts = false;
+    for (int i = 0; fits && i < got.rank(); ++i) {
+      fits = got[i] == 1 || compatible(Shape{got[i]}, Shape{x[i]});
+      broadcasts |= got[i] == 1 && x[i] != 1;
+    }
+    if (!fits) fail(Code::shape_mismatch, "\"mask\": expected all axes but the last of ", x, ", got ", got);
+    return broadcasts ? any(c.e, broadcast_like(c.e, expand_dims(c.e, mask, -1), c.x()), -1, false) : mask;
+  }
+
   struct Corrected {
     Id stddev = ops::none, mean = ops::none, renorm_stddev = ops::none;
   };

@@ -16,6 +16,12 @@ Id where_valid(Emit &e, Id mask, Id x, double v) {
   return ops::select(e, spread(e, mask, e.rank(x)), x, e.scalar(v, e.dtype(x)));
 }
 
+Id mask_as_given(Call &c) {
+  const auto given = c.symbols("mask");
+  if (given.empty() || given[0].value == ops::none) return given.empty() ? c.in[0].mask : ops::none;
+  return ops::cast(c.e, given[0].value, DType::boolean);
+}
+
 Id any(Emit &e, Id mask, int axis, bool keepdims) { return ops::reduce(e, ops::Reduce::max, mask, {axis}, keepdims); }
 
 ops::Id both(ops::Emit &e, ops::Id mask, ops::Id other) {

@@ -9,6 +9,8 @@ namespace dl4::kinds {
 ops::Id spread(ops::Emit &e, ops::Id mask, int rank);
 // x where its mask holds, else v; x itself without a mask.
 ops::Id where_valid(ops::Emit &e, ops::Id mask, ops::Id x, double v);
+// The mask of input 0, of any shape where it was given: the layer sees to that.
+ops::Id mask_as_given(Call &c);
 // Does the mask hold anywhere along an axis?
 ops::Id any(ops::Emit &e, ops::Id mask, int axis, bool keepdims);
 

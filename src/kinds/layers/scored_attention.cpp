@@ -17,10 +17,13 @@ void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
 }
 
 Facts ScoredAttention::facts() const {
-  return {.inputs = {{"query", "(B, Tq, D)"}, {"value", "(B, Tv, V)"}, {"key", "(B, Tv, D), value by default"}},
-          .outputs = {{"y", "(B, Tq, V)"}, {"scores", "(B, Tq, Tv)", "return_attention_scores"}},
+  return {.inputs = {{"query", "(B, ..., Tq, D)"},
+                     {"value", "(B, ..., Tv, V)"},
+                     {"key", "(B, ..., Tv, D), value by default"}},
+          .outputs = {{"y", "(B, ..., Tq, V)"}, {"scores", "(B, ..., Tq, Tv)", "return_attention_scores"}},
           .arguments = {{"mask", "tensors",
-                         "of query (B, Tq) and value (B, Tv): masked values have no weight, masked queries give 0. A "
+                         "of query (B, Tq) and value (B, Tv), of inputs of 3 axes alone: masked values have no weight, "
+                         "masked queries give 0. A "
                          "query for which every value is masked gives all of them the same weight"},
                         {"use_causal_mask", "bool", "whether query t sees only values up to t"},
                         {"return_attention_scores", "bool", "whether the weights, after dropout, are an output too"}},
@@ -33,16 +36,21 @@ Id ScoredAttention::all_pairs(Call &c, Id query, Id key) {
 
 ScoredAttention::Parts ScoredAttention::parts(Call &c) const {
   int inputs = static_cast<int>(c.in.size());
+  c.need_rank_from(0, 3);
+  const int rank = c.shape().rank();
   for (int i = 0; i < inputs; ++i) {
-    c.need_rank(i, 3);
+    c.need_rank(i, rank);
     c.need_float(i);
   }
-  if (inputs == 3 && !compatible(Shape{c.shape(1)[1]}, Shape{c.shape(2)[1]}))
+  if (inputs == 3 && !compatible(Shape{c.shape(1)[-2]}, Shape{c.shape(2)[-2]}))
     fail(Code::shape_mismatch, "value and key must have as many steps. Received shapes ", c.shape(1), " and ",
          c.shape(2));
   Parts p{c.x(0), c.x(1), inputs == 3 ? c.x(2) : c.x(1), c.mask(0), c.mask(1)};
   for (Id m : {p.query_mask, p.value_mask})
-    if (m != none && c.e.rank(m) != 2)
+    if (m != none && rank > 3)
+      throw Error(Code::unsupported, text("\"mask\": is taken with inputs of 3 axes, got ", rank))
+          .with("argument", "mask");
+    else if (m != none && c.e.rank(m) != 2)
       fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(m));
   return p;
 }
@@ -69,7 +77,8 @@ std::vector<Symbol> ScoredAttention::call(Call &c) const {
 
   bool causal = c.flag("use_causal_mask", false);
   Id weights = none, y = none, sees_any = none;
-  bool whole = return_scores || (dropout > 0 && c.training());  // are all weights needed at once?
+  // Are all weights needed at once?
+  bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
   for (Id v : {key, value, value_mask})
     whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
   if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {

@@ -1,6 +1,7 @@
 // TimeDistributed: a layer at every time step, with the same weights.
 #include "base/error.hpp"
 #include "kinds/inner_layer.hpp"
+#include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -60,7 +61,7 @@ struct TimeDistributed : Layer {
     return {.inputs = {{"x", alone ? "(B, T, ...)" : "(...), of them T the second"}},
             .outputs = {{"y", alone ? "(B, T, ...)" : "(...)"}},
             .weights = {{"weights", "those of the inner layer"}},
-            .arguments = {{"mask", "tensor", "(B, T) or more first axes of x, bool; each step gets its part"}},
+            .arguments = {{"mask", "tensor", "bool (B, T, ...); each step gets its part"}},
             .mask = "used by the inner layer; passed on where it has no more axes than the output"};
   }
 
@@ -75,31 +76,36 @@ struct TimeDistributed : Layer {
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
-    const Id mask = c.mask();
-    if (mask != ops::none && c.e.rank(mask) < 2)
-      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time, ...), got ", c.e.shape(mask));
+    Id mask = mask_as_given(c);
+    if (mask != ops::none && (c.e.rank(mask) < 2 || !compatible(c.e.shape(mask).first(2), c.shape().first(2))))
+      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time, ...), got ", c.e.shape(mask),
+           " for input 0 with shape ", c.shape());
     const Id y = one_call_does(c) ? at_once(c) : step_by_step(c);
-    // Of more axes than the output it would say nothing of what follows.
-    const bool fits = mask != ops::none && c.e.rank(mask) <= c.e.rank(y) &&
-                      compatible(c.e.shape(mask), c.e.shape(y).first(c.e.rank(mask)));
-    return {{y, fits ? mask : ops::none}};
+    const auto fits = [&] {
+      return c.e.rank(mask) <= c.e.rank(y) && compatible(c.e.shape(mask), c.e.shape(y).first(c.e.rank(mask)));
+    };
+    // Of more axes than the output it would say nothing of what follows; axes of 1 say nothing themselves.
+    while (mask != ops::none && !fits() && c.e.rank(mask) > 2 && c.e.shape(mask).last() == 1)
+      mask = ops::squeeze(c.e, mask, -1);
+    return {{y, mask != ops::none && fits() ? mask : ops::none}};
   }
 
  private:
   // What a step sees of x, and of its mask.
   Symbol step_of(Call &c, int64_t t) const {
     const auto at = [&](Id x) { return ops::squeeze(c.e, ops::slice(c.e, x, 1, t, 1), 1); };
-    return {at(c.x()), c.mask() == ops::none ? ops::none : at(c.mask())};
+    return {at(c.x()), mask_as_given(c) == ops::none ? ops::none : at(mask_as_given(c))};
   }
   bool one_call_does(Call &c) const {
     if (!by_sample(*layer.kind) || !known(c.shape(), 2)) return false;
-    if (c.mask() != ops::none && !known(c.e.shape(c.mask()), 2)) return false;
+    if (mask_as_given(c) != ops::none && !known(c.e.shape(mask_as_given(c)), 2)) return false;
     ops::Program program;
     ops::Emit e(program);
     Probe probe(e);
     const Shape s = c.shape();
     Symbol x{e.input("x", c.e.dtype(c.x()), tail(s, 2, {free_dim})), ops::none};
-    if (c.mask() != ops::none) x.mask = e.input("mask", DType::boolean, tail(c.e.shape(c.mask()), 2, {free_dim}));
+    if (mask_as_given(c) != ops::none)
+      x.mask = e.input("mask", DType::boolean, tail(c.e.shape(mask_as_given(c)), 2, {free_dim}));
     const Arguments none;
     Call inside(e, probe, {x}, none, c.training());
     const Symbol y = single(inside.run(layer, {x}));
@@ -110,7 +116,8 @@ struct TimeDistributed : Layer {
   Id at_once(Call &c) const {
     const Shape s = c.shape();
     Symbol x{ops::reshape(c.e, c.x(), 0, tail(s, 2, {-1})), ops::none};
-    if (c.mask() != ops::none) x.mask = ops::reshape(c.e, c.mask(), 0, tail(c.e.shape(c.mask()), 2, {-1}));
+    if (mask_as_given(c) != ops::none)
+      x.mask = ops::reshape(c.e, mask_as_given(c), 0, tail(c.e.shape(mask_as_given(c)), 2, {-1}));
     const Id y = single(c.run(layer, {x})).value;
     const Shape out = c.e.shape(y);
     if (s[1] > 0) return ops::reshape(c.e, y, 0, tail(out, 1, {-1, s[1]}));

@@ -99,7 +99,7 @@ File::File(const std::string &path, int64_t limit)
       throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
           .with("path", path);
     if (info.st_size > limit)
-      throw Error(Code::invalid_argument, text('"', path, "\" has ", info.st_size, " bytes, the limit is ", limit))
+      throw Error(Code::out_of_memory, text('"', path, "\" has ", info.st_size, " bytes, the memory limit is ", limit))
           .with("path", path);
     size_ = info.st_size;
   } catch (...) {

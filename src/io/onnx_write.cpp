@@ -105,6 +105,23 @@ const Tensor &Writer::numbers(size_t i, const char *what) const {
   return held->second;
 }
 
+std::optional<Tensor> Writer::held(ops::Id v) const {
+  const ops::Value &value = program_[v];
+  if (value.role == ops::Role::constant) return value.data;
+  if (const auto weight = values_.find(v); weight != values_.end()) return weight->second;
+  for (const ops::Step &s : program_.steps) {
+    const bool part = s.op->name() == "view";
+    if (s.dst != std::vector{v} || !(part || s.op->name() == "reshape") || !value.shape.known()) continue;
+    const auto whole = held(s.src[0]);
+    if (!whole || whole->dtype != DType::f32) return {};
+    Tensor t = make_tensor(DType::f32, value.shape);
+    const int64_t offset = part ? Listed(*s.op).number("offset") : 0;
+    std::copy_n(whole->as<float>() + offset, t.elements(), t.as<float>());
+    return t;
+  }
+  return {};
+}
+
 void Writer::refuse(const std::string &what) const {
   const std::string scope = step_ ? step_->scope : "";
   throw Error(Code::unsupported, dl4::text(scope.empty() ? "the model" : "layer \"" + scope + '"', ": ", what,
@@ -135,6 +152,14 @@ MessageWriter attribute(const Said &said) {
     case Said::list:
       for (int64_t i : said.ints) m.varint(8, i);
       m.varint(20, 7);
+      break;
+    case Said::texts:
+      for (const std::string &word : said.words) m.text(9, word);
+      m.varint(20, 8);
+      break;
+    case Said::reals:
+      for (float f : said.floats) m.real(7, f);
+      m.varint(20, 6);
       break;
     case Said::graph:
       m.text(6, said.s);
@@ -190,6 +215,21 @@ std::string Writer::range_over(const std::string &x, int64_t axis) {
   return node("Range", {ints({0}, true), n, ints({1}, true)});
 }
 
+void Writer::steps() {
+  ops::PerValue<bool> live(program_);
+  for (ops::Id v : program_.outputs) live[v] = true;
+  std::vector<bool> needed(program_.steps.size());
+  for (size_t i = needed.size(); i-- > 0;) {
+    const ops::Step &s = program_.steps[i];
+    needed[i] = std::any_of(s.dst.begin(), s.dst.end(), [&](ops::Id v) { return live[v]; });
+    const auto r = needed[i] ? recurrence(*this, s) : std::nullopt;
+    for (ops::Id v : r ? std::vector<ops::Id>{r->x, r->first} : s.src)
+      if (needed[i] && v != ops::none) live[v] = true;
+  }
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (needed[i]) step(program_.steps[i]);
+}
+
 void Writer::step(const ops::Step &step) {
   step_ = &step;
   const std::string op(step.op->name());
@@ -221,7 +261,7 @@ MessageWriter graph_of(const graph::Model &m) {
   }
   Names outputs;
   for (const std::string &name : of.output_names) outputs.push_back(whole.unique(name));
-  for (const ops::Step &step : of.program.steps) w.step(step);
+  w.steps();
   for (size_t i = 0; i < of.program.outputs.size(); ++i) {
     const ops::Id v = of.program.outputs[i];
     MessageWriter identity;

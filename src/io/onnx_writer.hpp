@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,17 +18,21 @@ using Ints = std::vector<int64_t>;
 // An attribute of a node.
 struct Said {
   const char *name;
-  enum { integer, real, text, list, graph } type;
+  enum { integer, real, text, list, texts, reals, graph } type;
   int64_t i = 0;
   float f = 0;
   std::string s{};
   Ints ints{};
+  Names words{};
+  std::vector<float> floats{};
 
   Said(const char *name, int64_t v) : name(name), type(integer), i(v) {}
   Said(const char *name, int v) : Said(name, int64_t{v}) {}
   Said(const char *name, float v) : name(name), type(real), f(v) {}
   Said(const char *name, const char *v) : name(name), type(text), s(v) {}
   Said(const char *name, Ints v) : name(name), type(list), ints(std::move(v)) {}
+  Said(const char *name, Names v) : name(name), type(texts), words(std::move(v)) {}
+  Said(const char *name, std::vector<float> v) : name(name), type(reals), floats(std::move(v)) {}
   Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), s(graph_of.bytes) {}
 };
 
@@ -63,6 +68,8 @@ class Writer {
  public:
   Writer(Whole &whole, const ops::Program &p, const std::map<ops::Id, Tensor> &values);
 
+  // The steps in their order, but for those that only an op of ONNX with more in it needs.
+  void steps();
   void step(const ops::Step &step);
   MessageWriter nodes;  // as fields of the graph
 
@@ -78,6 +85,9 @@ class Writer {
   bool is_held(size_t i) const {
     return program_[step_->src[i]].role == ops::Role::constant || values_.count(step_->src[i]) > 0;
   }
+  bool is_used(ops::Id v) const { return uses_[v] > 0; }
+  // The numbers of a constant or a weight, or of a part of one; none: it is computed.
+  std::optional<Tensor> held(ops::Id v) const;
   // The numbers of a source; refuses what is computed.
   const Tensor &numbers(size_t i, const char *what) const;
   [[noreturn]] void refuse(const std::string &what) const;
@@ -113,6 +123,18 @@ class Writer {
   std::map<ops::Id, std::string> names_;
   const ops::Step *step_ = nullptr;
 };
+
+// A scan as ONNX's GRU or RNN.
+struct Recurrence {
+  bool gated;
+  const char *activation;  // of an RNN
+  ops::Id x, first;        // (T, B, I); the state at first (B, units), none: zeros
+  bool backwards = false;
+  Tensor kernel{}, recurrent_kernel{}, bias{}, recurrent_bias{};
+};
+std::optional<Recurrence> recurrence(const Writer &w, const ops::Step &step);
+// Writes the step as that; false: it is none.
+bool write_recurrence(Writer &w);
 
 using WriteOp = void (*)(Writer &, const Listed &);
 WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions

@@ -173,6 +173,12 @@ def written():
         "lstm": ([layers.LSTM(4, return_sequences=True), layers.LSTM(3, go_backwards=True)], (None, 5)),
         "bidirectional": ([layers.Bidirectional(layers.LSTM(4, return_sequences=True)), layers.GRU(3)], (None, 5)),
         "gru": ([layers.GRU(4, return_sequences=True), layers.SimpleRNN(3)], (None, 5)),
+        "gru backwards": ([layers.GRU(4, return_sequences=True, go_backwards=True, use_bias=False),
+                           layers.Bidirectional(layers.GRU(3, return_sequences=True))], (None, 5)),
+        "rnn": ([layers.Bidirectional(layers.SimpleRNN(4, "relu", return_sequences=True)),
+                 layers.SimpleRNN(3, "linear", return_sequences=True, use_bias=False),
+                 layers.SimpleRNN(3, "softsign", go_backwards=True)], (None, 5)),
+        "scan": ([layers.GRU(4, reset_after=False, return_sequences=True), layers.SimpleRNN(3, "gelu")], (None, 5)),
         "normalizations": ([layers.LayerNormalization(), layers.RMSNormalization(), layers.UnitNormalization(),
                             layers.EinsumDense("abc,cd->abd", output_shape=(None, 4), bias_axes="d"),
                             layers.PReLU(shared_axes=[1]), layers.ELU(), layers.Permute((2, 1)), layers.Softmax()],
@@ -181,6 +187,8 @@ def written():
     models = {name: keras.Sequential([keras.Input(shape), *stack]) for name, (stack, shape) in stacks.items()}
     attended = heads(sequence, sequence, use_causal_mask=True)
     models["attention"] = keras.Model(sequence, layers.LayerNormalization()(layers.Add()([sequence, attended])))
+    states = layers.GRU(4, return_sequences=True, return_state=True, bias_initializer="glorot_uniform")(sequence)
+    models["states"] = keras.Model(sequence, layers.GRU(4)(states[0], initial_state=states[1]))
     ids = keras.Input((None,), dtype="int32")
     models["embedding"] = keras.Model(ids, layers.GlobalAveragePooling1D()(layers.Embedding(9, 4, mask_zero=True)(ids)))
     for name, model in models.items():
@@ -203,8 +211,11 @@ def written():
                 compare(f"written {name} {shape}", by_onnxruntime(path, feeds), by_dl4(loaded, feeds))
             try:
                 compare(f"written {name}, read again", by_dl4(Model.load(path), feeds), by_dl4(loaded, feeds))
-            except Error as error:  # a Scan
-                print(f"     written {name}, read again: {error}")
+            except Error as error:
+                expected = name == "scan" and "(Scan)" in str(error)
+                print(f"{'ok  ' if expected else 'FAIL'} written {name}, read again: {error}")
+                if not expected:
+                    failed.append(name)
 
 
 for part in (written, sklearn_models, tensorflow_models, torch_models):

@@ -18,8 +18,7 @@ std::string bits_of(const Program &p) {
   for (const Value &v : p.values) {
     f("", v.dtype), f("", v.shape.dims()), f("", v.role);
     if (v.role != Role::constant) continue;
-    const auto *data = reinterpret_cast<const char *>(v.data.data.get());
-    f("", std::span(data, static_cast<size_t>(v.data.bytes())));
+    f("", v.data.chars());
   }
   for (const Step &s : p.steps) {
     const Op &op = *s.op;

@@ -106,7 +106,7 @@ dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const 
     Shape shape = shape_of(rank, dims, "dims");
     need_known(shape);
     Tensor t = context.core->memory->tensor(type, shape);
-    if (int64_t n = t.bytes()) std::memset(t.data.get(), 0, static_cast<size_t>(n));
+    std::ranges::fill(t.memory(), std::byte{0});
     to = new dl4_tensor(std::move(t));
   });
 }
@@ -221,8 +221,7 @@ dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
     const std::string to = string(path, "path");
     const Tensor tensor = object(t, "t").as_dense();
     const std::string header = io::npy_header(tensor);
-    const std::string_view parts[] = {
-        header, {reinterpret_cast<const char *>(tensor.data.get()), static_cast<size_t>(tensor.bytes())}};
+    const std::string_view parts[] = {header, tensor.chars()};
     io::write_file(to, parts);
   });
 }

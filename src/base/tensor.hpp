@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "base/dtype.hpp"
 #include "base/shape.hpp"
@@ -26,6 +28,9 @@ struct Tensor {
   T *as() const {
     return reinterpret_cast<T *>(data.get());
   }
+  // All of it, as bytes and as characters.
+  std::span<std::byte> memory() const { return {data.get(), static_cast<size_t>(bytes())}; }
+  std::string_view chars() const { return {as<char>(), static_cast<size_t>(bytes())}; }
 };
 
 Tensor make_tensor(DType dtype, const Shape &shape);  // contents undefined

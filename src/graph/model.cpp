@@ -2,7 +2,6 @@
 #include "graph/model.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 
@@ -13,7 +12,7 @@ namespace dl4::graph {
 
 void Weight::set(Tensor own) noexcept {
   if (block && !block->pinned()) {
-    if (int64_t n = value.bytes()) std::memcpy(value.data.get(), own.data.get(), static_cast<size_t>(n));
+    std::ranges::copy(own.memory(), value.data.get());
     return;
   }
   value = std::move(own);
@@ -96,8 +95,7 @@ Tensor Model::get_weight(const std::string &name) const {
   Tensor all = make_tensor(DType::f32, Shape{parameters(true)});
   std::byte *to = all.data.get();
   for (const Weight *w : named(name)) {
-    if (int64_t n = w->value.bytes()) std::memcpy(to, w->value.data.get(), static_cast<size_t>(n));
-    to += w->value.bytes();
+    to = std::ranges::copy(w->value.memory(), to).out;
   }
   return all;
 }
@@ -109,7 +107,7 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
   const std::byte *from = value.data.get();
   for (const Weight *w : list) {
     own.push_back(make_tensor(DType::f32, w->spec.shape));
-    if (int64_t n = own.back().bytes()) std::memcpy(own.back().data.get(), from, static_cast<size_t>(n));
+    std::copy_n(from, own.back().bytes(), own.back().data.get());
     from += own.back().bytes();
   }
   for (size_t i = 0; i < list.size(); ++i) list[i]->set(std::move(own[i]));

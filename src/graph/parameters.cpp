@@ -1,7 +1,7 @@
 // The block of a trainer's weights.
 #include "graph/parameters.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 namespace dl4::graph {
 
@@ -36,7 +36,7 @@ void Parameters::move_to(std::shared_ptr<Block> block) {
   for (size_t i = 0; i < weights_.size(); ++i) {
     if (offsets_[i] < 0) continue;
     Weight &w = *weights_[i];
-    if (int64_t n = w.value.bytes()) std::memcpy(place(i), w.value.data.get(), static_cast<size_t>(n));
+    std::ranges::copy(w.value.memory(), place(i));
     w.value.data = Bytes(block_, place(i));
     w.block = block_;
   }
@@ -64,7 +64,7 @@ void Parameters::collect() {
   for (size_t i = 0; i < weights_.size(); ++i) {
     Weight &w = *weights_[i];
     if (offsets_[i] < 0 || w.value.data.get() == place(i)) continue;
-    if (int64_t n = w.value.bytes()) std::memcpy(place(i), w.value.data.get(), static_cast<size_t>(n));
+    std::ranges::copy(w.value.memory(), place(i));
     w.value.data = Bytes(block_, place(i));
     w.block = block_;
   }
@@ -82,7 +82,7 @@ void Parameters::make_others_writable(bool evaluation) {
     if (w.block && !w.block->pinned()) continue;
     auto block = std::make_shared<Block>(w.value.elements());
     std::byte *to = block->values.data.get();
-    if (int64_t n = w.value.bytes()) std::memcpy(to, w.value.data.get(), static_cast<size_t>(n));
+    std::ranges::copy(w.value.memory(), to);
     w.value.data = Bytes(block, to);
     w.block = std::move(block);
     outside_[i] = to;

@@ -155,10 +155,10 @@ std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &da
   std::vector<std::string_view> parts{head};
   static constexpr char zeros[align] = {};
   for (const Tensor *t : data) {
-    const auto bytes = static_cast<size_t>(t->bytes());
-    if (bytes == 0) continue;
-    parts.emplace_back(reinterpret_cast<const char *>(t->data.get()), bytes);
-    if (bytes % align != 0) parts.emplace_back(zeros, align - bytes % align);
+    const std::string_view bytes = t->chars();
+    if (bytes.empty()) continue;
+    parts.push_back(bytes);
+    if (bytes.size() % align != 0) parts.emplace_back(zeros, align - bytes.size() % align);
   }
   return parts;
 }

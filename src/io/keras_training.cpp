@@ -2,7 +2,6 @@
 #include "io/keras_training.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.hpp"
 #include "kinds/keras_names.hpp"
@@ -204,8 +203,7 @@ std::vector<Tensor> keras_variables(const train::Trainer &t, const std::vector<s
     }
     const Tensor &from = find(state, v.name);
     Tensor to = make_tensor(from.dtype, v.shape);
-    if (to.bytes() > 0)
-      std::memcpy(to.data.get(), from.data.get() + v.offset * size_of(from.dtype), static_cast<size_t>(to.bytes()));
+    std::copy_n(from.data.get() + v.offset * size_of(from.dtype), to.bytes(), to.data.get());
     all.push_back(std::move(to));
   }
   return all;
@@ -232,8 +230,7 @@ std::map<std::string, Tensor> state_with(const train::Trainer &t, const std::vec
     if (from.dtype != to.dtype || !std::ranges::equal(from.shape.dims(), v.shape.dims()))
       fail(Code::shape_mismatch, "variable ", n, " of the optimizer: expected ", to.dtype, ' ', v.shape,
            ", the file has ", from.dtype, ' ', from.shape);
-    if (from.bytes() > 0)
-      std::memcpy(to.data.get() + v.offset * size_of(to.dtype), from.data.get(), static_cast<size_t>(from.bytes()));
+    std::ranges::copy(from.memory(), to.data.get() + v.offset * size_of(to.dtype));
   }
   for (auto &[name, tensor] : changed) state[name] = std::move(tensor);
   for (size_t i = 0; i < weights.size(); ++i) state[kept::weight_prefix + t.model().weights()[i]->name] = weights[i];

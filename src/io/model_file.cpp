@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <span>
 
 #include "io/bytes.hpp"
@@ -227,8 +226,7 @@ void load_states(const States &states, const Source &source) {
   }
   if (saved.size() != states.size())
     fail(Code::shape_mismatch, "expected ", states.size(), " states, the bytes have ", saved.size());
-  for (const auto &[name, to] : states)
-    if (int64_t n = to.bytes()) std::memcpy(to.data.get(), saved.at(name).data.get(), static_cast<size_t>(n));
+  for (const auto &[name, to] : states) std::ranges::copy(saved.at(name).memory(), to.data.get());
 }
 
 }  // namespace dl4::io

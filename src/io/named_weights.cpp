@@ -2,7 +2,6 @@
 #include "io/named_weights.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <set>
 
@@ -70,8 +69,7 @@ Tensor cut(const Tensor &t, const std::vector<int64_t> &rows) {
   if (rows.size() != 2 || t.shape.rank() == 0 || rows[0] < 0 || rows[1] < rows[0] || rows[1] > t.shape[0])
     refuse("\"rows\": expected [begin, end) of ", t.shape, ", got ", Json(rows).dump());
   Tensor to = make_tensor(DType::f32, t.shape.with(0, rows[1] - rows[0]));
-  if (to.bytes() > 0)
-    std::memcpy(to.data.get(), t.as<float>() + rows[0] * row_elements(t), static_cast<size_t>(to.bytes()));
+  std::copy_n(t.as<float>() + rows[0] * row_elements(t), to.elements(), to.as<float>());
   return to;
 }
 

@@ -80,7 +80,7 @@ uint64_t bits_at(const std::byte *p, const Type &t) {
 Tensor elements_at(const Source &source, int64_t at, const Type &t, const Shape &shape) {
   Tensor to = make_tensor(t.dtype, shape);
   if (t.size == size_of(t.dtype) && !t.turned) {
-    source.read(at, {to.data.get(), static_cast<size_t>(to.bytes())});
+    source.read(at, to.memory());
   } else {
     std::vector<std::byte> bytes(static_cast<size_t>(source.size() - at));
     source.read(at, bytes);
@@ -212,9 +212,7 @@ std::vector<std::string_view> NpzFile::parts() {
   std::vector<std::pair<std::string, std::vector<std::string_view>>> members;
   for (const auto &[name, t] : tensors) {
     headers.push_back(npy_header(t));
-    members.push_back(
-        {name + std::string(ending),
-         {headers.back(), {reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes())}}});
+    members.push_back({name + std::string(ending), {headers.back(), t.chars()}});
   }
   return zip_parts(members, heads);
 }

@@ -24,8 +24,8 @@ std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Setti
     if (size > settings.memory_limit)
       fail(Code::out_of_memory, "the file has ", size, " bytes, the memory limit is ", settings.memory_limit);
     const Tensor bytes = make_tensor(DType::u8, {size});
-    source.read(0, std::span(bytes.data.get(), static_cast<size_t>(size)));
-    const onnx::File file = onnx::parse({reinterpret_cast<const char *>(bytes.data.get()), static_cast<size_t>(size)});
+    source.read(0, bytes.memory());
+    const onnx::File file = onnx::parse(bytes.chars());
     return onnx::Reader(file, settings, {folder, settings.memory_limit}).model();
   });
 }

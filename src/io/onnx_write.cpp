@@ -77,7 +77,7 @@ std::string Whole::constant(const Tensor &t, const std::string &name) {
   m.varint(2, type_of(t.dtype));
   const std::string called = unique(name);
   m.text(8, called);
-  m.text(9, {reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes())});
+  m.text(9, t.chars());
   if (initializers.bytes.size() + m.bytes.size() > most_bytes)
     fail(Code::unsupported, "the model takes more than the 2 GiB that an ONNX file may");
   initializers.message(5, m);

@@ -29,7 +29,8 @@ enum class Half { none, ieee, brain };
 constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::brain, "BF16"}};
 
 // FNV-1a over 64-bit words, four side by side: finds torn and flipped bytes, is no defence against an attacker.
-std::string checksum(const std::byte *data, size_t n) {
+std::string checksum(std::string_view bytes) {
+  const size_t n = bytes.size();
   constexpr size_t lanes = 4;  // a single chain of multiplications would wait for itself
   std::array<uint64_t, lanes> sums;
   sums.fill(Fnv1a::basis);
@@ -38,14 +39,14 @@ std::string checksum(const std::byte *data, size_t n) {
   for (; i + lanes * 8 <= n; i += lanes * 8)
     for (size_t l = 0; l < lanes; ++l) {
       uint64_t word;
-      std::memcpy(&word, data + i + l * 8, 8);
+      std::memcpy(&word, bytes.data() + i + l * 8, 8);
       sums[l] = mix(sums[l], word);
     }
   uint64_t h = mix(sums[0], n);
   for (size_t l = 1; l < lanes; ++l) h = mix(h, sums[l]);
   for (; i < n; i += 8) {
     uint64_t word = 0;
-    std::memcpy(&word, data + i, std::min<size_t>(8, n - i));
+    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, n - i));
     h = mix(h, word);
   }
   constexpr char digits[] = "0123456789abcdef";
@@ -67,7 +68,7 @@ size_t place_of_sum(std::string_view head) {
 // Of the length and the header, with zeros where it stands itself.
 std::string checksum_of_head(std::string head) {
   head.replace(place_of_sum(head), no_sum.size(), no_sum);
-  return checksum(reinterpret_cast<const std::byte *>(head.data()), head.size());
+  return checksum(head);
 }
 
 template <class... A>
@@ -195,7 +196,7 @@ std::string head_of(const Archive &a) {
   }
   // Appended, not looked up: a search for each name would be quadratic.
   Json sums = Json::object(), header = Json::object(), metadata = Json::object();
-  for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.data.get(), static_cast<size_t>(t.bytes())));
+  for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.chars()));
   for (const auto &[key, value] : a.metadata) metadata.append(key, value);
   metadata["checksums"] = sums.dump();
   metadata[header_sum] = no_sum;
@@ -222,8 +223,7 @@ std::string head_of(const Archive &a) {
 
 std::vector<std::string_view> parts(const std::string &head, const Archive &a) {
   std::vector<std::string_view> list{head};
-  for (const auto &[name, t] : a.tensors)
-    list.emplace_back(reinterpret_cast<const char *>(t.data.get()), static_cast<size_t>(t.bytes()));
+  for (const auto &[name, t] : a.tensors) list.push_back(t.chars());
   return list;
 }
 
@@ -264,7 +264,7 @@ Archive read_archive(const Source &source, int64_t memory_limit,
     }
     if (half == Half::none) {
       t.data = allocate(bytes);
-      source.read(begins + begin, {t.data.get(), static_cast<size_t>(bytes)});
+      source.read(begins + begin, t.memory());
     } else {
       std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
       source.read(begins + begin, std::as_writable_bytes(std::span(all)));
@@ -293,8 +293,7 @@ void verify(const Archive &a, int64_t memory_limit) {
   std::map<std::string_view, const Json *> by_name;
   for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
   for (const auto &[name, t] : a.tensors)
-    if (auto it = by_name.find(name);
-        t.data && (it == by_name.end() || *it->second != checksum(t.data.get(), static_cast<size_t>(t.bytes()))))
+    if (auto it = by_name.find(name); t.data && (it == by_name.end() || *it->second != checksum(t.chars())))
       corrupt("tensor \"", name, "\": the checksum does not fit its data");
 }
 

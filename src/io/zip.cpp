@@ -83,7 +83,7 @@ void need_plain(const std::string &name) {
 void widen(Cursor extra, uint64_t &size, uint64_t &stored, uint64_t &header) {
   while (extra.left() >= 4) {
     const int64_t id = extra.small(2);
-    Cursor field(extra.take(static_cast<size_t>(extra.small(2))), "zip archive: an extra field");
+    Cursor field(extra.take(extra.count(2)), "zip archive: an extra field");
     if (id != 1) continue;
     for (uint64_t *n : {&size, &stored, &header})
       if (*n == full) *n = field.number(8);
@@ -104,15 +104,13 @@ uint32_t sum_of(const Source &source) {
 
 class Inflated final : public Source {
  public:
-  explicit Inflated(int64_t size) : bytes_(allocate(size)), size_(size), memory_({bytes_.get(), to_size(size)}) {}
-  int64_t size() const override { return size_; }
+  explicit Inflated(int64_t size) : bytes_(make_tensor(DType::u8, {size})), memory_(bytes_.memory()) {}
+  int64_t size() const override { return bytes_.bytes(); }
   void read(int64_t at, std::span<std::byte> to) const override { memory_.read(at, to); }
-  std::span<std::byte> all() { return {bytes_.get(), to_size(size_)}; }
+  std::span<std::byte> all() { return bytes_.memory(); }
 
  private:
-  static size_t to_size(int64_t n) { return static_cast<size_t>(n); }
-  const Bytes bytes_;
-  const int64_t size_;
+  const Tensor bytes_;
   const Memory memory_;
 };
 
@@ -157,8 +155,7 @@ Zip::Zip(const Source &source, int64_t memory_limit) : source_(source), memory_l
     c.take(4);
     m.sum = static_cast<uint32_t>(c.number(4));
     uint64_t stored = c.number(4), size = c.number(4);
-    const auto name_size = static_cast<size_t>(c.small(2)), extra_size = static_cast<size_t>(c.small(2)),
-               comment_size = static_cast<size_t>(c.small(2));
+    const size_t name_size = c.count(2), extra_size = c.count(2), comment_size = c.count(2);
     c.take(8);
     uint64_t header = c.number(4);
     const std::string name(c.take(name_size));

@@ -69,9 +69,9 @@ Id leading(Emit &e, Id x, Id items, const char *what) {
 }
 
 Id logits_behind(Emit &e, Id y_pred) {
-  int32_t at = producers(e.program)[y_pred];
-  if (at < 0) return none;
-  const ops::Step &step = e.program.steps[static_cast<size_t>(at)];
+  const std::optional<size_t> at = producers(e.program)[y_pred];
+  if (!at) return none;
+  const ops::Step &step = e.program.steps[*at];
   auto *softmax = ops::as<ops::SoftmaxOp>(step);
   auto *unary = ops::as<ops::UnaryOp>(step);
   bool found = (softmax && !softmax->log) || (unary && unary->function.f == ops::Unary::sigmoid);

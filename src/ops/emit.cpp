@@ -9,7 +9,7 @@ namespace {
 
 Id add_value(Program &p, Value v) {
   p.values.push_back(std::move(v));
-  return static_cast<Id>(p.values.size()) - 1;
+  return p.size() - 1;
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 
 namespace dl4::ops {
 
-PerValue<int32_t> producers(const Program &p) {
-  PerValue<int32_t> by(p, -1);
+PerValue<std::optional<size_t>> producers(const Program &p) {
+  PerValue<std::optional<size_t>> by(p);
   for (size_t s = 0; s < p.steps.size(); ++s)
-    for (Id v : p.steps[s].dst) by[v] = static_cast<int32_t>(s);
+    for (Id v : p.steps[s].dst) by[v] = s;
   return by;
 }
 

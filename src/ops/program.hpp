@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/table.hpp"
 #include "base/tensor.hpp"
 
 namespace dl4::ops {
@@ -60,23 +62,10 @@ struct Program {
 
 // Something for each value of a Program.
 template <class T>
-class PerValue {
- public:
-  PerValue() = default;
-  explicit PerValue(const Program &p, T v = T()) : list_(p.values.size(), v) {}
+using PerValue = Table<Id, T>;
 
-  // For the values that the Program has gained since.
-  void grow(const Program &p, T v = T()) { list_.resize(p.values.size(), v); }
-  Id size() const { return static_cast<Id>(list_.size()); }
-  decltype(auto) operator[](Id v) { return list_[static_cast<size_t>(v)]; }
-  decltype(auto) operator[](Id v) const { return list_[static_cast<size_t>(v)]; }
-
- private:
-  std::vector<T> list_;
-};
-
-// The step that makes each value, or -1.
-PerValue<int32_t> producers(const Program &p);
+// The number of the step that makes each value, if one does.
+PerValue<std::optional<size_t>> producers(const Program &p);
 // How often each value is read by steps, outputs and writes.
 PerValue<int32_t> uses(const Program &p);
 // A step on one line, and a listing of all.

@@ -18,8 +18,7 @@ std::string bits_of(const Program &p) {
   for (const Value &v : p.values) {
     f("", v.dtype), f("", v.shape.dims()), f("", v.role);
     if (v.role != Role::constant) continue;
-    const auto *data = reinterpret_cast<const char *>(v.data.data.get());
-    f("", std::span(data, static_cast<size_t>(v.data.bytes())));
+    f("", v.data.chars());
   }
   for (const Step &s : p.steps) {
     const Op &op = *s.op;
@@ -77,12 +76,11 @@ int64_t ScanOp::time(Operands src) const {
 std::vector<Operand> ScanOp::infer(Operands src) const {
   const Program &p = *body;
   const int64_t steps = time(src);
-  std::vector<Operand> at(p.values.size());
-  for (size_t v = 0; v < at.size(); ++v) at[v] = {p.values[v].dtype, p.values[v].shape};
-  auto of = [&](Id v) -> Operand & { return at[static_cast<size_t>(v)]; };
+  PerValue<Operand> of(p);
+  for (Id v = 0; v < p.size(); ++v) of[v] = {p[v].dtype, p[v].shape};
   std::vector<Operand> last;
   for (size_t i = 0; i < src.size(); ++i) {
-    Operand &in = of(p.inputs[i]);
+    Operand &in = of[p.inputs[i]];
     const bool stacked = carry[i] == Carry::sequence || carry[i] == Carry::reversed;
     const Shape s = stacked ? src[i].shape.without(0) : src[i].shape;
     if (src[i].dtype != in.dtype || !compatible(s, in.shape))
@@ -93,13 +91,13 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
   }
   for (const Step &s : p.steps) {
     std::vector<Operand> of_step;
-    for (Id v : s.src) of_step.push_back(v == none ? absent : of(v));
+    for (Id v : s.src) of_step.push_back(v == none ? absent : of[v]);
     auto dst = s.op->infer(of_step);
-    for (size_t i = 0; i < dst.size(); ++i) of(s.dst[i]) = dst[i];
+    for (size_t i = 0; i < dst.size(); ++i) of[s.dst[i]] = dst[i];
   }
   std::vector<Operand> dst;
   for (size_t j = 0; j < p.outputs.size(); ++j) {
-    Operand o = of(p.outputs[j]);
+    Operand o = of[p.outputs[j]];
     if (j < last.size()) {
       if (o.dtype != last[j].dtype || !compatible(o.shape, last[j].shape))
         fail(Code::shape_mismatch, "scan: state ", j, " is ", last[j].dtype, ' ', last[j].shape,

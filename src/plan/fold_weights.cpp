@@ -22,7 +22,7 @@ class Folder {
     find_fixed();
     std::vector<Step> steps = std::move(p_.steps);
     p_.steps.clear();
-    at_ = PerValue<int32_t>(p_, -1);
+    at_ = PerValue<std::optional<size_t>>(p_);
     for (Step &step : steps)
       if (!take_in(step)) keep(std::move(step));
     std::erase_if(p_.steps, [](const Step &s) { return !s.op; });  // those that others took in
@@ -45,15 +45,15 @@ class Folder {
   }
 
   void keep(Step step) {
-    at_.grow(p_, -1);
-    for (Id v : step.dst) at_[v] = static_cast<int32_t>(p_.steps.size());
+    at_.grow(p_);
+    for (Id v : step.dst) at_[v] = p_.steps.size();
     p_.steps.push_back(std::move(step));
   }
 
   // The product or convolution with constant weights that makes a value for one reader alone, or nullptr.
   const Step *maker(Id v) const {
-    if (v == none || v >= at_.size() || at_[v] < 0 || used_[v] != 1) return nullptr;
-    const Step &s = p_.steps[static_cast<size_t>(at_[v])];
+    if (!at_.has(v) || !at_[v] || used_[v] != 1) return nullptr;
+    const Step &s = p_.steps[*at_[v]];
     const auto *product = as<MatMulOp>(s);
     const auto *conv = as<ConvOp>(s);
     if (!product && !conv) return nullptr;
@@ -67,7 +67,7 @@ class Folder {
     if (!op || (op->f != Binary::mul && op->f != Binary::add)) return false;
     for (size_t side : {0, 1}) {
       const Id from = step.src[side], by = step.src[1 - side];
-      const Step *before = by < fixed_.size() && fixed_[by] ? maker(from) : nullptr;
+      const Step *before = fixed_.has(by) && fixed_[by] ? maker(from) : nullptr;
       const Shape &s = p_[by].shape;
       if (!before || s.rank() != 1 || s[0] == free_dim || s[0] != p_[from].shape.last() ||
           p_[step.dst[0]].shape != p_[from].shape)
@@ -92,7 +92,7 @@ class Folder {
     Step now{nullptr, before.src, step.dst, before.scope};
     const auto *product = as<MatMulOp>(before);
     const auto *conv = as<ConvOp>(before);
-    const size_t place = static_cast<size_t>(at_[before.dst[0]]);
+    const size_t place = *at_[before.dst[0]];
     bool bias = before.src.size() > 2;
     if (product)
       now.op = std::make_shared<MatMulOp>(product->how, Fused{bias || f == Binary::add});
@@ -148,8 +148,8 @@ class Folder {
   std::vector<Tensor> &states_;
   PerValue<int32_t> used_;
   PerValue<bool> fixed_;
-  PerValue<int32_t> at_;   // the step that makes each value, of those kept
-  std::vector<Id> asked_;  // weights and biases made anew
+  PerValue<std::optional<size_t>> at_;  // the step that makes each value, of those kept
+  std::vector<Id> asked_;               // weights and biases made anew
 };
 
 }  // namespace

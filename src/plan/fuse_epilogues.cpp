@@ -54,8 +54,8 @@ void fuse_epilogues(Program &p) {
     if (step.dst.size() != 1) continue;
     for (size_t i = 0; i < step.src.size(); ++i) {
       Id from = step.src[i];
-      if (from == none || used[from] != 1 || by[from] < 0) continue;
-      auto maker = static_cast<size_t>(by[from]);
+      if (from == none || used[from] != 1 || !by[from]) continue;
+      const size_t maker = *by[from];
       if (p.steps[maker].dst.size() != 1) continue;
       Fusion fusion = merge(p, p.steps[maker], step, from);
       if (!fusion.op) continue;

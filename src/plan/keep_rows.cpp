@@ -25,9 +25,7 @@ bool keeps_rows(const Program &p, const Step &scatter) {
 void keep_rows(Program &p) {
   auto by = producers(p);
   auto used = uses(p);
-  auto maker = [&](Id v) -> const Step * {
-    return v == none || used[v] != 1 || by[v] < 0 ? nullptr : &p.steps[static_cast<size_t>(by[v])];
-  };
+  auto maker = [&](Id v) -> const Step * { return v == none || used[v] != 1 || !by[v] ? nullptr : &p.steps[*by[v]]; };
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
     const auto *rule = dynamic_cast<const UpdateOp *>(p.steps[s].op.get());
     if (!rule) continue;

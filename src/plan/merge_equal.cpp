@@ -33,7 +33,7 @@ void merge_constants(const Program &p, Renaming &renaming) {
     const Value &value = p[v];
     if (value.role != Role::constant || value.data.bytes() > 64) continue;
     std::string key = text(value.dtype, value.shape, '|');
-    key.append(reinterpret_cast<const char *>(value.data.data.get()), static_cast<size_t>(value.data.bytes()));
+    key.append(value.data.chars());
     renaming.replace(v, seen.emplace(std::move(key), v).first->second);
   }
 }

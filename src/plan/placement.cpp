@@ -42,9 +42,9 @@ const Placement::Home &Placement::home(Id v) {
 }
 
 void Placement::follow() {
-  Id known = home_.size();
+  Id known = home_.next();
   home_.grow(p_);
-  for (Id v = known; v < home_.size(); ++v) home_[v] = {v, 0};
+  for (Id v = known; v < p_.size(); ++v) home_[v] = {v, 0};
   claimed_.grow(p_);
   joined_.grow(p_);
   maker_.grow(p_, -1);

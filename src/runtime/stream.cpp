@@ -30,8 +30,7 @@ Stream::Stream(std::shared_ptr<Session> session, size_t states, int64_t batch)
 }
 
 void Stream::reset() {
-  for (Tensor &t : now_)
-    if (t.bytes() > 0) std::memset(t.data.get(), 0, static_cast<size_t>(t.bytes()));
+  for (Tensor &t : now_) std::ranges::fill(t.memory(), std::byte{0});
 }
 
 const std::string &Stream::name(size_t i) const {
@@ -147,8 +146,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   bind(in);
   bind_outputs(out, n);
   const bool many = n > 1;
-  for (size_t i = 0; many && i < now_.size(); ++i)
-    std::memcpy(before_[i].data.get(), now_[i].data.get(), static_cast<size_t>(now_[i].bytes()));
+  for (size_t i = 0; many && i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), before_[i].data.get());
   try {
     Session::Ready ready = session_->prepare(in_, out_, cancel);
     for (int64_t step = 0; step < n; ++step) {

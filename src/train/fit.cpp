@@ -1,7 +1,7 @@
 // Epochs over batches.
 #include "train/fit.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 #include "kinds/field.hpp"
 #include "train/class_weights.hpp"
@@ -267,10 +267,7 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
     }
     Tensor all = make(list[0].dtype, list[0].shape.with(0, rows));
     std::byte *to = all.data.get();
-    for (const Tensor &t : list) {
-      if (int64_t n = t.bytes()) std::memcpy(to, t.data.get(), static_cast<size_t>(n));
-      to += t.bytes();
-    }
+    for (const Tensor &t : list) to = std::ranges::copy(t.memory(), to).out;
     bytes -= all.bytes();  // of the parts
     list.clear();
     whole.push_back(std::move(all));

@@ -2,7 +2,6 @@
 #include "train/state.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace dl4::train {
 namespace {
@@ -72,7 +71,7 @@ State State::followed() const {
     const Shape shape = slot.is_per_weight ? next.parameters.block().shape : slot.value.shape;
     Tensor &to = next.add(name, {{slot.value.dtype, shape, nullptr}, slot.start, slot.is_per_weight, slot.weight});
     if (!slot.is_per_weight) {
-      std::memcpy(to.data.get(), slot.value.data.get(), static_cast<size_t>(to.bytes()));
+      std::ranges::copy(slot.value.memory(), to.data.get());
       continue;
     }
     for (size_t i = 0; i < parameters.offsets().size(); ++i) {
@@ -150,8 +149,8 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
     if (parameters.offsets()[i] < 0) {
       to = std::move(frozen[i]);
       weights[i]->block.reset();
-    } else if (int64_t n = to.bytes()) {
-      std::memcpy(to.data.get(), values[i]->data.get(), static_cast<size_t>(n));
+    } else {
+      std::ranges::copy(values[i]->memory(), to.data.get());
     }
   }
   slots_ = std::move(slots);

@@ -35,21 +35,20 @@ struct Buffer {
 // One evaluation: where each value lies.
 class Evaluation {
  public:
-  Evaluation(const Program &p, How how)
-      : p_(p), how_(how), at_(p.values.size(), nullptr), tied_(p.values.size(), false) {}
+  Evaluation(const Program &p, How how) : p_(p), how_(how), at_(p, nullptr), tied_(p) {}
 
   Result run(const std::vector<Tensor> &inputs, const std::vector<Tensor> &states) {
     EXPECT_EQ(inputs.size(), p_.inputs.size());
     EXPECT_EQ(states.size(), p_.states.size());
     for (size_t i = 0; i < inputs.size(); ++i) bring(p_.inputs[i], inputs[i]);
     for (size_t i = 0; i < states.size(); ++i) bring(p_.states[i], states[i]);
-    for (size_t v = 0; v < p_.values.size(); ++v)
-      if (p_.values[v].role == ops::Role::constant) bring(static_cast<Id>(v), Tensor(p_.values[v].data));
+    for (Id v = 0; v < p_.size(); ++v)
+      if (p_[v].role == ops::Role::constant) bring(v, Tensor(p_[v].data));
     left_ = ops::uses(p_);
     drop_unread();
     for (const ops::Step &s : p_.steps) step(s);
     for (const auto &[v, t] : brought_)
-      EXPECT_EQ(0, std::memcmp(place(v), t.data.get(), static_cast<size_t>(t.bytes()))) << "an input was changed";
+      EXPECT_EQ(0, std::memcmp(at_[v], t.data.get(), static_cast<size_t>(t.bytes()))) << "an input was changed";
     Result r{{}, {}, report_.fault, report_.value};
     for (Id v : p_.outputs) r.outputs.push_back(take(v));
     for (const ops::Write &w : p_.writes) r.written.push_back(take(w.value));
@@ -57,7 +56,6 @@ class Evaluation {
   }
 
  private:
-  std::byte *&place(Id v) { return at_[static_cast<size_t>(v)]; }
   ops::Value &value(Id v) { return p_[v]; }
   int64_t bytes(Id v) { return value(v).shape.elements() * size_of(value(v).dtype); }
 
@@ -65,8 +63,8 @@ class Evaluation {
     EXPECT_TRUE(compatible(value(v).shape, t.shape)) << to_string(t.shape);
     EXPECT_EQ(value(v).dtype, t.dtype);
     value(v).shape = t.shape;
-    place(v) = reserve(t.bytes());
-    if (t.bytes()) std::memcpy(place(v), t.data.get(), static_cast<size_t>(t.bytes()));
+    at_[v] = reserve(t.bytes());
+    if (t.bytes()) std::memcpy(at_[v], t.data.get(), static_cast<size_t>(t.bytes()));
     brought_.emplace_back(v, t);
   }
 
@@ -77,7 +75,7 @@ class Evaluation {
 
   Tensor take(Id v) {
     Tensor t = make_tensor(value(v).dtype, value(v).shape);
-    if (t.bytes()) std::memcpy(t.data.get(), place(v), static_cast<size_t>(t.bytes()));
+    if (t.bytes()) std::memcpy(t.data.get(), at_[v], static_cast<size_t>(t.bytes()));
     return t;
   }
 
@@ -95,8 +93,8 @@ class Evaluation {
 
   // May a destination of `n` bytes take the memory of v, whose last reader this step is?
   bool free_to_take(Id v, int64_t n) {
-    return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[static_cast<size_t>(v)] &&
-           left_[v] == 1 && bytes(v) == n;
+    return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[v] && left_[v] == 1 &&
+           bytes(v) == n;
   }
 
   void step(const ops::Step &s) {
@@ -109,7 +107,7 @@ class Evaluation {
     for (size_t i = 0; i < s.src.size(); ++i) {
       // What is not read must not be touched: it gets no memory.
       bool read = s.src[i] != ops::none && s.op->reads(static_cast<int>(i));
-      args.push_back(read ? place(s.src[i]) : nullptr);
+      args.push_back(read ? at_[s.src[i]] : nullptr);
       for (int k : how_.constants) {
         if (s.src[i] != p_.inputs.at(static_cast<size_t>(k))) continue;
         site.constant[i] = &brought_[static_cast<size_t>(k)].second;
@@ -125,12 +123,12 @@ class Evaluation {
       int over = s.op->overwrites(static_cast<int>(i));
       Id from = over < 0 ? ops::none : s.src[static_cast<size_t>(over)];
       if (s.op->is_view()) {
-        place(v) = place(s.src[0]) + s.op->view_offset();
-        tied_[static_cast<size_t>(v)] = tied_[static_cast<size_t>(s.src[0])] = true;
+        at_[v] = at_[s.src[0]] + s.op->view_offset();
+        tied_[v] = tied_[s.src[0]] = true;
       } else if (is_read(v)) {
-        place(v) = free_to_take(from, bytes(v)) ? place(from) : reserve(bytes(v));
+        at_[v] = free_to_take(from, bytes(v)) ? at_[from] : reserve(bytes(v));
       }
-      args.push_back(place(v));
+      args.push_back(at_[v]);
     }
     run(s, site, args);
     for (Id v : s.src)
@@ -155,8 +153,8 @@ class Evaluation {
 
   Program p_;
   How how_;
-  std::vector<std::byte *> at_;
-  std::vector<bool> tied_;  // shares its memory with another value
+  ops::PerValue<std::byte *> at_;
+  ops::PerValue<bool> tied_;  // shares its memory with another value
   ops::PerValue<int32_t> left_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<Id, Tensor>> brought_;

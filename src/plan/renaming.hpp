@@ -9,7 +9,7 @@ namespace dl4::plan {
 class Renaming {
  public:
   explicit Renaming(const ops::Program &p) : now_(p) {
-    for (ops::Id v = 0; v < now_.size(); ++v) now_[v] = v;
+    for (ops::Id v : now_.ids()) now_[v] = v;
   }
 
   void replace(ops::Id v, ops::Id by) { now_[v] = by; }

@@ -37,11 +37,12 @@ struct UpSampling2D final : Layer {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 4);
     const bool linear = interpolation == Interpolation::bilinear;
-    if (linear && c.e.dtype(c.x()) == DType::boolean) c.need_float(0);
+    const DType from = c.e.dtype(c.x());
+    if (linear && (from == DType::boolean || from == DType::f64)) c.need_float(0);
     ops::Id y = linear ? ops::cast(c.e, c.x(), DType::f32) : c.x();
     for (int i = 0; i < 2; ++i) y = ops::repeat(c.e, y, data_format.space(i), size[static_cast<size_t>(i)], linear);
     // Whole numbers stay whole, halves going to the even one.
-    if (c.e.dtype(c.x()) != c.e.dtype(y)) y = ops::cast(c.e, unary(c.e, ops::Unary::round, y), c.e.dtype(c.x()));
+    if (c.e.dtype(y) != from) y = ops::cast(c.e, unary(c.e, ops::Unary::round, y), from);
     return {{y}};
   }
 };

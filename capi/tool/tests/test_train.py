@@ -154,7 +154,10 @@ class Training(Case):
 
     def test_a_bar_on_a_terminal_alone(self):
         self.table()
-        ours, its = os.openpty()
+        try:
+            ours, its = os.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal can be opened here: {error}")
         words = [*self.words, "--data", "data.csv", "--save", "a.safetensors"]
         done = subprocess.run([TOOL, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=its, text=True)
         os.close(its)

@@ -39,7 +39,7 @@ TEST(Context, TrimGivesMemoryBackToTheSystem) {
   const int64_t planned = resident();
   ok(dl4_context_trim(c));
   const int64_t after = resident();
-  EXPECT_GT(planned - before, 16 << 20);
+  EXPECT_GT(planned - before, 12 << 20);
   EXPECT_LT(after - before, 10 << 20);
 }
 

@@ -38,6 +38,8 @@ def _learn():
 
 
 _NO_RELEASE = callbacks["dl4_release_fn"]()
+# Where an empty array lies: NumPy before 2.3 takes no null for an address.
+_NOTHING = C.create_string_buffer(1)
 
 
 def _wrapped(dtype, shape, address, nbytes):
@@ -163,7 +165,7 @@ class Tensor(Object):
             "shape": self.shape,
             "typestr": ("|" if kind in ("b1", "u1") else "<") + kind,
             "version": 3,
-            "data": (library.dl4_tensor_data(self) or 0, False),
+            "data": (library.dl4_tensor_data(self) or C.addressof(_NOTHING), False),
         }
 
     def numpy(self):

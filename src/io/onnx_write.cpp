@@ -85,7 +85,7 @@ std::string Whole::constant(const Tensor &t, const std::string &name) {
 }
 
 Writer::Writer(Whole &whole, const ops::Program &p, const std::map<ops::Id, Tensor> &values)
-    : whole_(whole), program_(p), values_(values), uses_(ops::uses(p)) {}
+    : whole_(whole), program_(p), values_(values), uses_(ops::uses(p)), producers_(ops::producers(p)) {}
 
 std::string Writer::name_of(ops::Id v) {
   std::string &name = names_[v];
@@ -109,17 +109,21 @@ std::optional<Tensor> Writer::held(ops::Id v) const {
   const ops::Value &value = program_[v];
   if (value.role == ops::Role::constant) return value.data;
   if (const auto weight = values_.find(v); weight != values_.end()) return weight->second;
-  for (const ops::Step &s : program_.steps) {
-    const bool part = s.op->name() == "view";
-    if (s.dst != std::vector{v} || !(part || s.op->name() == "reshape") || !value.shape.known()) continue;
-    const auto whole = held(s.src[0]);
-    if (!whole || whole->dtype != DType::f32) return {};
-    Tensor t = make_tensor(DType::f32, value.shape);
-    const int64_t offset = part ? Listed(*s.op).number("offset") : 0;
-    std::copy_n(whole->as<float>() + offset, t.elements(), t.as<float>());
-    return t;
-  }
-  return {};
+  const ops::Step *s = maker(v);
+  const bool part = s && s->op->name() == "view";
+  if (!s || !(part || s->op->name() == "reshape") || !value.shape.known()) return {};
+  const auto whole = held(s->src[0]);
+  if (!whole || whole->dtype != DType::f32) return {};
+  Tensor t = make_tensor(DType::f32, value.shape);
+  const int64_t offset = part ? Listed(*s->op).number("offset") : 0;
+  std::copy_n(whole->as<float>() + offset, t.elements(), t.as<float>());
+  return t;
+}
+
+const std::optional<Recurrence> &Writer::recurrence(const ops::Step &step) {
+  const auto known = recurrences_.find(&step);
+  return known != recurrences_.end() ? known->second
+                                     : recurrences_.emplace(&step, find_recurrence(*this, step)).first->second;
 }
 
 void Writer::refuse(const std::string &what) const {
@@ -222,9 +226,10 @@ void Writer::steps() {
   for (size_t i = needed.size(); i-- > 0;) {
     const ops::Step &s = program_.steps[i];
     needed[i] = std::any_of(s.dst.begin(), s.dst.end(), [&](ops::Id v) { return live[v]; });
-    const auto r = needed[i] ? recurrence(*this, s) : std::nullopt;
+    if (!needed[i]) continue;
+    const auto &r = recurrence(s);
     for (ops::Id v : r ? std::vector<ops::Id>{r->x, r->first} : s.src)
-      if (needed[i] && v != ops::none) live[v] = true;
+      if (v != ops::none) live[v] = true;
   }
   for (size_t i = 0; i < needed.size(); ++i)
     if (needed[i]) step(program_.steps[i]);

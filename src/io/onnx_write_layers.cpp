@@ -229,7 +229,7 @@ void gru_cell(Writer &w, const Listed &) {
 
 // A body of its own, whose constants are values of the graph around it.
 void scan(Writer &w, const Listed &) {
-  if (write_recurrence(w)) return;
+  if (const auto &r = w.recurrence(w.now())) return write_recurrence(w, *r);
   const auto *op = ops::as<ops::ScanOp>(w.now());
   const ops::Program &p = *op->body;
   Writer body(w.whole(), p, {});

@@ -29,12 +29,6 @@ const char *name_of(kernels::Unary f) {
   return nullptr;
 }
 
-const Step *maker(const Program &p, Id v) {
-  for (const Step &s : p.steps)
-    if (std::find(s.dst.begin(), s.dst.end(), v) != s.dst.end()) return &s;
-  return nullptr;
-}
-
 // x, kernel, bias of a plain product.
 struct Product {
   Id x = none, kernel = none, bias = none;
@@ -51,13 +45,13 @@ struct Body {
   const char *activation = "Affine";  // of an RNN: x itself
   bool gated = false;
 };
-std::optional<Body> body_of(const Program &p) {
-  const Step *last = maker(p, p.outputs[0]);
+std::optional<Body> body_of(const Program &p, const ops::PerValue<std::optional<size_t>> &by) {
+  const Step *last = maker(p, by, p.outputs[0]);
   if (last && last->op->name() == "gru_cell") return Body{last->src[0], last->src[1], nullptr, true};
   Body body;
   if (const auto *f = last ? ops::as<ops::UnaryOp>(*last) : nullptr) {
     body.activation = name_of(f->function.f);
-    last = maker(p, last->src[0]);
+    last = maker(p, by, last->src[0]);
   }
   const auto *sum = last ? ops::as<ops::BinaryOp>(*last) : nullptr;
   if (!sum || sum->f != kernels::Binary::add || !body.activation) return {};
@@ -74,7 +68,7 @@ Tensor rows_first(const Tensor &t) {
 
 }  // namespace
 
-std::optional<Recurrence> recurrence(const Writer &w, const Step &step) {
+std::optional<Recurrence> find_recurrence(const Writer &w, const Step &step) {
   const auto *op = ops::as<ops::ScanOp>(step);
   if (!op || op->states() != 1) return {};
   const Program &p = *op->body;
@@ -85,12 +79,13 @@ std::optional<Recurrence> recurrence(const Writer &w, const Step &step) {
     const bool is = at < p.inputs.size() && std::find(as.begin(), as.end(), op->carry[at]) != as.end();
     return is ? step.src[at] : none;
   };
-  const auto body = body_of(p);
-  const auto of_h = body ? product(maker(p, body->from_h)) : std::nullopt;
+  const auto by = producers(p);
+  const auto body = body_of(p, by);
+  const auto of_h = body ? product(maker(p, by, body->from_h)) : std::nullopt;
   if (!of_h) return {};
   using ops::Carry;
   const Id sequence = outside(body->from_x, {Carry::sequence, Carry::reversed}), h = outside(of_h->x, {Carry::state});
-  const auto of_x = sequence == none ? std::nullopt : product(maker(w.program(), sequence));
+  const auto of_x = sequence == none ? std::nullopt : product(w.maker(sequence));
   if (!of_x || h == none || w.program()[of_x->x].shape.rank() != 3) return {};
   Recurrence r{body->gated, body->activation, of_x->x, h};
   r.backwards = outside(body->from_x, {Carry::sequence}) == none;
@@ -103,47 +98,43 @@ std::optional<Recurrence> recurrence(const Writer &w, const Step &step) {
     if (!numbers || numbers->dtype != DType::f32 || numbers->shape.rank() != (i > 1 ? 1 : 2)) return {};
     *to[i] = *numbers;
   }
-  const Step *fill = maker(w.program(), h);
+  const Step *fill = w.maker(h);
   if (fill && fill->op->name() == "fill" && Listed(*fill->op).real("v") == 0) r.first = none;
   return r;
 }
 
-bool write_recurrence(Writer &w) {
-  const Step &step = w.now();
-  const auto r = recurrence(w, step);
-  if (!r) return false;
-  const auto *op = ops::as<ops::ScanOp>(step);
-  const int64_t units = r->recurrent_kernel.shape[0], rows = r->recurrent_kernel.shape[1];
-  Names in{w.name_of(r->x),
-           w.tensor(rows_first(r->kernel), "kernel"),
-           w.tensor(rows_first(r->recurrent_kernel), "recurrent_kernel"),
+void write_recurrence(Writer &w, const Recurrence &r) {
+  const auto *op = ops::as<ops::ScanOp>(w.now());
+  const int64_t units = r.recurrent_kernel.shape[0], rows = r.recurrent_kernel.shape[1];
+  Names in{w.name_of(r.x),
+           w.tensor(rows_first(r.kernel), "kernel"),
+           w.tensor(rows_first(r.recurrent_kernel), "recurrent_kernel"),
            "",
            "",
            ""};
-  if (r->bias.data || r->recurrent_bias.data) {
+  if (r.bias.data || r.recurrent_bias.data) {
     Tensor both = make_zeros(DType::f32, {1, checked_mul(2, rows)});
-    if (r->bias.data) std::copy_n(r->bias.as<float>(), rows, both.as<float>());
-    if (r->recurrent_bias.data) std::copy_n(r->recurrent_bias.as<float>(), rows, both.as<float>() + rows);
+    if (r.bias.data) std::copy_n(r.bias.as<float>(), rows, both.as<float>());
+    if (r.recurrent_bias.data) std::copy_n(r.recurrent_bias.as<float>(), rows, both.as<float>() + rows);
     in[3] = w.tensor(both, "bias");
   }
-  if (r->first != none) in[5] = w.node("Unsqueeze", {w.name_of(r->first), w.ints({0})});
-  std::vector<Said> said{{"hidden_size", units}, {"direction", r->backwards ? "reverse" : "forward"}};
-  if (r->gated)
+  if (r.first != none) in[5] = w.node("Unsqueeze", {w.name_of(r.first), w.ints({0})});
+  std::vector<Said> said{{"hidden_size", units}, {"direction", r.backwards ? "reverse" : "forward"}};
+  if (r.gated)
     said.emplace_back("linear_before_reset", 1);
   else
-    said.emplace_back("activations", Names{r->activation});
-  if (!r->gated && std::string_view(r->activation) == "Affine") {  // ONNX Runtime has other defaults
+    said.emplace_back("activations", Names{r.activation});
+  if (!r.gated && std::string_view(r.activation) == "Affine") {  // ONNX Runtime has other defaults
     said.emplace_back("activation_alpha", std::vector<float>{1});
     said.emplace_back("activation_beta", std::vector<float>{0});
   }
-  const Names out = w.nodes_of(r->gated ? "GRU" : "RNN", in, 2, said);
+  const Names out = w.nodes_of(r.gated ? "GRU" : "RNN", in, 2, said);
   const size_t last = op->body->outputs.size();
   if (w.is_read(0)) {
     const std::string y = w.node("Squeeze", {out[0], w.ints({1})});
-    w.give(0, r->backwards != (op->reversed[0] != 0) ? w.reversed(y, 0) : y);  // ours stand in the order of the steps
+    w.give(0, r.backwards != (op->reversed[0] != 0) ? w.reversed(y, 0) : y);  // ours stand in the order of the steps
   }
   if (w.is_read(last)) w.give(last, w.node("Squeeze", {out[1], w.ints({0})}));
-  return true;
 }
 
 }  // namespace dl4::io::onnx

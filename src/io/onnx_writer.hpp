@@ -63,6 +63,15 @@ struct Whole {
   std::string constant(const Tensor &t, const std::string &name);
 };
 
+// A scan as ONNX's GRU or RNN.
+struct Recurrence {
+  bool gated;
+  const char *activation;  // of an RNN
+  ops::Id x, first;        // (T, B, I); the state at first (B, units), none: zeros
+  bool backwards = false;
+  Tensor kernel{}, recurrent_kernel{}, bias{}, recurrent_bias{};
+};
+
 // The nodes of a Program. `values`: a tensor for each of its states.
 class Writer {
  public:
@@ -114,27 +123,24 @@ class Writer {
   void call(ops::Id v, const std::string &name) { names_[v] = name; }
   Whole &whole() { return whole_; }
   const ops::Program &program() const { return program_; }
+  const ops::Step *maker(ops::Id v) const { return ops::maker(program_, producers_, v); }
+  // A step of the Program as ONNX has it, if it does.
+  const std::optional<Recurrence> &recurrence(const ops::Step &step);
 
  private:
   Whole &whole_;
   const ops::Program &program_;
   const std::map<ops::Id, Tensor> &values_;
   const ops::PerValue<int32_t> uses_;
+  const ops::PerValue<std::optional<size_t>> producers_;
+  std::map<const ops::Step *, std::optional<Recurrence>> recurrences_;
   std::map<ops::Id, std::string> names_;
   const ops::Step *step_ = nullptr;
 };
 
-// A scan as ONNX's GRU or RNN.
-struct Recurrence {
-  bool gated;
-  const char *activation;  // of an RNN
-  ops::Id x, first;        // (T, B, I); the state at first (B, units), none: zeros
-  bool backwards = false;
-  Tensor kernel{}, recurrent_kernel{}, bias{}, recurrent_bias{};
-};
-std::optional<Recurrence> recurrence(const Writer &w, const ops::Step &step);
-// Writes the step as that; false: it is none.
-bool write_recurrence(Writer &w);
+// The scan, of now() or another step, as that.
+std::optional<Recurrence> find_recurrence(const Writer &w, const ops::Step &step);
+void write_recurrence(Writer &w, const Recurrence &r);
 
 using WriteOp = void (*)(Writer &, const Listed &);
 WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions

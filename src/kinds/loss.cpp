@@ -69,13 +69,12 @@ Id leading(Emit &e, Id x, Id items, const char *what) {
 }
 
 Id logits_behind(Emit &e, Id y_pred) {
-  const std::optional<size_t> at = producers(e.program)[y_pred];
-  if (!at) return none;
-  const ops::Step &step = e.program.steps[*at];
-  auto *softmax = ops::as<ops::SoftmaxOp>(step);
-  auto *unary = ops::as<ops::UnaryOp>(step);
+  const ops::Step *step = ops::maker(e.program, producers(e.program), y_pred);
+  if (!step) return none;
+  auto *softmax = ops::as<ops::SoftmaxOp>(*step);
+  auto *unary = ops::as<ops::UnaryOp>(*step);
   bool found = (softmax && !softmax->log) || (unary && unary->function.f == ops::Unary::sigmoid);
-  return found ? step.src[0] : none;
+  return found ? step->src[0] : none;
 }
 
 Id all_ones(Emit &e, Id like) { return fill(e, DType::f32, 1, like, e.rank(like), {}); }

@@ -66,6 +66,10 @@ using PerValue = Table<Id, T>;
 
 // The number of the step that makes each value, if one does.
 PerValue<std::optional<size_t>> producers(const Program &p);
+// That step, by the numbers of all; null: none does.
+inline const Step *maker(const Program &p, const PerValue<std::optional<size_t>> &by, Id v) {
+  return by.has(v) && by[v] ? &p.steps[*by[v]] : nullptr;
+}
 // How often each value is read by steps, outputs and writes.
 PerValue<int32_t> uses(const Program &p);
 // A step on one line, and a listing of all.

@@ -51,15 +51,15 @@ class Folder {
   }
 
   // The product or convolution with constant weights that makes a value for one reader alone, or nullptr.
-  const Step *maker(Id v) const {
-    if (!at_.has(v) || !at_[v] || used_[v] != 1) return nullptr;
-    const Step &s = p_.steps[*at_[v]];
-    const auto *product = as<MatMulOp>(s);
-    const auto *conv = as<ConvOp>(s);
+  const Step *made_for_one(Id v) const {
+    const Step *s = maker(p_, at_, v);
+    if (!s || used_[v] != 1) return nullptr;
+    const auto *product = as<MatMulOp>(*s);
+    const auto *conv = as<ConvOp>(*s);
     if (!product && !conv) return nullptr;
     const bool plain = conv ? !conv->fused.activation : !product->fused.activation && !product->how.transpose_b;
-    if (!plain || !fixed_[s.src[1]] || (s.src.size() > 2 && !fixed_[s.src[2]])) return nullptr;
-    return product && p_[s.src[1]].shape.rank() != 2 ? nullptr : &s;
+    if (!plain || !fixed_[s->src[1]] || (s->src.size() > 2 && !fixed_[s->src[2]])) return nullptr;
+    return product && p_[s->src[1]].shape.rank() != 2 ? nullptr : s;
   }
 
   bool take_in(const Step &step) {
@@ -67,7 +67,7 @@ class Folder {
     if (!op || (op->f != Binary::mul && op->f != Binary::add)) return false;
     for (size_t side : {0, 1}) {
       const Id from = step.src[side], by = step.src[1 - side];
-      const Step *before = fixed_.has(by) && fixed_[by] ? maker(from) : nullptr;
+      const Step *before = fixed_.has(by) && fixed_[by] ? made_for_one(from) : nullptr;
       const Shape &s = p_[by].shape;
       if (!before || s.rank() != 1 || s[0] == free_dim || s[0] != p_[from].shape.last() ||
           p_[step.dst[0]].shape != p_[from].shape)

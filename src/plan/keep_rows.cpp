@@ -25,12 +25,15 @@ bool keeps_rows(const Program &p, const Step &scatter) {
 void keep_rows(Program &p) {
   auto by = producers(p);
   auto used = uses(p);
-  auto maker = [&](Id v) -> const Step * { return v == none || used[v] != 1 || !by[v] ? nullptr : &p.steps[*by[v]]; };
+  auto made_for_one = [&](Id v) {
+    const Step *s = maker(p, by, v);
+    return s && used[v] == 1 ? s : nullptr;
+  };
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
     const auto *rule = dynamic_cast<const UpdateOp *>(p.steps[s].op.get());
     if (!rule) continue;
     const Step update = p.steps[s];  // by value: emitting moves the list
-    const Step *packing = maker(update.src[1]);
+    const Step *packing = made_for_one(update.src[1]);
     if (!packing || !as<PackOp>(*packing) || packing->src.empty()) continue;
     const Step pack = *packing;
     const std::vector<int64_t> &begins = as<PackOp>(pack)->offsets;
@@ -43,7 +46,7 @@ void keep_rows(Program &p) {
     int64_t total = p[pack.dst[0]].shape[0], missing = 0;
     for (size_t i = 0; i < pack.src.size(); ++i) {
       const int64_t begin = begins[i], end_of_part = i + 1 < begins.size() ? begins[i + 1] : total;
-      const Step *made = maker(pack.src[i]);
+      const Step *made = made_for_one(pack.src[i]);
       if (!made || !keeps_rows(p, *made)) {
         parts.push_back(pack.src[i]);
         offsets.push_back(begin - missing);

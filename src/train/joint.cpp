@@ -71,20 +71,19 @@ int64_t Trainer::shards(bool with_workers) const {
 
 void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
                           const std::function<void(Workers &)> &start) {
-  const bool alone = !reduce;
+  const bool alone = !reduce, whole = alone && shards(false) == 1;
   auto joint = std::make_unique<Joint>(rank, size, objective_.trained().size(), std::move(reduce));
   Workers &workers = joint->workers;
   workers.jointly([&] {
     workers.cut(shards(!alone));
-    if (alone && workers.shards() == 1) return;
+    if (whole) return;
     for (const auto &w : model_->held())
       if (w->spec.kept)
         fail(Code::unsupported, "\"", w->name,
              "\" is the state of a stateful layer: its batches can't be cut into parts");
     if (start) start(workers);
   });
-  if (alone && workers.shards() == 1) joint.reset();
-  joint_ = std::move(joint);
+  joint_ = whole ? nullptr : std::move(joint);
 }
 
 Workers::Word Trainer::here(Workers::Place place, const Batch *b) const {

@@ -73,8 +73,8 @@ uint32_t hash(std::string_view s) { return Fnv1a().add(s).folded(); }
 // All workers go on from the state of rank 0.
 void start(dl4_trainer &trainer, train::Workers &workers) {
   train::Trainer &core = trainer.core;
-  const std::string before = io::save_checkpoint(core);
-  std::string bytes = workers.rank() == 0 ? before : "";
+  std::string before = io::save_checkpoint(core), bytes;
+  if (workers.rank() == 0) bytes.swap(before);
   const graph::Settings settings = core.model().graph().settings();
   const Json drawn{{"seed", settings.seed}, {"scheme", static_cast<int64_t>(settings.scheme)}};
   const std::string options = dump(core.options()) + text(' ', workers.shards());

@@ -1,6 +1,5 @@
 #include "models.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,15 +88,15 @@ void write_text(const std::string &path, const std::string &text) {
     throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
 }
 
-std::string folder_of(const std::string &path) {
-  const size_t slash = path.rfind('/');
-  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+std::filesystem::path folder_of(const std::string &path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
 }
 
 void need_writable(const std::string &path) {
-  struct stat s {};
+  std::error_code unknown;
   int error = 0;
-  if (stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
+  if (std::filesystem::is_directory(path, unknown))
     error = EISDIR;
   else if (access(folder_of(path).c_str(), W_OK | X_OK) != 0)
     error = errno;

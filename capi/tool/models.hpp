@@ -1,6 +1,8 @@
 // Models out of files, and what they take and give.
 #pragma once
 
+#include <filesystem>
+
 #include "command.hpp"
 #include "print.hpp"
 
@@ -41,7 +43,7 @@ std::string read_text(const std::string &path);
 void write_text(const std::string &path, const std::string &text);
 // Before anything is computed: that a file can be made there.
 void need_writable(const std::string &path);
-std::string folder_of(const std::string &path);
+std::filesystem::path folder_of(const std::string &path);
 bool ends_with(const std::string &path, const char *end);
 
 // Of a shape, all axes known: the first free one is the batch, others have `other` elements.

@@ -172,9 +172,8 @@ void save(const Trainer &t, const Model &m, const std::string &path) {
 // training.
 void try_to_save(const Trainer &t, const Model &m, const std::string &path) {
   need_writable(path);
-  const std::string folder = folder_of(path);
-  std::string apart = folder + ".dl4-XXXXXX";
-  if (!mkdtemp(apart.data())) throw Refusal(files, "cannot write into \"" + folder + "\": " + std::strerror(errno));
+  std::string apart = folder_of(path) / ".dl4-XXXXXX";
+  if (!mkdtemp(apart.data())) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
   const struct Removed {
     const std::filesystem::path path;
     ~Removed() {

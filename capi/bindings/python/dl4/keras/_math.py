@@ -28,6 +28,11 @@ def of(kind, x, **config):
     return layer_of(kind, **config)(x)
 
 
+def alike(x, value):
+    """One number as float32 in the shape of a tensor."""
+    return of("Where", of("Isnan", floats(x)), x1=value, x2=value)
+
+
 @function
 def round(x, decimals=0):  # noqa: A001
     scale = 10.0**decimals
@@ -206,7 +211,7 @@ def average(x, axis=None, weights=None):
     if len(w.shape) == 1 and len(x.shape) > 1:
         at = axis % len(x.shape)
         w = expand_dims(w, [i for i in range(len(x.shape)) if i != at])
-    w = w + of("Where", of("Isnan", x), x1=0.0, x2=0.0)
+    w = w + alike(x, 0.0)
     return operate("Divide", over("Sum", x * w, axis), over("Sum", w, axis))
 
 
@@ -305,7 +310,7 @@ def _padded(x, widths, mode, value):
         def edge(n, near, far):
             if mode == "constant":
                 one = repeat(part(0, 1), n, axis)
-                blank = of("Where", of("Isnan", cast(one, "float32")), x1=value, x2=value)
+                blank = alike(one, value)
                 return cast(blank, x.dtype)
             if mode == "edge":
                 return repeat(near, n, axis)
@@ -415,6 +420,6 @@ def dstack(xs):
     return concatenate(xs, 2)
 
 
-_IMPORTED = """as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
+_IMPORTED = """alike as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
 of operate over places promoted repeat reshape slice_ squeeze stack take tile transpose"""
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED.split()]

@@ -25,6 +25,7 @@ from ._shapes import (  # noqa: F401
 from ._made import *  # noqa: F401, F403
 from ._made import Size as _Size
 from ._math import *  # noqa: F401, F403
+from ._math import alike as _alike
 from ._products import *  # noqa: F401, F403
 from ._products import tensordot
 from ._tensors import as_tensor, cast as _cast, is_number, is_tensor, layer_of, operate, promoted
@@ -285,7 +286,7 @@ def shape(x):
 
 
 def _size(x, axis):
-    ones = where(isnan(_float(x)), 1.0, 1.0)
+    ones = _alike(x, 1.0)
     others = [i for i in range(len(x.shape)) if i != axis]
     for i in reversed(others):
         ones = layer_of("Take", indices=0, axis=i)(ones)
@@ -330,20 +331,19 @@ def stop_gradient(variable):
 @function
 def zeros_like(x, dtype=None):
     x = as_tensor(x)
-    y = where(isnan(_float(x)), 0.0, 0.0)
-    return cast(y, dtype or x.dtype)
+    return cast(_alike(x, 0.0), dtype or x.dtype)
 
 
 @function
 def ones_like(x, dtype=None):
     x = as_tensor(x)
-    return cast(where(isnan(_float(x)), 1.0, 1.0), dtype or x.dtype)
+    return cast(_alike(x, 1.0), dtype or x.dtype)
 
 
 @function
 def full_like(x, fill_value, dtype=None):
     x = as_tensor(x)
-    return cast(where(isnan(_float(x)), float(fill_value), float(fill_value)), dtype or x.dtype)
+    return cast(_alike(x, float(fill_value)), dtype or x.dtype)
 
 
 def _triangle(name, upper):

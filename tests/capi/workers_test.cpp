@@ -18,6 +18,17 @@ using namespace dl4_test;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+// x (B, 4) through a Dense.
+Own<dl4_model> dense(const char *units, dl4_context *context = nullptr) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(context, g.out()));
+  dl4_node x = input(g, "x", {-1, 4});
+  dl4_node y = add(g, "Dense", nullptr, std::string(R"({"units": )") + units + "}", x);
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  return m;
+}
+
 class KilledWorkers : public Folder {
  protected:
   std::vector<pid_t> start(int size) {
@@ -193,12 +204,7 @@ TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
         const Case &mine = rank == 1 ? c : same;
         Own<dl4_context> context;
         ok(dl4_context_create(attrs(std::string(R"({"threads": 1, "seed": )") + mine.seed + "}"), context.out()));
-        Own<dl4_graph> g;
-        ok(dl4_graph_create(context, g.out()));
-        dl4_node x = input(g, "x", {-1, 4});
-        dl4_node y = add(g, "Dense", nullptr, std::string(R"({"units": )") + mine.units + "}", x);
-        Own<dl4_model> m;
-        ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+        Own<dl4_model> m = dense(mine.units, context);
         if (rank == 1)
           ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(std::stoul(mine.units)))));
         Own<dl4_trainer> t = trainer(m, mine.options);
@@ -234,12 +240,7 @@ TEST(SetWorkers, AStartThatFailsChangesNothing) {
     std::vector<std::thread> all;
     for (int64_t rank = 0; rank < 2; ++rank)
       all.emplace_back([&, rank] {
-        Own<dl4_graph> g;
-        ok(dl4_graph_create(nullptr, g.out()));
-        dl4_node x = input(g, "x", {-1, 4});
-        dl4_node y = add(g, "Dense", nullptr, R"({"units": 3})", x);
-        Own<dl4_model> m;
-        ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+        Own<dl4_model> m = dense("3");
         auto bias = [&] {
           Own<dl4_tensor> w;
           ok(dl4_model_get_weight(m, "dense/bias", w.out()));
@@ -264,12 +265,7 @@ TEST(SetWorkers, AStartThatFailsChangesNothing) {
 TEST(SetWorkers, BadPlacesAreRefused) {
   auto once = [](void *user, void *, int64_t, int32_t) { return ++*static_cast<int *>(user) > 1000 ? 1 : 0; };
   auto release = [](void *user) { *static_cast<int *>(user) = -1; };
-  Own<dl4_graph> g;
-  ok(dl4_graph_create(nullptr, g.out()));
-  dl4_node x = input(g, "x", {-1, 4});
-  dl4_node y = add(g, "Dense", nullptr, R"({"units": 2})", x);
-  Own<dl4_model> m;
-  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  Own<dl4_model> m = dense("2");
   Own<dl4_trainer> t = trainer(m, R"({"optimizer": "SGD", "loss": "mse"})");
   int calls = 0;
   EXPECT_NE(refusal(dl4_trainer_set_workers(t, 0, 2, nullptr, nullptr, nullptr)).message.find("\"fn\""),

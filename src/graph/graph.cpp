@@ -156,8 +156,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
 
-// Over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an
-// integer.
+// Over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an integer.
 uint64_t Graph::seed_of(std::string_view name) {
   if (settings_.scheme == SeedScheme::tensorflow) return static_cast<uint64_t>(op_seeds_.next());
   Fnv1a hash;

@@ -9,8 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
 constexpr double most = std::numeric_limits<float>::max(), hidden = -1e38;
 
 struct Part {
@@ -153,10 +151,11 @@ void attention(const Op &op) {
   op.give(0, op.layer("Reshape", {{"target_shape", target}}, {y}), {q.dims[0], q.dims[2]});
 }
 
-const Row rows[] = {{"Attention", attention}};
-
 }  // namespace
 
-std::span<const Row> attention_rows() { return rows; }
+std::span<const Row> attention_rows() {
+  static constexpr Row rows[] = {{"Attention", attention}};
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -141,8 +141,8 @@ Attribute attribute(std::string_view bytes, Room &room) {
   return a;
 }
 
-Node node(std::string_view bytes, Room &room) {
-  Node n;
+NodeProto node(std::string_view bytes, Room &room) {
+  NodeProto n;
   Message m(bytes, "a node");
   for (Field f; m.next(f);) switch (f.number) {
       case 1:
@@ -275,7 +275,7 @@ DType stands_for(Type t) {
   }
 }
 
-const Attribute *Node::find(std::string_view attribute) const {
+const Attribute *NodeProto::find(std::string_view attribute) const {
   const auto it =
       std::find_if(attributes.begin(), attributes.end(), [&](const Attribute &a) { return a.name == attribute; });
   return it == attributes.end() ? nullptr : &*it;

@@ -59,7 +59,7 @@ struct Attribute {
   std::vector<std::string_view> strings;
 };
 
-struct Node {
+struct NodeProto {
   std::string_view name, op, domain;
   std::vector<std::string_view> in, out;  // empty: left out
   std::vector<Attribute> attributes;
@@ -79,7 +79,7 @@ struct Port {
 struct File {
   int64_t ir_version = 0, opset = 0;
   std::vector<std::pair<std::string_view, int64_t>> other_opsets;
-  std::vector<Node> nodes;
+  std::vector<NodeProto> nodes;
   std::vector<Numbers> initializers;
   std::vector<Port> inputs, outputs;
 };

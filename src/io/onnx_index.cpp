@@ -10,11 +10,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
 constexpr int64_t most_listed = int64_t{1} << 24;  // places that a list names
-
-Perm form_of(const Value &v) { return v.forms.empty() ? plain(v.rank()) : v.forms[0].perm; }
 
 // ---- slices --------------------------------------------------------------------------------------------------------
 
@@ -87,7 +83,7 @@ void slice(const Op &op) {
     for (int64_t i : some_of.places(op)) some.push_back((*v.sizes)[static_cast<size_t>(i)]);
     return op.give_sizes(0, std::move(some));
   }
-  const Perm perm = form_of(v), back = inverse(perm);
+  const Perm perm = v.perm(), back = inverse(perm);
   Node x = v.filled ? graph::no_node : op.as(v, perm);
   std::vector<Dim> dims = v.dims;
   for (size_t i = 0; i < starts->size(); ++i) {
@@ -143,7 +139,7 @@ void gather(const Op &op) {
   dims.insert(dims.end(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, v.dims.end());
   if (dims.size() > max_rank) op.refuse("gives a value of ", dims.size(), " axes");
   if (known && ids.rank() == 0) {  // the axis goes
-    const Perm perm = form_of(v);
+    const Perm perm = v.perm();
     const int at = inverse(perm)[axis];
     int64_t id = (*list)[0].factor;
     Node x = op.as(v, perm);
@@ -424,22 +420,23 @@ void one_hot(const Op &op) {
   op.give(0, op.layer("Where", Json::object(), {hot, value(1), value(0)}), out);
 }
 
-const Row rows[] = {
-    {"Slice", slice},
-    {"Gather", gather},
-    {"GatherElements", gather_elements},
-    {"GatherND", gather_nd},
-    {"ScatterElements", scatter_elements},
-    {"Scatter", scatter_elements},
-    {"ScatterND", scatter_nd},
-    {"Range", range},
-    {"Trilu", trilu},
-    {"OneHot", one_hot},
-    {"ArrayFeatureExtractor", feature_extractor},
-};
-
 }  // namespace
 
-std::span<const Row> index_rows() { return rows; }
+std::span<const Row> index_rows() {
+  static constexpr Row rows[] = {
+      {"Slice", slice},
+      {"Gather", gather},
+      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
+      {"ScatterElements", scatter_elements},
+      {"Scatter", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"Range", range},
+      {"Trilu", trilu},
+      {"OneHot", one_hot},
+      {"ArrayFeatureExtractor", feature_extractor},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -12,21 +12,15 @@ Json activation(const char *name, Json config) {
   return {{"activation", {{"class_name", name}, {"config", std::move(config)}}}};
 }
 
-graph::Node by_number(const Op &op, const char *kind, graph::Node x, double number) {
-  return op.layer(kind, {{"x2", number}}, {x});
-}
+Node by_number(const Op &op, const char *kind, Node x, double number) { return op.layer(kind, {{"x2", number}}, {x}); }
 
 namespace {
-
-using graph::Node;
-
-Perm form_of(const Value &v) { return v.forms.empty() ? plain(v.rank()) : v.forms[0].perm; }
 
 // A function of one value, element by element, in whatever order its axes lie.
 template <class F>
 void each(const Op &op, F f, bool not_negative = false) {
   Value &v = op.in(0);
-  const Perm perm = form_of(v);
+  const Perm perm = v.perm();
   const Node x = op.as(v, perm);
   op.give(0, f(x), v.dims, perm, not_negative);
 }
@@ -242,7 +236,7 @@ void clip(const Op &op) {
   if (!attributes &&
       ((op.has(1) && !op.constant(1)) || (op.has(2) && !op.constant(2)) || op.in(0).dtype != DType::f32)) {
     Value &v = op.in(0);
-    const Perm perm = form_of(v);
+    const Perm perm = v.perm();
     Node y = op.as(v, perm);
     if (op.has(1)) y = op.layer("BroadcastMaximum", Json::object(), {y, op.x(1)});
     if (op.has(2)) y = op.layer("BroadcastMinimum", Json::object(), {y, op.x(2)});
@@ -268,7 +262,7 @@ void cast_to(const Op &op, Type to) {
   if (type == DType::u8 && v.dtype != DType::boolean && v.type != Type::uint8)
     op.refuse("to uint8 is not supported: numbers would not wrap around");
   if (v.dtype == type) return op.give_value(0, v);
-  const Perm perm = form_of(v);
+  const Perm perm = v.perm();
   op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
 }
 void cast(const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }
@@ -362,80 +356,81 @@ void prelu(const Op &op) {
 
 constexpr auto none = [] { return Json::object(); };
 
-const Row rows[] = {
-    {"Abs", [](const Op &op) { unary(op, "Absolute", none(), true); }},
-    {"Neg", negative},
-    {"Sign", [](const Op &op) { unary(op, "Sign"); }},
-    {"Sqrt", [](const Op &op) { unary(op, "Sqrt", none(), true); }},
-    {"Reciprocal", [](const Op &op) { unary(op, "Reciprocal"); }},
-    {"Exp", [](const Op &op) { unary(op, "Exp", none(), true); }},
-    {"Log", [](const Op &op) { unary(op, "Log"); }},
-    {"Tanh", [](const Op &op) { unary(op, "Tanh"); }},
-    {"IsNaN", [](const Op &op) { unary(op, "Isnan"); }},
-    {"Not", [](const Op &op) { unary(op, "LogicalNot"); }},
-    {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
-    {"LeakyRelu",
-     [](const Op &op) {
-       unary(op, "LeakyReLU", {{"negative_slope", op.real("alpha", static_cast<double>(0.01f))}});
-     }},
-    {"Elu",
-     [](const Op &op) {
-       unary(op, "ELU", {{"alpha", op.real("alpha", 1)}});
-     }},
-    {"Celu",
-     [](const Op &op) {
-       activate(op, "celu", {{"alpha", op.real("alpha", 1)}});
-     }},
-    {"Sigmoid", [](const Op &op) { activate(op, "sigmoid", none(), true); }},
-    {"Softplus", [](const Op &op) { activate(op, "softplus", none(), true); }},
-    {"Softsign", [](const Op &op) { activate(op, "softsign"); }},
-    {"HardSwish", [](const Op &op) { activate(op, "hard_silu"); }},
-    {"Mish", [](const Op &op) { activate(op, "mish"); }},
-    {"ThresholdedRelu",
-     [](const Op &op) {
-       activate(op, "threshold", {{"threshold", op.real("alpha", 1)}, {"default_value", 0}});
-     }},
-    {"HardSigmoid", hard_sigmoid},
-    {"Selu", selu},
-    {"Shrink", shrink},
-    {"Swish", swish},
-    {"Gelu", gelu},
-    {"Erf", [](const Op &op) { unary(op, "Erf"); }},
-    {"Round", [](const Op &op) { unary(op, "Round"); }},
-    {"Floor", [](const Op &op) { unary(op, "Floor"); }},
-    {"Ceil", [](const Op &op) { unary(op, "Ceil"); }},
-    {"Sin", [](const Op &op) { unary(op, "Sin"); }},
-    {"Cos", [](const Op &op) { unary(op, "Cos"); }},
-    {"Tan", [](const Op &op) { unary(op, "Tan"); }},
-    {"IsInf", is_inf},
-    {"PRelu", prelu},
-    {"Add", add},
-    {"Sub", sub},
-    {"Mul", mul},
-    {"Div", div},
-    {"Pow", pow},
-    {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
-    {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
-    {"Max", [](const Op &op) { fold(op, "BroadcastMaximum"); }},
-    {"Min", [](const Op &op) { fold(op, "BroadcastMinimum"); }},
-    {"Equal", equals},
-    {"Less", less},
-    {"Greater", greater},
-    {"LessOrEqual", [](const Op &op) { pairwise(op, "LessEqual"); }},
-    {"GreaterOrEqual", [](const Op &op) { pairwise(op, "GreaterEqual"); }},
-    {"And", [](const Op &op) { pairwise(op, "LogicalAnd"); }},
-    {"Or", [](const Op &op) { pairwise(op, "LogicalOr"); }},
-    {"Xor", [](const Op &op) { pairwise(op, "NotEqual"); }},
-    {"Where", where},
-    {"Clip", clip},
-    {"Cast", cast},
-    {"CastLike", cast_like},
-    {"Identity", as_it_is},
-    {"Dropout", dropout},
-};
-
 }  // namespace
 
-std::span<const Row> math_rows() { return rows; }
+std::span<const Row> math_rows() {
+  static constexpr Row rows[] = {
+      {"Abs", [](const Op &op) { unary(op, "Absolute", none(), true); }},
+      {"Neg", negative},
+      {"Sign", [](const Op &op) { unary(op, "Sign"); }},
+      {"Sqrt", [](const Op &op) { unary(op, "Sqrt", none(), true); }},
+      {"Reciprocal", [](const Op &op) { unary(op, "Reciprocal"); }},
+      {"Exp", [](const Op &op) { unary(op, "Exp", none(), true); }},
+      {"Log", [](const Op &op) { unary(op, "Log"); }},
+      {"Tanh", [](const Op &op) { unary(op, "Tanh"); }},
+      {"IsNaN", [](const Op &op) { unary(op, "Isnan"); }},
+      {"Not", [](const Op &op) { unary(op, "LogicalNot"); }},
+      {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
+      {"LeakyRelu",
+       [](const Op &op) {
+         unary(op, "LeakyReLU", {{"negative_slope", op.real("alpha", static_cast<double>(0.01f))}});
+       }},
+      {"Elu",
+       [](const Op &op) {
+         unary(op, "ELU", {{"alpha", op.real("alpha", 1)}});
+       }},
+      {"Celu",
+       [](const Op &op) {
+         activate(op, "celu", {{"alpha", op.real("alpha", 1)}});
+       }},
+      {"Sigmoid", [](const Op &op) { activate(op, "sigmoid", none(), true); }},
+      {"Softplus", [](const Op &op) { activate(op, "softplus", none(), true); }},
+      {"Softsign", [](const Op &op) { activate(op, "softsign"); }},
+      {"HardSwish", [](const Op &op) { activate(op, "hard_silu"); }},
+      {"Mish", [](const Op &op) { activate(op, "mish"); }},
+      {"ThresholdedRelu",
+       [](const Op &op) {
+         activate(op, "threshold", {{"threshold", op.real("alpha", 1)}, {"default_value", 0}});
+       }},
+      {"HardSigmoid", hard_sigmoid},
+      {"Selu", selu},
+      {"Shrink", shrink},
+      {"Swish", swish},
+      {"Gelu", gelu},
+      {"Erf", [](const Op &op) { unary(op, "Erf"); }},
+      {"Round", [](const Op &op) { unary(op, "Round"); }},
+      {"Floor", [](const Op &op) { unary(op, "Floor"); }},
+      {"Ceil", [](const Op &op) { unary(op, "Ceil"); }},
+      {"Sin", [](const Op &op) { unary(op, "Sin"); }},
+      {"Cos", [](const Op &op) { unary(op, "Cos"); }},
+      {"Tan", [](const Op &op) { unary(op, "Tan"); }},
+      {"IsInf", is_inf},
+      {"PRelu", prelu},
+      {"Add", add},
+      {"Sub", sub},
+      {"Mul", mul},
+      {"Div", div},
+      {"Pow", pow},
+      {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
+      {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
+      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum"); }},
+      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum"); }},
+      {"Equal", equals},
+      {"Less", less},
+      {"Greater", greater},
+      {"LessOrEqual", [](const Op &op) { pairwise(op, "LessEqual"); }},
+      {"GreaterOrEqual", [](const Op &op) { pairwise(op, "GreaterEqual"); }},
+      {"And", [](const Op &op) { pairwise(op, "LogicalAnd"); }},
+      {"Or", [](const Op &op) { pairwise(op, "LogicalOr"); }},
+      {"Xor", [](const Op &op) { pairwise(op, "NotEqual"); }},
+      {"Where", where},
+      {"Clip", clip},
+      {"Cast", cast},
+      {"CastLike", cast_like},
+      {"Identity", as_it_is},
+      {"Dropout", dropout},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -9,10 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
-Perm form_of(const Value &v) { return v.forms.empty() ? plain(v.rank()) : v.forms[0].perm; }
-
 Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); }
 Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }
 Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", Json::object(), {a, b}); }
@@ -38,7 +34,7 @@ void reduce(const Op &op, F f, size_t since_input) {
       for (int i = 0; i < v.rank(); ++i) axes->push_back(i);
     }
   }
-  const Perm perm = form_of(v), back = inverse(perm);
+  const Perm perm = v.perm(), back = inverse(perm);
   Ints places;
   std::vector<bool> gone(v.dims.size(), false);
   for (int64_t a : *axes) {
@@ -101,7 +97,7 @@ Node log_sum_exp(const Op &op, Node x, const Ints &axes) {
 
 void arg(const Op &op, bool smallest) {
   Value &v = op.in(0);
-  const Perm perm = form_of(v);
+  const Perm perm = v.perm();
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
   const int at = inverse(perm)[axis];
   if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
@@ -137,7 +133,7 @@ Ints softmax_axes(const Op &op, const Value &v, const Perm &perm) {
 template <class F>
 void softmax_like(const Op &op, F f) {
   Value &v = op.in(0);
-  const Perm perm = form_of(v);
+  const Perm perm = v.perm();
   op.give(0, f(op.as(v, perm), softmax_axes(op, v, perm)), v.dims, perm);
 }
 
@@ -276,48 +272,49 @@ void lp_normalization(const Op &op) {
   op.give(0, op.layer("Where", {{"x1", 0}}, {by_number(op, "Equal", norm, 0), y}), v.dims);
 }
 
-const Row rows[] = {
-    {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum", 13); }},
-    {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); }},
-    {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); }},
-    {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); }},
-    {"ReduceProd", product},
-    {"ReduceL1",
-     [](const Op &op) {
-       reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Absolute", x), axes); });
-     }},
-    {"ReduceL2",
-     [](const Op &op) {
-       reduce_floats(op, [&](Node x, const Ints &axes) {
-         return apply(op, "Sqrt", over(op, "Sum", apply(op, "Square", x), axes));
-       });
-     }},
-    {"ReduceSumSquare",
-     [](const Op &op) {
-       reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Square", x), axes); });
-     }},
-    {"ReduceLogSum",
-     [](const Op &op) {
-       reduce_floats(op, [&](Node x, const Ints &axes) { return apply(op, "Log", over(op, "Sum", x, axes)); });
-     }},
-    {"ReduceLogSumExp",
-     [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); }},
-    {"ArgMax", [](const Op &op) { arg(op, false); }},
-    {"ArgMin", [](const Op &op) { arg(op, true); }},
-    {"Softmax", softmax},
-    {"LogSoftmax", log_softmax},
-    {"Hardmax", hardmax},
-    {"BatchNormalization", batch_normalization},
-    {"InstanceNormalization", [](const Op &op) { grouped(op, -1); }},
-    {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups", 1)); }},
-    {"LayerNormalization", layer_normalization},
-    {"RMSNormalization", rms_normalization},
-    {"MeanVarianceNormalization", mean_variance},
-    {"LpNormalization", lp_normalization},
-};
-
 }  // namespace
 
-std::span<const Row> norm_rows() { return rows; }
+std::span<const Row> norm_rows() {
+  static constexpr Row rows[] = {
+      {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum", 13); }},
+      {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); }},
+      {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); }},
+      {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); }},
+      {"ReduceProd", product},
+      {"ReduceL1",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Absolute", x), axes); });
+       }},
+      {"ReduceL2",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) {
+           return apply(op, "Sqrt", over(op, "Sum", apply(op, "Square", x), axes));
+         });
+       }},
+      {"ReduceSumSquare",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Square", x), axes); });
+       }},
+      {"ReduceLogSum",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return apply(op, "Log", over(op, "Sum", x, axes)); });
+       }},
+      {"ReduceLogSumExp",
+       [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); }},
+      {"ArgMax", [](const Op &op) { arg(op, false); }},
+      {"ArgMin", [](const Op &op) { arg(op, true); }},
+      {"Softmax", softmax},
+      {"LogSoftmax", log_softmax},
+      {"Hardmax", hardmax},
+      {"BatchNormalization", batch_normalization},
+      {"InstanceNormalization", [](const Op &op) { grouped(op, -1); }},
+      {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups", 1)); }},
+      {"LayerNormalization", layer_normalization},
+      {"RMSNormalization", rms_normalization},
+      {"MeanVarianceNormalization", mean_variance},
+      {"LpNormalization", lp_normalization},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

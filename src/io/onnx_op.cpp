@@ -76,7 +76,7 @@ Value &Op::in(size_t i) const {
 
 namespace {
 
-const Attribute *typed(const Node &node, std::string_view name, int64_t type) {
+const Attribute *typed(const NodeProto &node, std::string_view name, int64_t type) {
   const Attribute *a = node.find(name);
   if (a && a->type != type)
     throw Error(Code::unsupported,
@@ -155,12 +155,12 @@ double Op::number(size_t i, double otherwise) const {
   return t->dtype == DType::f32 ? static_cast<double>(t->as<float>()[0]) : static_cast<double>(ints_of(*t)[0]);
 }
 
-graph::Node Op::constant_node(Tensor t) const {
+Node Op::constant_node(Tensor t) const {
   r.graph().need_room(t.bytes());
   return r.graph().constant(r.free_name("constant"), std::move(t));
 }
 
-graph::Node Op::as(Value &v, const Perm &perm) const {
+Node Op::as(Value &v, const Perm &perm) const {
   if (v.quantized)
     refuse("computes with quantized numbers; only what stands between DequantizeLinear and QuantizeLinear is read");
   for (const Form &f : v.forms)
@@ -183,8 +183,8 @@ graph::Node Op::as(Value &v, const Perm &perm) const {
   const Perm at = inverse(v.forms[0].perm);
   Perm turn;
   for (int axis : perm) turn.push_back(at[static_cast<size_t>(axis)]);
-  const graph::Node n = r.graph().add("Transpose", r.free_name("transpose"), {{"perm", Ints(turn.begin(), turn.end())}},
-                                      {}, {v.forms[0].node})[0];
+  const Node n = r.graph().add("Transpose", r.free_name("transpose"), {{"perm", Ints(turn.begin(), turn.end())}}, {},
+                               {v.forms[0].node})[0];
   v.forms.push_back({perm, n});
   return n;
 }
@@ -194,8 +194,8 @@ std::string Op::layer_name() const {
   return r.free_name(std::string(given));
 }
 
-std::vector<graph::Node> Op::layers(const std::string &kind, Json config, const std::vector<graph::Node> &in,
-                                    graph::Arguments arguments, const Weights &weights) const {
+std::vector<Node> Op::layers(const std::string &kind, Json config, const std::vector<Node> &in,
+                             graph::Arguments arguments, const Weights &weights) const {
   graph::Graph &g = r.graph();
   const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), in);
   for (const auto &w : g.layers().back().weights) {
@@ -210,16 +210,16 @@ std::vector<graph::Node> Op::layers(const std::string &kind, Json config, const 
   return out;
 }
 
-graph::Node Op::reshape(graph::Node n, const Ints &target) const {
-  const graph::Node wide = layer("ExpandDims", {{"axis", 0}}, {n});
+Node Op::reshape(Node n, const Ints &target) const {
+  const Node wide = layer("ExpandDims", {{"axis", 0}}, {n});
   return layer("Squeeze", {{"axis", 0}}, {layer("Reshape", {{"target_shape", target}}, {wide})});
 }
 
-graph::Node Op::cast(graph::Node n, DType to) const {
+Node Op::cast(Node n, DType to) const {
   return r.graph().dtype(n) == to ? n : layer("Cast", {{"to", to_string(to)}}, {n});
 }
 
-void Op::give(size_t i, graph::Node n, std::vector<Dim> dims, Perm perm, bool not_negative) const {
+void Op::give(size_t i, Node n, std::vector<Dim> dims, Perm perm, bool not_negative) const {
   if (!wants(i)) return;
   Value v;
   v.not_negative = not_negative;

@@ -15,7 +15,7 @@ Json margins_json(const Margins &margins) {
   return list;
 }
 
-graph::Node moved_ends(const Op &op, graph::Node x, const Margins &margins) {
+Node moved_ends(const Op &op, Node x, const Margins &margins) {
   Margins add(margins.size()), cut(margins.size());
   bool adds = false, cuts = false;
   for (size_t i = 0; i < margins.size(); ++i)
@@ -28,17 +28,15 @@ graph::Node moved_ends(const Op &op, graph::Node x, const Margins &margins) {
   return x;
 }
 
-graph::Node filled_ends(const Op &op, graph::Node x, const Margins &margins, double number) {
-  const graph::Node y = moved_ends(op, x, margins);
+Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
+  const Node y = moved_ends(op, x, margins);
   if (number == 0 || y == x) return y;
-  const graph::Node here = op.layer("Equal", Json::object(), {x, x});
-  const graph::Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here});
+  const Node here = op.layer("Equal", Json::object(), {x, x});
+  const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here});
   return op.layer("Where", {{"x2", number}}, {moved_ends(op, ones, margins), y});
 }
 
 namespace {
-
-using graph::Node;
 
 // Along an axis of known size, the place that each place of the result is taken from.
 Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, int64_t after) {
@@ -67,7 +65,7 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   for (size_t i = 0; i < pads.size(); ++i)
     if (pads[i][0] != 0 || pads[i][1] != 0) left.push_back(i);
   if (left.empty()) return op.give_value(0, v);
-  Perm at = v.forms.empty() ? plain(v.rank()) : v.forms[0].perm;  // the order in which x lies
+  Perm at = v.perm();  // the order in which x lies
   Node x = op.as(v, at);
   int rank = v.rank();
   while (rank < 3) x = op.layer("ExpandDims", {{"axis", rank}}, {x}), at.push_back(rank++);
@@ -133,7 +131,7 @@ void pad(const Op &op) {
     return pad_constant(op, pads, number);
   }
   if (mode != "edge" && mode != "reflect" && mode != "wrap") fail(Code::corrupt_file, "has \"mode\" ", mode);
-  const Perm perm = v.forms.empty() ? plain(v.rank()) : v.forms[0].perm;
+  const Perm perm = v.perm();
   Node x = op.as(v, perm);
   for (size_t i = 0; i < pads.size(); ++i) {
     if (pads[i][0] == 0 && pads[i][1] == 0) continue;
@@ -325,7 +323,7 @@ void resize(const Op &op) {
   for (double s : scales)
     if (!(s > 0 && s < 1e6)) op.refuse("has a scale of ", s);
   if (up_sample(op, how, scales)) return;
-  const Perm perm = v.forms.empty() ? plain(v.rank()) : v.forms[0].perm;
+  const Perm perm = v.perm();
   Node x = op.as(v, perm);
   for (size_t i = 0; i < scales.size(); ++i) {
     if (scales[i] == 1 && (!sizes[i] || Dim{*sizes[i], {}} == v.dims[i])) continue;
@@ -337,10 +335,11 @@ void resize(const Op &op) {
   op.give(0, x, v.dims, perm);
 }
 
-const Row rows[] = {{"Pad", pad}, {"Resize", resize}, {"Upsample", resize}};
-
 }  // namespace
 
-std::span<const Row> pad_rows() { return rows; }
+std::span<const Row> pad_rows() {
+  static constexpr Row rows[] = {{"Pad", pad}, {"Resize", resize}, {"Upsample", resize}};
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

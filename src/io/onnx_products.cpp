@@ -9,8 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
 void need_floats(const Op &op, size_t n) {
   for (size_t i = 0; i < n; ++i)
     if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
@@ -26,8 +24,8 @@ Node matrix(const Op &op, size_t i, bool &swapped) {
 }
 
 // The node behind that adds a constant of `units` numbers along the last axis of the only value it reads, and these.
-const onnx::Node *bias_behind(const Op &op, int64_t units, Tensor &bias) {
-  const onnx::Node *next = op.wants(0) ? op.r.only_reader(op.node.out[0]) : nullptr;
+const NodeProto *bias_behind(const Op &op, int64_t units, Tensor &bias) {
+  const NodeProto *next = op.wants(0) ? op.r.only_reader(op.node.out[0]) : nullptr;
   if (!next || next->op != "Add" || !next->domain.empty() || next->in.size() != 2 || next->out.size() != 1)
     return nullptr;
   const std::string_view other = next->in[next->in[0] == op.node.out[0] ? 1 : 0];
@@ -44,7 +42,7 @@ const onnx::Node *bias_behind(const Op &op, int64_t units, Tensor &bias) {
 void dense(const Op &op, Node x, std::vector<Dim> dims, const Tensor &kernel, std::optional<Tensor> bias) {
   const int64_t units = kernel.shape[1];
   Tensor found;
-  const onnx::Node *next = bias ? nullptr : bias_behind(op, units, found);
+  const NodeProto *next = bias ? nullptr : bias_behind(op, units, found);
   if (next) bias = found;
   Weights weights{{"kernel", kernel}};
   if (bias) weights.emplace_back("bias", *bias);
@@ -272,10 +270,11 @@ void einsum(const Op &op) {
   op.give(0, done.node, done.dims);
 }
 
-const Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}};
-
 }  // namespace
 
-std::span<const Row> product_rows() { return rows; }
+std::span<const Row> product_rows() {
+  static constexpr Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}};
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -42,10 +42,11 @@ void dequantize(const Op &op) {
   op.give_constant(0, std::move(to));
 }
 
-const Row rows[] = {{"QuantizeLinear", quantize}, {"DequantizeLinear", dequantize}};
-
 }  // namespace
 
-std::span<const Row> quantized_rows() { return rows; }
+std::span<const Row> quantized_rows() {
+  static constexpr Row rows[] = {{"QuantizeLinear", quantize}, {"DequantizeLinear", dequantize}};
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

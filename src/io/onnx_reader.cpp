@@ -22,12 +22,12 @@ const Row *find(std::string_view op) {
 }
 
 // A node as messages name it.
-std::string who(const Node &node) {
+std::string who(const NodeProto &node) {
   const std::string name(node.name.empty() && !node.out.empty() ? node.out[0] : node.name);
   return text("node \"", name, "\" (", std::string(node.op), ')');
 }
 
-std::string hint(const Node &node) {
+std::string hint(const NodeProto &node) {
   const std::string_view flow[] = {"If", "Loop", "Scan", "SequenceMap"};
   if (std::find(std::begin(flow), std::end(flow), node.op) != std::end(flow))
     return ": control flow is not read; export the model with its sizes and flags fixed, or simplify it";
@@ -44,7 +44,7 @@ Reader::Reader(const File &file, const graph::Settings &settings, const Outside 
     fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
          " are read (onnx.version_converter makes one of another)");
   for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
-  for (const Node &n : file.nodes)
+  for (const NodeProto &n : file.nodes)
     for (std::string_view name : std::set<std::string_view>(n.in.begin(), n.in.end())) readers_[name].push_back(&n);
   for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
   for (const Port &p : file.inputs) names_.insert(std::string(p.name));
@@ -93,7 +93,7 @@ void Reader::set(std::string_view name, Value v) {
     fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
 }
 
-const Node *Reader::only_reader(std::string_view name) const {
+const NodeProto *Reader::only_reader(std::string_view name) const {
   const auto it = readers_.find(name);
   return it == readers_.end() || it->second.size() != 1 || is_output(name) ? nullptr : it->second[0];
 }
@@ -121,7 +121,7 @@ std::string Reader::free_name(const std::string &wanted) {
   return name;
 }
 
-void Reader::run(const Node &node) {
+void Reader::run(const NodeProto &node) {
   if (skipped_.count(&node)) return;
   const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
                     (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
@@ -143,13 +143,13 @@ void Reader::run(const Node &node) {
   }
 }
 
-graph::Node Reader::output(const Port &p) {
+Node Reader::output(const Port &p) {
   const std::string name(p.name);
   Value &v = value(p.name);
-  Node none;
+  NodeProto none;
   none.name = none.op = p.name;
   const Op op(*this, none);
-  graph::Node n = op.as(v, plain(v.rank()));
+  Node n = op.as(v, plain(v.rank()));
   const DType wanted = p.is_tensor && p.type != Type::none ? stands_for(p.type) : graph_->dtype(n);
   const bool same = graph_->dtype(n) == wanted;
   if (same && graph_->layer_of(graph_->origin(n).call).name == name) return n;  // an input
@@ -159,8 +159,8 @@ graph::Node Reader::output(const Port &p) {
 
 std::shared_ptr<graph::Model> Reader::model() {
   for (const Port &p : file_.inputs) add_input(p);
-  for (const Node &n : file_.nodes) run(n);
-  std::vector<graph::Node> in, out;
+  for (const NodeProto &n : file_.nodes) run(n);
+  std::vector<Node> in, out;
   for (const Port &p : file_.outputs) out.push_back(output(p));
   for (const Port &p : file_.inputs)
     if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);

@@ -14,6 +14,7 @@
 
 namespace dl4::io::onnx {
 
+using graph::Node;
 using Perm = std::vector<int>;
 using Ints = std::vector<int64_t>;
 Perm plain(int rank);          // 0, 1, 2 ...
@@ -33,7 +34,7 @@ std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it does no
 // A value between nodes. It may lie with its axes in another order: axis i of a form is axis perm[i] of the value.
 struct Form {
   Perm perm;
-  graph::Node node;
+  Node node;
 };
 struct Value {
   Type type = Type::none;
@@ -46,6 +47,8 @@ struct Value {
   bool not_negative = false, quantized = false;
 
   int rank() const { return static_cast<int>(dims.size()); }
+  // How its axes lie as it was made.
+  Perm perm() const { return forms.empty() ? plain(rank()) : forms[0].perm; }
 };
 
 class Op;
@@ -66,17 +69,17 @@ class Reader {
   std::string free_name(const std::string &wanted);
   bool is_output(std::string_view name) const { return outputs_.count(std::string(name)) > 0; }
   // The only node that reads a value which is no output of the model; null if there is another number of them.
-  const Node *only_reader(std::string_view name) const;
+  const NodeProto *only_reader(std::string_view name) const;
   // One that is known by now to be a constant.
   std::optional<Tensor> constant_named(std::string_view name);
   // A value that has an axis of that free size, and which.
   std::optional<std::pair<Value *, int>> axis_of_size(const Dim &size);
-  void skip(const Node &node) { skipped_.insert(&node); }
+  void skip(const NodeProto &node) { skipped_.insert(&node); }
 
  private:
   void add_input(const Port &p);
-  void run(const Node &node);
-  graph::Node output(const Port &p);
+  void run(const NodeProto &node);
+  Node output(const Port &p);
 
   const File &file_;
   const Outside outside_;
@@ -84,10 +87,10 @@ class Reader {
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string_view, const Numbers *> waiting_;  // initializers that nothing has read
   std::map<std::string_view, int> named_;                // symbols
-  std::map<std::string_view, std::vector<const Node *>> readers_;
+  std::map<std::string_view, std::vector<const NodeProto *>> readers_;
   std::set<std::string> names_, outputs_;
   std::map<std::string, int> numbered_;
-  std::set<const Node *> skipped_;
+  std::set<const NodeProto *> skipped_;
   int symbols_ = 0;
 };
 
@@ -97,10 +100,10 @@ using Weights = std::vector<std::pair<std::string, Tensor>>;
 // A node while it is read.
 class Op {
  public:
-  Op(Reader &reader, const Node &node) : r(reader), node(node) {}
+  Op(Reader &reader, const NodeProto &node) : r(reader), node(node) {}
 
   Reader &r;
-  const Node &node;
+  const NodeProto &node;
 
   int64_t opset() const { return r.opset(); }
   bool has(size_t i) const { return i < node.in.size() && !node.in[i].empty(); }
@@ -130,29 +133,28 @@ class Op {
   void need(std::string_view attribute, int64_t only) const;
 
   // The value in that order of its axes.
-  graph::Node as(Value &v, const Perm &perm) const;
-  graph::Node as(size_t i, const Perm &perm) const { return as(in(i), perm); }
-  graph::Node x(size_t i) const { return as(in(i), plain(in(i).rank())); }
-  graph::Node constant_node(Tensor t) const;
+  Node as(Value &v, const Perm &perm) const;
+  Node as(size_t i, const Perm &perm) const { return as(in(i), perm); }
+  Node x(size_t i) const { return as(in(i), plain(in(i).rank())); }
+  Node constant_node(Tensor t) const;
 
   // Adds a layer; the last one of a node gets its name.
-  graph::Node layer(const std::string &kind, Json config, const std::vector<graph::Node> &in) const {
+  Node layer(const std::string &kind, Json config, const std::vector<Node> &in) const {
     return layers(kind, std::move(config), in)[0];
   }
-  std::vector<graph::Node> layers(const std::string &kind, Json config, const std::vector<graph::Node> &in,
-                                  graph::Arguments arguments = {}, const Weights &weights = {}) const;
-  graph::Node weighted(const std::string &kind, Json config, const std::vector<graph::Node> &in,
-                       const Weights &weights) const {
+  std::vector<Node> layers(const std::string &kind, Json config, const std::vector<Node> &in,
+                           graph::Arguments arguments = {}, const Weights &weights = {}) const;
+  Node weighted(const std::string &kind, Json config, const std::vector<Node> &in, const Weights &weights) const {
     return layers(kind, std::move(config), in, {}, weights)[0];
   }
-  graph::Node cast(graph::Node n, DType to) const;
+  Node cast(Node n, DType to) const;
   // The layer Reshape leaves the first axis as it is; this one does not.
-  graph::Node reshape(graph::Node n, const Ints &target) const;
-  const Shape &shape(graph::Node n) const { return r.graph().shape(n); }
+  Node reshape(Node n, const Ints &target) const;
+  const Shape &shape(Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
-  void give(size_t i, graph::Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
-  void give(size_t i, graph::Node n) const { give(i, n, {}); }
+  void give(size_t i, Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
+  void give(size_t i, Node n) const { give(i, n, {}); }
   void give_constant(size_t i, Tensor t) const;
   void give_sizes(size_t i, std::vector<Dim> sizes, bool scalar = false, Type type = Type::int64) const;
   void give_value(size_t i, Value v) const;

@@ -7,8 +7,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
 struct Cell {
   const char *kind;
   std::vector<int> gates;  // of ours, by their place in ONNX
@@ -179,14 +177,15 @@ void recurrent(const Op &op, const Cell &cell) {
   }
 }
 
-const Row rows[] = {
-    {"LSTM", [](const Op &op) { recurrent(op, lstm); }},
-    {"GRU", [](const Op &op) { recurrent(op, gru); }},
-    {"RNN", [](const Op &op) { recurrent(op, simple); }},
-};
-
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return rows; }
+std::span<const Row> recurrent_rows() {
+  static constexpr Row rows[] = {
+      {"LSTM", [](const Op &op) { recurrent(op, lstm); }},
+      {"GRU", [](const Op &op) { recurrent(op, gru); }},
+      {"RNN", [](const Op &op) { recurrent(op, simple); }},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

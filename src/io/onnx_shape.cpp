@@ -9,10 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
-Perm form_of(const Value &v) { return v.forms.empty() ? plain(v.rank()) : v.forms[0].perm; }
-
 Dim product(const std::vector<Dim> &dims) {
   Dim all;
   for (const Dim &d : dims) all = all * d;
@@ -330,7 +326,7 @@ void concat(const Op &op) {
   for (size_t i = 0; i < op.inputs(); ++i) {
     Value &v = op.in(i);
     if (v.rank() != rank) fail(Code::corrupt_file, "joins values of ", rank, " and ", v.rank(), " axes");
-    if (!v.forms.empty() && form_of(v) != plain(rank)) perm = form_of(v);
+    if (v.perm() != plain(rank)) perm = v.perm();
   }
   std::vector<Node> in;
   Dim whole{0, {}};
@@ -371,7 +367,7 @@ void split(const Op &op) {
   for (int64_t n : *given) at = n < 0 ? -1 : at < 0 ? at : checked_add(at, n);
   if (at < 0 || given->size() != op.node.out.size() || (whole.known() && at != whole.factor))
     fail(Code::corrupt_file, "has sizes that are not those of its axis");
-  const Perm perm = form_of(v);
+  const Perm perm = v.perm();
   const Node x = op.as(v, perm);
   at = 0;
   for (size_t i = 0; i < given->size(); ++i) {
@@ -422,26 +418,27 @@ void space_to_depth(const Op &op) {
   blocks(op, apart, {0, 1, 3, 5, 2, 4}, joined);
 }
 
-const Row rows[] = {
-    {"Shape", shape},
-    {"Size", size},
-    {"Reshape", reshape},
-    {"Flatten", flatten},
-    {"Transpose", transpose},
-    {"Squeeze", squeeze},
-    {"Unsqueeze", unsqueeze},
-    {"Expand", expand},
-    {"ConstantOfShape", constant_of_shape},
-    {"Constant", constant},
-    {"Tile", tile},
-    {"Concat", concat},
-    {"Split", split},
-    {"DepthToSpace", depth_to_space},
-    {"SpaceToDepth", space_to_depth},
-};
-
 }  // namespace
 
-std::span<const Row> shape_rows() { return rows; }
+std::span<const Row> shape_rows() {
+  static constexpr Row rows[] = {
+      {"Shape", shape},
+      {"Size", size},
+      {"Reshape", reshape},
+      {"Flatten", flatten},
+      {"Transpose", transpose},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
+      {"Expand", expand},
+      {"ConstantOfShape", constant_of_shape},
+      {"Constant", constant},
+      {"Tile", tile},
+      {"Concat", concat},
+      {"Split", split},
+      {"DepthToSpace", depth_to_space},
+      {"SpaceToDepth", space_to_depth},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -9,8 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-using graph::Node;
-
 std::string of_rank(const char *kind, size_t n, const char *more = "") { return text(kind, n, "D", more); }
 
 // How a window moves over the places of an image.
@@ -339,18 +337,19 @@ void lrn(const Op &op) {
   op.give(0, op.layer("LocalResponseNormalization", config, {op.as(v, perm)}), v.dims, perm);
 }
 
-const Row rows[] = {
-    {"Conv", conv},
-    {"ConvTranspose", conv_transpose},
-    {"MaxPool", max_pool},
-    {"AveragePool", average_pool},
-    {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }},
-    {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }},
-    {"LRN", lrn},
-};
-
 }  // namespace
 
-std::span<const Row> space_rows() { return rows; }
+std::span<const Row> space_rows() {
+  static constexpr Row rows[] = {
+      {"Conv", conv},
+      {"ConvTranspose", conv_transpose},
+      {"MaxPool", max_pool},
+      {"AveragePool", average_pool},
+      {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }},
+      {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }},
+      {"LRN", lrn},
+  };
+  return rows;
+}
 
 }  // namespace dl4::io::onnx

@@ -278,18 +278,15 @@ void scan(Writer &w, const Listed &) {
   for (size_t i = 0; i < states.size(); ++i) w.give(p.outputs.size() + i, out[i]);
 }
 
-constexpr struct {
-  const char *op;
-  WriteOp write;
-} table[] = {{"matmul", matmul}, {"conv", conv},           {"conv_transpose", conv_transpose},
-             {"pool", pool},     {"normalize", normalize}, {"attention", attention},
-             {"lstm", lstm},     {"gru_cell", gru_cell},   {"scan", scan}};
-
 }  // namespace
 
 WriteOp find_larger(std::string_view op) {
-  for (const auto &row : table)
-    if (row.op == op) return row.write;
+  static constexpr std::pair<std::string_view, WriteOp> rows[] = {
+      {"matmul", matmul}, {"conv", conv},           {"conv_transpose", conv_transpose},
+      {"pool", pool},     {"normalize", normalize}, {"attention", attention},
+      {"lstm", lstm},     {"gru_cell", gru_cell},   {"scan", scan}};
+  for (const auto &[name, write] : rows)
+    if (name == op) return write;
   return nullptr;
 }
 

@@ -294,44 +294,40 @@ void band_mask(Writer &w, const Listed &said) {
   w.give(0, w.node("And", {low, w.node("LessOrEqual", {apart, w.ints({said.number("after")}, true)})}));
 }
 
-constexpr struct {
-  const char *op;
-  WriteOp write;
-} table[] = {{"unary", unary},
-             {"binary", binary},
-             {"select", select},
-             {"cast", cast},
-             {"copy", as_it_is},
-             {"stop_gradient", as_it_is},
-             {"straight_through", as_it_is},
-             {"fill", fill},
-             {"broadcast_like", broadcast_like},
-             {"reshape", reshape},
-             {"reshape_like", reshape_like},
-             {"expand_dims", expand_dims},
-             {"squeeze", squeeze},
-             {"transpose", transpose},
-             {"concat", concat},
-             {"slice", slice},
-             {"pad", pad},
-             {"repeat", repeat},
-             {"flip", flip},
-             {"indices", indices},
-             {"view", view},
-             {"reduce", reduce},
-             {"square_sum", square_sum},
-             {"argmax", argmax},
-             {"softmax", softmax},
-             {"hardmax", hardmax},
-             {"gather", gather},
-             {"band_mask", band_mask},
-             {"check_finite", [](Writer &, const Listed &) {}}};
-
 }  // namespace
 
 WriteOp find_plain(std::string_view op) {
-  for (const auto &row : table)
-    if (row.op == op) return row.write;
+  static constexpr std::pair<std::string_view, WriteOp> rows[] = {{"unary", unary},
+                                                                  {"binary", binary},
+                                                                  {"select", select},
+                                                                  {"cast", cast},
+                                                                  {"copy", as_it_is},
+                                                                  {"stop_gradient", as_it_is},
+                                                                  {"straight_through", as_it_is},
+                                                                  {"fill", fill},
+                                                                  {"broadcast_like", broadcast_like},
+                                                                  {"reshape", reshape},
+                                                                  {"reshape_like", reshape_like},
+                                                                  {"expand_dims", expand_dims},
+                                                                  {"squeeze", squeeze},
+                                                                  {"transpose", transpose},
+                                                                  {"concat", concat},
+                                                                  {"slice", slice},
+                                                                  {"pad", pad},
+                                                                  {"repeat", repeat},
+                                                                  {"flip", flip},
+                                                                  {"indices", indices},
+                                                                  {"view", view},
+                                                                  {"reduce", reduce},
+                                                                  {"square_sum", square_sum},
+                                                                  {"argmax", argmax},
+                                                                  {"softmax", softmax},
+                                                                  {"hardmax", hardmax},
+                                                                  {"gather", gather},
+                                                                  {"band_mask", band_mask},
+                                                                  {"check_finite", [](Writer &, const Listed &) {}}};
+  for (const auto &[name, write] : rows)
+    if (name == op) return write;
   return nullptr;
 }
 

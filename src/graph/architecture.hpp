@@ -58,6 +58,8 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a);
 // The tensors of constants, by the names that stand in the JSON for them.
 using Constants = std::map<std::string, Tensor>;
 
+// A list, null where a size is free.
+Json shape_json(const Shape &shape);
 // The native form. With `constants` these go there, without they stand in the JSON, as hexadecimal digits.
 Json to_json(const Architecture &a, Constants *constants = nullptr);
 Architecture read_architecture(const Json &j, const Constants &constants = {});

@@ -38,12 +38,6 @@ Tensor from_hex(const std::string &s, DType dtype, const Shape &shape) {
   return t;
 }
 
-Json shape_json(const Shape &shape) {
-  Json j = Json::array();
-  for (int64_t d : shape) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
-  return j;
-}
-
 Json ref_json(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
 
 Json refs_json(const std::vector<Ref> &refs) {
@@ -202,6 +196,12 @@ void read_layer(const Json &j, const Constants &constants, Layer &l) {
 }
 
 }  // namespace
+
+Json shape_json(const Shape &shape) {
+  Json j = Json::array();
+  for (int64_t d : shape) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
+  return j;
+}
 
 Json to_json(const Architecture &a, Constants *constants) {
   Json layers = Json::array();

@@ -32,12 +32,6 @@ bool in_keras(const std::string &class_name) {
   });
 }
 
-Json shape_json(const Shape &shape) {
-  Json j = Json::array();
-  for (int64_t d : shape.dims()) j.push_back(d == free_dim ? Json(nullptr) : Json(d));
-  return j;
-}
-
 Json object(const char *module, const std::string &class_name, Json config) {
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }

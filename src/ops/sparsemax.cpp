@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-double cost(const Around &a) {
+double cost_of_sorting(const Around &a) {
   return 10 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
 }
 
@@ -23,7 +23,7 @@ struct SparsemaxGradOp final : NotDifferentiable<SparsemaxGradOp> {
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0;
-    return sliced("sparsemax_grad", site, outer, cost(a), [=](int64_t begin, int64_t end, const Run &r) {
+    return sliced("sparsemax_grad", site, outer, cost_of_sorting(a), [=](int64_t begin, int64_t end, const Run &r) {
       kernels::sparsemax_grad(r.in<float>(0) + begin * row, r.in<float>(1) + begin * row, r.out<float>(0) + begin * row,
                               end - begin, a.axis, a.inner);
     });
@@ -48,7 +48,7 @@ struct SparsemaxOp final : OpOf<SparsemaxOp> {
     Around a = around(site.dst[0].shape, axis);
     int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0,
             sorted = round_up(checked_mul(a.axis, 4), 64);
-    int64_t slices = site.cutting.slices(outer, cost(a));
+    int64_t slices = site.cutting.slices(outer, cost_of_sorting(a));
     return kernels::make_kernel(
         "sparsemax", slices,
         [=](int64_t slice, const Run &r) {

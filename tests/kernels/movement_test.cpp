@@ -117,8 +117,8 @@ TEST(SegmentSum, AddsInOrderOfPlace) {
   }
   ASSERT_EQ(static_cast<int64_t>(want.size()), count);
   Edge<float> out(count * width);
-  segment_sum(keys.data(), segments.data(), 0, count / 2, dy.data(), width, out, unique.data());
-  segment_sum(keys.data(), segments.data(), count / 2, count, dy.data(), width, out, unique.data());
+  sum_equal_ids(keys.data(), segments.data(), 0, count / 2, dy.data(), width, out, unique.data());
+  sum_equal_ids(keys.data(), segments.data(), count / 2, count, dy.data(), width, out, unique.data());
   int64_t s = 0;
   for (const auto &[id, row] : want) {
     EXPECT_EQ(id, unique[static_cast<size_t>(s)]);

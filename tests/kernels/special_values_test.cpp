@@ -166,7 +166,7 @@ TEST(SpecialValues, SumsOfEqualIds) {
       Values want(static_cast<size_t>(3 * width));
       for (int64_t i = 0; i < n * width; ++i)
         want[static_cast<size_t>(ids[i / width] * width + i % width)] += value(dy[i]);
-      segment_sum(keys, segments, 0, 3, dy, width, sums, nullptr);
+      sum_equal_ids(keys, segments, 0, 3, dy, width, sums, nullptr);
       for (int64_t i = 0; i < 3 * width; ++i) EXPECT_TRUE(near(want[static_cast<size_t>(i)], value(sums[i]))) << i;
     });
   });

@@ -87,8 +87,8 @@ int64_t sort_rows(DType id_type, const void *ids, int64_t n, int64_t rows, uint6
   return count;
 }
 
-void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
-                 int64_t width, float *out, int64_t *unique_ids) noexcept {
+void sum_equal_ids(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
+                   int64_t width, float *out, int64_t *unique_ids) noexcept {
   for (int64_t s = begin; s < end; ++s) {
     float *row = out + s * width;
     int64_t i = segments[s];
@@ -112,7 +112,7 @@ void row_sums(const float *dy, int64_t width, DType id_type, const void *ids, in
               int64_t *segments, float *sums, int64_t *unique_ids, Report *report) noexcept {
   const int64_t count = sort_rows(id_type, ids, n, rows, keys, segments, report);
   if (count < 0) return;
-  segment_sum(keys, segments, 0, count, dy, width, sums, unique_ids);
+  sum_equal_ids(keys, segments, 0, count, dy, width, sums, unique_ids);
   std::fill(unique_ids + count, unique_ids + n, rows);
 }
 

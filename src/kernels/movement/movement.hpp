@@ -40,8 +40,8 @@ int64_t sort_rows(DType id_type, const void *ids, int64_t n, int64_t rows, uint6
 constexpr int64_t key_id(uint64_t key) { return static_cast<int64_t>(key >> 32); }
 constexpr int64_t key_place(uint64_t key) { return static_cast<int64_t>(key & 0xffffffffu); }
 // For segments [begin, end): out[s] = sum of dy[place] in order of place; unique_ids[s] = the id, where asked for.
-void segment_sum(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
-                 int64_t width, float *out, int64_t *unique_ids) noexcept;
+void sum_equal_ids(const uint64_t *keys, const int64_t *segments, int64_t begin, int64_t end, const float *dy,
+                   int64_t width, float *out, int64_t *unique_ids) noexcept;
 
 // Both: sums (n, width) over equal ids in their order, unique_ids[n] filled up with `rows`; keys and segments are
 // scratch.

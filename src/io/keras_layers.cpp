@@ -10,7 +10,7 @@
 namespace dl4::io {
 namespace {
 
-using Weights = std::vector<const graph::Weight *>;
+using Members = std::vector<const graph::Weight *>;
 
 // "kernel" of "dense/kernel:0": what the weight is called in its layer.
 std::string last_word(const std::string &name) {
@@ -23,7 +23,7 @@ std::string last_word(const std::string &name) {
 }
 
 // Of a recurrent layer's three weights: how many gates stand side by side in its kernel; 0 where it is none.
-int64_t gates_of(const Weights &group) {
+int64_t gates_of(const Members &group) {
   if (group.size() < 2 || last_word(group[1]->name) != "recurrent_kernel") return 0;
   const Shape &recurrent = group[1]->spec.shape;
   return recurrent.rank() == 2 && recurrent[0] > 0 ? recurrent[1] / recurrent[0] : 0;
@@ -48,7 +48,7 @@ Tensor side_by_side(const std::vector<const Tensor *> &parts, const graph::Weigh
 }
 
 // Keras 1: of each gate kernel, recurrent kernel and bias; an LSTM's are i, c, f, o, now i, f, c, o.
-std::vector<Tensor> from_gates(const Weights &group, const std::vector<Tensor> &stored) {
+std::vector<Tensor> from_gates(const Members &group, const std::vector<Tensor> &stored) {
   std::vector<size_t> order{0, 1, 2};
   const auto gates = static_cast<size_t>(gates_of(group));
   if (gates == 4) order = {0, 2, 1, 3};
@@ -76,14 +76,14 @@ Tensor from_cudnn(const Tensor &t, int64_t gates, bool recurrent) {
 }
 
 // CuDNNLSTM and CuDNNGRU: known by a bias for each of the two products.
-bool is_cudnn(const Weights &group, const std::vector<Tensor> &stored) {
+bool is_cudnn(const Members &group, const std::vector<Tensor> &stored) {
   const int64_t gates = gates_of(group);
   if (group.size() != 3 || stored.size() != 3 || (gates != 4 && gates != 3)) return false;
   return stored[2].shape == Shape{2 * gates * group[1]->spec.shape[0]} && stored[0].shape == group[0]->spec.shape &&
          stored[1].shape == group[1]->spec.shape;
 }
 
-std::vector<Tensor> of_cudnn(const Weights &group, const std::vector<Tensor> &stored) {
+std::vector<Tensor> of_cudnn(const Members &group, const std::vector<Tensor> &stored) {
   const int64_t gates = gates_of(group);
   Tensor bias = make_tensor(DType::f32, group[2]->spec.shape);
   const int64_t n = bias.elements();
@@ -99,11 +99,11 @@ Tensor kernel_of_1(Tensor t, const Shape &wanted) {
 }
 
 // As many of the file's tensors as make the weights of one group.
-size_t stored_for(const Weights &group, int major) {
+size_t stored_for(const Members &group, int major) {
   return major < 2 && gates_of(group) > 0 ? group.size() * static_cast<size_t>(gates_of(group)) : group.size();
 }
 
-std::vector<Tensor> converted(const Weights &group, std::vector<Tensor> stored, int major) {
+std::vector<Tensor> converted(const Members &group, std::vector<Tensor> stored, int major) {
   if (major < 2 && gates_of(group) > 0) return from_gates(group, stored);
   if (is_cudnn(group, stored)) return of_cudnn(group, stored);
   if (major < 2 && last_word(group[0]->name) == "kernel") stored[0] = kernel_of_1(stored[0], group[0]->spec.shape);
@@ -126,7 +126,7 @@ Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight 
 
 void read_layer(const Hdf5 &file, const std::string &group, int major, const graph::Layer &l,
                 std::map<const graph::Weight *, Tensor> &values) {
-  Weights weights;  // in the order of Keras's layer.trainable_weights, then the others
+  Members weights;  // in the order of Keras's layer.trainable_weights, then the others
   for (bool trained : {true, false})
     for (const auto &w : l.weights)
       if (w->trainable() == trained && !w->spec.kept) weights.push_back(w.get());
@@ -136,7 +136,7 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
   for (size_t begin = 0, end = 0; begin < weights.size(); begin = end) {
     const auto layer_of = [&](size_t i) { return weights[i]->name.substr(0, weights[i]->name.rfind('/')); };
     while (end < weights.size() && layer_of(end) == layer_of(begin)) ++end;
-    const Weights part(weights.begin() + static_cast<std::ptrdiff_t>(begin),
+    const Members part(weights.begin() + static_cast<std::ptrdiff_t>(begin),
                        weights.begin() + static_cast<std::ptrdiff_t>(end));
     const size_t count = stored_for(part, major);
     if (count > names.size() - next) refuse(l, text("it has ", weights.size(), " weights, the file ", names.size()));

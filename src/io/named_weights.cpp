@@ -12,7 +12,7 @@
 namespace dl4::io {
 namespace {
 
-using File = std::map<std::string, Tensor>;
+using Named = std::map<std::string, Tensor>;
 
 // How one weight is made, in the order of these fields.
 struct Recipe {
@@ -49,7 +49,7 @@ Recipe recipe_of(const Json &j) {
   return r;
 }
 
-std::vector<std::string> names_of(const File &file) {
+std::vector<std::string> names_of(const Named &file) {
   std::vector<std::string> names;
   for (const auto &[name, t] : file) names.push_back(name);
   return names;
@@ -122,7 +122,7 @@ Tensor reordered(const Tensor &t, const std::vector<int64_t> &gates) {
   return to;
 }
 
-Tensor made(const Recipe &r, const File &file) {
+Tensor made(const Recipe &r, const Named &file) {
   std::vector<Tensor> parts;
   for (const std::string &name : r.tensors) {
     const auto it = file.find(name);
@@ -144,7 +144,7 @@ Tensor made(const Recipe &r, const File &file) {
 
 }  // namespace
 
-std::vector<Tensor> named_weights(const graph::Model &m, const File &file, const Naming &naming) {
+std::vector<Tensor> named_weights(const graph::Model &m, const Named &file, const Naming &naming) {
   if (!naming.names.is_object()) refuse("\"names\": expected an object, got ", naming.names.shown());
   for (const auto &[name, how] : naming.names.items()) m.weight(std::string(name));
   std::vector<Tensor> values;

@@ -17,10 +17,10 @@ namespace dl4::io {
 namespace {
 
 constexpr std::string_view magic("\x93NUMPY"), ending(".npy");
-constexpr int64_t max_header = 65536;
+constexpr int64_t max_array_header = 65536;
 
 template <class... A>
-[[noreturn]] void corrupt(const A &...a) {
+[[noreturn]] void corrupt_array(const A &...a) {
   fail(Code::corrupt_file, ".npy: ", a...);
 }
 
@@ -29,7 +29,7 @@ Json literal(std::string_view header) {
   std::string json;
   bool inside = false;
   for (const char c : header) {
-    if (c == '"' || c == '\\') corrupt("a header with ", c);
+    if (c == '"' || c == '\\') corrupt_array("a header with ", c);
     if (c == '\'') inside = !inside;
     if (!inside && (c == ' ' || c == '\n')) continue;
     if (!inside && !json.empty() && json.back() == ',' && (c == ')' || c == '}' || c == ']')) json.pop_back();
@@ -39,7 +39,7 @@ Json literal(std::string_view header) {
     for (size_t at = 0; (at = json.find(python, at)) != json.npos;) json.replace(at, std::strlen(python), word);
   try {
     Json j = Json::parse(json);
-    if (!j.is_object()) corrupt("a header that is no dict");
+    if (!j.is_object()) corrupt_array("a header that is no dict");
     return j;
   } catch (Error &error) {
     error.code = Code::corrupt_file;
@@ -93,15 +93,15 @@ Tensor elements_at(const Source &source, int64_t at, const Type &t, const Shape 
   }
   if (t.dtype == DType::boolean)
     for (int64_t i = 0; i < to.elements(); ++i)
-      if (to.as<uint8_t>()[i] > 1) corrupt("a bool that is ", static_cast<int>(to.as<uint8_t>()[i]));
+      if (to.as<uint8_t>()[i] > 1) corrupt_array("a bool that is ", static_cast<int>(to.as<uint8_t>()[i]));
   return to;
 }
 
 std::vector<int64_t> dims_of(const Json &shape) {
-  if (!shape.is_array() || shape.size() > max_rank) corrupt("a shape of ", shape.shown());
+  if (!shape.is_array() || shape.size() > max_rank) corrupt_array("a shape of ", shape.shown());
   std::vector<int64_t> dims;
   for (const Json &d : shape) {
-    if (!d.is_int64() || d.get<int64_t>() < 0) corrupt("a shape of ", shape.shown());
+    if (!d.is_int64() || d.get<int64_t>() < 0) corrupt_array("a shape of ", shape.shown());
     dims.push_back(d.get<int64_t>());
   }
   return dims;
@@ -109,7 +109,7 @@ std::vector<int64_t> dims_of(const Json &shape) {
 
 Tensor read_npy(const Source &source, int64_t limit) {
   const auto bytes_at = [&](int64_t at, int64_t size) {
-    if (size > source.size() - at) corrupt("it ends after ", source.size(), " bytes");
+    if (size > source.size() - at) corrupt_array("it ends after ", source.size(), " bytes");
     std::string bytes(static_cast<size_t>(size), '\0');
     source.read(at, std::as_writable_bytes(std::span(bytes)));
     return bytes;
@@ -121,17 +121,18 @@ Tensor read_npy(const Source &source, int64_t limit) {
   c.take(1);
   if (version < 1 || version > 3) fail(Code::unsupported, ".npy: a file of version ", version);
   const int64_t header = c.small(version == 1 ? 2 : 4), begin = (version == 1 ? 10 : 12) + header;
-  if (header > max_header) corrupt("a header of ", header, " bytes");
+  if (header > max_array_header) corrupt_array("a header of ", header, " bytes");
   const Json j = literal(bytes_at(begin - header, header));
   const Json *descr = j.find("descr"), *fortran = j.find("fortran_order"), *shape = j.find("shape");
-  if (!descr || !shape || !fortran || !fortran->is_boolean()) corrupt("a header without descr, fortran_order or shape");
+  if (!descr || !shape || !fortran || !fortran->is_boolean())
+    corrupt_array("a header without descr, fortran_order or shape");
   std::vector<int64_t> dims = dims_of(*shape);
   const bool turned = fortran->get<bool>();
   if (turned) std::reverse(dims.begin(), dims.end());
   const Type type = type_of(*descr);
   const int64_t bytes = checked_mul(Shape(dims).elements(), type.size);
   if (bytes != source.size() - begin)
-    corrupt("its shape takes ", bytes, " bytes, the file has ", source.size() - begin);
+    corrupt_array("its shape takes ", bytes, " bytes, the file has ", source.size() - begin);
   if (checked_mul(Shape(dims).elements(), size_of(type.dtype)) > limit)
     fail(Code::out_of_memory, ".npy: it takes more than the memory limit of ", limit);
   Tensor t = elements_at(source, begin, type, Shape(dims));

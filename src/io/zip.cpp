@@ -23,20 +23,20 @@ constexpr int64_t stored_method = 0, deflate_method = 8;
 constexpr int64_t max_ratio = 1032;  // of deflate
 
 template <class... A>
-[[noreturn]] void corrupt(const A &...a) {
+[[noreturn]] void corrupt_zip(const A &...a) {
   fail(Code::corrupt_file, "zip archive: ", a...);
 }
 
 std::string bytes_at(const Source &source, int64_t at, int64_t size) {
   if (at < 0 || size < 0 || at > source.size() || size > source.size() - at)
-    corrupt("a structure of ", size, " bytes at ", at, " lies outside of the file");
+    corrupt_zip("a structure of ", size, " bytes at ", at, " lies outside of the file");
   std::string bytes(static_cast<size_t>(size), '\0');
   source.read(at, std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }
 
 int64_t offset(uint64_t n) {
-  if (n > static_cast<uint64_t>(INT64_MAX)) corrupt("a size of ", n, " bytes");
+  if (n > static_cast<uint64_t>(INT64_MAX)) corrupt_zip("a size of ", n, " bytes");
   return static_cast<int64_t>(n);
 }
 
@@ -48,7 +48,7 @@ Directory end_of(const Source &source) {
   const int64_t tail = std::min<int64_t>(source.size(), end_bytes + 0xFFFF);
   const std::string last = bytes_at(source, source.size() - tail, tail);
   size_t at = last.size() < end_bytes ? std::string::npos : last.rfind(end_mark, last.size() - end_bytes);
-  if (at == std::string::npos) corrupt("it has no directory at its end");
+  if (at == std::string::npos) corrupt_zip("it has no directory at its end");
   Cursor end(std::string_view(last).substr(at), "zip archive: the end of the directory");
   end.take(8);
   end.take(2);
@@ -76,7 +76,7 @@ void need_plain(const std::string &name) {
   const std::string all = '/' + name + '/';
   if (name.empty() || name.size() > 1024 || name[0] == '/' || all.find("/../") != all.npos ||
       name.find_first_of(std::string_view("\\\0", 2)) != name.npos)
-    corrupt("a member is named ", Json(name.substr(0, 100)).shown());
+    corrupt_zip("a member is named ", Json(name.substr(0, 100)).shown());
 }
 
 // Sizes and offset that did not fit into 32 bits stand in the extra field.
@@ -141,7 +141,7 @@ bool inflate(std::string_view from, std::span<std::byte> to, bool raw) {
 
 Zip::Zip(const Source &source, int64_t memory_limit) : source_(source), memory_limit_(memory_limit) {
   const Directory d = end_of(source);
-  if (d.size > std::min(max_directory, memory_limit)) corrupt("its directory claims ", d.size, " bytes");
+  if (d.size > std::min(max_directory, memory_limit)) corrupt_zip("its directory claims ", d.size, " bytes");
   const std::string directory = bytes_at(source, d.begin, d.size);
   directory_ = d.begin;
   Cursor c(directory, "zip archive: the directory");
@@ -166,13 +166,13 @@ Zip::Zip(const Source &source, int64_t memory_limit) : source_(source), memory_l
     m.size = offset(size);
     need_plain(name);
     if (m.header > directory_ - local_bytes || m.stored > directory_ - local_bytes - m.header)
-      corrupt('"', name, "\" lies outside of the file");
+      corrupt_zip('"', name, "\" lies outside of the file");
     places.emplace_back(m.header, m.header + local_bytes + m.stored);
-    if (!members_.emplace(name, m).second) corrupt("two members are named \"", name, '"');
+    if (!members_.emplace(name, m).second) corrupt_zip("two members are named \"", name, '"');
   }
   std::sort(places.begin(), places.end());
   for (size_t i = 1; i < places.size(); ++i)
-    if (places[i].first < places[i - 1].second) corrupt("two members lie over each other");
+    if (places[i].first < places[i - 1].second) corrupt_zip("two members lie over each other");
 }
 
 std::vector<std::string> Zip::names() const {
@@ -188,13 +188,13 @@ int64_t Zip::begin_of(const std::string &name, const Member &m) const {
   c.expect(local_mark);
   c.take(22);
   const int64_t name_size = c.small(2), begin = m.header + local_bytes + name_size + c.small(2);
-  if (begin > directory_ || m.stored > directory_ - begin) corrupt('"', name, "\" lies over the directory");
+  if (begin > directory_ || m.stored > directory_ - begin) corrupt_zip('"', name, "\" lies over the directory");
   return begin;
 }
 
 std::unique_ptr<Source> Zip::open(const std::string &name, bool verified) const {
   const auto it = members_.find(name);
-  if (it == members_.end()) corrupt("it has no member \"", name, '"');
+  if (it == members_.end()) corrupt_zip("it has no member \"", name, '"');
   const Member &m = it->second;
   constexpr int64_t encrypted = 1;
   if (m.flags & encrypted || (m.method != stored_method && m.method != deflate_method))
@@ -204,25 +204,25 @@ std::unique_ptr<Source> Zip::open(const std::string &name, bool verified) const 
   const int64_t begin = begin_of(name, m);
   std::unique_ptr<Source> to;
   if (m.method == stored_method) {
-    if (m.size != m.stored) corrupt('"', name, "\" is stored in ", m.stored, " bytes and claims ", m.size);
+    if (m.size != m.stored) corrupt_zip('"', name, "\" is stored in ", m.stored, " bytes and claims ", m.size);
     to = std::make_unique<Part>(source_, begin, m.stored);
   } else {
-    if (m.size / max_ratio > m.stored) corrupt('"', name, "\" claims ", m.size, " bytes out of ", m.stored);
+    if (m.size / max_ratio > m.stored) corrupt_zip('"', name, "\" claims ", m.size, " bytes out of ", m.stored);
     if (m.size > memory_limit_ || m.stored > memory_limit_)
       fail(Code::out_of_memory, "zip archive: \"", name, "\" takes ", m.size, " bytes, the memory limit is ",
            memory_limit_);
     auto inflated = std::make_unique<Inflated>(m.size);
     if (!inflate(bytes_at(source_, begin, m.stored), inflated->all(), true))
-      corrupt('"', name, "\" is not the ", m.size, " bytes that it claims");
+      corrupt_zip('"', name, "\" is not the ", m.size, " bytes that it claims");
     to = std::move(inflated);
   }
-  if (verified && sum_of(*to) != m.sum) corrupt('"', name, "\": the checksum does not fit its data");
+  if (verified && sum_of(*to) != m.sum) corrupt_zip('"', name, "\": the checksum does not fit its data");
   return to;
 }
 
 std::string Zip::text(const std::string &name) const {
   const std::unique_ptr<Source> source = open(name, true);
-  if (source->size() > max_directory) corrupt('"', name, "\" has ", source->size(), " bytes");
+  if (source->size() > max_directory) corrupt_zip('"', name, "\" has ", source->size(), " bytes");
   return bytes_at(*source, 0, source->size());
 }
 

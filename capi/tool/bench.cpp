@@ -11,7 +11,7 @@
 namespace dl4::tool {
 namespace {
 
-struct Given {
+struct BenchOptions {
   std::string file;
   int64_t batch = 1, other = 16, runs = 0;
 };
@@ -62,7 +62,7 @@ int64_t peak_memory() {
   return int64_t{use.ru_maxrss} * 1024;
 }
 
-Exit bench(const Common &common, const Given &o) {
+Exit bench(const Common &common, const BenchOptions &o) {
   const Model m = open_model(common, o.file);
   const Tensors in = random_inputs(m, o.batch, o.other, common.seed);
   const std::vector<double> times = times_of(Session(m), in, o.runs);
@@ -111,7 +111,7 @@ Exit bench(const Common &common, const Given &o) {
 }  // namespace
 
 Command bench_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<BenchOptions>();
   return {"bench",
           "time of a run and of each layer, threads and memory, on random inputs",
           {{"FILE", "FILE", "a model", &o->file, true},

@@ -6,11 +6,11 @@
 namespace dl4::tool {
 namespace {
 
-struct Given {
+struct ConvertOptions {
   std::string from, to, weights, names, format = "auto";
 };
 
-void load_weights(const Model &m, const Given &o) {
+void load_weights(const Model &m, const ConvertOptions &o) {
   Attrs how;
   if (!o.names.empty()) how = Attrs{{"names", Attrs::json(read_text(o.names))}};
   dl4::check(dl4_model_load_weights(m, o.weights.c_str(), how));
@@ -19,7 +19,7 @@ void load_weights(const Model &m, const Given &o) {
 }  // namespace
 
 Command convert_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<ConvertOptions>();
   return {
       "convert",
       "a model from one format into another",

@@ -10,13 +10,13 @@
 namespace dl4::tool {
 namespace {
 
-struct Given {
+struct DiffOptions {
   std::string a, b;
   double tolerance = 0;
 };
 
 // The layers of an architecture by name.
-std::map<std::string, Json> layers_of(const Json &architecture) {
+std::map<std::string, Json> configs_by_name(const Json &architecture) {
   std::map<std::string, Json> all;
   for (const Json &l : architecture.at("layers")) all.emplace(l.at("name").get<std::string>(), l);
   return all;
@@ -36,7 +36,7 @@ void compare(const std::string &path, const Json &a, const Json &b, Json &to) {
 
 Json layers_differ(const Json &a, const Json &b) {
   Json list = Json::array();
-  const auto in_a = layers_of(a), in_b = layers_of(b);
+  const auto in_a = configs_by_name(a), in_b = configs_by_name(b);
   for (const auto &[name, layer] : in_a) {
     const auto other = in_b.find(name);
     Json keys = Json::array();
@@ -115,7 +115,7 @@ std::string text_of(const Json &layers, const Json &weights) {
 }  // namespace
 
 Command diff_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<DiffOptions>();
   return {"diff",
           "where two models differ, in layers and weights; ends with 1 if they do",
           {{"A", "A", "a model", &o->a, true},

@@ -9,7 +9,7 @@
 namespace dl4::tool {
 namespace {
 
-struct Given {
+struct RunOptions {
   std::string file;
   std::vector<std::string> inputs, outputs;
   double scale = 1;
@@ -36,7 +36,7 @@ Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t o
   throw Refusal(usage, '"' + told + "\": the model has no " + what + " \"" + name + "\", it has " + names);
 }
 
-Tensors read_inputs(const std::vector<Slot> &slots, const Given &o) {
+Tensors read_inputs(const std::vector<Slot> &slots, const RunOptions &o) {
   std::vector<Tensors> parts(slots.size());
   for (size_t i = 0; i < o.inputs.size(); ++i) {
     const auto [at, file] = place_of(slots, o.inputs[i], slots.size() == 1 ? 0 : i, "input");
@@ -66,7 +66,7 @@ Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch)
   return all;
 }
 
-std::vector<Place> outputs_to(const std::vector<Slot> &slots, const Given &o) {
+std::vector<Place> outputs_to(const std::vector<Slot> &slots, const RunOptions &o) {
   std::vector<Place> all;
   for (size_t i = 0; i < o.outputs.size(); ++i) {
     const auto &[at, file] = all.emplace_back(place_of(slots, o.outputs[i], i, "output"));
@@ -83,7 +83,7 @@ std::vector<Place> outputs_to(const std::vector<Slot> &slots, const Given &o) {
 }  // namespace
 
 Command run_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<RunOptions>();
   return {"run",
           "the outputs of a model for inputs in files",
           {{"FILE", "FILE", "a model", &o->file, true},

@@ -92,10 +92,10 @@ bool draw(const std::string &dot, const std::string &format, const std::string &
 }  // namespace
 
 Command plot_command(const Common &common) {
-  struct Given {
+  struct SummaryOptions {
     std::string file, out;
   };
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<SummaryOptions>();
   return {"plot",
           "a drawing of a model: by Graphviz, if it is there, else its source in DOT",
           {{"FILE", "FILE", "a model", &o->file, true},

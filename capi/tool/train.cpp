@@ -15,7 +15,7 @@
 namespace dl4::tool {
 namespace {
 
-struct Given : Objective {
+struct TrainOptions : Objective {
   std::string file, data, validation, save;
   int64_t epochs = 1;
   std::optional<double> split, learning_rate;
@@ -107,12 +107,12 @@ struct Progress {
   }
 };
 
-Dataset dataset(const Arrays &a, const Given &o, int64_t seed, bool shuffle) {
+Dataset dataset(const Arrays &a, const TrainOptions &o, int64_t seed, bool shuffle) {
   return {a.x, a.y, a.w, Attrs{{"batch_size", o.batch}, {"shuffle", shuffle}, {"seed", seed}}};
 }
 
 // The optimizer of a model that was compiled in Keras goes on where it stopped there.
-void load_optimizer(Trainer &t, const Given &o) {
+void load_optimizer(Trainer &t, const TrainOptions &o) {
   dl4_error *e = dl4_trainer_load(t, o.file.c_str());
   if (dl4_error_code(e) == DL4_NOT_FOUND)
     dl4_release(e);
@@ -136,7 +136,7 @@ struct Fitted {
   bool stopped = false;
 };
 
-Fitted fit(Trainer &t, const Model &m, const Given &o, const Common &common, const std::string &checkpoint) {
+Fitted fit(Trainer &t, const Model &m, const TrainOptions &o, const Common &common, const std::string &checkpoint) {
   const Dataset data = dataset(read_data(o.data, m, o), o, common.seed, true);
   std::optional<Dataset> validation;
   if (!o.validation.empty()) validation = dataset(read_data(o.validation, m, o), o, common.seed, false);
@@ -184,7 +184,7 @@ void try_to_save(const Trainer &t, const Model &m, const std::string &path) {
   save(t, m, apart + '/' + std::filesystem::path(path).filename().string());
 }
 
-Exit train(const Common &common, const Given &o) {
+Exit train(const Common &common, const TrainOptions &o) {
   const Signals signals;
   const Model m = open_model(common, o.file);
   Trainer t = o.trainer(m, "Adam");
@@ -204,7 +204,7 @@ Exit train(const Common &common, const Given &o) {
   return done;
 }
 
-Exit eval(const Common &common, const Given &o) {
+Exit eval(const Common &common, const TrainOptions &o) {
   const Model m = open_model(common, o.file);
   Trainer t = o.trainer(m, "SGD");
   const std::vector<double> metrics = t.evaluate(dataset(read_data(o.data, m, o), o, common.seed, false));
@@ -227,7 +227,7 @@ void add(std::vector<Option> &to, std::vector<Option> more) { to.insert(to.end()
 }  // namespace
 
 Command train_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<TrainOptions>();
   std::vector<Option> options{
       {"FILE", "FILE", "a model, or an architecture in JSON", &o->file, true},
       {"--data", "FILE", "what to train on: .npz or .csv", &o->data, true},
@@ -243,7 +243,7 @@ Command train_command(const Common &common) {
 }
 
 Command eval_command(const Common &common) {
-  auto o = std::make_shared<Given>();
+  auto o = std::make_shared<TrainOptions>();
   std::vector<Option> options{{"FILE", "FILE", "a model", &o->file, true},
                               {"--data", "FILE", "what to measure on: .npz or .csv", &o->data, true}};
   add(options, o->options());

@@ -14,27 +14,20 @@ constexpr int64_t most_listed = int64_t{1} << 24;  // places that a list names
 
 // ---- slices --------------------------------------------------------------------------------------------------------
 
-Node cut(const Op &op, Node x, int at, int64_t begin, int64_t size) {
-  const auto rank = static_cast<size_t>(op.shape(x).rank());
-  Ints start(rank, 0), sizes(rank, -1);
-  start[static_cast<size_t>(at)] = begin, sizes[static_cast<size_t>(at)] = size;
-  return op.layer("Slice", {{"start_indices", start}, {"shape", sizes}}, {x});
-}
-
 Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", at}}, {x}); }
 
 // One axis of a free size. `end`: none is the axis's end.
 Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t> end, int64_t step) {
   if (step == -1 && begin == -1 && !end) return flipped(op, x, at);
   if (step != 1) op.refuse("with a step of ", step, " over a free axis is not supported");
-  if (end && *end < 0) x = flipped(op, cut(op, flipped(op, x, at), at, -*end, -1), at), end.reset();
+  if (end && *end < 0) x = flipped(op, op.cut(flipped(op, x, at), at, -*end, -1), at), end.reset();
   if (begin < 0) {
     if (end) op.refuse("from ", begin, " to ", *end, " of a free axis is not supported");
-    return flipped(op, cut(op, flipped(op, x, at), at, 0, -begin), at);
+    return flipped(op, op.cut(flipped(op, x, at), at, 0, -begin), at);
   }
-  if (end && *end <= begin) return cut(op, x, at, 0, 0);
+  if (end && *end <= begin) return op.cut(x, at, 0, 0);
   if (begin == 0 && !end) return x;
-  return cut(op, x, at, begin, end ? *end - begin : -1);
+  return op.cut(x, at, begin, end ? *end - begin : -1);
 }
 
 // The places of an axis of n that a slice takes: from the first on, so many of them.
@@ -111,7 +104,7 @@ void slice(const Op &op) {
       continue;
     }
     if (step == 1 || some.count < 2)
-      x = cut(op, x, at, some.count == 0 ? 0 : some.first, some.count);
+      x = op.cut(x, at, some.count == 0 ? 0 : some.first, some.count);
     else
       x = op.layer("Take", {{"indices", some.places(op)}, {"axis", at}}, {x});
   }
@@ -148,7 +141,7 @@ void gather(const Op &op) {
     Perm left;
     for (int a : perm)
       if (a != static_cast<int>(axis)) left.push_back(a > static_cast<int>(axis) ? a - 1 : a);
-    return op.give(0, op.layer("Squeeze", {{"axis", at}}, {cut(op, x, at, id, 1)}), dims, left);
+    return op.give(0, op.layer("Squeeze", {{"axis", at}}, {op.cut(x, at, id, 1)}), dims, left);
   }
   const Tensor *table = v.constant && v.constant->dtype == DType::f32 ? &*v.constant : nullptr;
   if (table && v.rank() == 2 && axis == 0 && !ids.forms.empty() && table->elements() > 0 && ids.rank() > 0 &&

@@ -210,6 +210,13 @@ std::vector<Node> Op::layers(const std::string &kind, Json config, const std::ve
   return out;
 }
 
+Node Op::cut(Node x, int at, int64_t begin, int64_t size) const {
+  const auto rank = static_cast<size_t>(shape(x).rank());
+  Ints start(rank, 0), sizes(rank, -1);
+  start[static_cast<size_t>(at)] = begin, sizes[static_cast<size_t>(at)] = size;
+  return layer("Slice", {{"start_indices", start}, {"shape", sizes}}, {x});
+}
+
 Node Op::reshape(Node n, const Ints &target) const {
   const Node wide = layer("ExpandDims", {{"axis", 0}}, {n});
   return layer("Squeeze", {{"axis", 0}}, {layer("Reshape", {{"target_shape", target}}, {wide})});

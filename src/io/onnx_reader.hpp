@@ -149,6 +149,8 @@ class Op {
   }
   Node cast(Node n, DType to) const;
   // The layer Reshape leaves the first axis as it is; this one does not.
+  // Of one axis `size` from `begin` on; -1: to its end.
+  Node cut(Node x, int at, int64_t begin, int64_t size) const;
   Node reshape(Node n, const Ints &target) const;
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 

@@ -343,13 +343,6 @@ void concat(const Op &op) {
   op.give(0, op.layer("Concatenate", {{"axis", at}}, in), dims, perm);
 }
 
-Node cut(const Op &op, Node x, int at, int64_t begin, int64_t size) {
-  const auto rank = static_cast<size_t>(op.shape(x).rank());
-  Ints start(rank, 0), sizes(rank, -1);
-  start[static_cast<size_t>(at)] = begin, sizes[static_cast<size_t>(at)] = size;
-  return op.layer("Slice", {{"start_indices", start}, {"shape", sizes}}, {x});
-}
-
 void split(const Op &op) {
   Value &v = op.in(0);
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
@@ -374,7 +367,7 @@ void split(const Op &op) {
     const int64_t n = (*given)[i];
     std::vector<Dim> dims = v.dims;
     dims[axis] = Dim{n, {}};
-    if (op.wants(i)) op.give(i, cut(op, x, inverse(perm)[axis], at, n), dims, perm);
+    if (op.wants(i)) op.give(i, op.cut(x, inverse(perm)[axis], at, n), dims, perm);
     at += n;
   }
 }

@@ -10,8 +10,6 @@ namespace {
 
 using namespace onednn;
 
-constexpr auto direct = dnnl::algorithm::convolution_direct;
-
 auto describe_forward(const LiveConv &c, const ConvPart &p) {
   constexpr auto inference = dnnl::prop_kind::forward_inference;
   ConvDescs d(c, p);

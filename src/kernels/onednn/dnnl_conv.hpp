@@ -9,6 +9,8 @@
 
 namespace dl4::kernels::onednn {
 
+inline constexpr auto direct = dnnl::algorithm::convolution_direct;
+
 // The convolution without the outer taps that meet padding alone, as dilation places them: the code that oneDNN
 // generates grows with the width of the padding.
 struct LiveConv : Conv {
@@ -114,7 +116,6 @@ inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
 // The forward descriptor that the gradients want as a hint.
 inline auto forward_hint(const ConvDescs &d, bool bias) {
   constexpr auto training = dnnl::prop_kind::forward_training;
-  constexpr auto direct = dnnl::algorithm::convolution_direct;
   if (bias)
     return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.bias,
                                            d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);

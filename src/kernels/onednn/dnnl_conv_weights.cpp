@@ -11,8 +11,6 @@ namespace {
 
 using namespace onednn;
 
-constexpr auto direct = dnnl::algorithm::convolution_direct;
-
 auto describe(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
   auto hint = forward_hint(d, c.bias);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Two processes of one thread against one, by libdl4 and by PyTorch's DDP (Gloo):   workers.py [ROUNDS] [SIZE]
 
-Each process trains on batches of the row's size, so that SIZE of them (default 2) should take as long as one. DL4_LIBRARY
+Each process trains on batches of the row's size, so that SIZE of them (default 2) should take as long as one. Apart:
+as many processes that know nothing of each other, which is what the machine's memory and clock allow. DL4_LIBRARY
 names the library, DL4_LOCAL libdl4_local; DL4_TORCH_PYTHON a Python with PyTorch, without which its columns stay empty.
 Sides take turns in each round; a number is the median over the rounds of the fastest of ten parts of a run. Needs NumPy.
 The table is Markdown. In DL4_WORKERS_ROWS stand the rows to run, by number, "0,3"."""
@@ -27,6 +28,8 @@ ROWS = [
     ("LSTM 100x256-256 B32", 32, (100, 256), [("LSTM", 256)], 10),
     ("GRU 28x32-128 B32", 32, (28, 32), [("GRU", 128)], 10),
 ]
+# Side and processes; 0: all.
+SIDES = [("dl4", 1), ("dl4", 0), ("apart", 0), ("torch", 1), ("torch", 0)]
 SECONDS = float(os.environ.get("DL4_WORKERS_SECONDS", "2"))
 
 
@@ -153,38 +156,53 @@ def work(side, number, rank, size, place):
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
-    step = {"dl4": dl4_side, "torch": torch_side}[side](ROWS[number], rank, size, place)
+    if side == "torch":
+        step = torch_side(ROWS[number], rank, size, place)
+    else:
+        step = dl4_side(ROWS[number], rank, 1 if side == "apart" else size, place)
+    told = told_at(place)
+    if side == "apart" and rank > 0:  # until it is ended
+        timed(step)
+        told.touch()
+        while True:
+            step()
+    while side == "apart" and not told.exists():
+        time.sleep(0.001)
     each = timed(step)
     # All make as many steps as rank 0 says; it comes through a file of the run.
-    told = told_at(place)
-    if rank == 0:
-        told.with_suffix(".new").write_text(str(each))
-        told.with_suffix(".new").rename(told)
-    while size > 1 and not told.exists():
-        time.sleep(0.001)
-    each = int(told.read_text()) if size > 1 else each
+    if side != "apart" and size > 1:
+        if rank == 0:
+            told.with_suffix(".new").write_text(str(each))
+            told.with_suffix(".new").rename(told)
+        while not told.exists():
+            time.sleep(0.001)
+        each = int(told.read_text())
     spent = parts(step, each)
     if rank == 0:
         print(json.dumps(spent))
 
 
 def run(side, number, size):
-    python = sys.executable if side == "dl4" else os.environ.get("DL4_TORCH_PYTHON")
+    python = os.environ.get("DL4_TORCH_PYTHON") if side == "torch" else sys.executable
     if not python:
         return None
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    place = f"/dl4-bench-{port}" if side == "dl4" else str(port)
+    place = str(port) if side == "torch" else f"/dl4-bench-{port}"
     told = told_at(place)
     told.unlink(missing_ok=True)
     command = [python, __file__, "--work", side, str(number)]
     all_ = [subprocess.Popen([*command, str(rank), str(size), place], stdout=subprocess.PIPE) for rank in range(size)]
-    outs = [p.communicate(timeout=300)[0] for p in all_]
+    first = all_[0].communicate(timeout=300)[0]
+    for p in all_[1:]:
+        if side == "apart":
+            p.terminate()
+        p.communicate(timeout=300)
     told.unlink(missing_ok=True)
-    if any(p.returncode for p in all_):
+    if any(p.returncode for p in (all_[:1] if side == "apart" else all_)):
         raise SystemExit(f"{side} {ROWS[number][0]}: a process ended in {[p.returncode for p in all_]}")
-    return json.loads(outs[0])
+    return json.loads(first)
 
 
 def main():
@@ -192,20 +210,27 @@ def main():
     size = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     chosen = [int(n) for n in os.environ.get("DL4_WORKERS_ROWS", "").split(",") if n] or range(len(ROWS))
     print(f"load at the start: {os.getloadavg()[0]:.2f}\n")
-    print(f"| us of a step | dl4, 1 | dl4, {size} | efficiency | PyTorch, 1 | DDP, {size} | efficiency |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"| us of a step | dl4, 1 | dl4, {size} | efficiency | apart | PyTorch, 1 | DDP, {size} | efficiency |")
+    print("|---|---|---|---|---|---|---|---|")
     for number in chosen:
         times = {}
         for _ in range(rounds):
-            for side in ("dl4", "torch"):
-                for n in (1, size):
-                    spent = run(side, number, n)
-                    if spent is not None:
-                        times.setdefault((side, n), []).append(spent)
+            for side, n in SIDES:
+                n = n or size
+                spent = run(side, number, n)
+                if spent is not None:
+                    times.setdefault((side, n > 1), []).append(spent)
+        us = {key: statistics.median(all_) for key, all_ in times.items()}
+
+        def efficiency(one, more):
+            return f"{100 * us[one] / us[more]:.0f} %" if one in us and more in us else ""
+
         cells = [ROWS[number][0]]
         for side in ("dl4", "torch"):
-            one, more = (statistics.median(times.get((side, n), [float("nan")])) for n in (1, size))
-            cells += [f"{one:.0f}", f"{more:.0f}", f"{100 * one / more:.0f} %" if one == one else ""]
+            cells += [f"{us[side, several]:.0f}" if (side, several) in us else "" for several in (False, True)]
+            cells.append(efficiency((side, False), (side, True)))
+            if side == "dl4":
+                cells.append(efficiency((side, False), ("apart", True)))
         print("| " + " | ".join(cells) + " |", flush=True)
     print(f"\nload at the end: {os.getloadavg()[0]:.2f}")
 

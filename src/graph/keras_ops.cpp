@@ -337,6 +337,12 @@ class Operation {
     finish("Activation", {{"activation", {{"class_name", function}, {"config", config_}}}}, {only()});
   }
 
+  // Of one axis of x[...]: every step-th of `count` places from `first` on, -1: of all that are left.
+  struct Taken {
+    int64_t first = 0, count = -1, step = 1;
+    bool dropped = false;  // the axis, by a number
+  };
+  Taken taken(const Json &item, int64_t dim) const;
   void add_item();
 
   const std::string name_, class_;
@@ -346,73 +352,66 @@ class Operation {
   int made_ = 0;
 };
 
+Operation::Taken Operation::taken(const Json &item, int64_t dim) const {
+  if (item.is_int64()) {
+    const int64_t n = item.get<int64_t>();
+    if (dim == free_dim && n < 0) refuse("counts from the end of an axis of unknown size");
+    if (dim != free_dim && (n >= dim || n < -dim)) refuse("has the index ", n, " for an axis of ", dim);
+    return {n < 0 ? n + dim : n, 1, 1, true};
+  }
+  if (!is_named(item, "__slice__")) refuse("has an index that is neither a number nor a slice");
+  const auto bound = [&](const char *key) -> std::optional<int64_t> {
+    const Json given = item["config"].value(key, nullptr);
+    if (given.is_null()) return {};
+    if (!given.is_int64()) refuse("has a \"", key, "\" that is no number");
+    return given.get<int64_t>();
+  };
+  const auto low = bound("start"), high = bound("stop");
+  const int64_t step = bound("step").value_or(1);
+  if (!low && !high && step == 1) return {};
+  if (dim == free_dim) {
+    if (!low || *low < 0 || high || step != 1) refuse("counts from the end of an axis of unknown size");
+    return {std::min<int64_t>(*low, INT32_MAX)};
+  }
+  if (step < 1) refuse("has a step of ", step);
+  const auto within = [&](int64_t n) { return std::clamp<int64_t>(n < 0 ? n + dim : n, 0, dim); };
+  const int64_t first = low ? within(*low) : 0, last = high ? within(*high) : dim;
+  if (last <= first) refuse("takes nothing");
+  return {first, last - first, step};
+}
+
 // x[...]: slices, then strides, then new and dropped axes.
 void Operation::add_item() {
   if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
   const Value x = at(0);
-  Json items = args_[1].is_array() ? args_[1] : Json::array({args_[1]});
+  const Json items = args_[1].is_array() ? args_[1] : Json::array({args_[1]});
   const auto is_axis = [](const Json &j) { return !j.is_null() && !is_named(j, "__ellipsis__"); };
   const auto given = std::count_if(items.begin(), items.end(), is_axis);
-  std::vector<int64_t> begin, size, added, dropped;
-  std::vector<std::pair<int64_t, std::vector<int64_t>>> strided;
-  int axis = 0;
+  const int rank = x.shape.rank();
+  if (given > rank) refuse("has ", given, " indices for rank ", rank);
+  std::vector<int64_t> begin, size, steps, added, dropped;
   int64_t place = 0;  // among the axes of the output before any is dropped
-  const auto take = [&](int64_t from, int64_t count) {
-    begin.push_back(from), size.push_back(count);
-    ++axis, ++place;
+  const auto take = [&](const Taken &t) {
+    begin.push_back(t.first), size.push_back(t.count), steps.push_back(t.step);
+    if (t.dropped) dropped.push_back(place);
+    ++place;
   };
-  if (given > x.shape.rank()) refuse("has ", given, " indices for rank ", x.shape.rank());
   for (const Json &item : items) {
-    if (is_named(item, "__ellipsis__")) {
-      for (auto i = x.shape.rank() - given; i > 0; --i) take(0, -1);
-      continue;
-    }
-    if (item.is_null()) {
+    if (is_named(item, "__ellipsis__"))
+      for (auto i = rank - given; i > 0; --i) take({});
+    else if (item.is_null())
       added.push_back(place++);
-      continue;
-    }
-    const int64_t dim = x.shape[axis];
-    const bool slice = is_named(item, "__slice__");
-    if (!slice && !item.is_int64()) refuse("has an index that is neither a number nor a slice");
-    const Json whole{{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}};
-    const Json &config = slice ? item["config"] : whole;
-    const auto bound = [&](const char *key) { return config.value(key, nullptr); };
-    for (const char *key : {"start", "stop", "step"})
-      if (!bound(key).is_null() && !bound(key).is_int64()) refuse("has a \"", key, "\" that is no number");
-    const int64_t step = bound("step").is_null() ? 1 : bound("step").get<int64_t>();
-    const Json low = slice ? bound("start") : item, high = bound("stop");
-    if (slice && low.is_null() && high.is_null() && step == 1) {
-      take(0, -1);
-      continue;
-    }
-    const bool from_start = !low.is_null() && low.get<int64_t>() >= 0 && high.is_null() && step == 1;
-    if (dim == free_dim && !(slice ? from_start : low.get<int64_t>() >= 0))
-      refuse("counts from the end of an axis of unknown size");
-    if (step < 1) refuse("has a step of ", step);
-    const auto clamped = [&](const Json &j, int64_t otherwise) {
-      if (j.is_null()) return otherwise;
-      const int64_t n = j.get<int64_t>();
-      return std::clamp<int64_t>(n < 0 ? n + dim : n, 0, dim == free_dim ? INT32_MAX : dim);
-    };
-    if (!slice) {
-      const int64_t n = low.get<int64_t>();
-      if (dim != free_dim && (n >= dim || n < -dim)) refuse("has the index ", n, " for an axis of ", dim);
-      dropped.push_back(place);
-      take(n < 0 ? n + dim : n, 1);
-      continue;
-    }
-    const int64_t first = clamped(low, 0), last = dim == free_dim ? -1 : clamped(high, dim);
-    if (dim != free_dim && last <= first) refuse("takes nothing");
-    if (step > 1) {
-      std::vector<int64_t> indices;
-      for (int64_t i = first; i < last; i += step) indices.push_back(i - first);
-      strided.emplace_back(axis, std::move(indices));
-    }
-    take(first, dim == free_dim ? -1 : last - first);
+    else
+      take(taken(item, x.shape[static_cast<int>(begin.size())]));
   }
-  while (axis < x.shape.rank()) take(0, -1);
+  while (begin.size() < static_cast<size_t>(rank)) take({});
   Value y = layer("Slice", {{"start_indices", begin}, {"shape", size}}, {unmasked(x)});
-  for (const auto &[along, indices] : strided) y = layer("Take", {{"indices", indices}, {"axis", along}}, {y});
+  for (size_t axis = 0; axis < steps.size(); ++axis) {
+    if (steps[axis] == 1) continue;
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < size[axis]; i += steps[axis]) indices.push_back(i);
+    y = layer("Take", {{"indices", indices}, {"axis", axis}}, {y});
+  }
   if (!added.empty()) y = layer("ExpandDims", {{"axis", added}}, {y});
   if (!dropped.empty()) layer("Squeeze", {{"axis", dropped}}, {y});
   to_.back().name = name_;  // the last one made is what it gives

@@ -78,6 +78,42 @@ def calls(loop, batch):
     }
 
 
+def fits():
+    """An epoch of LeNet-5 on 4,096 images: the one call from C, and Keras's. Milliseconds."""
+    import numpy
+
+    import dl4
+    import dl4.keras as keras
+
+    layers = keras.layers
+    random = numpy.random.RandomState(0)
+    x, y = random.rand(4096, 28, 28, 1).astype("float32"), random.randint(0, 10, 4096).astype("int32")
+
+    def lenet():
+        model = keras.Sequential([keras.Input((28, 28, 1))])
+        for filters in (6, 16):
+            model.add(layers.Conv2D(filters, 5, activation="relu"))
+            model.add(layers.MaxPooling2D())
+        model.add(layers.Flatten())
+        for units in (120, 84):
+            model.add(layers.Dense(units, activation="relu"))
+        model.add(layers.Dense(10, activation="softmax"))
+        return model
+
+    model, alone = lenet(), lenet()
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    how = {"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+    trainer = alone.core.trainer(**how)
+    data = dl4.Dataset([dl4.Tensor.of(x)], [dl4.Tensor.of(y)], context=alone.core.context, batch_size=32, shuffle=True)
+
+    def spent(f, *arguments, **named):
+        begun = time.process_time()
+        f(*arguments, **named)
+        return 1e3 * (time.process_time() - begun)
+
+    return lambda: (spent(trainer.fit, data, epochs=1), spent(model.fit, x, y, batch_size=32, verbose=0))
+
+
 def imports(rounds):
     command = [sys.executable, "-c", IMPORT]
     return [float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(rounds)]
@@ -100,6 +136,10 @@ def main(rounds=60):
                 low, middle = min(values), statistics.median(values)
                 over = f"{low - min(base):.1f} | {middle - statistics.median(base):.1f}" if values is not base else " | "
                 print(f"| {name} | {batch} | {low:.2f} | {middle:.2f} | {over} |")
+    epoch = fits()
+    epoch()
+    ratios = [kerass / c for c, kerass in (epoch() for _ in range(9))]
+    print(f"\n`fit` of an epoch of LeNet-5 over the call from C: {statistics.median(ratios):.3f} (median of nine).")
     values = imports(9)
     print(f"\n`import dl4.keras` without NumPy's: {min(values):.0f} ms, median {statistics.median(values):.0f} ms.")
 

@@ -139,6 +139,18 @@ void pad(const Conv &c, const ConvPart &p, const float *src, float *to) {
   zero(to, bottom * width);
 }
 
+// Where each number that a place sums lies behind the first, in rows of `width` pixels.
+std::vector<int64_t> taps_of(const Conv &c, int64_t width) {
+  std::vector<int64_t> taps;
+  for (int64_t ky = 0; ky < c.kh; ++ky)
+    for (int64_t kx = 0; kx < c.kw; ++kx)
+      for (int64_t i = 0; i < c.c; ++i) {
+        const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
+        taps.push_back(checked_add(checked_mul(pixel, c.c), i));
+      }
+  return taps;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
@@ -157,13 +169,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
   }
   // A copy that is padding for the most part, as with a large dilation, costs more than it saves.
   if (padded && width > std::max<int64_t>(4096, checked_mul(4, c.h, c.w)) / rows) return nullptr;
-  std::vector<int64_t> taps;
-  for (int64_t ky = 0; ky < c.kh; ++ky)
-    for (int64_t kx = 0; kx < c.kw; ++kx)
-      for (int64_t i = 0; i < c.c; ++i) {
-        const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
-        taps.push_back(checked_add(checked_mul(pixel, c.c), i));
-      }
+  std::vector<int64_t> taps = taps_of(c, width);
 
   // Scratch of a slice: the padded source, and weights and bias in whole vectors where they are not.
   const bool whole = c.oc == lanes;

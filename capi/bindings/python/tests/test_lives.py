@@ -1,6 +1,7 @@
 """What a program may do to a library: finalizers in any order, threads, processes, others' memory, the end."""
 
 import gc
+import importlib.util
 import multiprocessing
 import os
 import random
@@ -173,6 +174,35 @@ class Lives(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
 
+    def test_beside_other_frameworks(self):
+        """In one process, each loaded first and last, and computing in between."""
+        products = {
+            "torch": "import torch; torch.ones(300, 300) @ torch.ones(300, 300)",
+            "tensorflow": "import tensorflow as tf; tf.matmul(tf.ones((300, 300)), tf.ones((300, 300))).numpy()",
+            "jax": "import jax.numpy as jnp; (jnp.ones((300, 300)) @ jnp.ones((300, 300))).block_until_ready()",
+        }
+        trained = (
+            "import numpy as np, dl4.keras as k\nk.utils.set_random_seed(1)\n"
+            "m = k.Sequential([k.Input((9, 9, 2)), k.layers.Conv2D(40, 3), k.layers.Flatten(), k.layers.Dense(64)])\n"
+            "m.compile('adam', 'mse')\n"
+            "m.fit(np.ones((64, 9, 9, 2)), np.ones((64, 64)), epochs=2, verbose=0)\n"
+            "print('sum', m.predict(np.ones((64, 9, 9, 2)), verbose=0).tobytes().hex()[:4096])\n"
+        )
+
+        def sums(*parts):
+            ended = subprocess.run([sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, timeout=300)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            return [line for line in ended.stdout.splitlines() if line.startswith("sum")]
+
+        there = [name for name in products if importlib.util.find_spec(name)]
+        if not there:
+            self.skipTest("neither PyTorch nor TensorFlow nor JAX")
+        (alone,) = sums(trained)
+        for name in there:
+            self.assertEqual(sums(products[name], trained, products[name]), [alone], name)
+            self.assertEqual(sums(trained, products[name], trained), [alone, alone], name)
+
+
 def run(model):
     return model.predict(X, verbose=0)
 
@@ -218,6 +248,18 @@ class Memory(unittest.TestCase):
         np.testing.assert_allclose(
             got, n.fit(X, Y, batch_size=5, epochs=2, shuffle=False, verbose=0).history["loss"], 1e-6
         )
+
+    def test_dlpack_with_jax(self):
+        try:
+            import jax
+        except ImportError:
+            self.skipTest("no jax")
+        a = jax.numpy.arange(12, dtype="float32").reshape(3, 4)
+        t = dl4.Tensor.from_dlpack(a)
+        self.assertEqual(t.numpy().ctypes.data, a.unsafe_buffer_pointer())
+        b = jax.dlpack.from_dlpack(dl4.Tensor.of(X))
+        np.testing.assert_array_equal(b, X)
+        np.testing.assert_array_equal(small()(a).shape, (3, 3))
 
     def test_an_iterable_as_of_tf_data(self):
         class Tensor:  # what TensorFlow's give: numpy()

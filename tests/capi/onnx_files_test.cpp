@@ -11,11 +11,12 @@
 #include <sstream>
 
 #include "harness/folder.hpp"
-#include "use.hpp"
+#include "onnx_bytes.hpp"
 
 namespace {
 
 using namespace dl4_test;
+using namespace dl4_test::onnx_bytes;
 using nlohmann::json;
 
 const char *const files[] = {"mlp", "cnn", "recurrent", "transformer", "quantized"};
@@ -204,45 +205,7 @@ TEST_F(OnnxFiles, LogarithmsOfOneMoreKeepWhatIsSmall) {
       std::log1p);
 }
 
-// ---- a model by hand ------------------------------------------------------------------------------------------------
-
-std::string varint(uint64_t v) {
-  std::string s;
-  for (; v >= 128; v >>= 7) s += static_cast<char>(v | 128);
-  return s + static_cast<char>(v);
-}
-std::string field(int number, const std::string &bytes) {
-  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
-}
-std::string field(int number, int64_t v) {
-  return varint(static_cast<uint64_t>(number) << 3) + varint(static_cast<uint64_t>(v));
-}
-std::string port(int number, const std::string &name, int type, const std::vector<int64_t> &dims) {
-  std::string shape;
-  for (int64_t d : dims) shape += field(1, d < 0 ? field(2, std::string("n")) : field(1, d));
-  return field(number, field(1, name) + field(2, field(1, field(1, type) + field(2, shape))));
-}
-std::string node(const std::string &op, const std::vector<std::string> &in, const std::string &more = "") {
-  std::string s;
-  for (const std::string &name : in) s += field(1, name);
-  return field(1, s + field(2, std::string("y")) + field(3, "the_" + op) + field(4, op) + more);
-}
-std::string attribute(const std::string &name, const std::string &value, int type) {
-  return field(5, field(1, name) + value + field(20, type));
-}
-std::string model(const std::string &graph, int64_t opset = 20) {
-  const std::string ports = port(11, "x", 1, {-1, 4}) + port(12, "y", 1, {-1, 4});
-  return field(1, int64_t{9}) + field(7, graph + field(2, std::string("g")) + ports) +
-         field(8, field(1, std::string()) + field(2, opset));
-}
-
-void expect_refusal(const std::string &bytes, int32_t code, const std::vector<std::string> &words) {
-  Refusal r;
-  const auto m = load(nullptr, bytes, r);
-  EXPECT_EQ(r.code, code) << r.message;
-  for (const std::string &word : words)
-    EXPECT_NE(r.message.find(word), std::string::npos) << word << " in: " << r.message;
-}
+// ---- models by hand ------------------------------------------------------------------------------------------------
 
 TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   Refusal r;

@@ -39,13 +39,8 @@ ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
 
 EXCLUDED = {
-    "test_attention_4d_diff_heads_mask4d_padded_kv": "a mask of fewer keys than there are",
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal": "scores with infinities as an output",
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal": "scores with infinities as an output",
     "test_div_int32_trunc": "integers are not divided",
     "test_lstm_with_peepholes": "peepholes",
-    "test_maxpool_with_argmax_2d_precomputed_pads": "places of the largest values",
-    "test_maxpool_with_argmax_2d_precomputed_strides": "places of the largest values",
     "test_resize_downsample_scales_linear_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
     "test_resize_downsample_scales_cubic_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
 }
@@ -53,10 +48,6 @@ EXCLUDED = {
 # What is asked for by an attribute or a type that is refused by its name: beginnings of names.
 REFUSED = {
     "test_training_dropout": "training draws random numbers of another generator",
-    "test_batchnorm_example_training_mode": "training",
-    "test_batchnorm_epsilon_training_mode": "training",
-    "test_resize_tf_crop_and_resize": "a region of the image by numbers",
-    "test_pow_types_int": "powers of integers",
     "test_nllloss": "GatherElements with indices that the model computes",
     "test_center_crop_pad": "integers that the model computes divided",
 }

@@ -269,7 +269,7 @@ void reduce(Writer &w, const Listed &said) {
   Ints axes = said.numbers("axes");
   if (axes.empty())
     for (int i = 0; i < w.shape(0).rank(); ++i) axes.push_back(i);
-  std::string x = flags ? w.cast(w.in(0), DType::i32) : w.in(0);
+  std::string x = flags ? w.cast(w.in(0), DType::f32) : w.in(0);
   for (const auto &[ours, theirs] : names)
     if (said.word() == ours)
       x = axes.empty() ? x : w.node(theirs, {x, w.ints(axes)}, {{"keepdims", said.flag("keepdims") ? 1 : 0}});

@@ -11,33 +11,7 @@ using namespace dl4_test::onnx_bytes;
 
 constexpr int floats_type = 1, int64_type = 7;
 
-std::string integer(const std::string &name, int64_t v) { return attribute(name, field(3, v), 2); }
-std::string integers(const std::string &name, const std::vector<int64_t> &list) {
-  std::string all;
-  for (int64_t v : list) all += field(8, v);
-  return attribute(name, all, 7);
-}
 std::string word(const std::string &name, const std::string &v) { return attribute(name, field(4, v), 3); }
-
-// The first output of a model of one input.
-template <class To, class From>
-std::vector<To> run(const std::string &bytes, const std::vector<int64_t> &dims, std::vector<From> given) {
-  Refusal r;
-  const auto m = load(nullptr, bytes, r);
-  EXPECT_EQ(r.code, 0) << r.message;
-  if (!m) return {};
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, nullptr, s.out()));
-  Own<dl4_tensor> from, to;
-  ok(dl4_tensor_wrap(nullptr, std::is_same_v<From, float> ? DL4_FLOAT32 : DL4_INT64, static_cast<int32_t>(dims.size()),
-                     dims.data(), nullptr, given.data(), static_cast<int64_t>(given.size() * sizeof(From)), nullptr,
-                     nullptr, from.out()));
-  dl4_tensor *in = from;
-  ok(dl4_session_run(s, &in, 1, to.out(), 1, nullptr));
-  EXPECT_EQ(dl4_tensor_bytes(to) % static_cast<int64_t>(sizeof(To)), 0);
-  const To *data = static_cast<const To *>(dl4_tensor_data(to));
-  return {data, data + dl4_tensor_bytes(to) / static_cast<int64_t>(sizeof(To))};
-}
 
 std::string places(const std::string &how, const std::vector<int64_t> &dims) {
   const std::string pool = node("MaxPool", {"x"}, field(2, std::string("places")) + how);

@@ -1,0 +1,173 @@
+// ONNX's Scan: its body is a model, which is the cell of an RNN.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "graph/model.hpp"
+#include "io/onnx_math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+// Time behind the batch, and back.
+Perm time_second(int rank) {
+  Perm perm = plain(rank);
+  std::swap(perm[0], perm[1]);
+  return perm;
+}
+
+struct Parts {
+  const File &body;
+  size_t states, sequences, stacked;
+  bool backwards = false, reversed = false;  // the steps; what is stacked
+
+  const Port &port(size_t i) const { return body.inputs[i]; }
+};
+
+// The only number of a list of as many; refuses others.
+int64_t same_for_all(const Op &op, const char *name, size_t count) {
+  const Ints list = op.integers(name).value_or(Ints(count, 0));
+  if (list.size() != count) fail(Code::corrupt_file, "has ", list.size(), " \"", name, "\" for ", count);
+  if (std::any_of(list.begin(), list.end(), [&](int64_t v) { return v != list[0]; }))
+    op.refuse("\"", name, "\" that are not all the same are not supported");
+  return list.empty() ? 0 : list[0];
+}
+
+Parts parts(const Op &op) {
+  const Attribute *said = op.node.find("body");
+  if (op.r.is_body()) op.refuse("inside a body is not supported");
+  if (op.opset() < 9) op.refuse("before opset 9 is not supported");
+  if (!said || !said->graph) fail(Code::corrupt_file, "has no \"body\"");
+  const int64_t sequences = op.integer("num_scan_inputs", 0);
+  const size_t inputs = op.inputs(), outputs = said->graph->outputs.size();
+  if (sequences < 1 || static_cast<size_t>(sequences) > inputs || said->graph->inputs.size() != inputs)
+    fail(Code::corrupt_file, "has ", inputs, " inputs and a body of ", said->graph->inputs.size());
+  const size_t states = inputs - static_cast<size_t>(sequences);
+  if (outputs < states || op.node.out.size() > outputs)
+    fail(Code::corrupt_file, "has ", op.node.out.size(), " outputs and a body of ", outputs);
+  Parts p{*said->graph, states, inputs - states, outputs - states};
+  if (p.states == 0) op.refuse("without a state is not supported");
+  if (p.stacked > 1) op.refuse("that stacks ", p.stacked, " values is not supported, only one");
+  for (const char *axes : {"scan_input_axes", "scan_output_axes"})
+    if (same_for_all(op, axes, axes[5] == 'i' ? p.sequences : p.stacked) != 0)
+      op.refuse("\"", axes, "\" other than 0 are not supported");
+  p.backwards = same_for_all(op, "scan_input_directions", p.sequences) != 0;
+  p.reversed = same_for_all(op, "scan_output_directions", p.stacked) != 0;
+  return p;
+}
+
+// An input of the body's graph, its first axis free.
+Node entry(Reader &r, const char *name, const std::vector<Dim> &dims) {
+  Ints shape{free_dim};
+  for (size_t i = 1; i < dims.size(); ++i) shape.push_back(dims[i].factor);
+  return r.graph().input(r.free_name(name), DType::f32, Shape(shape));
+}
+
+void set_input(Reader &r, const Port &port, Node n, std::vector<Dim> dims) {
+  Value v;
+  v.dtype = r.graph().dtype(n);
+  v.type = v.dtype == DType::f32 ? Type::float32 : Type::boolean;
+  v.dims = std::move(dims);
+  v.forms.push_back({plain(v.rank()), n});
+  r.set(port.name, std::move(v));
+}
+
+bool known_behind(const std::vector<Dim> &dims, size_t from) {
+  return dims.size() >= from && std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.end(),
+                                            [](const Dim &d) { return d.known(); });
+}
+
+// The sequences side by side as one of floats, (B, T, ...); in the body each is itself again. Gives that of the body.
+Node sequences(const Op &op, Reader &inside, const Parts &p, Node &x) {
+  std::vector<Node> all;
+  std::vector<int64_t> sizes;
+  int64_t features = 0;
+  for (size_t i = p.states; i < op.inputs(); ++i) {
+    Value &v = op.in(i);
+    const Value &first = op.in(p.states);
+    const bool alone = p.sequences == 1 && v.dtype == DType::f32 && v.rank() > 2;
+    if (v.rank() < 2 || (v.rank() > 3 && !alone) || !known_behind(v.dims, 2) ||
+        (v.dtype != DType::f32 && v.dtype != DType::boolean))
+      op.refuse("over a sequence of ", v.dtype, " with ", v.rank(), " axes is not supported");
+    if (v.dims[1] != first.dims[1]) op.refuse("over sequences of different batches is not supported");
+    x = op.as(v, time_second(v.rank()));
+    if (alone) {
+      const std::vector<Dim> step(v.dims.begin() + 1, v.dims.end());
+      const Node n = entry(inside, "x", step);
+      set_input(inside, p.port(i), n, step);
+      return n;
+    }
+    if (v.rank() == 2) x = op.layer("ExpandDims", {{"axis", 2}}, {x});
+    all.push_back(op.cast(x, DType::f32));
+    sizes.push_back(v.rank() == 2 ? 1 : v.dims[2].factor);
+    features = checked_add(features, sizes.back());
+  }
+  x = all.size() == 1 ? all[0] : op.layer("Concatenate", {{"axis", -1}}, all);
+  const Node n = entry(inside, "x", {op.in(p.states).dims[1], {features, {}}});
+  NodeProto none;
+  none.op = "sequence";
+  const Op in(inside, none);
+  for (size_t i = 0, at = 0; i < sizes.size(); at += static_cast<size_t>(sizes[i]), ++i) {
+    const Value &v = op.in(p.states + i);
+    Node part = in.cut(n, 1, static_cast<int64_t>(at), sizes[i]);
+    if (v.rank() == 2) part = in.layer("Squeeze", {{"axis", 1}}, {part});
+    set_input(inside, p.port(p.states + i), in.cast(part, v.dtype), {v.dims.begin() + 1, v.dims.end()});
+  }
+  return n;
+}
+
+// What an output of the body is, as a layer of that name.
+Node exit(Reader &inside, const Port &port, const char *name) {
+  Value &v = inside.value(port.name);
+  NodeProto none;
+  none.name = none.op = name;
+  const Op op(inside, none);
+  return op.layer("Identity", Json::object(), {op.as(v, plain(v.rank()))});
+}
+
+void scan(const Op &op) {
+  const Parts p = parts(op);
+  Reader inside(p.body, op.r.graph().settings(), op.r.outside(), &op.r);
+  Node x = graph::no_node;
+  std::vector<Node> in, out, seen;
+  graph::Arguments arguments;
+  for (size_t i = 0; i < p.states; ++i) {
+    Value &v = op.in(i);
+    if (v.rank() < 2 || v.dtype != DType::f32 || !known_behind(v.dims, 1))
+      op.refuse("with a state of ", v.dtype, " and ", v.rank(), " axes is not supported, only floats of each sample");
+    in.push_back(entry(inside, "state", v.dims));
+    set_input(inside, p.port(i), in.back(), v.dims);
+    if (v.filled != 0.0) arguments.nodes["initial_state"].push_back(op.x(i));
+  }
+  if (!arguments.nodes.empty() && arguments.nodes["initial_state"].size() != p.states)
+    op.refuse("with some states that are zeros along a free axis is not supported");
+  in.push_back(sequences(op, inside, p, x));
+  const Dim time = op.in(p.states).dims[0], batch = op.in(p.states).dims[1];
+  for (size_t i = 0; i < p.states; ++i)
+    if (op.in(i).dims[0] != batch) op.refuse("with a state of another batch than the sequence's is not supported");
+  inside.nodes();
+  for (const Port &port : p.body.outputs) out.push_back(exit(inside, port, out.size() < p.states ? "next" : "y"));
+  const auto model = inside.body(in, out, seen);
+  if (!model->weights().empty()) op.refuse("with weights of its body's own is not supported");
+  Json becomes = Json::object();
+  for (size_t i = 0; i < p.states; ++i) becomes[model->input_name(i)] = model->output_name(i);
+  if (!seen.empty()) arguments.nodes["constants"] = seen;
+  const Json cell{{"class_name", "GraphCell"},
+                  {"config", {{"model", graph::to_json(model->architecture())}, {"states", becomes}}}};
+  const auto y = op.layers(
+      "RNN",
+      {{"cell", cell}, {"return_sequences", p.stacked == 1}, {"return_state", true}, {"go_backwards", p.backwards}},
+      {x}, arguments);
+  for (size_t i = 0; i < p.states; ++i) op.give(i, y[i + 1], {batch});
+  if (!op.wants(p.states)) return;
+  const Node steps = p.reversed ? op.layer("Flip", {{"axis", 1}}, {y[0]}) : y[0];
+  op.give(p.states, steps, {time, batch}, time_second(op.shape(steps).rank()));
+}
+
+}  // namespace
+
+std::span<const Row> scan_rows() {
+  static constexpr Row rows[] = {{"Scan", scan}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -85,8 +85,7 @@ Node sequences(const Op &op, Reader &inside, const Parts &p, Node &x) {
     Value &v = op.in(i);
     const Value &first = op.in(p.states);
     const bool alone = p.sequences == 1 && v.dtype == DType::f32 && v.rank() > 2;
-    if (v.rank() < 2 || (v.rank() > 3 && !alone) || !known_behind(v.dims, 2) ||
-        (v.dtype != DType::f32 && v.dtype != DType::boolean))
+    if (v.rank() < 2 || !known_behind(v.dims, 2) || (v.dtype != DType::f32 && v.dtype != DType::boolean))
       op.refuse("over a sequence of ", v.dtype, " with ", v.rank(), " axes is not supported");
     if (v.dims[1] != first.dims[1]) op.refuse("over sequences of different batches is not supported");
     x = op.as(v, time_second(v.rank()));
@@ -96,9 +95,11 @@ Node sequences(const Op &op, Reader &inside, const Parts &p, Node &x) {
       set_input(inside, p.port(i), n, step);
       return n;
     }
-    if (v.rank() == 2) x = op.layer("ExpandDims", {{"axis", 2}}, {x});
+    sizes.push_back(1);
+    for (size_t k = 2; k < v.dims.size(); ++k) sizes.back() = checked_mul(sizes.back(), v.dims[k].factor);
+    const Ints flat{v.dims[0].known() ? v.dims[0].factor : free_dim, sizes.back()};
+    if (v.rank() != 3) x = op.layer("Reshape", {{"target_shape", flat}}, {x});
     all.push_back(op.cast(x, DType::f32));
-    sizes.push_back(v.rank() == 2 ? 1 : v.dims[2].factor);
     features = checked_add(features, sizes.back());
   }
   x = all.size() == 1 ? all[0] : op.layer("Concatenate", {{"axis", -1}}, all);
@@ -109,14 +110,17 @@ Node sequences(const Op &op, Reader &inside, const Parts &p, Node &x) {
   for (size_t i = 0, at = 0; i < sizes.size(); at += static_cast<size_t>(sizes[i]), ++i) {
     const Value &v = op.in(p.states + i);
     Node part = in.cut(n, 1, static_cast<int64_t>(at), sizes[i]);
-    if (v.rank() == 2) part = in.layer("Squeeze", {{"axis", 1}}, {part});
+    Ints own;
+    for (size_t k = 2; k < v.dims.size(); ++k) own.push_back(v.dims[k].factor);
+    if (own.empty()) part = in.layer("Squeeze", {{"axis", 1}}, {part});
+    if (own.size() > 1) part = in.layer("Reshape", {{"target_shape", own}}, {part});
     set_input(inside, p.port(p.states + i), in.cast(part, v.dtype), {v.dims.begin() + 1, v.dims.end()});
   }
   return n;
 }
 
 // What an output of the body is, as a layer of that name.
-Node exit(Reader &inside, const Port &port, const char *name) {
+Node result(Reader &inside, const Port &port, const char *name) {
   Value &v = inside.value(port.name);
   NodeProto none;
   none.name = none.op = name;
@@ -145,7 +149,7 @@ void scan(const Op &op) {
   for (size_t i = 0; i < p.states; ++i)
     if (op.in(i).dims[0] != batch) op.refuse("with a state of another batch than the sequence's is not supported");
   inside.nodes();
-  for (const Port &port : p.body.outputs) out.push_back(exit(inside, port, out.size() < p.states ? "next" : "y"));
+  for (const Port &port : p.body.outputs) out.push_back(result(inside, port, out.size() < p.states ? "next" : "y"));
   const auto model = inside.body(in, out, seen);
   if (!model->weights().empty()) op.refuse("with weights of its body's own is not supported");
   Json becomes = Json::object();

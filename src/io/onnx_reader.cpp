@@ -177,7 +177,7 @@ Value &Reader::from_outside(std::string_view name) {
   v.forms.clear();
   const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
   if (!listed && !v.sizes && !v.filled) {
-    const NodeProto none;
+    const NodeProto none{};
     v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
     v.constant.reset();
   }

@@ -28,6 +28,14 @@ TEST(OnnxScan, RunsItsBodyOverTheFirstAxis) {
             (std::vector<float>{1, 2, 3, 4, 11, 22, 33, 44, 111, 222, 333, 444}));
 }
 
+TEST(OnnxScan, NeedsNoBatch) {
+  const std::string row = step("", port(11, "s", 1, {2}) + port(11, "t", 1, {2}));
+  const std::string bytes = model_of(node("Scan", {"zero", "x"}, field(2, std::string("steps")) + row + one) +
+                                         initializer<float>("zero", 1, {2}, {5, 6}),
+                                     port(11, "x", 1, {-1, 2}) + port(12, "steps", 1, {-1, 2}));
+  EXPECT_EQ((run<float, float>(bytes, {3, 2}, {1, 2, 3, 4, 10, 20})), (std::vector<float>{6, 8, 9, 12, 19, 32}));
+}
+
 TEST(OnnxScan, RunsBackwardsAndStacksBackwards) {
   const std::string back = integers("scan_input_directions", {1});
   EXPECT_EQ((run<float, float>(scan(step() + one + back), {3, 2, 2}, given)),
@@ -69,7 +77,9 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
   refused(scan(step() + one + integers("scan_output_axes", {1})), "scan_output_axes");
   refused(scan(step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "sum", 1, {2, 2})) + one),
           "stacks 2 values");
-  refused(scan(step() + one, {"zero", "x"}, {2}), "with a state of");
+  refused(model_of(node("Scan", {"x", "x"}, field(2, std::string("steps")) + step() + one),
+                   port(11, "x", 1, {3, 2, -1}) + port(12, "steps", 1, {3, 2, -1})),
+          "with a state of");
   refused(scan(step() + one, {"zero", "x"}, {1, 2}), "another batch");
   refused(scan(step(node("Scan", {"s", "t"}, one)) + one), "inside a body");
   const std::string product = node("MatMul", {"s", "w"}) + initializer<float>("w", 1, {2, 2}, {1, 2, 3, 4}) +

@@ -90,6 +90,26 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
                        initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}),
                    port(11, "n", 6, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
           "over a sequence of int32");
+  refused(model_of(node("Scan", {"zero", "x", "other"},
+                        field(2, std::string("steps")) +
+                            step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {1, 2})) +
+                            integer("num_scan_inputs", 2)) +
+                       initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}) +
+                       initializer<float>("other", 1, {3, 1, 2}, {0, 0, 0, 0, 0, 0}),
+                   port(11, "x", 1, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
+          "sequences of different batches");
+  // One state of zeros for each sample, and one that is computed.
+  const auto named = [](const char *op, const char *in, const char *out, const std::string &more) {
+    return field(1, field(1, std::string(in)) + field(2, std::string(out)) + field(4, std::string(op)) + more);
+  };
+  const std::string states = named("Shape", "x", "sizes", integer("start", 1)) +
+                             named("ConstantOfShape", "sizes", "zeros", "") +
+                             named("ReduceSum", "x", "sums", integer("keepdims", 0) + field(1, std::string("first"))) +
+                             initializer<int64_t>("first", 7, {1}, {0});
+  const std::string two = step("", port(11, "s", 1, {2, 2}) + port(11, "r", 1, {2, 2}) + port(11, "t", 1, {2, 2}));
+  refused(model_of(states + node("Scan", {"zeros", "sums", "x"}, field(2, std::string("last")) + two + one),
+                   port(11, "x", 1, {3, -1, 2}) + port(12, "y", 1, {-1, 2})),
+          "some states that are zeros");
 }
 
 }  // namespace

@@ -94,26 +94,51 @@ Node band_of_lengths(const Op &op, const Part &q, const Part &k, int64_t before,
   return seen;
 }
 
-// The scores with what is not seen at the lowest float, or as they are if all is seen.
-Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any) {
+// A mask of fewer keys than there are, even of one: since opset 24 those behind its last are not seen.
+struct Short {
+  Node mask, seen = graph::no_node;
+};
+Short mask_of(const Op &op, const Part &k) {
+  const Value &mask = op.in(3);
+  const Dim keys = mask.rank() > 0 ? mask.dims.back() : Dim{}, &all = k.dims[2];
+  if (keys == all || mask.rank() == 0 || (keys == Dim{} && op.opset() < 24)) return {op.x(3)};
+  if (op.opset() < 24 || !keys.known() || !all.known() || keys.factor < 1 || keys.factor > all.factor)
+    op.refuse("with a mask of another number of keys than there are is not supported");
+  op.r.graph().need_room(checked_mul(all.factor, 9));
+  Ints from;
+  Tensor seen = make_tensor(DType::boolean, {all.factor});
+  for (int64_t i = 0; i < all.factor; ++i) {
+    from.push_back(std::min(i, keys.factor - 1));
+    seen.as<uint8_t>()[i] = i < keys.factor;
+  }
+  return {op.layer("Take", {{"indices", from}, {"axis", mask.rank() - 1}}, {op.x(3)}), op.constant_node(seen)};
+}
+
+// The scores with what is not seen at the lowest float, as they are if all is seen; or with ONNX's -infinity.
+Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, bool infinite = false) {
+  const auto hide = [&](Node seen) {
+    if (!infinite) return op.layer("Where", {{"x2", -most}}, {seen, scores});
+    Tensor low = make_tensor(DType::f32, {});
+    *low.as<float>() = -std::numeric_limits<float>::infinity();
+    return op.layer("Where", Json::object(), {seen, scores, op.constant_node(low)});
+  };
   if (op.has(3)) {
-    const Value &mask = op.in(3);
     any = true;
-    if (mask.rank() > 0 && mask.dims.back() != k.dims[2] && mask.dims.back() != Dim{1, {}})
-      op.refuse("with a mask of fewer keys than there are is not supported");
-    if (mask.dtype == DType::boolean) {
-      scores = op.layer("Where", {{"x2", -most}}, {op.x(3), scores});
+    const Short mask = mask_of(op, k);
+    if (op.in(3).dtype == DType::boolean) {
+      scores = hide(mask.mask);
     } else {
-      scores = op.layer("BroadcastAdd", Json::object(), {scores, op.x(3)});
-      scores = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {scores});
+      scores = op.layer("BroadcastAdd", Json::object(), {scores, mask.mask});
+      if (!infinite) scores = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {scores});
     }
+    if (mask.seen != graph::no_node) scores = hide(mask.seen);
   }
   int64_t before = op.integer("left_window_size", -1), after = op.integer("right_window_size", -1);
   if (op.integer("is_causal", 0) != 0) after = after < 0 ? 0 : std::min<int64_t>(after, 0);
   if (before < 0 && after < 0 && !op.has(6)) return scores;
   any = true;
   const Node seen = op.has(6) ? band_of_lengths(op, q, k, before, after) : band(op, q, k, before, after);
-  return op.layer("Where", {{"x2", -most}}, {seen, scores});
+  return hide(seen);
 }
 
 void attention(const Op &op) {
@@ -134,16 +159,14 @@ void attention(const Op &op) {
     x = by_number(op, "BroadcastMultiply",
                   op.layer("Tanh", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
   const Node capped = x;
-  const bool added = op.has(3) && op.in(3).dtype == DType::f32 && op.integer("is_causal", 0) == 0;
   bool any = false;
   x = masked(op, x, q, k, any);
   Node p = op.layer("Softmax", Json::object(), {x});
   if (any) p = op.layer("Where", {{"x2", 0}}, {by_number(op, "Greater", x, hidden), p});
   Node y = op.layer("MatMul", Json::object(), {p, repeated(op, v, heads)});
   if (op.wants(3)) {
-    if (mode < 0 || mode > 3 || (mode == 2 && any && !added))
-      op.refuse("\"qk_matmul_output_mode\" of ", mode, " is not supported with keys that are hidden");
-    op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? x : p, dims);
+    if (mode < 0 || mode > 3) fail(Code::corrupt_file, "has \"qk_matmul_output_mode\" ", mode);
+    op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? masked(op, capped, q, k, any, true) : p, dims);
   }
   if (!flat) return op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
   y = op.layer("Transpose", {{"perm", {0, 2, 1, 3}}}, {y});

@@ -26,6 +26,7 @@ class Room {
   void add(std::vector<T> &list, T v) {
     add(list) = v;
   }
+  bool in_body = false;
 
  private:
   size_t left_;
@@ -89,6 +90,17 @@ Numbers numbers(std::string_view bytes, Room &room) {
   return t;
 }
 
+void read_graph(std::string_view bytes, File &file, Room &room);
+
+std::shared_ptr<const File> body(std::string_view bytes, Room &room) {
+  room.take(sizeof(File));
+  const auto file = std::make_shared<File>();
+  room.in_body = true;
+  read_graph(bytes, *file, room);
+  room.in_body = false;
+  return file;
+}
+
 Attribute attribute(std::string_view bytes, Room &room) {
   constexpr const char *what = "an attribute";
   Attribute a;
@@ -112,6 +124,7 @@ Attribute attribute(std::string_view bytes, Room &room) {
         break;
       case 6:
         graph = true;
+        if (!room.in_body) a.graph = body(f.bytes, room);
         break;
       case 7:
         each_fixed(f, 4, what, [&](uint64_t v) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ struct Numbers {
   int64_t offset = 0, length = -1;
 };
 
+struct File;
+
 struct Attribute {
   std::string_view name;
   int64_t type = 0;  // 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats, 7 ints, 8 strings
@@ -57,6 +60,7 @@ struct Attribute {
   std::vector<double> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;
+  std::shared_ptr<const File> graph;  // of one inside of another graph: null
 };
 
 struct NodeProto {

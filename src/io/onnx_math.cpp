@@ -167,8 +167,31 @@ void div(const Op &op) {
   need_floats(op);
   pairwise(op, "Divide");
 }
+// Integers, to powers that are known: by squares.
+void whole_power(const Op &op) {
+  const auto e = op.constant(1);
+  if (!e) op.refuse("of integers to powers that the model computes is not supported; they must be constants");
+  Ints powers = e->dtype == DType::f32 ? Ints(static_cast<size_t>(e->elements())) : ints_of(*e);
+  for (size_t i = 0; i < powers.size(); ++i) {
+    const double p = e->dtype == DType::f32 ? static_cast<double>(e->as<float>()[i]) : static_cast<double>(powers[i]);
+    if (!(p >= 0 && p < 64 && p == std::floor(p))) op.refuse("of integers to the power ", p, " is not supported");
+    powers[i] = static_cast<int64_t>(p);
+  }
+  Node square = op.x(0), y = graph::no_node;
+  for (int bit = 0; bit == 0 || std::any_of(powers.begin(), powers.end(), [&](int64_t p) { return p >> bit; }); ++bit) {
+    if (bit > 0) square = op.layer("BroadcastMultiply", Json::object(), {square, square});
+    Tensor has = make_tensor(DType::boolean, e->shape);
+    for (size_t i = 0; i < powers.size(); ++i) has.as<uint8_t>()[i] = powers[i] >> bit & 1;
+    const Node factor = op.layer("Where", {{"x2", 1}}, {op.constant_node(has), square});
+    y = bit == 0 ? factor : op.layer("BroadcastMultiply", Json::object(), {y, factor});
+  }
+  op.give(0, y, op.broadcast({&op.in(0), &op.in(1)}));
+}
+
 void pow(const Op &op) {
-  if (op.in(0).dtype != DType::f32) need_floats(op);
+  const DType base = op.in(0).dtype;
+  if (base == DType::i32 || base == DType::i64) return whole_power(op);
+  if (base != DType::f32) need_floats(op);
   Value &exponent = op.in(1);
   if (exponent.dtype == DType::f32 && is_number(op, 1) && op.number(1, 0) == 2 && exponent.rank() <= op.in(0).rank())
     return unary(op, "Square", Json::object(), true);
@@ -262,6 +285,11 @@ void cast_to(const Op &op, Type to) {
   if (type == DType::u8 && v.dtype != DType::boolean && v.type != Type::uint8)
     op.refuse("to uint8 is not supported: numbers would not wrap around");
   if (v.dtype == type) return op.give_value(0, v);
+  if (const auto t = op.constant(0); t && t->elements() == 1 && type == DType::f32) {
+    Tensor number = make_tensor(type, t->shape);
+    *number.as<float>() = static_cast<float>(op.number(0, 0));
+    return op.give_constant(0, std::move(number));
+  }
   const Perm perm = v.perm();
   op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
 }

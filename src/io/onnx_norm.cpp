@@ -164,11 +164,32 @@ void hardmax(const Op &op) {
 
 // ---- normalizations ------------------------------------------------------------------------------------------------
 
+// By mean and variance of the batch; and those carried along.
+void by_batch(const Op &op) {
+  Value &v = op.in(0);
+  const Perm perm = channels_last(v.rank());
+  const Node x = op.as(v, perm);
+  Ints axes;
+  for (int i = 0; i + 1 < v.rank(); ++i) axes.push_back(i);
+  const auto plus = [&](Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); };
+  const Node mean = reduced(op, "Mean", x, axes, false), apart = minus(op, x, mean);
+  const Node variance = reduced(op, "Mean", apply(op, "Square", apart), axes, false);
+  const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon", 1e-5)));
+  const Node y = op.layer("Divide", Json::object(), {apart, root});
+  op.give(0, plus(times(op, y, op.x(1)), op.x(2)), v.dims, perm);
+  const double momentum = op.real("momentum", static_cast<double>(0.9f));
+  const Node now[] = {mean, variance};
+  for (size_t i = 0; i < 2; ++i)
+    if (op.wants(i + 1))
+      op.give(i + 1, plus(by_number(op, "BroadcastMultiply", op.x(i + 3), momentum),
+                          by_number(op, "BroadcastMultiply", now[i], 1 - momentum)));
+}
+
 void batch_normalization(const Op &op) {
   Value &v = op.in(0);
-  op.need("training_mode", 0);
   if (op.opset() < 9) op.need("spatial", 1);
   if (v.rank() < 2) op.refuse("of a value of ", v.rank(), " axes is not supported");
+  if (op.integer("training_mode", 0) != 0) return by_batch(op);
   const Perm perm = channels_last(v.rank());
   const Json config{{"axis", -1}, {"epsilon", op.real("epsilon", 1e-5)}, {"momentum", op.real("momentum", 0.9)}};
   const Weights weights{{"gamma", op.floats(1, "scale")},

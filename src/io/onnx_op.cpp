@@ -155,10 +155,7 @@ double Op::number(size_t i, double otherwise) const {
   return t->dtype == DType::f32 ? static_cast<double>(t->as<float>()[0]) : static_cast<double>(ints_of(*t)[0]);
 }
 
-Node Op::constant_node(Tensor t) const {
-  r.graph().need_room(t.bytes());
-  return r.graph().constant(r.free_name("constant"), std::move(t));
-}
+Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
 
 Node Op::as(Value &v, const Perm &perm) const {
   if (v.quantized)

@@ -149,6 +149,9 @@ struct Resize {
   std::string mode, where, rounding;
   double cubic = -0.75;
   bool exclude_outside = false, antialias = false;
+  double begin = 0, end = 1;  // of tf_crop_and_resize: the part of an axis that is taken
+
+  bool crops() const { return where == "tf_crop_and_resize"; }
 };
 
 // Where place i of m lies among n places.
@@ -156,6 +159,11 @@ double source(const Resize &how, int64_t i, double scale, int64_t n, int64_t m) 
   const auto x = static_cast<double>(i);
   if (how.where == "asymmetric") return x / scale;
   if (how.where == "align_corners") return m == 1 ? 0 : x * static_cast<double>(n - 1) / static_cast<double>(m - 1);
+  if (how.crops()) {
+    const auto last = static_cast<double>(n - 1);
+    const double x0 = how.begin * last, reach = (how.end - how.begin) * last;
+    return m == 1 ? x0 + reach / 2 : x0 + x * reach / static_cast<double>(m - 1);
+  }
   if (how.where == "pytorch_half_pixel" && m == 1) return 0;
   if (how.where == "half_pixel_symmetric") {
     const double centre = static_cast<double>(n) / 2,
@@ -219,6 +227,19 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
   if (!last) x = op.layer("Transpose", {{"perm", turn}}, {x});
   x = op.layer("MatMul", Json::object(), {x, op.constant_node(blend(how, scale, n, m))});
   return last ? x : op.layer("Transpose", {{"perm", turn}}, {x});
+}
+
+// Which places of an axis are taken from within the image; none: all.
+std::optional<Tensor> within(const Resize &how, double scale, int64_t n, int64_t m) {
+  const double slack = 1e-5 * static_cast<double>(n);  // of parts given as float32
+  bool all = true;
+  Tensor t = make_tensor(DType::boolean, {m});
+  for (int64_t i = 0; i < m; ++i) {
+    const double x = source(how, i, scale, n, m);
+    t.as<uint8_t>()[i] = x >= -slack && x <= static_cast<double>(n - 1) + slack;
+    all = all && t.as<uint8_t>()[i] != 0;
+  }
+  return all ? std::nullopt : std::optional(t);
 }
 
 // The whole image by UpSampling, whose places may be free; false: it is none of its forms.
@@ -287,6 +308,36 @@ void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, c
   }
 }
 
+// Axis by axis.
+void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const std::vector<double> &scales,
+               const Sizes &sizes) {
+  Value &v = op.in(0);
+  const std::vector<double> parts = how.crops() ? reals(op, 1) : std::vector<double>{};  // begins, then ends
+  if (how.crops() && parts.size() != 2 * axes.size())
+    fail(Code::corrupt_file, "has a \"roi\" of ", parts.size(), " numbers for ", axes.size(), " axes");
+  const Perm perm = v.perm();
+  Node x = op.as(v, perm), inside = graph::no_node;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const size_t i = axes[k];
+    if (how.crops()) how.begin = parts[k], how.end = parts[k + axes.size()];
+    const bool whole = how.begin == 0 && how.end == 1;
+    if (whole && scales[i] == 1 && (!sizes[i] || Dim{*sizes[i], {}} == v.dims[i])) continue;
+    if (!v.dims[i].known()) op.refuse("of a free axis by ", scales[i], " is not supported; whole numbers are");
+    const int64_t n = v.dims[i].factor;
+    const int64_t m = sizes[i] ? *sizes[i] : static_cast<int64_t>(std::floor(static_cast<double>(n) * scales[i]));
+    x = resized(op, x, inverse(perm)[i], how, scales[i], n, m);
+    const auto seen = how.crops() ? within(how, scales[i], n, m) : std::nullopt;
+    if (!seen) continue;
+    const int after = v.rank() - 1 - inverse(perm)[i];
+    Ints dims(static_cast<size_t>(after) + 1, 1);
+    dims[0] = m;
+    const Node here = op.constant_node(reshaped(*seen, Shape(dims)));
+    inside = inside == graph::no_node ? here : op.layer("LogicalAnd", Json::object(), {inside, here});
+  }
+  if (inside != graph::no_node) x = op.layer("Where", {{"x2", op.real("extrapolation_value", 0)}}, {inside, x});
+  op.give(0, x, v.dims, perm);
+}
+
 void resize(const Op &op) {
   Value &v = op.in(0);
   const bool old = op.node.op == "Upsample" || op.opset() < 11;
@@ -297,8 +348,6 @@ void resize(const Op &op) {
              op.integer("exclude_outside", 0) != 0,
              op.integer("antialias", 0) != 0};
   if (how.mode == "bilinear") how.mode = "linear";
-  if (how.where == "tf_crop_and_resize")
-    op.refuse("\"coordinate_transformation_mode\" ", how.where, " is not supported");
   if (v.dtype != DType::f32 && how.mode != "nearest") op.refuse("of ", v.dtype, " is not supported");
   std::vector<size_t> axes;
   if (const auto given = op.integers("axes"))
@@ -323,16 +372,7 @@ void resize(const Op &op) {
   for (double s : scales)
     if (!(s > 0 && s < 1e6)) op.refuse("has a scale of ", s);
   if (up_sample(op, how, scales)) return;
-  const Perm perm = v.perm();
-  Node x = op.as(v, perm);
-  for (size_t i = 0; i < scales.size(); ++i) {
-    if (scales[i] == 1 && (!sizes[i] || Dim{*sizes[i], {}} == v.dims[i])) continue;
-    if (!v.dims[i].known()) op.refuse("of a free axis by ", scales[i], " is not supported; whole numbers are");
-    const int64_t n = v.dims[i].factor;
-    const int64_t m = sizes[i] ? *sizes[i] : static_cast<int64_t>(std::floor(static_cast<double>(n) * scales[i]));
-    x = resized(op, x, inverse(perm)[i], how, scales[i], n, m);
-  }
-  op.give(0, x, v.dims, perm);
+  each_axis(op, how, axes, scales, sizes);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr int64_t oldest = 7, newest = 28;
 
 const Row *find(std::string_view op) {
   for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
-                    attention_rows(), recurrent_rows(), quantized_rows()})
+                    attention_rows(), recurrent_rows(), scan_rows(), quantized_rows()})
     for (const Row &row : rows)
       if (row.op == op) return &row;
   return nullptr;
@@ -28,7 +28,7 @@ std::string who(const NodeProto &node) {
 }
 
 std::string hint(const NodeProto &node) {
-  const std::string_view flow[] = {"If", "Loop", "Scan", "SequenceMap"};
+  const std::string_view flow[] = {"If", "Loop", "SequenceMap"};
   if (std::find(std::begin(flow), std::end(flow), node.op) != std::end(flow))
     return ": control flow is not read; export the model with its sizes and flags fixed, or simplify it";
   if (!node.domain.empty() && node.domain != "ai.onnx")
@@ -38,14 +38,25 @@ std::string hint(const NodeProto &node) {
 
 }  // namespace
 
-Reader::Reader(const File &file, const graph::Settings &settings, const Outside &outside)
-    : file_(file), outside_(outside), graph_(std::make_shared<graph::Graph>(settings)) {
-  if (file.opset < oldest || file.opset > newest)
+Reader::Reader(const File &file, const graph::Settings &settings, const Outside &outside, Reader *outer)
+    : file_(file),
+      outside_(outside),
+      outer_(outer),
+      graph_(std::make_shared<graph::Graph>(settings)),
+      symbols_(outer ? outer->symbols_ : 0) {
+  if (!outer && (file.opset < oldest || file.opset > newest))
     fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
          " are read (onnx.version_converter makes one of another)");
   for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
-  for (const NodeProto &n : file.nodes)
-    for (std::string_view name : std::set<std::string_view>(n.in.begin(), n.in.end())) readers_[name].push_back(&n);
+  for (const NodeProto &n : file.nodes) {
+    std::set<std::string_view> names(n.in.begin(), n.in.end());
+    for (const Attribute &a : n.attributes) {
+      if (!a.graph) continue;
+      for (const NodeProto &inner : a.graph->nodes) names.insert(inner.in.begin(), inner.in.end());
+      for (const Port &p : a.graph->outputs) names.insert(p.name);
+    }
+    for (std::string_view name : names) readers_[name].push_back(&n);
+  }
   for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
   for (const Port &p : file.inputs) names_.insert(std::string(p.name));
 }
@@ -79,6 +90,7 @@ void Reader::add_input(const Port &p) {
 Value &Reader::value(std::string_view name) {
   if (const auto it = values_.find(name); it != values_.end()) return it->second;
   const auto waiting = waiting_.find(name);
+  if (waiting == waiting_.end() && outer_) return from_outside(name);
   if (waiting == waiting_.end()) fail(Code::corrupt_file, "nothing gives \"", std::string(name), "\", which is read");
   Value v;
   v.constant = read(*waiting->second, outside_);
@@ -157,9 +169,50 @@ Node Reader::output(const Port &p) {
   return graph_->add(same ? "Identity" : "Cast", name, config, {}, {n})[0];
 }
 
+// What is no list of numbers becomes an input of the body.
+Value &Reader::from_outside(std::string_view name) {
+  Value &there = outer_->value(name);
+  symbols_ = std::max(symbols_, outer_->symbols_);
+  Value v = there;
+  v.forms.clear();
+  const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
+  if (!listed && !v.sizes && !v.filled) {
+    const NodeProto none{};
+    v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
+    v.constant.reset();
+  }
+  return values_[std::string(name)] = std::move(v);
+}
+
+Node Reader::seen(Node outside) {
+  for (const auto &[there, here] : seen_)
+    if (there == outside) return here;
+  const graph::Graph &around = outer_->graph();
+  const Node here = graph_->input(free_name("seen"), around.dtype(outside), around.shape(outside));
+  seen_.emplace_back(outside, here);
+  return here;
+}
+
+Node Reader::constant(Tensor t) {
+  if (outer_) return seen(outer_->constant(std::move(t)));
+  graph_->need_room(t.bytes());
+  return graph_->constant(free_name("constant"), std::move(t));
+}
+
+void Reader::nodes() {
+  for (const NodeProto &n : file_.nodes) run(n);
+  if (outer_) outer_->symbols_ = symbols_;
+}
+
+std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,
+                                           std::vector<Node> &seen) {
+  for (const auto &[there, here] : seen_) seen.push_back(there), in.push_back(here);
+  return std::make_shared<graph::Model>(graph_, in, out, false);
+}
+
 std::shared_ptr<graph::Model> Reader::model() {
   for (const Port &p : file_.inputs) add_input(p);
-  for (const NodeProto &n : file_.nodes) run(n);
+  nodes();
   std::vector<Node> in, out;
   for (const Port &p : file_.outputs) out.push_back(output(p));
   for (const Port &p : file_.inputs)

@@ -55,16 +55,26 @@ class Op;
 
 class Reader {
  public:
-  Reader(const File &file, const graph::Settings &settings, const Outside &outside);
+  // outer: of the graph that this one is a body in, null if it is in none.
+  Reader(const File &file, const graph::Settings &settings, const Outside &outside, Reader *outer = nullptr);
   std::shared_ptr<graph::Model> model();
 
+  // ---- of a body
+  // Its nodes, once its inputs are set.
+  void nodes();
+  // A model of them; `seen`: what it reads of the graph around it, its last inputs.
+  std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
+  bool is_body() const { return outer_ != nullptr; }
+
   const Outside &outside() const { return outside_; }
-  int64_t opset() const { return file_.opset; }
+  int64_t opset() const { return outer_ ? outer_->opset() : file_.opset; }
   Value &value(std::string_view name);
   bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
   void set(std::string_view name, Value v);
   int fresh() { return symbols_++; }
   graph::Graph &graph() { return *graph_; }
+  // In a body it stands outside, once.
+  Node constant(Tensor t);
   // A name that no layer has: `wanted`, or with a number.
   std::string free_name(const std::string &wanted);
   bool is_output(std::string_view name) const { return outputs_.count(std::string(name)) > 0; }
@@ -80,10 +90,14 @@ class Reader {
   void add_input(const Port &p);
   void run(const NodeProto &node);
   Node output(const Port &p);
+  Value &from_outside(std::string_view name);
+  Node seen(Node outside);
 
   const File &file_;
   const Outside outside_;
+  Reader *const outer_;
   std::shared_ptr<graph::Graph> graph_;
+  std::vector<std::pair<Node, Node>> seen_;  // outside, and as an input of the body
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string_view, const Numbers *> waiting_;  // initializers that nothing has read
   std::map<std::string_view, int> named_;                // symbols
@@ -182,6 +196,7 @@ std::span<const Row> norm_rows();
 std::span<const Row> product_rows();
 std::span<const Row> attention_rows();
 std::span<const Row> recurrent_rows();
+std::span<const Row> scan_rows();
 std::span<const Row> quantized_rows();
 
 // Integers, as a tensor of int64.

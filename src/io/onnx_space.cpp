@@ -222,13 +222,74 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
   return x;
 }
 
+// Where, in a window at each of its places along axis i, place k of it lies in the image; its first one that is no pad
+// for those that are.
+Ints places_in(const Window &w, size_t i, int64_t n, int64_t more, int64_t k) {
+  Ints from;
+  for (int64_t at = -w.pads[i][0]; at + w.reach(i) <= n + w.pads[i][1] + more; at += w.strides[i]) {
+    const auto inside = [&](int64_t place) { return place >= 0 && place < n; };
+    int64_t place = at + k * w.dilations[i];
+    for (int64_t j = 0; !inside(place) && j < w.size[i]; ++j) place = at + j * w.dilations[i];
+    if (!inside(place)) fail(Code::corrupt_file, "has a window of pads alone");
+    from.push_back(place);
+  }
+  return from;
+}
+
+// Where the largest of each window lies, counted through the whole value as ONNX has it: of equal ones the first.
+void give_places(const Op &op, Window w, const Ints &more) {
+  Value &v = op.in(0);
+  if (!std::all_of(v.dims.begin() + 1, v.dims.end(), [](const Dim &d) { return d.known() && d.factor > 0; }))
+    op.refuse("\"Indices\" of an image with free axes are not supported; export the model with its size");
+  const size_t n = w.axes();
+  Ints step(n, 1);  // from a place of an axis to the next
+  int64_t image = 1;
+  const bool columns = op.integer("storage_order", 0) != 0;
+  for (size_t k = 0; k < n; ++k) {
+    const size_t i = columns ? k : n - 1 - k;
+    step[i] = image, image = checked_mul(image, v.dims[i + 2].factor);
+    const auto total = same_total(w, i, v.dims[i + 2]);
+    if (w.same) w.pads[i] = {*total / 2, *total - *total / 2};
+  }
+  const auto along = [&](const Ints &list, size_t axis) {
+    Ints dims(n + 2, 1);
+    dims[axis] = static_cast<int64_t>(list.size());
+    return op.constant_node(io::reshaped(tensor_of(list), Shape(dims)));
+  };
+  const auto two = [&](const char *kind, Node a, Node b) { return op.layer(kind, Json::object(), {a, b}); };
+  const Node x = op.as(v, channels_last(v.rank()));
+  Node best = x, place = op.cast(op.layer("Where", {{"x1", 0}, {"x2", 0}}, {two("Equal", x, x)}), DType::i64);
+  for (size_t i = n; i-- > 0;) {
+    Node top = best, at = place;
+    for (int64_t k = 0; k < w.size[i]; ++k) {
+      Ints from = places_in(w, i, v.dims[i + 2].factor, more[i], k);
+      const Json taken{{"indices", from}, {"axis", i + 1}};
+      for (int64_t &p : from) p *= step[i];
+      const Node y = op.layer("Take", taken, {best});
+      const Node here = two("BroadcastAdd", op.layer("Take", taken, {place}), along(from, i + 1));
+      const Node more_than = k == 0 ? y : two("Greater", y, top);
+      top = k == 0 ? y : op.layer("Where", Json::object(), {more_than, y, top});
+      at = k == 0 ? here : op.layer("Where", Json::object(), {more_than, here, at});
+    }
+    best = top, place = at;
+  }
+  Ints channels, behind;
+  for (int64_t c = 0; c < v.dims[1].factor; ++c) channels.push_back(c * image);
+  for (size_t i = 1; i < n + 2; ++i) behind.push_back(static_cast<int64_t>(i));
+  const Node item = op.cast(op.layer("Arange", {{"axis", 0}}, {x}), DType::i64);
+  const Node items = by_number(op, "BroadcastMultiply", op.layer("ExpandDims", {{"axis", behind}}, {item}),
+                               static_cast<double>(checked_mul(image, v.dims[1].factor)));
+  op.give(1, two("BroadcastAdd", two("BroadcastAdd", place, along(channels, n + 1)), items), {v.dims[0]},
+          channels_last(v.rank()));
+}
+
 void max_pool(const Op &op) {
   Value &v = op.in(0);
-  if (op.wants(1)) op.refuse("\"Indices\" are not supported");
   if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
   const Ints more = past_the_end(op, w, v.dims);
   for (size_t i = 0; i < w.axes(); ++i) w.same = w.same && more[i] == 0;
+  if (op.wants(1)) give_places(op, w, more);
   const bool holes = std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
   Node x = op.as(v, channels_last(v.rank()));
   if (holes && w.same)

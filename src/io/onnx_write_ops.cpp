@@ -52,6 +52,14 @@ std::string expm1(Writer &w, const std::string &x) {
   return w.node("Mul", {half, w.node("Add", {w.node("Exp", {x}), w.real(1)})});
 }
 
+// log(x + 1) without what x + 1 loses: that, by the derivative. As it is where nothing is lost, which is so at -1 and
+// the infinities.
+std::string log1p(Writer &w, const std::string &x) {
+  const std::string sum = w.node("Add", {x, w.real(1)}), back = w.node("Sub", {sum, w.real(1)});
+  const std::string log = w.node("Log", {sum}), lost = w.node("Sub", {x, back});
+  return w.node("Where", {w.node("Equal", {x, back}), log, w.node("Add", {log, w.node("Div", {lost, sum})})});
+}
+
 std::string squareplus(Writer &w, const std::string &x, double b) {
   const std::string root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), w.real(b)})});
   return w.node("Mul", {w.node("Add", {x, root}), w.real(0.5)});
@@ -73,7 +81,7 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
     case Unary::rsqrt:
       return w.node("Reciprocal", {w.node("Sqrt", {x})});
     case Unary::log1p:
-      return w.node("Log", {w.node("Add", {x, w.real(1)})});
+      return log1p(w, x);
     case Unary::expm1:
       return expm1(w, x);
     case Unary::relu6:
@@ -261,7 +269,7 @@ void reduce(Writer &w, const Listed &said) {
   Ints axes = said.numbers("axes");
   if (axes.empty())
     for (int i = 0; i < w.shape(0).rank(); ++i) axes.push_back(i);
-  std::string x = flags ? w.cast(w.in(0), DType::i32) : w.in(0);
+  std::string x = flags ? w.cast(w.in(0), DType::f32) : w.in(0);
   for (const auto &[ours, theirs] : names)
     if (said.word() == ours)
       x = axes.empty() ? x : w.node(theirs, {x, w.ints(axes)}, {{"keepdims", said.flag("keepdims") ? 1 : 0}});

@@ -212,13 +212,32 @@ def written():
             try:
                 compare(f"written {name}, read again", by_dl4(Model.load(path), feeds), by_dl4(loaded, feeds))
             except Error as error:
-                expected = name == "scan" and "(Scan)" in str(error)
-                print(f"{'ok  ' if expected else 'FAIL'} written {name}, read again: {error}")
-                if not expected:
-                    failed.append(name)
+                print(f"FAIL written {name}, read again: {error}")
+                failed.append(name)
 
 
-for part in (written, sklearn_models, tensorflow_models, torch_models):
+def small_numbers():
+    """Each result to its own digits, where written() compares small ones with 1."""
+    import dl4.keras as keras
+
+    size = 10.0 ** random.uniform(-30, 0, 10000)
+    given = np.concatenate([size, -size, size * 1e8]).astype("float32")[:, None]
+    for name in ("expm1", "log1p"):
+        x = keras.Input((1,))
+        with tempfile.TemporaryDirectory() as folder:
+            own, path = os.path.join(folder, "m.safetensors"), os.path.join(folder, "m.onnx")
+            keras.Model(x, getattr(keras.ops, name)(x)).save(own)
+            loaded = Model.load(own)
+            loaded.save(path)
+            feeds = {loaded.names(0)[0]: given}
+            with np.errstate(over="ignore"):
+                wanted = getattr(np, name)(given.astype("float64"))
+            some = (wanted < 1e37) & (wanted != 0)
+            for side, got in (("ONNX Runtime", by_onnxruntime(path, feeds)), ("read again", by_dl4(Model.load(path), feeds))):
+                compare(f"{name}'s digits, {side}", [got[0][some] / wanted[some]], [np.ones(np.count_nonzero(some))])
+
+
+for part in (written, small_numbers, sklearn_models, tensorflow_models, torch_models):
     if sys.argv[1:] and part.__name__ not in sys.argv[1:]:
         continue
     try:

@@ -31,7 +31,7 @@ GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool Greater Greate
 HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
 Log LogSoftmax LpNormalization LRN LSTM MatMul Max MaxPool Mean MeanVarianceNormalization Min Mish Mul Neg Not OneHot Or
 Pad Pow PRelu Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
-ReduceSum ReduceSumSquare Relu Reshape Resize RMSNormalization RNN Round ScatterElements ScatterND Selu Shape Shrink
+ReduceSum ReduceSumSquare Relu Reshape Resize RMSNormalization RNN Round Scan ScatterElements ScatterND Selu Shape Shrink
 Sigmoid Sign Sin Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
 ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 
@@ -39,13 +39,9 @@ ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
 
 EXCLUDED = {
-    "test_attention_4d_diff_heads_mask4d_padded_kv": "a mask of fewer keys than there are",
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal": "scores with infinities as an output",
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal": "scores with infinities as an output",
     "test_div_int32_trunc": "integers are not divided",
     "test_lstm_with_peepholes": "peepholes",
-    "test_maxpool_with_argmax_2d_precomputed_pads": "places of the largest values",
-    "test_maxpool_with_argmax_2d_precomputed_strides": "places of the largest values",
+    "test_scan_sum": "a Scan from before opset 9, with another signature",
     "test_resize_downsample_scales_linear_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
     "test_resize_downsample_scales_cubic_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
 }
@@ -53,10 +49,6 @@ EXCLUDED = {
 # What is asked for by an attribute or a type that is refused by its name: beginnings of names.
 REFUSED = {
     "test_training_dropout": "training draws random numbers of another generator",
-    "test_batchnorm_example_training_mode": "training",
-    "test_batchnorm_epsilon_training_mode": "training",
-    "test_resize_tf_crop_and_resize": "a region of the image by numbers",
-    "test_pow_types_int": "powers of integers",
     "test_nllloss": "GatherElements with indices that the model computes",
     "test_center_crop_pad": "integers that the model computes divided",
 }

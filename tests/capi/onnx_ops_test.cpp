@@ -1,0 +1,104 @@
+// Ops of ONNX that take several of our layers: what they give, and what of them is refused.
+#include <cstdint>
+#include <limits>
+
+#include "onnx_bytes.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using namespace dl4_test::onnx_bytes;
+
+constexpr int floats_type = 1, int64_type = 7;
+
+std::string word(const std::string &name, const std::string &v) { return attribute(name, field(4, v), 3); }
+
+std::string places(const std::string &how, const std::vector<int64_t> &dims) {
+  const std::string pool = node("MaxPool", {"x"}, field(2, std::string("places")) + how);
+  return model_of(pool, port(11, "x", floats_type, dims) + port(12, "places", int64_type, dims));
+}
+
+TEST(OnnxMaxPool, SaysWhereTheFirstOfTheLargestLies) {
+  const std::string how = integers("kernel_shape", {3}) + integers("pads", {1, 1});
+  constexpr float low = -std::numeric_limits<float>::infinity();
+  const auto got = run<int64_t, float>(places(how, {-1, 1, 5}), {2, 1, 5}, {3, 1, 3, 3, 0, low, low, low, low, low});
+  EXPECT_EQ(got, (std::vector<int64_t>{0, 0, 2, 2, 3, 5, 5, 6, 7, 8}));
+}
+
+TEST(OnnxMaxPool, CountsPlacesByColumnsIfAskedTo) {
+  const std::string how = integers("kernel_shape", {2, 2});
+  const std::vector<float> given{1, 5, 2, 4, 4, 0, /**/ 9, 0, 0, 0, 0, 9};  // 2 channels of 2 x 3
+  const std::vector<int64_t> dims{-1, 2, 2, 3};
+  EXPECT_EQ((run<int64_t, float>(places(how, dims), {1, 2, 2, 3}, given)), (std::vector<int64_t>{1, 1, 6, 11}));
+  EXPECT_EQ((run<int64_t, float>(places(how + integer("storage_order", 1), dims), {1, 2, 2, 3}, given)),
+            (std::vector<int64_t>{2, 2, 6, 11}));
+}
+
+TEST(OnnxMaxPool, OfAFreeImageSaysNoPlaces) {
+  expect_refusal(places(integers("kernel_shape", {3}), {-1, 1, -1}), DL4_UNSUPPORTED, {"the_MaxPool", "Indices"});
+  expect_refusal(places(integers("kernel_shape", {2}) + integers("pads", {2, 0}), {-1, 1, 5}), DL4_CORRUPT_FILE,
+                 {"the_MaxPool", "pads alone"});
+}
+
+std::string power(const std::string &initializers, const char *exponent) {
+  return model_of(node("Pow", {"x", exponent}) + initializers,
+                  port(11, "x", int64_type, {-1, 4}) + port(12, "y", int64_type, {-1, 4}));
+}
+
+TEST(OnnxPow, OfIntegersIsExact) {
+  const std::vector<int64_t> x{-7, 3, -5, 11, 0, -1, 1, 9};
+  const std::vector<int64_t> wanted{1, 3, 25, 285311670611, 1, -1, 1, 31381059609};
+  EXPECT_EQ((run<int64_t, int64_t>(power(initializer<int64_t>("e", int64_type, {4}, {0, 1, 2, 11}), "e"), {2, 4}, x)),
+            wanted);
+  EXPECT_EQ((run<int64_t, int64_t>(power(initializer<float>("e", floats_type, {4}, {0, 1, 2, 11}), "e"), {2, 4}, x)),
+            wanted);
+}
+
+TEST(OnnxPow, OfIntegersIsRefusedByItsExponent) {
+  expect_refusal(power("", "x"), DL4_UNSUPPORTED, {"the_Pow", "must be constants"});
+  for (float e : {-1.0f, 0.5f, 64.0f, std::numeric_limits<float>::quiet_NaN()})
+    expect_refusal(power(initializer<float>("e", floats_type, {1}, {e}), "e"), DL4_UNSUPPORTED,
+                   {"the_Pow", "integers to the power"});
+}
+
+TEST(OnnxResize, TakesAPartAndNumbersPastTheEnd) {
+  const auto cropped = [](const std::vector<float> &part) {
+    const std::string how = word("mode", "linear") + word("coordinate_transformation_mode", "tf_crop_and_resize") +
+                            attribute("extrapolation_value", varint(2 << 3 | 5) + std::string("\0\0\xe0\x40", 4), 1);
+    return model_of(node("Resize", {"x", "part", "", "sizes"}, how) +
+                        initializer("part", floats_type, {static_cast<int64_t>(part.size())}, part) +
+                        initializer<int64_t>("sizes", int64_type, {3}, {1, 1, 5}),
+                    port(11, "x", floats_type, {1, 1, 4}) + port(12, "y", floats_type, {1, 1, 5}));
+  };
+  const std::vector<float> x{2, 4, 8, 16};
+  EXPECT_EQ((run<float, float>(cropped({0, 0, 0, 1, 1, 4.0f / 3}), {1, 1, 4}, x)),
+            (std::vector<float>{2, 4, 8, 16, 7}));
+  EXPECT_EQ((run<float, float>(cropped({0, 0, 1, 1, 1, -1}), {1, 1, 4}, x)), (std::vector<float>{16, 6, 2, 7, 7}));
+  expect_refusal(cropped({0, 0, 1, 1}), DL4_CORRUPT_FILE, {"the_Resize", "\"roi\" of 4 numbers"});
+}
+
+TEST(OnnxBatchNormalization, InTrainingIsByTheBatch) {
+  const std::string named = integer("training_mode", 1) +
+                            attribute("epsilon", varint(2 << 3 | 5) + std::string("\0\0\0\0", 4), 1) +
+                            attribute("momentum", varint(2 << 3 | 5) + std::string("\0\0\0\x3f", 4), 1);
+  const std::string of = node("BatchNormalization", {"x", "one", "two", "two", "one"},
+                              field(2, std::string("mean")) + field(2, std::string("variance")) + named) +
+                         initializer<float>("one", floats_type, {2}, {1, 1}) +
+                         initializer<float>("two", floats_type, {2}, {2, 2});
+  const auto output = [&](const char *name, const std::vector<int64_t> &dims) {
+    const std::string bytes = model_of(of, port(11, "x", floats_type, {-1, 2}) + port(12, name, floats_type, dims));
+    return run<float, float>(bytes, {2, 2}, {1, 10, 3, 30});
+  };
+  EXPECT_EQ(output("y", {-1, 2}), (std::vector<float>{1, 1, 3, 3}));
+  EXPECT_EQ(output("mean", {2}), (std::vector<float>{2, 11}));
+  EXPECT_EQ(output("variance", {2}), (std::vector<float>{1, 50.5}));
+}
+
+TEST(OnnxAttention, OfAShortMaskIsRefusedBeforeItsOpset) {
+  const std::string of =
+      node("Attention", {"x", "x", "x", "mask"}) + initializer<float>("mask", floats_type, {2, 2}, {0, 0, 0, 0});
+  const std::string ports = port(11, "x", floats_type, {1, 1, 3, 2}) + port(12, "y", floats_type, {1, 1, 3, 2});
+  expect_refusal(model_of(of, ports, 23), DL4_UNSUPPORTED, {"the_Attention", "another number of keys"});
+}
+
+}  // namespace

@@ -28,9 +28,9 @@ HWY_INLINE auto value(T a, T b) {
   else if constexpr (F == Binary::div)
     return a / b;
   else if constexpr (F == Binary::max)
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   else if constexpr (F == Binary::min)
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   else if constexpr (F == Binary::pow)
     return std::pow(a, b);
   else if constexpr (F == Binary::atan2)

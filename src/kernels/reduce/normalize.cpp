@@ -13,7 +13,6 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE V only(V v, Full) { return v; }
 HWY_INLINE V only(V v, Part p) { return hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(p.m)), v); }
 
 // The sum over i of f(i, Full or Part): short blocks in float, their sums in double.

@@ -1,6 +1,5 @@
 """What the library refuses, said as Keras says it where programs look for its words; the facts stay on the error."""
 
-import contextlib
 import re
 
 from ..abi import Error, InvalidArgument
@@ -276,30 +275,39 @@ def _sentence(kind, error, known):
     return (_SENTENCES.get((kind, error.attribute)) or _SENTENCES.get(error.attribute)) if known else None, {}, False
 
 
-@contextlib.contextmanager
-def keras_words(kind, config, inputs=()):
-    """Of one kind, what it was given, and the symbolic inputs of a call."""
-    try:
-        yield
-    except Error as e:
-        known, value = e.attribute in config, config.get(e.attribute)
-        sentence, found, of_type = _sentence(kind, e, known)
+class keras_words:  # noqa: N801
+    """Of one kind, what it was given, and the symbolic inputs of a call. A class, as calls of models pass through it."""
+
+    __slots__ = ("kind", "config", "inputs")
+
+    def __init__(self, kind, config, inputs=()):
+        self.kind, self.config, self.inputs = kind, config, inputs
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, _, e, __):
+        if isinstance(e, Error):
+            self._say(e)
+
+    def _say(self, e):
+        known, value = e.attribute in self.config, self.config.get(e.attribute)
+        sentence, found, of_type = _sentence(self.kind, e, known)
         if sentence is None:
-            raise
+            return
         numbers = list(value) if isinstance(value, (list, tuple)) else [value]
         words = {
             "a": e.attribute,
             "v": value,
-            "k": kind,
-            "c": _Given(config),
+            "k": self.kind,
+            "c": _Given(self.config),
             "n": len(numbers),
-            "s": ", ".join(str(t.shape) for t in inputs),
+            "s": ", ".join(str(t.shape) for t in self.inputs),
             "bad": [v for v in numbers if v is None or isinstance(v, (int, float)) and not 0 <= v <= 1],
             "low": {v for v in numbers if isinstance(v, int) and v < 1},
             "said": e,
         }
         e.args = (sentence.format(**words, **found),)
-        wanted = _TYPES.get((kind, e.attribute))
+        wanted = _TYPES.get((self.kind, e.attribute))
         if of_type or (known and wanted and type(value) not in wanted):
             raise typed(e, str(e)) from None
-        raise

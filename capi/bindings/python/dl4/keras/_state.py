@@ -154,7 +154,8 @@ def traced(layer, *arguments):
 
 
 def owner():
-    return records()[0] if records() else None
+    calls = _traces.records
+    return calls[0] if calls else None
 
 
 def training():

@@ -128,7 +128,7 @@ Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, 
     if (op.in(3).dtype == DType::boolean) {
       scores = hide(mask.mask);
     } else {
-      scores = op.layer("BroadcastAdd", Json::object(), {scores, mask.mask});
+      scores = plus(op, scores, mask.mask);
       if (!infinite) scores = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {scores});
     }
     if (mask.seen != graph::no_node) scores = hide(mask.seen);
@@ -159,14 +159,16 @@ void attention(const Op &op) {
     x = by_number(op, "BroadcastMultiply",
                   op.layer("Tanh", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
   const Node capped = x;
+  const bool shown = op.wants(3) && mode == 2;
   bool any = false;
-  x = masked(op, x, q, k, any);
+  const Node hiding = x = masked(op, x, q, k, any, shown);
+  if (shown && any) x = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {x});
   Node p = op.layer("Softmax", Json::object(), {x});
   if (any) p = op.layer("Where", {{"x2", 0}}, {by_number(op, "Greater", x, hidden), p});
   Node y = op.layer("MatMul", Json::object(), {p, repeated(op, v, heads)});
   if (op.wants(3)) {
     if (mode < 0 || mode > 3) fail(Code::corrupt_file, "has \"qk_matmul_output_mode\" ", mode);
-    op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? masked(op, capped, q, k, any, true) : p, dims);
+    op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? hiding : p, dims);
   }
   if (!flat) return op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
   y = op.layer("Transpose", {{"perm", {0, 2, 1, 3}}}, {y});

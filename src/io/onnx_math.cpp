@@ -179,11 +179,11 @@ void whole_power(const Op &op) {
   }
   Node square = op.x(0), y = graph::no_node;
   for (int bit = 0; bit == 0 || std::any_of(powers.begin(), powers.end(), [&](int64_t p) { return p >> bit; }); ++bit) {
-    if (bit > 0) square = op.layer("BroadcastMultiply", Json::object(), {square, square});
+    if (bit > 0) square = times(op, square, square);
     Tensor has = make_tensor(DType::boolean, e->shape);
     for (size_t i = 0; i < powers.size(); ++i) has.as<uint8_t>()[i] = powers[i] >> bit & 1;
     const Node factor = op.layer("Where", {{"x2", 1}}, {op.constant_node(has), square});
-    y = bit == 0 ? factor : op.layer("BroadcastMultiply", Json::object(), {y, factor});
+    y = bit == 0 ? factor : times(op, y, factor);
   }
   op.give(0, y, op.broadcast({&op.in(0), &op.in(1)}));
 }
@@ -359,7 +359,7 @@ void swish(const Op &op) {
   if (alpha == 1) return activate(op, "silu");
   each(op, [&](Node x) {
     const Node gate = op.layer("Activation", activation("sigmoid"), {by_number(op, "BroadcastMultiply", x, alpha)});
-    return op.layer("BroadcastMultiply", Json::object(), {x, gate});
+    return times(op, x, gate);
   });
 }
 void gelu(const Op &op) { activate(op, "gelu", {{"approximate", op.string("approximate", "none") == "tanh"}}); }
@@ -377,7 +377,7 @@ void prelu(const Op &op) {
   need_floats(op);
   const Perm perm = common(op, {0, 1});
   const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
-  const Node scaled = op.layer("BroadcastMultiply", Json::object(), {x, slope});
+  const Node scaled = times(op, x, slope);
   op.give(0, op.layer("Where", Json::object(), {by_number(op, "Less", x, 0), scaled, x}),
           op.broadcast({&op.in(0), &op.in(1)}), perm);
 }

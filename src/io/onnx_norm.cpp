@@ -9,9 +9,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); }
-Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }
-Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", Json::object(), {a, b}); }
 Node apply(const Op &op, const char *kind, Node x) { return op.layer(kind, Json::object(), {x}); }
 Node reduced(const Op &op, const char *kind, Node x, const Ints &axes, bool keep = true) {
   return op.layer(kind, {{"axis", axes}, {"keepdims", keep}}, {x});
@@ -171,17 +168,16 @@ void by_batch(const Op &op) {
   const Node x = op.as(v, perm);
   Ints axes;
   for (int i = 0; i + 1 < v.rank(); ++i) axes.push_back(i);
-  const auto plus = [&](Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); };
   const Node mean = reduced(op, "Mean", x, axes, false), apart = minus(op, x, mean);
   const Node variance = reduced(op, "Mean", apply(op, "Square", apart), axes, false);
   const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon", 1e-5)));
   const Node y = op.layer("Divide", Json::object(), {apart, root});
-  op.give(0, plus(times(op, y, op.x(1)), op.x(2)), v.dims, perm);
+  op.give(0, plus(op, times(op, y, op.x(1)), op.x(2)), v.dims, perm);
   const double momentum = op.real("momentum", static_cast<double>(0.9f));
   const Node now[] = {mean, variance};
   for (size_t i = 0; i < 2; ++i)
     if (op.wants(i + 1))
-      op.give(i + 1, plus(by_number(op, "BroadcastMultiply", op.x(i + 3), momentum),
+      op.give(i + 1, plus(op, by_number(op, "BroadcastMultiply", op.x(i + 3), momentum),
                           by_number(op, "BroadcastMultiply", now[i], 1 - momentum)));
 }
 

@@ -112,7 +112,7 @@ void gemm(const Op &op) {
   if (op.has(2)) {
     Node z = op.x(2);
     if (beta != 1) z = by_number(op, "BroadcastMultiply", z, beta);
-    y = op.layer("BroadcastAdd", Json::object(), {y, z});
+    y = plus(op, y, z);
   }
   op.give(0, y, dims);
 }

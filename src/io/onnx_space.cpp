@@ -178,7 +178,7 @@ void conv_transpose(const Op &op) {
   }
   Node y = groups == 1 ? parts[0] : op.layer("Concatenate", {{"axis", -1}}, parts);
   y = moved_ends(op, y, ends);
-  if (op.has(2)) y = op.layer("BroadcastAdd", Json::object(), {y, op.constant_node(op.floats(2, "bias"))});
+  if (op.has(2)) y = plus(op, y, op.constant_node(op.floats(2, "bias")));
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()));
 }
 
@@ -256,9 +256,9 @@ void give_places(const Op &op, Window w, const Ints &more) {
     dims[axis] = static_cast<int64_t>(list.size());
     return op.constant_node(io::reshaped(tensor_of(list), Shape(dims)));
   };
-  const auto two = [&](const char *kind, Node a, Node b) { return op.layer(kind, Json::object(), {a, b}); };
+  const auto compared = [&](const char *kind, Node a, Node b) { return op.layer(kind, Json::object(), {a, b}); };
   const Node x = op.as(v, channels_last(v.rank()));
-  Node best = x, place = op.cast(op.layer("Where", {{"x1", 0}, {"x2", 0}}, {two("Equal", x, x)}), DType::i64);
+  Node best = x, place = op.cast(op.layer("Where", {{"x1", 0}, {"x2", 0}}, {compared("Equal", x, x)}), DType::i64);
   for (size_t i = n; i-- > 0;) {
     Node top = best, at = place;
     for (int64_t k = 0; k < w.size[i]; ++k) {
@@ -266,8 +266,8 @@ void give_places(const Op &op, Window w, const Ints &more) {
       const Json taken{{"indices", from}, {"axis", i + 1}};
       for (int64_t &p : from) p *= step[i];
       const Node y = op.layer("Take", taken, {best});
-      const Node here = two("BroadcastAdd", op.layer("Take", taken, {place}), along(from, i + 1));
-      const Node more_than = k == 0 ? y : two("Greater", y, top);
+      const Node here = plus(op, op.layer("Take", taken, {place}), along(from, i + 1));
+      const Node more_than = k == 0 ? y : compared("Greater", y, top);
       top = k == 0 ? y : op.layer("Where", Json::object(), {more_than, y, top});
       at = k == 0 ? here : op.layer("Where", Json::object(), {more_than, here, at});
     }
@@ -279,8 +279,7 @@ void give_places(const Op &op, Window w, const Ints &more) {
   const Node item = op.cast(op.layer("Arange", {{"axis", 0}}, {x}), DType::i64);
   const Node items = by_number(op, "BroadcastMultiply", op.layer("ExpandDims", {{"axis", behind}}, {item}),
                                static_cast<double>(checked_mul(image, v.dims[1].factor)));
-  op.give(1, two("BroadcastAdd", two("BroadcastAdd", place, along(channels, n + 1)), items), {v.dims[0]},
-          channels_last(v.rank()));
+  op.give(1, plus(op, plus(op, place, along(channels, n + 1)), items), {v.dims[0]}, channels_last(v.rank()));
 }
 
 void max_pool(const Op &op) {

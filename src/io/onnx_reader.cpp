@@ -158,9 +158,8 @@ void Reader::run(const NodeProto &node) {
 Node Reader::output(const Port &p) {
   const std::string name(p.name);
   Value &v = value(p.name);
-  NodeProto none;
-  none.name = none.op = p.name;
-  const Op op(*this, none);
+  const NodeProto end = named(p.name);
+  const Op op(*this, end);
   Node n = op.as(v, plain(v.rank()));
   const DType wanted = p.is_tensor && p.type != Type::none ? stands_for(p.type) : graph_->dtype(n);
   const bool same = graph_->dtype(n) == wanted;

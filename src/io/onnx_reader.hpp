@@ -111,6 +111,12 @@ class Reader {
 // A weight of a layer, by its name there.
 using Weights = std::vector<std::pair<std::string, Tensor>>;
 
+// One that stands in no file, for the layers that it makes.
+inline NodeProto named(std::string_view name) {
+  NodeProto n;
+  n.name = n.op = name;
+  return n;
+}
 // A node while it is read.
 class Op {
  public:
@@ -162,9 +168,9 @@ class Op {
     return layers(kind, std::move(config), in, {}, weights)[0];
   }
   Node cast(Node n, DType to) const;
-  // The layer Reshape leaves the first axis as it is; this one does not.
   // Of one axis `size` from `begin` on; -1: to its end.
   Node cut(Node x, int at, int64_t begin, int64_t size) const;
+  // The layer Reshape leaves the first axis as it is; this one does not.
   Node reshape(Node n, const Ints &target) const;
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 

@@ -78,9 +78,7 @@ Node entry(Reader &r, const char *name, const std::vector<Dim> &dims) {
 
 void set_input(Reader &r, const Parts &p, size_t i, Node n, std::vector<Dim> dims) {
   if (p.lone) {
-    NodeProto none;
-    none.op = "step";
-    n = Op(r, none).layer("Squeeze", {{"axis", 0}}, {n});
+    n = Op(r, named("step")).layer("Squeeze", {{"axis", 0}}, {n});
     dims.erase(dims.begin());
   }
   Value v;
@@ -124,9 +122,8 @@ Node sequences(const Op &op, Reader &inside, Parts &p, Node &x) {
   }
   x = all.size() == 1 ? all[0] : op.layer("Concatenate", {{"axis", -1}}, all);
   const Node n = entry(inside, "x", {p.in[p.states].dims[1], {features, {}}});
-  NodeProto none;
-  none.op = "sequence";
-  const Op in(inside, none);
+  const NodeProto sequence = named("sequence");
+  const Op in(inside, sequence);
   for (size_t i = 0, at = 0; i < sizes.size(); at += static_cast<size_t>(sizes[i]), ++i) {
     const Value &v = p.in[p.states + i];
     Node part = in.cut(n, 1, static_cast<int64_t>(at), sizes[i]);
@@ -142,9 +139,8 @@ Node sequences(const Op &op, Reader &inside, Parts &p, Node &x) {
 // What an output of the body is, as a layer of that name.
 Node result(Reader &inside, const Parts &p, const Port &port, const char *name) {
   Value &v = inside.value(port.name);
-  NodeProto none;
-  none.name = none.op = name;
-  const Op op(inside, none);
+  const NodeProto end = named(name);
+  const Op op(inside, end);
   const Node n = op.as(v, plain(v.rank()));
   return p.lone ? op.layer("ExpandDims", {{"axis", 0}}, {n}) : op.layer("Identity", Json::object(), {n});
 }

@@ -330,14 +330,12 @@ def stop_gradient(variable):
 
 @function
 def zeros_like(x, dtype=None):
-    x = as_tensor(x)
-    return cast(_alike(x, 0.0), dtype or x.dtype)
+    return full_like(x, 0, dtype)
 
 
 @function
 def ones_like(x, dtype=None):
-    x = as_tensor(x)
-    return cast(_alike(x, 1.0), dtype or x.dtype)
+    return full_like(x, 1, dtype)
 
 
 @function

@@ -35,6 +35,9 @@ inline std::string attribute(const std::string &name, const std::string &value, 
   return field(5, field(1, name) + value + field(20, type));
 }
 inline std::string integer(const std::string &name, int64_t v) { return attribute(name, field(3, v), 2); }
+inline std::string real(const std::string &name, float v) {
+  return attribute(name, varint(2 << 3 | 5) + std::string(reinterpret_cast<const char *>(&v), sizeof v), 1);
+}
 inline std::string integers(const std::string &name, const std::vector<int64_t> &list) {
   std::string all;
   for (int64_t v : list) all += field(8, v);

@@ -64,7 +64,7 @@ TEST(OnnxPow, OfIntegersIsRefusedByItsExponent) {
 TEST(OnnxResize, TakesAPartAndNumbersPastTheEnd) {
   const auto cropped = [](const std::vector<float> &part) {
     const std::string how = word("mode", "linear") + word("coordinate_transformation_mode", "tf_crop_and_resize") +
-                            attribute("extrapolation_value", varint(2 << 3 | 5) + std::string("\0\0\xe0\x40", 4), 1);
+                            real("extrapolation_value", 7);
     return model_of(node("Resize", {"x", "part", "", "sizes"}, how) +
                         initializer("part", floats_type, {static_cast<int64_t>(part.size())}, part) +
                         initializer<int64_t>("sizes", int64_type, {3}, {1, 1, 5}),
@@ -78,9 +78,7 @@ TEST(OnnxResize, TakesAPartAndNumbersPastTheEnd) {
 }
 
 TEST(OnnxBatchNormalization, InTrainingIsByTheBatch) {
-  const std::string named = integer("training_mode", 1) +
-                            attribute("epsilon", varint(2 << 3 | 5) + std::string("\0\0\0\0", 4), 1) +
-                            attribute("momentum", varint(2 << 3 | 5) + std::string("\0\0\0\x3f", 4), 1);
+  const std::string named = integer("training_mode", 1) + real("epsilon", 0) + real("momentum", 0.5f);
   const std::string of = node("BatchNormalization", {"x", "one", "two", "two", "one"},
                               field(2, std::string("mean")) + field(2, std::string("variance")) + named) +
                          initializer<float>("one", floats_type, {2}, {1, 1}) +

@@ -38,17 +38,17 @@ def told_at(place):
 
 
 def timed(step):
-    """The fastest of ten parts of some seconds of steps, in microseconds; all workers must make as many."""
+    """How many steps take a tenth of SECONDS; all workers must make as many."""
     for _ in range(3):
         step()
     begin = time.perf_counter()
     for _ in range(5):
         step()
-    each = max(1, int(SECONDS / 10 / ((time.perf_counter() - begin) / 5)))
-    return each
+    return max(1, int(SECONDS / 10 / ((time.perf_counter() - begin) / 5)))
 
 
 def parts(step, each):
+    """The fastest of ten parts of so many steps, in microseconds of one."""
     best = float("inf")
     for _ in range(10):
         begin = time.perf_counter()

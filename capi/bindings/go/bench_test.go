@@ -12,7 +12,7 @@ func article() *Session {
 	return must(NewSession(must(g.Build([]Node{x}, []Node{y})), nil))
 }
 
-func BenchmarkRunOfReusedTensors(b *testing.B) {
+func BenchmarkTensorsUsedAgain(b *testing.B) {
 	s, in, out := article(), []*Tensor{line(1, 28, 28)}, []*Tensor{must(NewTensor(nil, Float32, 1, 10))}
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -23,7 +23,7 @@ func BenchmarkRunOfReusedTensors(b *testing.B) {
 	}
 }
 
-func BenchmarkRunOfArrays(b *testing.B) {
+func BenchmarkArraysInAndOut(b *testing.B) {
 	s, pixels := article(), make([]float32, 28*28)
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of the Go module. DL4_LIBRARY names the library, DL4_SOURCE the sources, DL4_BUILD where products go; 77 says that
-# there is no Go with cgo.
+# there is no Go with cgo. "cost": what a call costs instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 skip() { echo "skipped: $1"; exit 77; }
@@ -22,6 +22,9 @@ END
 export PKG_CONFIG_PATH=$out LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GOCACHE=$out/cache
 export GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=readonly DL4_SOURCE=$source
 
+if [ "${1:-}" = cost ]; then
+  exec go test -run - -bench . -count 5 .
+fi
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "not as gofmt would have it: $unformatted"; exit 1; }
 go vet ./...

@@ -13,7 +13,7 @@ mkdir -p "$out/classes"
 jna=${DL4_JNA:-/usr/share/java/jna.jar}
 if [ ! -e "$jna" ]; then
   jna=$out/jna.jar
-  [ -e "$jna" ] || { command -v mvn >/dev/null && mvn -q dependency:copy -Dartifact=net.java.dev.jna:jna:5.14.0 \
+  [ -e "$jna" ] || { command -v mvn >/dev/null && mvn -q -B dependency:copy -Dartifact=net.java.dev.jna:jna:5.14.0 \
     -DoutputDirectory="$out" -Dmdep.stripVersion=true; } || skip "there is neither libjna-java nor a way to Maven Central"
 fi
 [ "$jna" -ef "$out/jna.jar" ] || cp -L "$jna" "$out/jna.jar"

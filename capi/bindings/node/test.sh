@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Tests of the Node.js binding. DL4_LIBRARY names the library; 77 says that there is no Node.js, npm or koffi.
+# "cost": what a call costs instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 skip() { echo "skipped: $1"; exit 77; }
@@ -16,6 +17,7 @@ if [ ! -d node_modules/koffi ] || [ ! -d node_modules/typescript ]; then
   npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error || skip "no koffi from npm"
 fi
 
+[ "${1:-}" != cost ] || exec node tests/speed.js
 node types.js lib/kinds.d.ts
 node node_modules/typescript/bin/tsc --noEmit --strict --noUncheckedIndexedAccess --target es2022 --module nodenext \
   --lib es2022,dom tests/sample.ts

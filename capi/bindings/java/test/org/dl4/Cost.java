@@ -3,8 +3,8 @@ package org.dl4;
 import java.util.Map;
 
 /**
- * Measures what a run of the article's dense model takes, as the least of many means: to compare
- * with C's.
+ * Measures what a run of the article's dense model takes in microseconds, as the least of many
+ * means: to compare with C's.
  */
 final class Cost {
   private static double least(Runnable f) {
@@ -29,7 +29,7 @@ final class Cost {
     Tensor[] in = {Tensor.zeros(DType.FLOAT32, 1, 28, 28)};
     Tensor[] out = {Tensor.zeros(DType.FLOAT32, 1, 10)};
     float[] pixels = new float[28 * 28];
-    System.out.printf("reused tensors %.2f us%n", least(() -> s.runInto(in, out)));
+    System.out.printf("tensors used again\t%.2f%n", least(() -> s.runInto(in, out)));
     Runnable arrays =
         () -> {
           try (Tensor image = Tensor.of(pixels, 1, 28, 28);
@@ -37,6 +37,6 @@ final class Cost {
             answer.toFloats();
           }
         };
-    System.out.printf("arrays in and out %.2f us%n", least(arrays));
+    System.out.printf("arrays in and out\t%.2f%n", least(arrays));
   }
 }

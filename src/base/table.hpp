@@ -8,7 +8,29 @@
 
 namespace dl4 {
 
-// Id: an enum of its own over an integer, or an integer.
+// All ids of a list, in order, to be walked.
+template <class Id>
+struct Ids {
+  struct iterator {
+    size_t at;
+    Id operator*() const { return static_cast<Id>(at); }
+    iterator &operator++() {
+      ++at;
+      return *this;
+    }
+    bool operator==(const iterator &) const = default;
+  };
+  iterator from, to;
+  iterator begin() const { return from; }
+  iterator end() const { return to; }
+  operator std::vector<Id>() const {
+    std::vector<Id> all;
+    for (Id id : *this) all.push_back(id);
+    return all;
+  }
+};
+
+// Id: an enum of its own over an integer.
 template <class Id, class T>
 class Table {
  public:
@@ -19,10 +41,12 @@ class Table {
     grow(like, std::move(v));
   }
 
-  // `v` for the items that `like` has gained since.
+  // `v` for the items that `like` has gained since: these.
   template <class Like>
-  void grow(const Like &like, T v = T()) {
-    list_.resize(static_cast<size_t>(like.size()), v);
+  Ids<Id> grow(const Like &like, T v = T()) {
+    size_t before = list_.size();
+    list_.resize(like.size(), v);
+    return {{before}, {list_.size()}};
   }
   // For n more: what is pushed then can't fail half way.
   void make_room(size_t n) {
@@ -33,15 +57,12 @@ class Table {
     return static_cast<Id>(list_.size() - 1);
   }
   void pop_back() { list_.pop_back(); }
+  void shrink(size_t n) { list_.erase(list_.begin() + static_cast<std::ptrdiff_t>(n), list_.end()); }
 
   size_t size() const { return list_.size(); }
   bool has(Id id) const { return static_cast<size_t>(id) < list_.size(); }
   Id next() const { return static_cast<Id>(list_.size()); }  // of what is pushed next
-  std::vector<Id> ids() const {
-    std::vector<Id> all;
-    for (size_t i = 0; i < list_.size(); ++i) all.push_back(static_cast<Id>(i));
-    return all;
-  }
+  Ids<Id> ids() const { return {{0}, {list_.size()}}; }
   decltype(auto) operator[](Id id) { return list_[static_cast<size_t>(id)]; }
   decltype(auto) operator[](Id id) const { return list_[static_cast<size_t>(id)]; }
   T &back() { return list_.back(); }

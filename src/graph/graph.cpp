@@ -205,7 +205,7 @@ Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &e
     names_.insert(layer.name);
     symbols_.push_back({value, ops::none});
   } catch (...) {
-    scratch_.values.resize(values);
+    scratch_.values.shrink(values);
     scratch_.inputs.resize(inputs);
     throw;
   }
@@ -363,7 +363,7 @@ std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vec
   OpSeeds seeds = op_seeds_;
   auto random_seed = l.random_seed;
   auto undo = [&] {
-    scratch_.values.resize(values);
+    scratch_.values.shrink(values);
     scratch_.steps.resize(steps);
     scratch_.inputs.resize(inputs);
     scratch_.states.resize(states);

@@ -7,10 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-Id add_value(Program &p, Value v) {
-  p.values.push_back(std::move(v));
-  return p.size() - 1;
-}
+Id add_value(Program &p, Value v) { return p.values.push_back(std::move(v)); }
 
 }  // namespace
 

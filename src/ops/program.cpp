@@ -33,12 +33,14 @@ void blame(Error &error, const std::string &scope) {
   if (scope.back() != '"') error.with("layer", scope);
 }
 
+std::string to_string(Id v) { return text('%', static_cast<int32_t>(v)); }
+
 namespace {
 
 std::string word(const Program &p, Id v) {
   if (v == none) return "-";
   const std::string &name = p[v].name;
-  return text('%', v, name.empty() ? "" : ":", name);
+  return text(v, name.empty() ? "" : ":", name);
 }
 
 std::string full(const Program &p, Id v) { return text(word(p, v), ' ', p[v].dtype, p[v].shape); }
@@ -85,10 +87,10 @@ std::string to_string(const Program &p) {
 
 void verify(const Program &p) {
   PerValue<bool> made(p);
-  for (Id v = 0; v < p.size(); ++v) made[v] = p[v].role != Role::temp;
+  for (Id v : p.ids()) made[v] = p[v].role != Role::temp;
   auto need = [&](Id v, const char *where) {
-    if (v < 0 || v >= p.size() || !made[v])
-      fail(Code::internal, "program: ", where, " reads %", v, ", which is not made yet\n", to_string(p));
+    if (!p.values.has(v) || !made[v])
+      fail(Code::internal, "program: ", where, " reads ", v, ", which is not made yet\n", to_string(p));
   };
   for (const Step &s : p.steps) {
     for (size_t i = 0; i < s.src.size(); ++i)

@@ -14,8 +14,9 @@ namespace dl4::ops {
 class Op;
 
 // A value of a Program by number.
-using Id = int32_t;
-inline constexpr Id none = -1;
+enum class Id : int32_t {};
+inline constexpr Id none{-1};
+std::string to_string(Id v);  // "%3"
 
 enum class Role {
   temp,      // made by a step
@@ -50,14 +51,15 @@ struct Write {
 };
 
 struct Program {
-  std::vector<Value> values;
+  Table<Id, Value> values;
   std::vector<Step> steps;
   std::vector<Id> inputs, states, outputs;
   std::vector<Write> writes;
 
-  const Value &operator[](Id v) const { return values[static_cast<size_t>(v)]; }
-  Value &operator[](Id v) { return values[static_cast<size_t>(v)]; }
-  Id size() const { return static_cast<Id>(values.size()); }
+  const Value &operator[](Id v) const { return values[v]; }
+  Value &operator[](Id v) { return values[v]; }
+  size_t size() const { return values.size(); }
+  Ids<Id> ids() const { return values.ids(); }
 };
 
 // Something for each value of a Program.

@@ -77,7 +77,7 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
   const Program &p = *body;
   const int64_t steps = time(src);
   PerValue<Operand> of(p);
-  for (Id v = 0; v < p.size(); ++v) of[v] = {p[v].dtype, p[v].shape};
+  for (Id v : p.ids()) of[v] = {p[v].dtype, p[v].shape};
   std::vector<Operand> last;
   for (size_t i = 0; i < src.size(); ++i) {
     Operand &in = of[p.inputs[i]];

@@ -71,7 +71,7 @@ class Backward {
   }
 
   void repeat_body() {
-    for (Id v = 0; v < p_.size(); ++v)
+    for (Id v : p_.ids())
       if (p_[v].role == Role::constant) at_[v] = s_.body.constant(p_[v].data);
     for (const Step &step : p_.steps) {
       std::vector<Id> src;

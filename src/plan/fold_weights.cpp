@@ -33,7 +33,7 @@ class Folder {
   // What depends on states and constants alone. A state without a tensor, such as a counter, is not one of those.
   void find_fixed() {
     fixed_ = PerValue<bool>(p_);
-    for (Id v = 0; v < p_.size(); ++v) fixed_[v] = p_[v].role == Role::constant;
+    for (Id v : p_.ids()) fixed_[v] = p_[v].role == Role::constant;
     for (size_t i = 0; i < states_.size(); ++i) fixed_[p_.states[i]] = p_[p_.states[i]].dtype == DType::f32;
     for (const Step &s : p_.steps) {
       bool all = !s.op->is_volatile();

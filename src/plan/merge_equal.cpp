@@ -29,7 +29,7 @@ struct Same {
 // Small constants with the same bytes are one value.
 void merge_constants(const Program &p, Renaming &renaming) {
   std::map<std::string, Id> seen;
-  for (Id v = 0; v < p.size(); ++v) {
+  for (Id v : p.ids()) {
     const Value &value = p[v];
     if (value.role != Role::constant || value.data.bytes() > 64) continue;
     std::string key = text(value.dtype, value.shape, '|');

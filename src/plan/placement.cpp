@@ -42,9 +42,7 @@ const Placement::Home &Placement::home(Id v) {
 }
 
 void Placement::follow() {
-  Id known = home_.next();
-  home_.grow(p_);
-  for (Id v = known; v < p_.size(); ++v) home_[v] = {v, 0};
+  for (Id v : home_.grow(p_)) home_[v] = {v, 0};
   claimed_.grow(p_);
   joined_.grow(p_);
   maker_.grow(p_, -1);
@@ -207,13 +205,13 @@ void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, s
   place_in_arena(lives, guard_bytes);
 
   number_.grow(p_);
-  for (Id v = 0; v < p_.size(); ++v) {
+  for (Id v : p_.ids()) {
     if (p_[v].role != Role::constant) continue;
     number_[v] = static_cast<int32_t>(constants.size());
     constants.push_back(p_[v].data);
   }
   of = PerValue<Place>(p_);
-  for (Id v = 0; v < p_.size(); ++v) {
+  for (Id v : p_.ids()) {
     auto [root, offset] = home(v);
     const int32_t number = number_[root];
     Place place = claimed_[root];

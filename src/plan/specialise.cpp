@@ -17,7 +17,7 @@ using namespace ops;
 // Constants, what else is known, and views of both.
 PerValue<Known> known_values(const Program &p, std::span<const Known> others) {
   PerValue<Known> known(p);
-  for (Id v = 0; v < p.size(); ++v)
+  for (Id v : p.ids())
     if (p[v].role == Role::constant) known[v] = {v, p[v].data, ""};
   for (const Known &k : others) known[k.value] = k;
   for (const Step &step : p.steps) {

@@ -42,7 +42,7 @@ class Evaluation {
     EXPECT_EQ(states.size(), p_.states.size());
     for (size_t i = 0; i < inputs.size(); ++i) bring(p_.inputs[i], inputs[i]);
     for (size_t i = 0; i < states.size(); ++i) bring(p_.states[i], states[i]);
-    for (Id v = 0; v < p_.size(); ++v)
+    for (Id v : p_.ids())
       if (p_[v].role == ops::Role::constant) bring(v, Tensor(p_[v].data));
     left_ = ops::uses(p_);
     drop_unread();

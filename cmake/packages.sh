@@ -1,7 +1,7 @@
 # Sourced by demo.sh and test.sh: installs the Debian packages that are missing, and builds.
 #   need PACKAGE...    all present afterwards, or the script ends with their names
 #   want PACKAGE...    all present afterwards, if that can be done
-#   build ARGUMENT...  configures (with these CMake arguments) and builds build/release
+#   build TARGET ARGUMENT...  configures (with these CMake arguments) and builds the target in build/release
 
 say() { printf '==> %s\n' "$*"; }
 
@@ -77,8 +77,10 @@ without_apt() {
 build() {
   say "building Release in build/release (the first time takes some minutes)"
   mkdir -p build
+  local target=$1
+  shift
   cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DDL4_WERROR="${DL4_WERROR:-OFF}" "$@" \
     >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
   grep -E '^-- (oneDNN|The command)' build/configure.log | sed 's/^-- /    /'
-  cmake --build build/release
+  cmake --build build/release --target "$target"
 }

@@ -51,7 +51,7 @@ Perm common(const Op &op, const std::vector<size_t> &inputs) {
   Perm best = plain(rank);
   for (size_t i : inputs) {
     const Value &v = op.in(i);
-    if (v.forms.empty() && (v.constant || v.sizes)) continue;
+    if (v.forms.empty()) continue;
     if (v.rank() != rank) return plain(rank);
     if (v.forms[0].perm != plain(rank)) best = v.forms[0].perm;
   }
@@ -62,7 +62,8 @@ Node in_form(const Op &op, size_t i, const Perm &perm) {
   Value &v = op.in(i);
   if (perm == plain(static_cast<int>(perm.size()))) return op.as(v, plain(v.rank()));
   if (v.rank() == static_cast<int>(perm.size())) return op.as(v, perm);
-  const auto t = op.constant(i);  // of lower rank
+  const auto t = op.constant(i);             // of lower rank
+  if (!t) return op.as(v, plain(v.rank()));  // refuses
   Ints dims(perm.size() - static_cast<size_t>(v.rank()), 1);
   dims.insert(dims.end(), t->shape.begin(), t->shape.end());
   return op.constant_node(transposed(reshaped(*t, Shape(dims)), perm));

@@ -322,23 +322,27 @@ void concat(const Op &op) {
   const int rank = op.in(0).rank();
   const auto axis = static_cast<size_t>(op.axis(1, rank));
   Perm perm = plain(rank);
-  std::vector<const Value *> parts;
+  Dim whole{0, {}};
+  bool filled = true;
   for (size_t i = 0; i < op.inputs(); ++i) {
     Value &v = op.in(i);
     if (v.rank() != rank) fail(Code::corrupt_file, "joins values of ", rank, " and ", v.rank(), " axes");
     if (v.perm() != plain(rank)) perm = v.perm();
-  }
-  std::vector<Node> in;
-  Dim whole{0, {}};
-  for (size_t i = 0; i < op.inputs(); ++i) {
-    Value &v = op.in(i);
+    filled &= v.filled && v.filled == op.in(0).filled;
     const Dim &d = v.dims[axis];
     whole = whole.known() && d.known() ? Dim{whole.factor + d.factor, {}} : Dim{1, {op.r.fresh()}};
-    if (!(d == Dim{0, {}})) in.push_back(op.as(v, perm));
   }
-  if (in.empty()) in.push_back(op.as(op.in(0), perm));
   std::vector<Dim> dims = op.in(0).dims;
   dims[axis] = whole;
+  if (filled) {
+    Value all = op.in(0);
+    all.dims = std::move(dims);
+    return op.give_value(0, std::move(all));
+  }
+  std::vector<Node> in;
+  for (size_t i = 0; i < op.inputs(); ++i)
+    if (!(op.in(i).dims[axis] == Dim{0, {}})) in.push_back(op.as(op.in(i), perm));
+  if (in.empty()) in.push_back(op.as(op.in(0), perm));
   const int at = inverse(perm)[axis];
   op.give(0, op.layer("Concatenate", {{"axis", at}}, in), dims, perm);
 }

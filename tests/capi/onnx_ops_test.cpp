@@ -77,6 +77,25 @@ TEST(OnnxResize, TakesAPartAndNumbersPastTheEnd) {
   expect_refusal(cropped({0, 0, 1, 1}), DL4_CORRUPT_FILE, {"the_Resize", "\"roi\" of 4 numbers"});
 }
 
+// As TensorFlow's exporter writes the two states of a bidirectional layer.
+TEST(OnnxConcat, OfZerosAlongAFreeAxisIsZeros) {
+  const auto named = [](const char *op, const std::vector<std::string> &in, const char *out, const std::string &more) {
+    std::string s;
+    for (const std::string &name : in) s += field(1, name);
+    return field(1, s + field(2, std::string(out)) + field(3, std::string(out)) + field(4, std::string(op)) + more);
+  };
+  const auto joined = [&](const char *second) {
+    return model_of(named("Shape", {"x"}, "rows", integer("end", 1)) +
+                        named("Concat", {"rows", "two"}, "sizes", integer("axis", 0)) +
+                        named("ConstantOfShape", {"sizes"}, "zeros", "") +
+                        named("Concat", {"zeros", second}, "both", integer("axis", 1)) +
+                        named("Add", {"x", "both"}, "y", "") + initializer<int64_t>("two", int64_type, {1}, {2}),
+                    port(11, "x", floats_type, {-1, 4}) + port(12, "y", floats_type, {-1, 4}));
+  };
+  EXPECT_EQ((run<float, float>(joined("zeros"), {1, 4}, {1, 2, 3, 4})), (std::vector<float>{1, 2, 3, 4}));
+  expect_refusal(joined("x"), DL4_UNSUPPORTED, {"both", "free axis"});
+}
+
 TEST(OnnxBatchNormalization, InTrainingIsByTheBatch) {
   const std::string named = integer("training_mode", 1) + real("epsilon", 0) + real("momentum", 0.5f);
   const std::string of = node("BatchNormalization", {"x", "one", "two", "two", "one"},

@@ -1008,8 +1008,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, 
  * then the same calls at the same time. All start with the state of rank 0. x, y and w of a call are this worker's part
  * of the global batch, in the order of ranks; it may have no rows. A dataset of tensors has all rows on each worker,
  * which takes its part of each batch; a callback gives this worker's. Losses, metrics, clipping, draws and updates are
- * those of one process with the global batch; BatchNormalization takes statistics of each part, their means are kept. A
- * step, accumulation, evaluation or fit, and this call, that fails, stops or is cancelled on one does so on all of
+ * those of one process with the global batch; BatchNormalization takes statistics of each part, their means are kept,
+ * and with `synchronized` those of the global batch, by calls of fn in the middle of a step. A step, accumulation, evaluation or fit, and this call, that fails, stops or is cancelled on one does so on all of
  * them, also where they differ in version, processor, options, model, place or number of batches (not where a handle,
  * rank or size is refused or the trainer is busy: the others wait for what never comes). A reduction that fails leaves
  * the last complete step. Callbacks of a fit write files on rank 0 alone. fn NULL: trains alone again.
@@ -1017,8 +1017,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, 
  * Keeps: fn, user, release (until this call is made again or the trainer is freed; then release(user) is called, if
  * given; on failure it is not called).
  * Blocks: until all workers have made it.
- * Errors: DL4_UNSUPPORTED (stateful layers; losses and metrics that join the samples of a batch and synchronized
- * BatchNormalization, at the first step), DL4_CALLBACK_FAILED, DL4_BUSY. */
+ * Errors: DL4_UNSUPPORTED (stateful layers; at the first step losses and metrics that join the samples of a batch, and
+ * synchronized BatchNormalization with shards), DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn,
                                                        void *user, dl4_release_fn release);
 

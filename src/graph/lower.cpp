@@ -30,6 +30,7 @@ class CallHost final : public kinds::Host {
     return seed + static_cast<uint64_t>(call_) * 0x9E3779B97F4A7C15u;
   }
   ops::Id draws() override { return draws_; }
+  std::shared_ptr<ops::Collective> collective() override { return how_.collective; }
   void add_loss(ops::Id scalar) override { lowered_.penalties.push_back(scalar); }
   void write(const std::string &name, ops::Id value) override {
     const Weight &w = find(name);

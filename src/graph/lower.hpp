@@ -1,6 +1,7 @@
 // From a model to a Program with free dims.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "graph/model.hpp"
@@ -23,9 +24,10 @@ struct Lowered {
 };
 
 // training: as in a training step, dropout draws; part: the inputs may be parts of sequences, so that what layers carry
-// is in `carried`.
+// is in `carried`; collective: what sums over the workers that have the other parts of the batch.
 struct Lowering {
   bool training = false, part = false;
+  std::shared_ptr<ops::Collective> collective = nullptr;
 };
 
 // Emits the model's calls. `held`: the value of each of what the model holds, in its order; `draws`: the counter of

@@ -34,6 +34,7 @@ class InnerHost final : public Host {
     return seed + number_ * 0xD1B54A32D192ED03u;
   }
   ops::Id draws() override { return outer_.draws(); }
+  std::shared_ptr<ops::Collective> collective() override { return outer_.collective(); }
   void add_loss(ops::Id scalar) override {
     if (penalized_) pass_on(scalar);
   }

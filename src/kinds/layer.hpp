@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +49,9 @@ class Host {
   virtual ops::Id weight(const WeightSpec &spec) = 0;
   // The key of this call's draws: from `own` if the layer has a seed, else from the layer's name.
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
-  virtual ops::Id draws() = 0;                // int64 scalar: counts the runs
+  virtual ops::Id draws() = 0;  // int64 scalar: counts the runs
+  // Where each worker has its part of the batch: what sums over all of them.
+  virtual std::shared_ptr<ops::Collective> collective() { return nullptr; }
   virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
   // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good. The
   // gradient of one that is trained is that of the last value.

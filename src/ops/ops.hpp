@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,17 @@ using kernels::Reduce;
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims = false);
 Id argmax(Emit &e, Id x, int axis);  // int32, first of equals
 Id square_sum(Emit &e, Id x);        // scalar, summed in double
+// What sums over workers that run the same Program, each on its part of a batch.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  // The sums of all workers' `from` into `to`, which may be null; called by all of them in the same order, on the
+  // thread of the run. Gives 0, or the number of a failure.
+  virtual int32_t sum(const float *from, float *to, int64_t n) noexcept = 0;
+};
+Id all_reduce(Emit &e, std::shared_ptr<Collective> workers, Id x);
+int64_t all_reduced(const Program &p, const Step &step);  // how many numbers the step sums over workers; -1: it doesn't
+void leave_workers(Step &all_reduce);                     // it gives its source
 Id softmax(Emit &e, Id x, int axis = -1);
 Id log_softmax(Emit &e, Id x, int axis = -1);
 Id sparsemax(Emit &e, Id x, int axis = -1);

@@ -1,26 +1,52 @@
 // Pass: keep the steps that an output, a write or a check needs.
+#include <algorithm>
+
 #include "ops/op.hpp"
+#include "ops/ops.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
+namespace {
+
+// Values whose numbers are needed, from the end of the Program on.
+struct Live {
+  explicit Live(const ops::Program &p) : values(p) {
+    for (ops::Id v : p.outputs) mark(v);
+    for (const ops::Write &w : p.writes) mark(w.value);
+  }
+  void mark(ops::Id v) {
+    if (v != ops::none) values[v] = true;
+  }
+  bool has(const ops::Step &step) const {
+    return std::any_of(step.dst.begin(), step.dst.end(), [&](ops::Id v) { return values[v]; });
+  }
+  void mark_sources(const ops::Step &step) {
+    for (size_t i = 0; i < step.src.size(); ++i)
+      if (step.op->reads(static_cast<int>(i))) mark(step.src[i]);
+  }
+  ops::PerValue<bool> values;
+};
+
+}  // namespace
 
 void drop_dead(ops::Program &p) {
-  ops::PerValue<bool> live(p);
-  auto mark = [&](ops::Id v) {
-    if (v != ops::none) live[v] = true;
-  };
-  for (ops::Id v : p.outputs) mark(v);
-  for (const ops::Write &w : p.writes) mark(w.value);
+  Live live(p);
   std::vector<ops::Step> kept;
   for (size_t s = p.steps.size(); s-- > 0;) {
-    bool needed = p.steps[s].op->is_volatile();
-    for (ops::Id v : p.steps[s].dst) needed |= live[v];
-    if (!needed) continue;
-    for (size_t i = 0; i < p.steps[s].src.size(); ++i)
-      if (p.steps[s].op->reads(static_cast<int>(i))) mark(p.steps[s].src[i]);
+    if (!p.steps[s].op->is_volatile() && !live.has(p.steps[s])) continue;
+    live.mark_sources(p.steps[s]);
     kept.push_back(std::move(p.steps[s]));
   }
   p.steps.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
+void leave_unread_sums(ops::Program &p) {
+  Live live(p);
+  for (size_t s = p.steps.size(); s-- > 0;)
+    if (live.has(p.steps[s]))
+      live.mark_sources(p.steps[s]);
+    else if (all_reduced(p, p.steps[s]) >= 0)
+      leave_workers(p.steps[s]);
 }
 
 }  // namespace dl4::plan

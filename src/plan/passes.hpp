@@ -16,6 +16,10 @@ void fold_constants(ops::Program &p);   // steps that read constants alone becom
 void keep_rows(ops::Program &p);        // the gradient of a table of which few rows are used goes to the update as rows
 void fuse_epilogues(ops::Program &p);   // bias and activation go into the product or convolution before them
 
+// No pass: sums over workers whose numbers no output and no write needs, but at most their shapes, become their
+// sources.
+void leave_unread_sums(ops::Program &p);
+
 struct Pass {
   const char *name;
   void (*run)(ops::Program &);

@@ -84,6 +84,8 @@ void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
     if (start) start(workers);
   });
   joint_ = whole ? nullptr : std::move(joint);
+  compiled_.clear();  // Programs sum over those who were together
+  last_ = SIZE_MAX;
 }
 
 Workers::Word Trainer::here(Workers::Place place, const Batch *b) const {
@@ -125,6 +127,7 @@ void Trainer::run_parts(runtime::Session &s, const Batch &b, int64_t n, const st
     const auto [begin, end] = j.rows(part);
     if (begin == end) {
       std::fill_n(to, n, 0.0f);
+      j.exchange->join(s.program());
       return;
     }
     j.draws = {state_.count(kept::draws), j.first + begin, end - begin};
@@ -152,6 +155,7 @@ void Trainer::sum_parts(runtime::Session &s, const Batch &b, int64_t n, const st
   Joint &j = *joint_;
   float *all = j.tree[0].as<float>();
   std::exception_ptr failure;
+  j.exchange->begin();
   try {
     run_parts(s, b, n, cancel);
     prepare();
@@ -159,6 +163,7 @@ void Trainer::sum_parts(runtime::Session &s, const Batch &b, int64_t n, const st
     failure = std::current_exception();
     std::fill_n(all, n, 0.0f);
   }
+  if (failure) j.exchange->end(s.program(), failure);
   all[n] = failure ? 1 : 0;
   j.workers.sum(all, n + 1);
   if (failure) std::rethrow_exception(failure);
@@ -187,7 +192,8 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
                                                      : Place::evaluate;
     j.cut(b.size(), false);
     Workers::Word word = here(place, &b);
-    const bool whole = j.workers.shards() == 1 && j.common.size() <= Workers::most_numbers;
+    const bool whole =
+        j.workers.shards() == 1 && j.common.size() <= Workers::most_numbers && !Exchange::is_in(divide->program());
     if (whole) {
       run_parts(*divide, b, losses, cancel);
       std::copy_n(all, losses, j.common.data());
@@ -199,7 +205,7 @@ const Sums &Trainer::run_jointly(Entry entry, const Batch &b, const std::atomic<
       return sums_;
     }
     j.cut(b.size(), true);
-    if (!whole) {  // which rows are in which shard is known only now
+    if (!whole) {  // which rows are in which shard is known, and all are here, only now
       sum_parts(*divide, b, losses, cancel, [] {});
       std::copy_n(all, losses, j.common.data());
     }

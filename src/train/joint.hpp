@@ -2,6 +2,7 @@
 #pragma once
 
 #include "train/batch.hpp"
+#include "train/exchange.hpp"
 #include "train/workers.hpp"
 
 namespace dl4::train {
@@ -9,7 +10,7 @@ namespace dl4::train {
 struct Joint {
   static constexpr int64_t most_shards = 1024;
   Joint(int64_t rank, int64_t size, size_t losses, Workers::Reduce reduce)
-      : workers(rank, size, std::move(reduce)), common(losses + 1) {}
+      : workers(rank, size, std::move(reduce)), exchange(std::make_shared<Exchange>(workers)), common(losses + 1) {}
 
   // Room for n numbers of each part; within the limit.
   void make_room(int64_t n, int64_t memory_limit);
@@ -31,6 +32,7 @@ struct Joint {
   }
 
   Workers workers;
+  std::shared_ptr<Exchange> exchange;
   std::vector<Tensor> tree;                // sums of parts
   std::array<int64_t, 3> draws{};          // of the part under way: the number of the draw, its first row, its rows
   std::vector<float> common;               // the divisors of the losses, then the share of the part under way

@@ -7,6 +7,7 @@
 #include "kinds/constraint.hpp"
 #include "kinds/regularizer.hpp"
 #include "plan/differentiate.hpp"
+#include "plan/passes.hpp"
 
 namespace dl4::train {
 
@@ -41,6 +42,7 @@ class Writer final : kinds::Slots {
     parts_inputs();
     const Lowered of = lowered(b, true);
     for (Id v : emit_divisors(e_, recipe_.objective, of.outputs, of.y, of.w)) e_.output(v);
+    plan::leave_unread_sums(e_.program);
   }
 
   // Outputs before those of part() and behind them.
@@ -195,7 +197,8 @@ class Writer final : kinds::Slots {
 
   Lowered lowered(const Batch &b, bool training) {
     hold();
-    graph::Lowered of = graph::lower(e_, recipe_.model, values_, draws_, {.training = training});
+    graph::Lowered of =
+        graph::lower(e_, recipe_.model, values_, draws_, {.training = training, .collective = recipe_.collective});
     writes_ = std::move(of.writes);
     return {std::move(of.outputs), inputs("target", b.y), inputs("sample weight", b.w), std::move(of.penalties)};
   }

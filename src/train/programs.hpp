@@ -1,6 +1,7 @@
 // The trainer's Programs: forward, loss, backward, clipping, update.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Recipe {
   const std::vector<std::string> &undecayed;  // words that exclude weights from the decay
   State &state;
   Turn turn{};
+  std::shared_ptr<ops::Collective> collective = nullptr;  // of the workers that have the other parts of a batch
 };
 
 // Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.

@@ -136,6 +136,13 @@ Written Trainer::written(Entry entry, const Recipe &how, const Batch &b) const {
   }
 }
 
+Recipe Trainer::recipe(State &state, Turn turn) const {
+  Recipe how{*model_, objective_, *setup_.optimizer, setup_.nan_guard, setup_.undecayed, state, turn};
+  // Shards are computed one behind the other: none can wait in mid-run for the sums of the next.
+  if (joint_ && joint_->workers.shards() == 1) how.collective = joint_->exchange;
+  return how;
+}
+
 Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   FlushToZero flush;
   const Recipe how = recipe(state_, turn(entry));
@@ -146,6 +153,7 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
     layout_ = {state_.parameters.block().elements(), static_cast<int64_t>(results_.sums() - results_.losses()), size,
                written.writes};
   }
+  if (joint_) joint_->exchange->make_room(written.program);
   std::vector<Tensor> states;
   for (ops::Id id : written.program.states) states.push_back(state_.bound(written.program[id].name));
   return {entry,

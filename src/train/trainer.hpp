@@ -128,9 +128,7 @@ class Trainer {
     static Setup parse(const Json &options);
   };
 
-  Recipe recipe(State &state, Turn turn = {}) const {
-    return {*model_, objective_, *setup_.optimizer, setup_.nan_guard, setup_.undecayed, state, turn};
-  }
+  Recipe recipe(State &state, Turn turn = {}) const;
   // Sets the learning rate of the next update, where a schedule tells it.
   void schedule_rate();
   Turn turn(Entry entry);

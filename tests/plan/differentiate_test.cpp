@@ -149,6 +149,7 @@ std::vector<Told> every_op() {
     told("g", {m}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], -1)); });
   told("gg", {m, m}, [](Emit &e, const Ids &x) { return custom(e, std::make_shared<Outside>(), {x[0], x[1]}); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(square_sum(e, x[0])); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(all_reduce(e, nullptr, x[0])); });
   told("ggg", {m, floats({3}), floats({3})},
        [](Emit &e, const Ids &x) { return of(normalize(e, x[0], 1, 1e-3, true, x[1], x[2])); });
   told("s", {m}, [](Emit &e, const Ids &x) {

@@ -48,7 +48,7 @@ struct BatchNormalization : Layer {
     f("moving_mean_initializer", moving_mean_initializer).doc("fills the moving mean at the start");
     f("moving_variance_initializer", moving_variance_initializer).doc("fills the moving variance at the start");
     f("synchronized", synchronized)
-        .doc("statistics of the whole batch: refused where workers or shards have parts of it, else always so");
+        .doc("statistics of the whole batch where workers have parts of it, as without workers; refused with shards");
     f("renorm", renorm).doc("batch renormalization: training corrects the batch's statistics towards moving ones");
     f("renorm_clipping", renorm_clipping)
         .doc(
@@ -100,10 +100,13 @@ struct BatchNormalization : Layer {
     Moments m{moving_mean, moving_variance};
     const Id mask = mask_of(c);
     if (c.training() && c.host.trainable("")) {
-      if (synchronized && e.rank(c.host.draws()) > 0)
-        throw Error(Code::unsupported, "\"synchronized\": expected false where each part of a batch is computed alone")
+      const auto workers = synchronized ? c.host.collective() : nullptr;
+      if (synchronized && !workers && e.rank(c.host.draws()) > 0)
+        throw Error(Code::unsupported,
+                    "\"synchronized\": expected false where a batch is cut into shards, which are computed one behind "
+                    "the other")
             .with("attribute", "synchronized");
-      m = mask == ops::none ? moments(e, c.x(), at) : moments(e, c.x(), at, mask);
+      m = mask == ops::none && !workers ? moments(e, c.x(), at) : moments(e, c.x(), at, mask, workers);
       if (renorm) correct(c, m, corrected, gamma, beta);
       c.write("moving_mean", moved(e, moving_mean, m.mean, momentum));
       if (!renorm) c.write("moving_variance", moved(e, moving_variance, m.variance, momentum));
@@ -170,16 +173,33 @@ struct BatchNormalization : Layer {
     return {mean, reduce(e, ops::Reduce::mean, apart, axes)};
   }
 
-  // Of what the mask leaves, as Keras has it: nothing left gives 0.
-  static Moments moments(ops::Emit &e, Id x, int at, Id mask) {
+  // Of what the mask leaves, as Keras has it: nothing left gives 0. With workers of what all of them have: twice, for
+  // a mean of squares less the square of the mean would lose what is small beside the mean.
+  static Moments moments(ops::Emit &e, Id x, int at, Id mask, const std::shared_ptr<ops::Collective> &workers) {
     const int rank = e.rank(x);
     const std::vector<int> axes = others(at, rank);
+    const Id zero = e.scalar(0);
+    const Id valid = mask == ops::none ? ops::none : broadcast_like(e, expand_dims(e, mask, -1), x);
     auto total = [&](Id v) { return reduce(e, ops::Reduce::sum, v, axes); };
-    const Id zero = e.scalar(0), valid = broadcast_like(e, expand_dims(e, mask, -1), x);
-    Id count = add(e, total(cast(e, valid, DType::f32)), e.scalar(1e-7));
-    Id mean = div(e, total(select(e, valid, x, zero)), count);
-    Id apart = select(e, valid, sub(e, x, along(e, mean, at, rank)), zero);
-    return {mean, div(e, total(unary(e, ops::Unary::square, apart)), count)};
+    auto kept = [&](Id v) { return mask == ops::none ? v : select(e, valid, v, zero); };
+    Id sum = total(kept(x)), count = mask == ops::none ? elements(e, x, at) : total(cast(e, valid, DType::f32));
+    if (workers) {
+      const int64_t n = e.shape(sum)[0];
+      const Id all = all_reduce(e, workers, concat(e, {sum, count}, 0));
+      sum = slice(e, all, 0, 0, n);
+      count = slice(e, all, 0, n, -1);
+    }
+    if (mask != ops::none) count = add(e, count, e.scalar(1e-7));
+    Id mean = div(e, sum, count);
+    Id squares = total(unary(e, ops::Unary::square, kept(sub(e, x, along(e, mean, at, rank)))));
+    if (workers) squares = all_reduce(e, workers, squares);
+    return {mean, div(e, squares, count)};
+  }
+
+  // (1): of one index of the axis.
+  static Id elements(ops::Emit &e, Id x, int at) {
+    const Id one = slice(e, x, at, 0, 1);
+    return reduce(e, ops::Reduce::sum, fill(e, DType::f32, 1, one, e.rank(x), {}), others(at, e.rank(x)));
   }
 
   // What makes of the batch's moments those of the moving statistics, in gamma and beta; and moves these.

@@ -1,0 +1,49 @@
+// all_reduce: a sum over all workers in mid-run, by their function.
+#include "dispatch/blocks.hpp"
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+using kernels::Run;
+
+struct AllReduceOp final : OpOf<AllReduceOp> {
+  std::shared_ptr<Collective> workers;  // null: there are none
+
+  explicit AllReduceOp(std::shared_ptr<Collective> workers) : workers(std::move(workers)) {}
+  std::string_view name() const override { return "all_reduce"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("all_reduce", src[0]);
+    return {src[0]};
+  }
+  // Who drops, merges or folds one leaves the others waiting.
+  bool is_volatile() const override { return workers != nullptr; }
+  // Each worker's loss depends on every worker's source.
+  void gradient(Gradient &g) const override { g.set(0, all_reduce(g.e, workers, g.diff_dst())); }
+  // One slice, so that the thread that runs the step is the caller's.
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    if (!workers) return dispatch::copy_kernel(site);
+    return kernels::make_kernel("all_reduce", 1,
+                                [f = workers, n = site.src[0].shape.elements()](int64_t, const Run &r) {
+                                  if (const int32_t answer = f->sum(r.in<float>(0), r.out<float>(0), n))
+                                    r.report->raise(kernels::Fault::callback, answer);
+                                });
+  }
+};
+
+}  // namespace
+
+Id all_reduce(Emit &e, std::shared_ptr<Collective> workers, Id x) {
+  return e.value(std::make_shared<AllReduceOp>(std::move(workers)), {x});
+}
+
+int64_t all_reduced(const Program &p, const Step &step) {
+  const auto *op = as<AllReduceOp>(step);
+  return op && op->workers ? p[step.src[0]].shape.elements() : -1;
+}
+
+void leave_workers(Step &all_reduce) { all_reduce.op = std::make_shared<AllReduceOp>(nullptr); }
+
+}  // namespace dl4::ops

@@ -51,6 +51,14 @@ dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, con
   return dl4_trainer_fit(t, train, valid, options, user ? progress : 0, (void *)user, cancel, history);
 }
 
+static int32_t reduce(void *user, void *values, int64_t n, int32_t dtype) {
+  return dl4goReduce((uintptr_t)user, values, n, dtype);
+}
+
+dl4_error *dl4go_set_workers(dl4_trainer *t, int64_t rank, int64_t size, uintptr_t user) {
+  return dl4_trainer_set_workers(t, rank, size, user ? reduce : 0, (void *)user, user ? released : 0);
+}
+
 static int32_t shape(void *user, const char *config, const int32_t *ranks, const int64_t *dims, int64_t n_src,
                      int32_t *out_ranks, int64_t *out_dims, int64_t n_out) {
   return dl4goShape((uintptr_t)user, (char *)config, (int32_t *)ranks, (int64_t *)dims, n_src, out_ranks, out_dims,

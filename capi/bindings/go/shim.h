@@ -19,6 +19,7 @@ dl4_error *dl4go_set_logger(dl4_context *c, int32_t min_level, uintptr_t user);
 dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const dl4_attrs *options, dl4_dataset **out);
 dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options, uintptr_t user,
                      dl4_cancel *cancel, dl4_blob **history);
+dl4_error *dl4go_set_workers(dl4_trainer *t, int64_t rank, int64_t size, uintptr_t user);
 dl4_error *dl4go_registry_add(const char *category, const char *name, const dl4_attrs *options, int shape, int backward,
                               uintptr_t user);
 

@@ -231,6 +231,41 @@ func (t *Trainer) Set(key string, value float64) error {
 	return c.run(func() *C.dl4_error { return C.dl4_trainer_set(p, key_, C.double(value)) })
 }
 
+//export dl4goReduce
+func dl4goReduce(user C.uintptr_t, values unsafe.Pointer, n C.int64_t, dtype C.int32_t) C.int32_t {
+	return answer(nil, func() error {
+		reduce := cgo.Handle(user).Value().(func(any) error)
+		if dtype == C.DL4_FLOAT32 {
+			return reduce(unsafe.Slice((*float32)(values), int(n)))
+		}
+		return reduce(unsafe.Slice((*int32)(values), int(n)))
+	})
+}
+
+// SetWorkers trains with size-1 other workers from now on, as dl4_trainer_set_workers says: each makes this call, with
+// its rank, then the same calls at the same time. reduce sums values, a []float32 or []int32 in the library's memory, in
+// place over all workers, to the same bits on each; an error of it is what the call under way returns. A nil reduce, with
+// rank 0 and size 1, trains alone again.
+func (t *Trainer) SetWorkers(rank, size int, reduce func(values any) error) error {
+	var c call
+	p := c.trainer(t)
+	var user cgo.Handle
+	if reduce != nil {
+		user = cgo.NewHandle(reduce)
+	}
+	kept := false
+	defer func() {
+		if !kept && user != 0 { // it panicked, too
+			user.Delete()
+		}
+	}()
+	err := c.run(func() *C.dl4_error {
+		return C.dl4go_set_workers(p, C.int64_t(rank), C.int64_t(size), C.uintptr_t(user))
+	})
+	kept = err == nil
+	return err
+}
+
 // Save saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. It may be called
 // by a progress function.
 func (t *Trainer) Save(path string) error {

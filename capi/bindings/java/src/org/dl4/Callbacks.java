@@ -3,6 +3,8 @@ package org.dl4;
 import com.sun.jna.Callback;
 import com.sun.jna.CallbackReference;
 import com.sun.jna.Pointer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -89,6 +91,10 @@ final class Callbacks {
     int invoke(long user, long index, long x, long nx, long y, long ny, long w, long nw);
   }
 
+  interface ReduceFn extends Callback {
+    int invoke(long user, long values, long n, int dtype);
+  }
+
   interface ReleaseFn extends Callback {
     void invoke(long user);
   }
@@ -151,6 +157,20 @@ final class Callbacks {
                 b.hand(index, new long[] {x, y, w}, new long[] {nx, ny, nw});
                 return CONTINUE;
               });
+  private static final ReduceFn REDUCE_FN =
+      (user, values, n, dtype) ->
+          answer(
+              () -> {
+                Reduce<?> reduce = user(user);
+                ByteBuffer bytes = new Pointer(values).getByteBuffer(0, 4 * n);
+                bytes.order(ByteOrder.nativeOrder());
+                if (DType.of(dtype) == DType.FLOAT32) {
+                  reduce.floats(bytes.asFloatBuffer());
+                } else {
+                  reduce.ints(bytes.asIntBuffer());
+                }
+                return CONTINUE;
+              });
   private static final ReleaseFn RELEASE_FN = Callbacks::forget;
   private static final LogFn LOG_FN =
       (user, level, message) -> {
@@ -204,6 +224,7 @@ final class Callbacks {
 
   static final long PROGRESS = pointer(PROGRESS_FN);
   static final long BATCH = pointer(BATCH_FN);
+  static final long REDUCE = pointer(REDUCE_FN);
   static final long RELEASE = pointer(RELEASE_FN);
   static final long LOG = pointer(LOG_FN);
   static final long SHAPE = pointer(SHAPE_FN);

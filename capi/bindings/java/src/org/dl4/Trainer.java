@@ -182,6 +182,26 @@ public final class Trainer extends Handle {
   }
 
   /**
+   * Trains with size - 1 other workers from now on: each makes this call, with its rank, then the
+   * same calls at the same time. What reduce throws comes out of the call under way. A reduce of
+   * null, with rank 0 and size 1, trains alone again.
+   */
+  public <E extends Exception> void setWorkers(long rank, long size, Reduce<E> reduce) throws E {
+    long user = reduce == null ? 0 : Callbacks.keep(reduce);
+    boolean done = false;
+    try (Call c = new Call()) {
+      long fn = reduce == null ? 0 : Callbacks.REDUCE;
+      long release = reduce == null ? 0 : Callbacks.RELEASE;
+      c.check(Lib.dl4_trainer_set_workers(c.use(this), rank, size, fn, user, release));
+      done = true;
+    } finally {
+      if (!done) {
+        Callbacks.forget(user);
+      }
+    }
+  }
+
+  /**
    * Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch.
    */
   public void save(Path path) {

@@ -31,7 +31,8 @@ public final class Tests {
     source = Path.of(args[0]);
     int failed = 0;
     int n = 0;
-    for (Class<?> c : List.of(Tests.class, CallbackTests.class, Lifetimes.class)) {
+    for (Class<?> c :
+        List.of(Tests.class, CallbackTests.class, WorkerTests.class, Lifetimes.class)) {
       for (Method m : c.getDeclaredMethods()) {
         if (m.getName().startsWith("test") && (args.length < 2 || m.getName().contains(args[1]))) {
           n++;

@@ -232,6 +232,8 @@ export class Trainer extends Handle {
   evaluate(dataset: Dataset, options?: { signal?: AbortSignal }): Promise<Numbers>;
   get(key: "learning_rate" | "iterations" | "epoch" | "batch"): number;
   set(key: "learning_rate" | "epoch" | "batch", value: number): void;
+  /** Trains with other workers; reduce sums in place over all of them. null: alone again. */
+  setWorkers(rank: number, size: number, reduce: ((values: Float32Array | Int32Array) => void) | null): Promise<void>;
   save(path: string): Promise<void>;
   toBytes(): Uint8Array;
   load(source: string | Uint8Array | ArrayBuffer): Promise<void>;

@@ -244,6 +244,26 @@ export class Trainer extends Handle {
     this.set("learning_rate", value);
   }
 
+  /**
+   * Trains with size - 1 other workers from now on: each makes this call, with its rank, then the same calls at the same
+   * time. reduce(array) sums a Float32Array or Int32Array in place over all of them, to the same bits on each; what it
+   * throws is what the call under way fails with. It is a plain function that waits, as by Atomics.wait(), so that workers
+   * are processes or worker threads. null: alone again.
+   */
+  async setWorkers(rank, size, reduce) {
+    const sums = (_, values, n, dtype) =>
+      answering(() => {
+        const [type, Numbers] = dtype === constants.DL4_FLOAT32 ? ["float", Float32Array] : ["int32_t", Int32Array];
+        const array = Numbers.from(decode(values, type, n));
+        const answer = reduce(array);
+        if (typeof answer?.then === "function") throw new TypeError("reduce: expected a function that is not async");
+        encode(values, type, array, n);
+        return CONTINUE;
+      });
+    const fn = reduce ? callback("dl4_reduce_fn", this, sums) : null;
+    await Handle.during([this], later("trainer_set_workers", this.handle, rank, size, fn, null, null));
+  }
+
   /** Saves a checkpoint to a file. */
   async save(path) {
     return Handle.during([this], later("trainer_save", this.handle, absolute(path)));

@@ -31,4 +31,4 @@ pub use registry::{measure, version};
 pub use session::Session;
 pub use stream::Stream;
 pub use tensor::{DType, Element, Tensor, View};
-pub use trainer::{Event, Fit, Flow, History, Progress, Trainer};
+pub use trainer::{Event, Fit, Flow, History, Progress, Sums, Trainer};

@@ -13,7 +13,7 @@ use crate::json::Value;
 use crate::model::Model;
 use crate::registry;
 use crate::sys;
-use crate::tensor::{slice, Handles, Tensor};
+use crate::tensor::{slice, slice_mut, Handles, Tensor};
 
 /// A model being trained. The loss is the first metric everywhere.
 ///
@@ -154,6 +154,15 @@ impl History {
         History(members.iter().map(|(name, list)| (name.clone(), numbers(list))).collect())
     }
 }
+
+/// What workers sum, in the library's memory.
+#[derive(Debug)]
+pub enum Sums<'a> {
+    F32(&'a mut [f32]),
+    I32(&'a mut [i32]),
+}
+
+type Reduce = dyn FnMut(Sums<'_>) -> std::result::Result<(), Failure> + Send;
 
 type OnBatch = unsafe extern "C" fn(
     *mut sys::dl4_trainer,
@@ -298,6 +307,32 @@ impl Trainer {
         check(unsafe { sys::dl4_trainer_set(self.as_ptr(), key.as_ptr(), value) })
     }
 
+    /// Trains with `size - 1` other workers from now on, as `dl4_trainer_set_workers` says: each makes this call, with its
+    /// rank, then the same calls at the same time. The closure sums in place over all workers, to the same bits on each;
+    /// its error or panic comes out of the call under way.
+    pub fn set_workers(
+        &self,
+        rank: i64,
+        size: i64,
+        reduce: impl FnMut(Sums<'_>) -> std::result::Result<(), Failure> + Send + 'static,
+    ) -> Result<()> {
+        unsafe extern "C" fn free(user: *mut c_void) {
+            callback::quiet(|| drop(Box::from_raw(user as *mut RefCell<Box<Reduce>>)));
+        }
+        let reduce = Box::new(RefCell::new(Box::new(reduce) as Box<Reduce>));
+        let user = &*reduce as *const RefCell<Box<Reduce>> as *mut c_void;
+        // SAFETY: the closure lives until the library releases it; where this fails it does not, and ends here.
+        check(unsafe { sys::dl4_trainer_set_workers(self.as_ptr(), rank, size, Some(on_reduce), user, Some(free)) })?;
+        let _ = Box::into_raw(reduce);
+        Ok(())
+    }
+
+    /// Trains without other workers again.
+    pub fn leave_workers(&self) -> Result<()> {
+        // SAFETY: a live object.
+        check(unsafe { sys::dl4_trainer_set_workers(self.as_ptr(), 0, 1, None, ptr::null_mut(), None) })
+    }
+
     /// A checkpoint: model, optimizer, counters, random state, place in the epoch.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = c_path(path.as_ref())?;
@@ -331,6 +366,17 @@ impl Trainer {
     pub fn as_ptr(&self) -> *mut sys::dl4_trainer {
         self.handle.as_ptr()
     }
+}
+
+unsafe extern "C" fn on_reduce(user: *mut c_void, values: *mut c_void, n: i64, dtype: i32) -> i32 {
+    callback::answer(|| {
+        let sums = match dtype {
+            sys::DL4_FLOAT32 => Sums::F32(slice_mut(values as *mut f32, n as usize)),
+            _ => Sums::I32(slice_mut(values as *mut i32, n as usize)),
+        };
+        ((*(user as *const RefCell<Box<Reduce>>)).borrow_mut())(sums)?;
+        Ok(sys::DL4_CONTINUE)
+    })
 }
 
 unsafe extern "C" fn on_progress(

@@ -375,27 +375,19 @@ class Trainer : public Object<dl4_trainer> {
   // The history, as JSON.
   std::string fit(const Dataset &train, const Attrs &options = {}, const Dataset *valid = nullptr,
                   Progress progress = {}) {
-    struct Told {
-      Progress progress;
-      std::exception_ptr raised;
-    } told{std::move(progress), nullptr};
+    Outside<Progress> told{std::move(progress), raised_};
     auto tell = [](void *user, int32_t event, int64_t step, int64_t total, const double *m, int64_t n) -> int32_t {
-      auto &t = *static_cast<Told *>(user);
+      auto &t = *static_cast<Outside<Progress> *>(user);
       try {
-        return t.progress(event, step, total, {m, static_cast<size_t>(n)}) ? DL4_STOP : DL4_CONTINUE;
+        return t.function(event, step, total, {m, static_cast<size_t>(n)}) ? DL4_STOP : DL4_CONTINUE;
       } catch (...) {
-        t.raised = std::current_exception();
+        *t.raised = std::current_exception();
         return -1;
       }
     };
     dl4_blob *history = nullptr;
-    dl4_error *e = dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options,
-                                   told.progress ? +tell : nullptr, &told, nullptr, &history);
-    if (told.raised) {
-      dl4_release(e);
-      std::rethrow_exception(told.raised);
-    }
-    check(e);
+    rethrow(dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options, told.function ? +tell : nullptr,
+                            &told, nullptr, &history));
     const Object<dl4_blob> owned(history);
     return dl4_blob_data(history);
   }
@@ -411,32 +403,51 @@ class Trainer : public Object<dl4_trainer> {
   void set_number(const char *key, double v) { check(dl4_trainer_set(get(), key, v)); }
   void save(const std::string &path) const { check(dl4_trainer_save(get(), path.c_str())); }
   void load(const std::string &path) { check(dl4_trainer_load(get(), path.c_str())); }
-  // Of dl4_reduce_fn; throws where it fails, and the call under way with DL4_CALLBACK_FAILED.
+  // Of dl4_reduce_fn; what it throws comes out of the call under way. An empty one: trains alone again.
   using Reduce = std::function<void(void *values, int64_t n, int32_t dtype)>;
   void set_workers(int64_t rank, int64_t size, Reduce reduce) {
-    auto kept = std::make_unique<Reduce>(std::move(reduce));
+    auto kept = std::make_unique<Outside<Reduce>>(std::move(reduce), raised_);
     auto call = [](void *user, void *values, int64_t n, int32_t dtype) -> int32_t {
+      auto &r = *static_cast<Outside<Reduce> *>(user);
       try {
-        (*static_cast<Reduce *>(user))(values, n, dtype);
+        r.function(values, n, dtype);
         return DL4_CONTINUE;
       } catch (...) {
+        *r.raised = std::current_exception();
         return -1;
       }
     };
-    check(dl4_trainer_set_workers(get(), rank, size, call, kept.get(),
-                                  [](void *user) { delete static_cast<Reduce *>(user); }));
+    rethrow(dl4_trainer_set_workers(get(), rank, size, kept->function ? +call : nullptr, kept.get(),
+                                    [](void *user) { delete static_cast<Outside<Reduce> *>(user); }));
     kept.release();
   }
 
  private:
+  // A function of yours, and where what it throws waits for the call to end.
   template <class F>
-  static std::vector<double> metrics(F call) {
+  struct Outside {
+    Outside(F f, std::shared_ptr<std::exception_ptr> r) : function(std::move(f)), raised(std::move(r)) {}
+    F function;
+    std::shared_ptr<std::exception_ptr> raised;
+  };
+  void rethrow(dl4_error *e) const {
+    const std::exception_ptr raised = std::exchange(*raised_, nullptr);
+    if (raised && e && dl4_error_code(e) == DL4_CALLBACK_FAILED) {
+      dl4_release(e);
+      std::rethrow_exception(raised);
+    }
+    check(e);
+  }
+  template <class F>
+  std::vector<double> metrics(F call) {
     std::vector<double> values(4096);
     int64_t n = 0;
-    check(call(values.data(), static_cast<int64_t>(values.size()), &n));
+    rethrow(call(values.data(), static_cast<int64_t>(values.size()), &n));
     values.resize(static_cast<size_t>(n));
     return values;
   }
+
+  std::shared_ptr<std::exception_ptr> raised_ = std::make_shared<std::exception_ptr>();  // of all copies
 };
 
 }  // namespace dl4

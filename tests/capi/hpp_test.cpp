@@ -103,6 +103,7 @@ TEST(Hpp, WorkersTrainTogetherAndHearOfFailures) {
   const dl4::Tensor x = dl4::Tensor::of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}), y = dl4::Tensor::of({1, 0, 0, 1}, {2, 2});
   std::vector<std::vector<float>> kernels(3);
   std::atomic<bool> lost = false;
+  struct Gone {};
   auto add = [&](int rank, auto &to, auto *values, int64_t n) {
     if (rank == 0) to.assign(values, values + n);
     meeting.arrive_and_wait();
@@ -116,7 +117,7 @@ TEST(Hpp, WorkersTrainTogetherAndHearOfFailures) {
     dl4::Trainer t(m, {{"optimizer", "SGD"}, {"loss", "mse"}});
     if (rank < 2)
       t.set_workers(rank, 2, [&, rank](void *values, int64_t n, int32_t dtype) {
-        if (lost) throw std::runtime_error("the network is gone");
+        if (lost) throw Gone();
         if (dtype == DL4_FLOAT32)
           add(rank, sums, static_cast<float *>(values), n);
         else
@@ -132,7 +133,11 @@ TEST(Hpp, WorkersTrainTogetherAndHearOfFailures) {
     meeting.arrive_and_wait();
     lost = true;
     meeting.arrive_and_wait();
-    EXPECT_THROW(t.step({x}, {y}), dl4::Error);
+    dl4::Trainer copy = t;
+    EXPECT_THROW(copy.step({x}, {y}), Gone);
+    EXPECT_THROW(t.step({x}, {y}), dl4::Error);  // the function is not called again
+    t.set_workers(0, 1, nullptr);
+    EXPECT_EQ(t.step({x}, {y}).size(), 1u);
   };
   std::thread other(work, 1);
   work(0);

@@ -1,4 +1,5 @@
 // Layers that sum over all workers in mid-run train as one process does, and fail together.
+#include "base/float_mode.hpp"
 #include "ring.hpp"
 
 namespace dl4_test {
@@ -179,6 +180,24 @@ TEST(Synchronized, AReductionThatFailsLeavesTheLastCompleteStep) {
       EXPECT_EQ(t.get("iterations"), static_cast<double>(steps));
     });
   }
+}
+
+TEST(Synchronized, TheFunctionRunsWithTheHostsFloats) {
+  Ring ring(2);
+  on_threads(2, [&](int64_t rank) {
+    int64_t sums = 0;
+    Trainer t(embeddings(), {{"optimizer", "SGD"}, {"loss", "mse"}}, run_options());
+    t.set_workers(
+        rank, 2,
+        [&, sum = ring.at(rank)](void *values, int64_t n, DType dtype) {
+          sums += dtype == DType::f32 ? 1 : 0;
+          EXPECT_EQ(FloatMode::read().control, FloatMode::plain);
+          return sum(values, n, dtype);
+        },
+        nullptr);
+    t.step(Ids().batch());
+    EXPECT_EQ(sums, 9);  // of two layers two forward and two back, then the gradients
+  });
 }
 
 TEST(Synchronized, SumsOverThoseWhoAreTogetherNow) {

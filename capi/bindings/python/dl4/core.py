@@ -219,12 +219,14 @@ class Trainer(Object):
 
     def __init__(self, model, options=None):
         """Without options those that the model was compiled with in Keras."""
+        self.lost = None
         super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
         self.names = json.loads(self.describe(0))["metric_names"]
 
     def _batch(self, function, x, y, w):
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        check(function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n)))
+        error = function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n))
+        self._raise(error, [])
         return list(metrics)
 
     def step(self, x, y, w=()):
@@ -267,8 +269,10 @@ class Trainer(Object):
             self._raise(error, raised, train, valid)
         return json.loads(text(history.value))
 
-    @staticmethod
-    def _raise(error, raised, *datasets):
+    def _raise(self, error, raised, *datasets):
+        if self.lost is not None:
+            raised.append(self.lost)
+            self.lost = None
         for d in datasets:
             if d is not None and d.failure is not None:
                 raised.append(d.failure)
@@ -290,11 +294,9 @@ class Trainer(Object):
 
     def set_workers(self, rank, size, reduce):
         """Trains with size - 1 other processes from now on, as dl4_trainer_set_workers() says. reduce(array) sums an
-        array, float32 or int32, in place over all of them; what it raises is in `lost` when the call has failed. None:
-        alone again."""
+        array, float32 or int32, in place over all of them; what it raises comes out of the call under way. None: alone
+        again."""
         import numpy as np
-
-        self.lost = None
 
         def sums(_, values, n, dtype):
             try:
@@ -307,7 +309,8 @@ class Trainer(Object):
                 return -1
 
         function = callbacks["dl4_reduce_fn"](sums) if reduce else callbacks["dl4_reduce_fn"]()
-        call("dl4_trainer_set_workers", self, rank, size, function, None, callbacks["dl4_release_fn"]())
+        no_release = callbacks["dl4_release_fn"]()
+        self._raise(library.dl4_trainer_set_workers(self.handle, rank, size, function, None, no_release), [])
         self.reduce = function
 
     def get(self, key):

@@ -5,7 +5,6 @@ import unittest
 
 import numpy as np
 
-import dl4
 from dl4.core import Context, Dataset, Graph
 from dl4.tensor import Tensor
 
@@ -61,7 +60,7 @@ class Workers(unittest.TestCase):
             for name in history:
                 np.testing.assert_allclose(other[name], history[name], rtol=1e-5)
 
-    def test_what_the_function_raises_is_kept(self):
+    def test_what_the_function_raises_comes_out_of_the_call(self):
         graph = Graph()
         x = graph.input("x", "float32", (-1, 4))
         model = graph.build([x], [graph.call(graph.layer("Dense", None, {"units": 2}), [x])[0]])
@@ -70,10 +69,49 @@ class Workers(unittest.TestCase):
         def fails(_):
             raise ValueError("no network")
 
-        with self.assertRaises(dl4.abi.CallbackFailed):
+        with self.assertRaisesRegex(ValueError, "no network"):
             trainer.set_workers(0, 2, fails)
-        self.assertEqual(str(trainer.lost), "no network")
-        trainer.step([Tensor.of(X, "float32")], [Tensor.of(Y, "float32")])
+        batch = [Tensor.of(X, "float32")], [Tensor.of(Y, "float32")]
+        trainer.step(*batch)
+
+        def work(rank):
+            graph = Graph()
+            x = graph.input("x", "float32", (-1, 4))
+            model = graph.build([x], [graph.call(graph.layer("Dense", None, {"units": 2}), [x])[0]])
+            trainer = model.trainer(optimizer="Adam", loss="mse")
+            add = ring.reduce(rank)
+
+            def reduce(array):
+                if lost[rank]:
+                    fails(array)
+                add(array)
+
+            trainer.set_workers(rank, 2, reduce)
+            lost[rank] = True
+            data = Dataset(*batch)
+            for call in (lambda: trainer.fit(data), lambda: trainer.evaluate(data), lambda: trainer.step(*batch)):
+                ended[rank].append(self.ends(call))
+                trainer.set_workers(0, 1, None)
+                trainer.step(*batch)
+                lost[rank] = False
+                trainer.set_workers(rank, 2, reduce)
+                lost[rank] = True
+
+        ring, lost, ended = Ring(2), [False] * 2, [[], []]
+        threads = [threading.Thread(target=work, args=(rank,)) for rank in range(2)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(ended, [["no network"] * 3] * 2)
+
+    @staticmethod
+    def ends(call):
+        try:
+            call()
+        except ValueError as e:
+            return str(e)
+        return "well"
 
 
 if __name__ == "__main__":

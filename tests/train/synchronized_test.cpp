@@ -205,6 +205,22 @@ TEST(Synchronized, TheFunctionRunsWithTheHostsFloats) {
   });
 }
 
+TEST(Synchronized, IsRefusedOnlyWithShards) {
+  for (int64_t shards : {1, 2, 4}) {
+    Ring ring(2);
+    on_threads(2, [&](int64_t rank) {
+      Trainer t(embeddings(), {{"optimizer", "SGD"}, {"loss", "mse"}, {"shards", shards}}, run_options(1, true));
+      t.set_workers(rank, 2, ring.at(rank), nullptr);
+      const Error e = refusal([&] { t.step(Ids().batch()); });
+      EXPECT_EQ(e.code, shards == 1 ? Code::ok : Code::unsupported) << e.message;
+      EXPECT_EQ(
+          e.message.find("\"synchronized\": expected false where a batch is cut into shards") != std::string::npos,
+          shards > 1)
+          << e.message;
+    });
+  }
+}
+
 TEST(Synchronized, SumsOverThoseWhoAreTogetherNow) {
   Ring ring(2);
   on_threads(2, [&](int64_t rank) {

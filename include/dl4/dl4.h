@@ -1009,10 +1009,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, 
  * of the global batch, in the order of ranks; it may have no rows. A dataset of tensors has all rows on each worker,
  * which takes its part of each batch; a callback gives this worker's. Losses, metrics, clipping, draws and updates are
  * those of one process with the global batch; BatchNormalization takes statistics of each part, their means are kept,
- * and with `synchronized` those of the global batch, by calls of fn in the middle of a step. A step, accumulation, evaluation or fit, and this call, that fails, stops or is cancelled on one does so on all of
- * them, also where they differ in version, processor, options, model, place or number of batches (not where a handle,
- * rank or size is refused or the trainer is busy: the others wait for what never comes). A reduction that fails leaves
- * the last complete step. Callbacks of a fit write files on rank 0 alone. fn NULL: trains alone again.
+ * and with `synchronized` those of the global batch, by calls of fn in the middle of a step. A step, accumulation,
+ * evaluation or fit, and this call, that fails, stops or is cancelled on one does so on all of them, also where they
+ * differ in version, processor, options, model, place or number of batches (not where a handle, rank or size is
+ * refused or the trainer is busy: the others wait for what never comes). A reduction that fails leaves the last
+ * complete step. Callbacks of a fit write files on rank 0 alone. fn NULL: trains alone again.
  * May be NULL: fn (when size is 1), user, release.
  * Keeps: fn, user, release (until this call is made again or the trainer is freed; then release(user) is called, if
  * given; on failure it is not called).

@@ -18,20 +18,18 @@ Perm time_second(int rank) {
 struct Parts {
   const File &body;
   size_t states, sequences, stacked;
-  bool backwards = false, reversed = false;  // the steps; what is stacked
-  bool lone = false;                         // its states have no batch: they get one of 1
+  Ints backwards = {}, reversed = {};  // the steps of each sequence; each that is stacked
+  bool lone = false;                   // its states have no batch: they get one of 1
   std::vector<Value> in = {};
 
   const Port &port(size_t i) const { return body.inputs[i]; }
 };
 
-// The only number of a list of as many; refuses others.
-int64_t same_for_all(const Op &op, const char *name, size_t count) {
+// A number for each of so many.
+Ints each(const Op &op, const char *name, size_t count) {
   const Ints list = op.integers(name).value_or(Ints(count, 0));
   if (list.size() != count) fail(Code::corrupt_file, "has ", list.size(), " \"", name, "\" for ", count);
-  if (std::any_of(list.begin(), list.end(), [&](int64_t v) { return v != list[0]; }))
-    op.refuse("\"", name, "\" that are not all the same are not supported");
-  return list.empty() ? 0 : list[0];
+  return list;
 }
 
 // An input with an axis of 1.
@@ -58,12 +56,11 @@ Parts parts(const Op &op) {
     fail(Code::corrupt_file, "has ", op.node.out.size(), " outputs and a body of ", outputs);
   Parts p{*said->graph, states, inputs - states, outputs - states};
   if (p.states == 0) op.refuse("without a state is not supported");
-  if (p.stacked > 1) op.refuse("that stacks ", p.stacked, " values is not supported, only one");
   for (const char *axes : {"scan_input_axes", "scan_output_axes"})
-    if (same_for_all(op, axes, axes[5] == 'i' ? p.sequences : p.stacked) != 0)
-      op.refuse("\"", axes, "\" other than 0 are not supported");
-  p.backwards = same_for_all(op, "scan_input_directions", p.sequences) != 0;
-  p.reversed = same_for_all(op, "scan_output_directions", p.stacked) != 0;
+    for (int64_t axis : each(op, axes, axes[5] == 'i' ? p.sequences : p.stacked))
+      if (axis != 0) op.refuse("\"", axes, "\" other than 0 are not supported");
+  p.backwards = each(op, "scan_input_directions", p.sequences);
+  p.reversed = each(op, "scan_output_directions", p.stacked);
   p.lone = op.in(0).rank() < 2;
   for (size_t i = 0; i < inputs; ++i) p.in.push_back(p.lone ? with_batch(op, i, i < states ? 0 : 1) : op.in(i));
   return p;
@@ -107,6 +104,8 @@ Node sequences(const Op &op, Reader &inside, Parts &p, Node &x) {
       op.refuse("over a sequence of ", v.dtype, " with ", v.rank(), " axes is not supported");
     if (v.dims[1] != first.dims[1]) op.refuse("over sequences of different batches is not supported");
     x = op.as(v, time_second(v.rank()));
+    // The loop goes one way, that of the first.
+    if ((p.backwards[i - p.states] != 0) != (p.backwards[0] != 0)) x = op.layer("Flip", {{"axis", 1}}, {x});
     if (alone) {
       const std::vector<Dim> step(v.dims.begin() + 1, v.dims.end());
       const Node n = entry(inside, "x", step);
@@ -145,6 +144,40 @@ Node result(Reader &inside, const Parts &p, const Port &port, const char *name) 
   return p.lone ? op.layer("ExpandDims", {{"axis", 0}}, {n}) : op.layer("Identity", Json::object(), {n});
 }
 
+// A step of one that is stacked: its type, its dims behind the batch, and how many numbers of each sample they hold.
+struct Stacked {
+  DType dtype;
+  Ints dims;
+  int64_t size = 1;
+};
+
+// Those of a body side by side as one of floats, (B, n), which the cell gives.
+Node joined(const Op &op, Reader &inside, const std::vector<Node> &steps, std::vector<Stacked> &stacked) {
+  const NodeProto end = named("stacked");
+  const Op in(inside, end);
+  std::vector<Node> all;
+  for (const Node n : steps) {
+    const Shape &shape = in.shape(n);
+    Stacked s{inside.graph().dtype(n), Ints(shape.begin() + std::min(shape.rank(), 1), shape.end())};
+    if (shape.rank() == 0 || std::count(s.dims.begin(), s.dims.end(), free_dim) ||
+        (s.dtype != DType::f32 && s.dtype != DType::boolean))
+      op.refuse("that stacks several values, one of ", s.dtype, ' ', shape, ", is not supported");
+    for (int64_t d : s.dims) s.size = checked_mul(s.size, d);
+    all.push_back(in.cast(n, DType::f32));
+    if (s.dims.size() != 1) all.back() = in.layer("Reshape", {{"target_shape", Ints{s.size}}}, {all.back()});
+    stacked.push_back(std::move(s));
+  }
+  return in.layer("Concatenate", {{"axis", -1}}, all);
+}
+
+// One of those, over all steps: (B, T, ...).
+Node part_of(const Op &op, Node y, int64_t at, const Stacked &s) {
+  Ints target{op.shape(y)[1]};
+  target.insert(target.end(), s.dims.begin(), s.dims.end());
+  const Node part = op.cut(y, 2, at, s.size);
+  return op.cast(s.dims.size() == 1 ? part : op.layer("Reshape", {{"target_shape", target}}, {part}), s.dtype);
+}
+
 void scan(const Op &op) {
   Parts p = parts(op);
   Reader inside(p.body, op.r.graph().settings(), op.r.outside(), &op.r);
@@ -167,6 +200,13 @@ void scan(const Op &op) {
     if (p.in[i].dims[0] != batch) op.refuse("with a state of another batch than the sequence's is not supported");
   inside.nodes();
   for (const Port &port : p.body.outputs) out.push_back(result(inside, p, port, out.size() < p.states ? "next" : "y"));
+  std::vector<Stacked> stacked;
+  if (p.stacked > 1) {
+    const auto first = out.begin() + static_cast<std::ptrdiff_t>(p.states);
+    const Node all = joined(op, inside, {first, out.end()}, stacked);
+    out.erase(first, out.end());
+    out.push_back(all);
+  }
   const auto model = inside.body(in, out, seen);
   if (!model->weights().empty()) op.refuse("with weights of its body's own is not supported");
   Json becomes = Json::object();
@@ -174,19 +214,26 @@ void scan(const Op &op) {
   if (!seen.empty()) arguments.nodes["constants"] = seen;
   const Json cell{{"class_name", "GraphCell"},
                   {"config", {{"model", graph::to_json(model->architecture())}, {"states", becomes}}}};
-  const auto y = op.layers(
-      "RNN",
-      {{"cell", cell}, {"return_sequences", p.stacked == 1}, {"return_state", true}, {"go_backwards", p.backwards}},
-      {x}, arguments);
+  const auto y = op.layers("RNN",
+                           {{"cell", cell},
+                            {"return_sequences", p.stacked > 0},
+                            {"return_state", true},
+                            {"go_backwards", p.backwards[0] != 0}},
+                           {x}, arguments);
   const auto alone = [&](Node n) { return op.layer("Squeeze", {{"axis", 0}}, {n}); };
   for (size_t i = 0; i < p.states; ++i) {
     if (!p.lone) op.give(i, y[i + 1], {batch});
     if (p.lone && op.wants(i)) op.give(i, alone(y[i + 1]));
   }
-  if (!op.wants(p.states)) return;
-  const Node steps = p.reversed ? op.layer("Flip", {{"axis", 1}}, {y[0]}) : y[0];
-  if (p.lone) return op.give(p.states, alone(steps), {time});
-  op.give(p.states, steps, {time, batch}, time_second(op.shape(steps).rank()));
+  for (size_t i = 0, at = 0; i < p.stacked; at += stacked.empty() ? 0 : static_cast<size_t>(stacked[i].size), ++i) {
+    if (!op.wants(p.states + i)) continue;
+    Node steps = stacked.empty() ? y[0] : part_of(op, y[0], static_cast<int64_t>(at), stacked[i]);
+    if (p.reversed[i] != 0) steps = op.layer("Flip", {{"axis", 1}}, {steps});
+    if (p.lone)
+      op.give(p.states + i, alone(steps), {time});
+    else
+      op.give(p.states + i, steps, {time, batch}, time_second(op.shape(steps).rank()));
+  }
 }
 
 }  // namespace

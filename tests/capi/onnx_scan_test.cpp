@@ -34,6 +34,13 @@ TEST(OnnxScan, NeedsNoBatch) {
                                          initializer<float>("zero", 1, {2}, {5, 6}),
                                      port(11, "x", 1, {-1, 2}) + port(12, "steps", 1, {-1, 2}));
   EXPECT_EQ((run<float, float>(bytes, {3, 2}, {1, 2, 3, 4, 10, 20})), (std::vector<float>{6, 8, 9, 12, 19, 32}));
+  // Nor where it stacks two values, and the state is the step before.
+  const std::string two = step("", port(11, "s", 1, {2}) + port(11, "t", 1, {2}) + port(12, "t", 1, {2}));
+  const std::string both = model_of(
+      node("Scan", {"zero", "x"}, field(2, std::string("steps")) + field(2, std::string("again")) + two + one) +
+          initializer<float>("zero", 1, {2}, {5, 6}),
+      port(11, "x", 1, {-1, 2}) + port(12, "steps", 1, {-1, 2}));
+  EXPECT_EQ((run<float, float>(both, {3, 2}, {1, 2, 3, 4, 10, 20})), (std::vector<float>{6, 8, 4, 6, 13, 24}));
 }
 
 TEST(OnnxScan, RunsBackwardsAndStacksBackwards) {
@@ -59,6 +66,52 @@ TEST(OnnxScan, ReadsTheGraphAroundIt) {
             (std::vector<float>{1, 2, 3, 4, 12, 24, 34, 46, 113, 226, 335, 448}));
 }
 
+std::string named(const std::string &op, const std::vector<std::string> &in, const std::string &out,
+                  const std::string &more = "") {
+  std::string s;
+  for (const std::string &name : in) s += field(1, name);
+  return field(1, s + field(2, out) + field(4, op) + more);
+}
+
+TEST(OnnxScan, RunsOverSequencesOfBothDirections) {
+  const std::string body = field(6, named("Add", {"s", "t"}, "sum") + named("Add", {"sum", "u"}, "both") +
+                                        port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {2, 2}) +
+                                        port(12, "sum", 1, {2, 2}) + port(12, "both", 1, {2, 2}));
+  const auto both = [&](const std::vector<int64_t> &directions) {
+    return run<float, float>(
+        scan(attribute("body", body, 5) + integer("num_scan_inputs", 2) + integers("scan_input_directions", directions),
+             {"zero", "x", "x"}),
+        {3, 2, 2}, given);
+  };
+  EXPECT_EQ(both({0, 1}), (std::vector<float>{101, 202, 303, 404, 21, 42, 63, 84, 112, 224, 336, 448}));
+  EXPECT_EQ(both({1, 0}), (std::vector<float>{101, 202, 303, 404, 120, 240, 360, 480, 211, 422, 633, 844}));
+}
+
+// Of each sample the sum of the state, the state above 20, and the step: of rank 1, of booleans, of rank 2.
+std::string stacks(const std::string &wanted) {
+  const std::string nodes = named("Add", {"s", "t"}, "sum") +
+                            named("ReduceSum", {"sum", "one"}, "rows", integer("keepdims", 0)) +
+                            named("Greater", {"sum", "twenty"}, "large") + initializer<int64_t>("one", 7, {1}, {1}) +
+                            initializer<float>("twenty", 1, {}, {20});
+  const std::string ports = port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "sum", 1, {2, 2}) +
+                            port(12, "rows", 1, {2}) + port(12, "large", 9, {2, 2}) + port(12, "t", 1, {2, 2});
+  const std::string outputs =
+      field(2, std::string("rows")) + field(2, std::string("large")) + field(2, std::string("step"));
+  return model_of(node("Scan", {"zero", "x"},
+                       outputs + attribute("body", field(6, nodes + ports), 5) + one +
+                           integers("scan_output_directions", {0, 0, 1})) +
+                      initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}),
+                  port(11, "x", 1, {3, 2, 2}) + port(12, wanted, wanted == "large" ? 9 : 1, {3, 2, 2}));
+}
+
+TEST(OnnxScan, StacksSeveralValues) {
+  EXPECT_EQ((run<float, float>(stacks("rows"), {3, 2, 2}, given)), (std::vector<float>{3, 7, 33, 77, 333, 777}));
+  EXPECT_EQ((run<uint8_t, float>(stacks("large"), {3, 2, 2}, given)),
+            (std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ((run<float, float>(stacks("step"), {3, 2, 2}, given)),
+            (std::vector<float>{100, 200, 300, 400, 10, 20, 30, 40, 1, 2, 3, 4}));
+}
+
 TEST(OnnxScan, IsRefusedByWhatItSays) {
   const auto refused = [](const std::string &bytes, const std::string &word) {
     expect_refusal(bytes, DL4_UNSUPPORTED, {"the_Scan", word});
@@ -69,14 +122,15 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
   expect_refusal(scan(step() + one + integers("scan_input_axes", {0, 0})), DL4_CORRUPT_FILE, {"scan_input_axes"});
   refused(scan(step() + one, {"zero", "x"}, {2, 2}, 8), "before opset 9");
   refused(scan(step() + integer("num_scan_inputs", 2), {"x", "x"}), "without a state");
-  refused(scan(step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {2, 2})) +
-                   integer("num_scan_inputs", 2) + integers("scan_input_directions", {0, 1}),
-               {"zero", "x", "x"}),
-          "not all the same");
+  expect_refusal(scan(step() + one + integers("scan_output_directions", {0, 1})), DL4_CORRUPT_FILE,
+                 {"the_Scan", "has 2 \"scan_output_directions\" for 1"});
   refused(scan(step() + one + integers("scan_input_axes", {1})), "scan_input_axes");
   refused(scan(step() + one + integers("scan_output_axes", {1})), "scan_output_axes");
-  refused(scan(step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "sum", 1, {2, 2})) + one),
-          "stacks 2 values");
+  refused(scan(step(named("Cast", {"sum"}, "whole", integer("to", 6)),
+                    port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "sum", 1, {2, 2}) +
+                        port(12, "whole", 6, {2, 2})) +
+               one),
+          "stacks several values, one of int32");
   refused(model_of(node("Scan", {"x", "x"}, field(2, std::string("steps")) + step() + one),
                    port(11, "x", 1, {3, 2, -1}) + port(12, "steps", 1, {3, 2, -1})),
           "with a state of");
@@ -99,13 +153,9 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
                    port(11, "x", 1, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
           "sequences of different batches");
   // One state of zeros for each sample, and one that is computed.
-  const auto named = [](const char *op, const char *in, const char *out, const std::string &more) {
-    return field(1, field(1, std::string(in)) + field(2, std::string(out)) + field(4, std::string(op)) + more);
-  };
-  const std::string states = named("Shape", "x", "sizes", integer("start", 1)) +
-                             named("ConstantOfShape", "sizes", "zeros", "") +
-                             named("ReduceSum", "x", "sums", integer("keepdims", 0) + field(1, std::string("first"))) +
-                             initializer<int64_t>("first", 7, {1}, {0});
+  const std::string states =
+      named("Shape", {"x"}, "sizes", integer("start", 1)) + named("ConstantOfShape", {"sizes"}, "zeros") +
+      named("ReduceSum", {"x", "first"}, "sums", integer("keepdims", 0)) + initializer<int64_t>("first", 7, {1}, {0});
   const std::string two = step("", port(11, "s", 1, {2, 2}) + port(11, "r", 1, {2, 2}) + port(11, "t", 1, {2, 2}));
   refused(model_of(states + node("Scan", {"zeros", "sums", "x"}, field(2, std::string("last")) + two + one),
                    port(11, "x", 1, {3, -1, 2}) + port(12, "y", 1, {-1, 2})),

@@ -127,7 +127,9 @@ std::string Reader::free_name(const std::string &wanted) {
   for (char c : wanted) base += c == '/' ? '_' : c;
   base.erase(0, base.find_first_not_of('_'));
   if (base.empty()) base = "node";
-  if (base.size() > 200) base.resize(200);
+  size_t size = std::min<size_t>(base.size(), 200);
+  while (size > 0 && size < base.size() && (base[size] & 0xC0) == 0x80) --size;  // a character is not cut
+  base.resize(size);
   std::string name = base;
   while (!names_.insert(name).second) name = text(base, '_', ++numbered_[base]);
   return name;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "graph/lower.hpp"
@@ -84,8 +85,8 @@ std::string Whole::constant(const Tensor &t, const std::string &name) {
   return called;
 }
 
-Writer::Writer(Whole &whole, const ops::Program &p, const std::map<ops::Id, Tensor> &values)
-    : whole_(whole), program_(p), values_(values), uses_(ops::uses(p)), producers_(ops::producers(p)) {}
+Writer::Writer(Whole &whole, const ops::Program &p, std::map<ops::Id, Tensor> values)
+    : whole_(whole), program_(p), values_(std::move(values)), uses_(ops::uses(p)), producers_(ops::producers(p)) {}
 
 std::string Writer::name_of(ops::Id v) {
   std::string &name = names_[v];
@@ -254,7 +255,7 @@ MessageWriter graph_of(const graph::Model &m) {
   const auto weights = m.held();
   for (size_t i = 0; i < weights.size() && i < of.program.states.size(); ++i)
     held[of.program.states[i]] = weights[i]->value;
-  Writer w(whole, of.program, held);
+  Writer w(whole, of.program, std::move(held));
   MessageWriter graph, ports;
   for (ops::Id v : of.program.inputs) {
     const ops::Value &value = of.program[v];

@@ -75,7 +75,7 @@ struct Recurrence {
 // The nodes of a Program. `values`: a tensor for each of its states.
 class Writer {
  public:
-  Writer(Whole &whole, const ops::Program &p, const std::map<ops::Id, Tensor> &values);
+  Writer(Whole &whole, const ops::Program &p, std::map<ops::Id, Tensor> values);
 
   // The steps in their order, but for those that only an op of ONNX with more in it needs.
   void steps();
@@ -130,7 +130,7 @@ class Writer {
  private:
   Whole &whole_;
   const ops::Program &program_;
-  const std::map<ops::Id, Tensor> &values_;
+  const std::map<ops::Id, Tensor> values_;
   const ops::PerValue<int32_t> uses_;
   const ops::PerValue<std::optional<size_t>> producers_;
   std::map<const ops::Step *, std::optional<Recurrence>> recurrences_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -171,7 +172,11 @@ void need_name(const Json &name) {
   if (!name.is_string() && !name.is_null())
     throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", name.shown()))
         .with("attribute", "name");
-  if (name.is_string() && name.get<std::string>().find('\0') != std::string::npos)
+  const std::string s = name.is_string() ? name.get<std::string>() : "";
+  if (const std::string valid = valid_utf8(s); valid != s)
+    throw Error(Code::invalid_argument, text("\"name\": expected UTF-8, got \"", excerpt(valid), '"'))
+        .with("attribute", "name");
+  if (s.find('\0') != std::string::npos)
     throw Error(Code::invalid_argument, text("\"name\": expected a text without U+0000, got ", name.shown()))
         .with("attribute", "name");
 }

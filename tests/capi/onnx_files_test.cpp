@@ -264,6 +264,21 @@ TEST_F(OnnxFiles, SizesAreBelievedOnlyWithTheirBytes) {
   }
 }
 
+TEST(OnnxNames, AreUtf8AndCutBetweenCharacters) {
+  const auto relu = [](const std::string &name) {
+    return model(field(
+        1, field(1, std::string("x")) + field(2, std::string("y")) + field(3, name) + field(4, std::string("Relu"))));
+  };
+  expect_refusal(relu("den\xff\xfe"), DL4_UNSUPPORTED, {"\"name\": expected UTF-8"});
+  std::string accents = "a";
+  for (int i = 0; i < 200; ++i) accents += "\xc3\xa9";
+  Refusal r;
+  const auto m = load(nullptr, relu(accents), r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  EXPECT_NE(described(m, DL4_FORMAT_JSON).find('"' + accents.substr(0, 199) + '"'), std::string::npos);
+  EXPECT_FALSE(saved(m).empty());
+}
+
 TEST_F(OnnxFiles, OtherFilesAreReadIfAskedAndInTheFolderAlone) {
   const auto with = [](const std::string &location) {
     const std::string where = field(13, field(1, std::string("location")) + field(2, location));

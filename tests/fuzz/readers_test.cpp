@@ -1,0 +1,249 @@
+// All readers of files, each given bytes: by libFuzzer (cmake --preset fuzz) or, in every run of the tests, the seeds.
+// Bytes end in something that works or in a refusal. A reader's name is the ending of its seeds' names.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "capi/signed.hpp"
+#include "capi/use.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using nlohmann::json;
+
+// Nothing is wrong with the library, and what is refused is refused in words.
+bool taken(dl4_error *e) {
+  const bool yes = e == nullptr;
+  const Refusal r = refusal(e);
+  EXPECT_NE(r.code, DL4_INTERNAL) << r.message;
+  EXPECT_EQ(yes, r.message.empty());
+  return yes;
+}
+
+dl4_context *within_limits() {
+  static const Own<dl4_context> c = bounded();
+  return c;
+}
+
+// Bytes as a file, for calls that ask for a path.
+const char *file_of(const std::string &bytes) {
+  static const int fd = memfd_create("bytes", 0);
+  static const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  EXPECT_EQ(ftruncate(fd, 0), 0);
+  EXPECT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  return path.c_str();
+}
+
+// As by someone who makes the checksums fit.
+std::string summed(const std::string &bytes) {
+  uint64_t n = 0;
+  if (bytes.size() >= sizeof n) std::memcpy(&n, bytes.data(), sizeof n);
+  if (n == 0 || n > bytes.size() - sizeof n) return bytes;
+  const auto shallow = [](int depth, json::parse_event_t, const json &) { return depth < 100; };
+  const json header = json::parse(bytes.substr(sizeof n, n), shallow, false);
+  return header.is_discarded() ? bytes : with_sums(header, bytes.substr(sizeof n + n));
+}
+
+// ---- Readers ------------------------------------------------------------------------------------------------------
+
+// A model that was read can be written, read again and made ready to run.
+bool use(dl4_model *m) {
+  const std::string bytes = saved(m);
+  Refusal r;
+  const auto again = load(within_limits(), bytes, r);
+  EXPECT_EQ(r.code, 0) << r.message;
+  EXPECT_TRUE(again && saved(again) == bytes);
+  for (const char *format : {"keras", "onnx"}) {
+    Own<dl4_blob> b;
+    taken(dl4_model_save_memory(m, attrs(json{{"format", format}}.dump()), b.out()));
+  }
+  Own<dl4_session> s;
+  taken(dl4_session_create(m, nullptr, s.out()));
+  return true;
+}
+
+bool read_model(const std::string &bytes) {
+  static const auto unverified = attrs(R"({"verify": false})");
+  Own<dl4_model> m;
+  return taken(dl4_model_load_memory(within_limits(), bytes.data(), static_cast<int64_t>(bytes.size()), unverified,
+                                     m.out())) &&
+         use(m);
+}
+
+bool read_native(const std::string &bytes) {
+  const std::string fits = summed(bytes);
+  Own<dl4_model> m;
+  taken(dl4_model_load_memory(within_limits(), fits.data(), static_cast<int64_t>(fits.size()), nullptr, m.out()));
+  return read_model(bytes);
+}
+
+// What the model was compiled with, and its optimizer's variables, too.
+bool read_keras(const std::string &bytes) {
+  static const auto unverified = attrs(R"({"verify": false})");
+  Own<dl4_model> m;
+  Own<dl4_trainer> t;
+  const auto size = static_cast<int64_t>(bytes.size());
+  if (!taken(dl4_model_load_memory(within_limits(), bytes.data(), size, unverified, m.out()))) return false;
+  if (taken(dl4_trainer_create(m, nullptr, t.out()))) taken(dl4_trainer_load_memory(t, bytes.data(), size));
+  return use(m);
+}
+
+bool read_weights(const std::string &bytes) {
+  static const auto m = [] {
+    Own<dl4_model> model;
+    ok(dl4_model_load(within_limits(), DL4_SOURCE_DIR "/tests/io/data/sequential.keras", nullptr, model.out()));
+    return model;
+  }();
+  static const auto plain = attrs(R"({"verify": false})"), named = attrs(R"({"verify": false, "partial": true,
+      "names": {"dense/bias": {"tensors": ["<f4"], "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})");
+  const char *file = file_of(bytes);
+  taken(dl4_model_load_weights(m, file, named));
+  return taken(dl4_model_load_weights(m, file, plain));
+}
+
+bool read_tensor(const std::string &bytes) {
+  Own<dl4_tensor> t;
+  return taken(dl4_tensor_load(within_limits(), file_of(bytes), nullptr, t.out()));
+}
+
+bool read_checkpoint(const std::string &bytes) {
+  static const auto m = small_net(within_limits());
+  static const auto t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})");
+  const std::string fits = summed(bytes);
+  if (!taken(dl4_trainer_load_memory(t, fits.data(), static_cast<int64_t>(fits.size())))) return false;
+  Own<dl4_blob> b;
+  ok(dl4_trainer_save_memory(t, b.out()));
+  ok(dl4_trainer_load_memory(t, dl4_blob_data(b), dl4_blob_size(b)));
+  return true;
+}
+
+bool read_stream(const std::string &bytes) {
+  static const auto stream = [] {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    Own<dl4_session> s;
+    Own<dl4_stream> made;
+    ok(dl4_graph_create(within_limits(), g.out()));
+    const dl4_node x = input(g, "x", {-1, -1, 3}), y = add(g, "LSTM", "loop", R"({"units": 4})", x);
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+    ok(dl4_stream_create(s, nullptr, made.out()));
+    return made;
+  }();
+  const std::string fits = summed(bytes);
+  return taken(dl4_stream_load_memory(stream, fits.data(), static_cast<int64_t>(fits.size())));
+}
+
+bool read_architecture(const std::string &bytes) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(within_limits(), g.out()));
+  return taken(dl4_graph_merge_json(g, bytes.c_str())) && taken(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out())) &&
+         use(m);
+}
+
+// As a trainer's: losses, metrics, optimizers and schedules, one inside the other.
+bool read_attributes(const std::string &bytes) {
+  static const auto m = small_net(within_limits());
+  Own<dl4_attrs> a;
+  Own<dl4_trainer> t;
+  ok(dl4_attrs_create(a.out()));
+  return taken(dl4_attrs_merge_json(a, bytes.c_str())) && taken(dl4_trainer_create(m, a, t.out()));
+}
+
+const std::map<std::string, bool (*)(const std::string &)> readers = {
+    {"attrs", read_attributes}, {"checkpoint", read_checkpoint}, {"h5", read_keras},      {"json", read_architecture},
+    {"keras", read_keras},      {"native", read_native},         {"npy", read_tensor},    {"npz", read_weights},
+    {"onnx", read_model},       {"safetensors", read_weights},   {"stream", read_stream}, {"weights.h5", read_weights}};
+
+// ---- Seeds --------------------------------------------------------------------------------------------------------
+
+std::string bytes_of(const std::filesystem::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Seeds : public testing::TestWithParam<std::string> {};
+
+TEST_P(Seeds, AreReadOrRefused) {
+  int read = 0, seeds = 0;
+  for (const char *folder : {DL4_SOURCE_DIR "/tests/fuzz/seeds", DL4_SOURCE_DIR "/tests/io/data"})
+    for (const auto &seed : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!seed.path().filename().string().ends_with('.' + GetParam())) continue;
+      SCOPED_TRACE(seed.path());
+      read += readers.at(GetParam())(bytes_of(seed.path()));
+      ++seeds;
+    }
+  EXPECT_GT(read, 0) << "of " << seeds;
+}
+
+std::vector<std::string> endings() {
+  std::vector<std::string> names;
+  for (const auto &[name, reader] : readers) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Readers, Seeds, testing::ValuesIn(endings()), [](const auto &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
+
+}  // namespace
+
+// ---- libFuzzer ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The models of the goldens as files of a format, one of each set of layers.
+void write_goldens(const std::string &format, const std::filesystem::path &folder) {
+  std::set<std::set<std::string>> known;
+  for (const auto &golden : std::filesystem::directory_iterator(DL4_SOURCE_DIR "/tests/golden")) {
+    if (golden.path().extension() != ".safetensors") continue;
+    const std::string bytes = bytes_of(golden.path());
+    uint64_t n = 0;
+    std::memcpy(&n, bytes.data(), sizeof n);
+    const json header = json::parse(bytes.substr(sizeof n, n));
+    for (const json &c : json::parse(header["__metadata__"]["cases"].get<std::string>())) {
+      if (!c.contains("model")) continue;
+      std::set<std::string> kinds;
+      for (const json &layer : c["model"]["layers"]) kinds.insert(layer["class_name"].get<std::string>());
+      if (!known.insert(kinds).second) continue;
+      const std::string text = c["model"].dump();
+      const auto path = folder / (golden.path().stem().string() + '_' + c["name"].get<std::string>());
+      if (format == "json") {
+        std::ofstream(path) << text;
+        continue;
+      }
+      Own<dl4_graph> g;
+      Own<dl4_model> m;
+      ok(dl4_graph_create(within_limits(), g.out()));
+      ok(dl4_graph_merge_json(g, text.c_str()));
+      ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
+      taken(dl4_model_save(m, path.c_str(), attrs(json{{"format", format}}.dump())));
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  GTEST_FLAG_SET(throw_on_failure, true);  // outside of a test what is expected and not so ends the process
+  const std::string format = std::getenv("DL4_FUZZ_READER"), corpus = (*argv)[*argc - 1];
+  const bool of_models = format == "json" || format == "keras" || format == "native" || format == "onnx";
+  if (of_models && std::filesystem::is_directory(corpus)) write_goldens(format, corpus);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const auto reader = readers.at(std::getenv("DL4_FUZZ_READER"));
+  reader(std::string(reinterpret_cast<const char *>(data), size));
+  return 0;
+}

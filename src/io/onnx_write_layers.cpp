@@ -178,11 +178,70 @@ Tensor gates(const Tensor &t, int64_t units) {
   return to;
 }
 
+// A node Scan: the states stand before the sequences in `in`, and ports as fields of the body.
+Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, const Names &in, const Ints &directions,
+                const Ints &out_directions) {
+  MessageWriter body;
+  body.bytes = nodes;
+  body.text(2, "body");
+  body.bytes += ports;
+  std::vector<Said> said{{"body", body},
+                         {"num_scan_inputs", static_cast<int64_t>(directions.size())},
+                         {"scan_input_directions", directions}};
+  if (!out_directions.empty()) said.emplace_back("scan_output_directions", out_directions);
+  return w.nodes_of("Scan", in, in.size() - directions.size() + out_directions.size(), said);
+}
+
+// ONNX's LSTM knows lengths alone. Here y is a state too: zeros until a step is seen, whatever h is at first.
+void masked_lstm(Writer &w, bool backwards) {
+  namespace dst = ops::lstm_dst;
+  const int64_t batch = w.shape(ops::src_x)[0], units = w.shape(ops::src_recurrent_kernel)[0];
+  std::string from_x = w.node("MatMul", {w.transposed(w.in(ops::src_x), {1, 0, 2}), w.in(ops::src_kernel)});
+  if (w.has(ops::src_bias)) from_x = w.node("Add", {from_x, w.in(ops::src_bias)});
+  const std::string sizes = w.node("Concat", {w.dims(w.in(ops::src_x), 0, 1), w.ints({units})}, {{"axis", 0}}),
+                    zeros = w.node("Expand", {w.real(0), sizes}), kernel = w.in(ops::src_recurrent_kernel);
+  const Names in{w.has(ops::src_h0) ? w.in(ops::src_h0) : zeros, w.has(ops::src_c0) ? w.in(ops::src_c0) : zeros, zeros,
+                 from_x, w.transposed(w.in(ops::src_mask), {1, 0})};
+  Writer body(w.whole(), w.program(), {});
+  MessageWriter ports, results;
+  const auto enter = [&](const char *what, DType type, const Shape &shape) {
+    const std::string name = w.whole().unique(w.now().scope + what);
+    ports.message(11, value_info(name, type, shape, {}));
+    return name;
+  };
+  const Shape state{batch, units};
+  const std::string h = enter("/h", DType::f32, state), c = enter("/c", DType::f32, state),
+                    y = enter("/y", DType::f32, state), x = enter("/x", DType::f32, {batch, checked_mul(4, units)}),
+                    seen = body.node("Unsqueeze", {enter("/seen", DType::boolean, {batch}), w.ints({1})});
+  const Names gate = body.nodes_of(
+      "Split", {body.node("Add", {x, body.node("MatMul", {h, kernel})}), w.ints({units, units, units, units})}, 4,
+      {{"axis", 1}});
+  const auto of = [&](const char *function, const std::string &v) { return body.node(function, {v}); };
+  const auto product = [&](const std::string &a, const std::string &b) { return body.node("Mul", {a, b}); };
+  const std::string next_c = body.node("Add", {product(of("Sigmoid", gate[1]), c),
+                                               product(of("Sigmoid", gate[0]), of("Tanh", gate[2]))}),
+                    next_h = product(of("Sigmoid", gate[3]), of("Tanh", next_c));
+  const auto leave = [&](const std::string &next, const std::string &before) {
+    const std::string name = body.node("Where", {seen, next, before});
+    results.message(12, value_info(name, DType::f32, state, {}));
+    return name;
+  };
+  leave(next_h, h), leave(next_c, c);
+  const std::string step = body.node("Identity", {leave(next_h, y)});
+  const bool whole = w.is_read(dst::y);
+  if (whole) results.message(12, value_info(step, DType::f32, state, {}));
+  const int64_t way = backwards ? 1 : 0;
+  const Names out =
+      scan_node(w, body.nodes.bytes, ports.bytes + results.bytes, in, {way, way}, whole ? Ints{0} : Ints{});
+  if (whole) w.give(dst::y, w.transposed(out[3], {1, 0, 2}));  // in the order of the steps, as ours
+  w.give(dst::h, out[0]), w.give(dst::c, out[1]);
+}
+
 void lstm(Writer &w, const Listed &said) {
   namespace dst = ops::lstm_dst;
-  if (w.has(ops::src_mask)) w.refuse("its steps are masked");
   for (size_t i : {size_t{dst::gates}, size_t{dst::cells}, size_t{dst::h_before}})
     if (w.is_read(i)) w.refuse("what it keeps for a gradient is read");
+  if (w.has(ops::src_mask)) return masked_lstm(w, said.flag("go_backwards"));
   const int64_t units = w.shape(ops::src_recurrent_kernel)[0];
   const auto weight = [&](size_t i, const char *what) {
     return w.tensor(gates(w.numbers(i, what), units), w.program()[w.now().src[i]].name);
@@ -263,17 +322,10 @@ void scan(Writer &w, const Listed &) {
       stacked.push_back(i), port(p.outputs[i]);
       out_directions.push_back(op->reversed[i]);
     }
-  MessageWriter graph;
-  graph.bytes = body.nodes.bytes;
-  graph.text(2, "body");
-  graph.bytes += state_ports.bytes + sequence_ports.bytes + out_ports.bytes;
-  std::vector<Said> said{{"body", graph},
-                         {"num_scan_inputs", static_cast<int64_t>(sequences.size())},
-                         {"scan_input_directions", directions}};
-  if (!stacked.empty()) said.emplace_back("scan_output_directions", out_directions);
   Names in = states;
   in.insert(in.end(), sequences.begin(), sequences.end());
-  const Names out = w.nodes_of("Scan", in, states.size() + stacked.size(), said);
+  const Names out = scan_node(w, body.nodes.bytes, state_ports.bytes + sequence_ports.bytes + out_ports.bytes, in,
+                              directions, out_directions);
   for (size_t i = 0; i < stacked.size(); ++i) w.give(stacked[i], out[states.size() + i]);
   for (size_t i = 0; i < states.size(); ++i) w.give(p.outputs.size() + i, out[i]);
 }

@@ -82,6 +82,9 @@ TEST_F(OnnxRecurrence, OverMaskedStepsIsReadAgain) {
   const std::pair<const char *, const char *> layers[] = {
       {"GRU", R"({"units": 2, "return_sequences": true})"},
       {"GRU", R"({"units": 2, "reset_after": false, "go_backwards": true})"},
+      {"LSTM", R"({"units": 2, "return_sequences": true})"},
+      {"LSTM", R"({"units": 2, "use_bias": false, "return_sequences": true, "go_backwards": true})"},
+      {"LSTM", R"({"units": 3, "bias_initializer": "RandomNormal"})"},
       {"SimpleRNN", R"({"units": 3})"}};
   for (const auto &[kind, config] : layers) {
     Own<dl4_graph> g;
@@ -105,6 +108,45 @@ TEST_F(OnnxRecurrence, OverMaskedStepsIsReadAgain) {
     ASSERT_EQ(all[0].size(), all[1].size()) << kind << config;
     for (size_t i = 0; i < all[0].size(); ++i) EXPECT_NEAR(all[0][i], all[1][i], 1e-6) << kind << config;
   }
+}
+
+// Until a step is seen an LSTM gives zeros, and keeps the state that it was given.
+TEST_F(OnnxRecurrence, OfAMaskedLstmFromGivenStatesIsReadAgain) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m, again;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node in[2] = {input(g, "x", {2, 4, 1}), input(g, "h", {2, 2})}, states[2] = {in[1], in[1]};
+  const dl4_node seen = add(g, "Masking", nullptr, R"({"mask_value": 5})", in[0]);
+  dl4_node out[3];
+  dl4_node mask;
+  ok(dl4_graph_mask(g, seen, &mask));  // as in Keras, one that is not named does not come with given states
+  const auto call = attrs("{}");
+  ok(dl4_attrs_set_nodes(call, "initial_state", states, 2));
+  ok(dl4_attrs_set_nodes(call, "mask", &mask, 1));
+  ok(dl4_graph_add(g, "LSTM", "layer", attrs(R"({"units": 2, "return_sequences": true, "return_state": true})"), call,
+                   &seen, 1, out, 3));
+  ok(dl4_graph_build(g, in, 2, out, 3, m.out()));
+  ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+  ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
+  const auto run_all = [](const dl4_model *model) {
+    Own<dl4_session> s;
+    ok(dl4_session_create(model, nullptr, s.out()));
+    const auto x = tensor({2, 4, 1}, {5, 1, 2, 5, 5, 5, 5, 5}), h = tensor({2, 2}, {0.5, -1, 2, 0.25});
+    dl4_tensor *from[2] = {x, h}, *to[3] = {};
+    ok(dl4_session_run(s, from, 2, to, 3, nullptr));
+    std::vector<float> all;
+    for (dl4_tensor *t : to) {
+      const Own<dl4_tensor> owned(t);
+      for (float v : floats(owned)) all.push_back(v);
+    }
+    return all;
+  };
+  const std::vector<float> y = run_all(m), z = run_all(again);
+  ASSERT_EQ(y.size(), 24u);
+  ASSERT_EQ(z.size(), y.size());
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], z[i], 1e-6) << i;
+  for (size_t i = 8; i < 16; ++i) EXPECT_EQ(z[i], 0) << i;  // nothing is seen
+  EXPECT_EQ(std::vector<float>(z.begin() + 18, z.begin() + 20), (std::vector<float>{2, 0.25}));
 }
 
 }  // namespace

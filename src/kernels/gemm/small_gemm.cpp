@@ -86,7 +86,7 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
     DL4_UNROLL
     for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
     const int64_t left = cols - j * wide;
-    const float *add = d + i * p.ldd + j * wide;
+    const float *add = d ? d + i * p.ldd + j * wide : nullptr;
     float *to = c + i * p.ldc + j * wide;
     if (!partial || left >= wide) {
       if (d) v = hn::Add(v, hn::LoadU(dx, add));

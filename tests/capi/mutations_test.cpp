@@ -297,7 +297,7 @@ TEST_F(Mutations, OfAModelEndInAModelThatWorksOrInARefusal) {
   Damage damage(20240607);
   Limits limits;
   int loaded = 0;
-  const int most = times(1500, 10000);
+  const int most = times(1500, 250000);
   for (int i = 0; i < most; ++i) {
     const std::string bad = damage(files[i % 2]);
     SCOPED_TRACE("mutation " + std::to_string(i));
@@ -367,7 +367,7 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
   Damage damage(7);
   Limits limits;
   int loaded = 0;
-  const int most = times(1000, 10000);
+  const int most = times(1000, 250000);
   for (int i = 0; i < most; ++i) {
     const std::string path = put("bad", damage(file));
     SCOPED_TRACE("mutation " + std::to_string(i));

@@ -17,7 +17,7 @@ inline void ok(dl4_error *e) {
   dl4_release(e);
 }
 
-// How often to try: `full` when the environment has DL4_FULL_TESTS, as for the test capi/full.
+// How often to try: `full` when the environment has DL4_FULL_TESTS, as for the tests capi/full/...
 inline int times(int few, int full) { return std::getenv("DL4_FULL_TESTS") ? full : few; }
 
 // The code of a refusal, and its message.

@@ -14,7 +14,7 @@ Bytes allocate(int64_t bytes) {
   constexpr int64_t large_page = 1 << 21;
   const int64_t alignment = bytes >= large_page ? large_page : 64;
   void *p = std::aligned_alloc(static_cast<size_t>(alignment),
-                               static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), 64)));
+                               static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), alignment)));
   if (!p) throw std::bad_alloc();
   // A fault for each small page costs more than the copy that fills it. Only whole ones: no memory beyond.
   if (bytes >= large_page) madvise(p, static_cast<size_t>(bytes / large_page * large_page), MADV_HUGEPAGE);

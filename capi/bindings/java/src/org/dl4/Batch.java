@@ -1,6 +1,6 @@
 package org.dl4;
 
-import com.sun.jna.Pointer;
+import java.nio.LongBuffer;
 
 /**
  * One batch: a tensor for each input and each target, and sample weights, if there are any, for
@@ -37,12 +37,13 @@ public record Batch(Tensor[] x, Tensor[] y, Tensor[] w) {
         handed[p] = c.tensors(parts[p]);
       }
       for (int p = 0; p < 3; p++) {
+        LongBuffer slot = Foreign.memory(slots[p], 8L * parts[p].length).asLongBuffer();
         for (int i = 0; i < parts[p].length; i++) {
           long t = c.get(handed[p], i);
           if (t != 0) {
             Lib.dl4_retain(t);
           }
-          new Pointer(slots[p]).setLong(8L * i, t);
+          slot.put(i, t);
         }
       }
     } finally {

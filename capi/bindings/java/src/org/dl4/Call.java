@@ -1,7 +1,5 @@
 package org.dl4;
 
-import com.sun.jna.Native;
-import com.sun.jna.Pointer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -22,7 +20,7 @@ final class Call implements AutoCloseable {
 
   private static final class Stack {
     final ByteBuffer bytes = ByteBuffer.allocateDirect(ROOM).order(ByteOrder.nativeOrder());
-    final long address = Pointer.nativeValue(Native.getDirectBufferPointer(bytes));
+    final long address = Foreign.address(bytes);
     int top;
   }
 
@@ -43,7 +41,7 @@ final class Call implements AutoCloseable {
       stack.top += (int) aligned;
       return stack.address + at;
     }
-    long address = Native.malloc(Math.max(aligned, 8));
+    long address = Foreign.allocate(Math.max(aligned, 8));
     if (address == 0) {
       throw new OutOfMemoryError("dl4: " + size + " bytes for the arguments of a call");
     }
@@ -60,21 +58,21 @@ final class Call implements AutoCloseable {
     if (mine(address)) {
       stack.bytes.putLong((int) (address - stack.address) + 8 * i, value);
     } else {
-      new Pointer(address).setLong(8L * i, value);
+      Foreign.memory(address + 8L * i, 8).putLong(value);
     }
   }
 
   long get(long address, int i) {
     return mine(address)
         ? stack.bytes.getLong((int) (address - stack.address) + 8 * i)
-        : new Pointer(address).getLong(8L * i);
+        : Foreign.memory(address + 8L * i, 8).getLong();
   }
 
   /** Of a slot that holds 32 bits. */
   int getInt(long address) {
     return mine(address)
         ? stack.bytes.getInt((int) (address - stack.address))
-        : new Pointer(address).getInt(0);
+        : Foreign.memory(address, 4).getInt();
   }
 
   double getDouble(long address, int i) {
@@ -123,8 +121,8 @@ final class Call implements AutoCloseable {
     long address = room(data.length);
     if (mine(address)) {
       stack.bytes.put((int) (address - stack.address), data);
-    } else if (data.length > 0) {
-      new Pointer(address).write(0, data, 0, data.length);
+    } else {
+      Foreign.memory(address, data.length).put(data);
     }
     return address;
   }
@@ -219,8 +217,9 @@ final class Call implements AutoCloseable {
   byte[] content(long slot) {
     long blob = get(slot, 0);
     try {
-      long size = Lib.dl4_blob_size(blob);
-      return new Pointer(Lib.dl4_blob_data(blob)).getByteArray(0, Math.toIntExact(size));
+      byte[] data = new byte[Math.toIntExact(Lib.dl4_blob_size(blob))];
+      Foreign.memory(Lib.dl4_blob_data(blob), data.length).get(data);
+      return data;
     } finally {
       Lib.dl4_release(blob);
     }
@@ -251,7 +250,7 @@ final class Call implements AutoCloseable {
       bags.forEach(Lib::dl4_release);
     }
     if (extra != null) {
-      extra.forEach(Native::free);
+      extra.forEach(Foreign::free);
     }
     stack.top = mark;
   }

@@ -1,10 +1,7 @@
 package org.dl4;
 
-import com.sun.jna.Callback;
-import com.sun.jna.CallbackReference;
-import com.sun.jna.Pointer;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -83,27 +80,27 @@ final class Callbacks {
     throw (T) t;
   }
 
-  interface ProgressFn extends Callback {
+  interface ProgressFn extends Foreign.Upcall {
     int invoke(long user, int event, long step, long total, long metrics, long n);
   }
 
-  interface BatchFn extends Callback {
+  interface BatchFn extends Foreign.Upcall {
     int invoke(long user, long index, long x, long nx, long y, long ny, long w, long nw);
   }
 
-  interface ReduceFn extends Callback {
+  interface ReduceFn extends Foreign.Upcall {
     int invoke(long user, long values, long n, int dtype);
   }
 
-  interface ReleaseFn extends Callback {
+  interface ReleaseFn extends Foreign.Upcall {
     void invoke(long user);
   }
 
-  interface LogFn extends Callback {
+  interface LogFn extends Foreign.Upcall {
     void invoke(long user, int level, long message);
   }
 
-  interface ShapeFn extends Callback {
+  interface ShapeFn extends Foreign.Upcall {
     int invoke(
         long user,
         long config,
@@ -115,11 +112,11 @@ final class Callbacks {
         long nOut);
   }
 
-  interface ForwardFn extends Callback {
+  interface ForwardFn extends Foreign.Upcall {
     int invoke(long user, long config, long src, long nSrc, long dst, long nDst);
   }
 
-  interface BackwardFn extends Callback {
+  interface BackwardFn extends Foreign.Upcall {
     int invoke(
         long user,
         long config,
@@ -141,8 +138,8 @@ final class Callbacks {
       (user, event, step, total, metrics, n) ->
           answer(
               () -> {
-                double[] values =
-                    n == 0 ? new double[0] : new Pointer(metrics).getDoubleArray(0, (int) n);
+                double[] values = new double[(int) n];
+                Foreign.memory(metrics, 8 * n).asDoubleBuffer().get(values);
                 Progress p = new Progress(Progress.Event.values()[event], step, total, values);
                 return Callbacks.<Told>user(user).at(p) ? CONTINUE : STOP;
               });
@@ -162,8 +159,7 @@ final class Callbacks {
           answer(
               () -> {
                 Reduce<?> reduce = user(user);
-                ByteBuffer bytes = new Pointer(values).getByteBuffer(0, 4 * n);
-                bytes.order(ByteOrder.nativeOrder());
+                ByteBuffer bytes = Foreign.memory(values, 4 * n);
                 if (DType.of(dtype) == DType.FLOAT32) {
                   reduce.floats(bytes.asFloatBuffer());
                 } else {
@@ -176,7 +172,7 @@ final class Callbacks {
       (user, level, message) -> {
         Context.Logger logger = user(user);
         try {
-          logger.log(Context.Level.values()[level], Lib.text(message));
+          logger.log(Context.Level.values()[level], Foreign.text(message));
         } catch (Throwable t) { // there is no call that could fail with it
           Thread current = Thread.currentThread();
           current.getUncaughtExceptionHandler().uncaughtException(current, t);
@@ -188,7 +184,7 @@ final class Callbacks {
               () -> {
                 Kind k = user(user);
                 k.callShape(
-                    Lib.text(config), ranks, dims, (int) nSrc, outRanks, outDims, (int) nOut);
+                    Foreign.text(config), ranks, dims, (int) nSrc, outRanks, outDims, (int) nOut);
                 return CONTINUE;
               });
   private static final ForwardFn FORWARD_FN =
@@ -198,7 +194,7 @@ final class Callbacks {
                 Kind k = user(user);
                 try (Lent in = new Lent(src, nSrc);
                     Lent out = new Lent(dst, nDst)) {
-                  k.forward().run(Lib.text(config), in.tensors, out.tensors);
+                  k.forward().run(Foreign.text(config), in.tensors, out.tensors);
                 }
                 return CONTINUE;
               });
@@ -213,7 +209,7 @@ final class Callbacks {
                     Lent diffIn = new Lent(diffSrc, nSrc)) {
                   k.backward()
                       .run(
-                          Lib.text(config),
+                          Foreign.text(config),
                           in.tensors,
                           out.tensors,
                           diffOut.tensors,
@@ -222,18 +218,14 @@ final class Callbacks {
                 return CONTINUE;
               });
 
-  static final long PROGRESS = pointer(PROGRESS_FN);
-  static final long BATCH = pointer(BATCH_FN);
-  static final long REDUCE = pointer(REDUCE_FN);
-  static final long RELEASE = pointer(RELEASE_FN);
-  static final long LOG = pointer(LOG_FN);
-  static final long SHAPE = pointer(SHAPE_FN);
-  static final long FORWARD = pointer(FORWARD_FN);
-  static final long BACKWARD = pointer(BACKWARD_FN);
-
-  private static long pointer(Callback c) {
-    return Pointer.nativeValue(CallbackReference.getFunctionPointer(c));
-  }
+  static final long PROGRESS = Foreign.pointer(PROGRESS_FN);
+  static final long BATCH = Foreign.pointer(BATCH_FN);
+  static final long REDUCE = Foreign.pointer(REDUCE_FN);
+  static final long RELEASE = Foreign.pointer(RELEASE_FN);
+  static final long LOG = Foreign.pointer(LOG_FN);
+  static final long SHAPE = Foreign.pointer(SHAPE_FN);
+  static final long FORWARD = Foreign.pointer(FORWARD_FN);
+  static final long BACKWARD = Foreign.pointer(BACKWARD_FN);
 
   /** Tensors that the library lends for a call. */
   private static final class Lent implements AutoCloseable {
@@ -241,9 +233,9 @@ final class Callbacks {
 
     Lent(long list, long n) {
       tensors = new Tensor[(int) n];
+      LongBuffer lent = Foreign.memory(list, 8 * n).asLongBuffer();
       for (int i = 0; i < n; i++) {
-        long address = new Pointer(list).getLong(8L * i);
-        tensors[i] = address == 0 ? null : new Tensor(address, true);
+        tensors[i] = lent.get(i) == 0 ? null : new Tensor(lent.get(i), true);
       }
     }
 

@@ -9,7 +9,7 @@ public final class Dl4 {
 
   /** The version of the library, such as "1.2.3". */
   public static String version() {
-    return Lib.text(Lib.dl4_version_string());
+    return Lib.version();
   }
 
   /** How the library was built and what it found on this machine, as JSON. */

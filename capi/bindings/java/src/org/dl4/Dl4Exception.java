@@ -24,8 +24,8 @@ public final class Dl4Exception extends RuntimeException {
     try {
       return new Dl4Exception(
           Code.of(Lib.dl4_error_code(error)),
-          Lib.text(Lib.dl4_error_message(error)),
-          Json.object(Json.read(Lib.text(Lib.dl4_error_detail(error)))));
+          Foreign.text(Lib.dl4_error_message(error)),
+          Json.object(Json.read(Foreign.text(Lib.dl4_error_detail(error)))));
     } finally {
       Lib.dl4_release(error);
     }

@@ -1,6 +1,6 @@
 package org.dl4;
 
-import com.sun.jna.Pointer;
+import java.nio.IntBuffer;
 import java.util.List;
 
 /**
@@ -50,20 +50,23 @@ public record Kind(
       String config, long ranks, long dims, int nSrc, long outRanks, long outDims, int nOut)
       throws Exception {
     long[][] src = new long[nSrc][];
+    IntBuffer rank = Foreign.memory(ranks, 4L * nSrc).asIntBuffer();
     for (int i = 0; i < nSrc; i++) {
-      src[i] = new Pointer(dims).getLongArray(0, new Pointer(ranks).getInt(4L * i));
+      src[i] = new long[rank.get(i)];
+      Foreign.memory(dims, 8L * src[i].length).asLongBuffer().get(src[i]);
       dims += 8L * src[i].length;
     }
     long[][] out = shape.of(config, src);
     if (out.length != nOut) {
       throw Dl4Exception.invalid("shape: expected " + nOut + " shapes, got " + out.length);
     }
+    IntBuffer outRank = Foreign.memory(outRanks, 4L * nOut).asIntBuffer();
     for (int i = 0; i < nOut; i++) {
       if (out[i].length > 8) {
         throw Dl4Exception.invalid("shape: expected at most 8 dimensions, got " + out[i].length);
       }
-      new Pointer(outRanks).setInt(4L * i, out[i].length);
-      new Pointer(outDims).write(64L * i, out[i], 0, out[i].length);
+      outRank.put(i, out[i].length);
+      Foreign.memory(outDims + 64L * i, 64).asLongBuffer().put(out[i]);
     }
   }
 }

@@ -1,45 +1,46 @@
 package org.dl4;
 
-import com.sun.jna.Native;
-import com.sun.jna.NativeLibrary;
-import com.sun.jna.Pointer;
 import java.nio.file.Path;
 
 /**
  * The functions of dl4.h. Every pointer is a long; a test compares this list with the library's own
- * description.
+ * description, and MakeLib makes the class for JDK 22 of it.
  */
 final class Lib {
   private static final int MAJOR = 1;
 
+  private static final Foreign LIBRARY = new Foreign(file());
+
   static {
-    String name = System.getProperty("dl4.library", System.getenv("DL4_LIBRARY"));
-    if (name == null) {
-      name = "libdl4.so.1";
-    } else if (name.contains("/")) { // JNA takes what is not absolute for a bare name
-      name = Path.of(name).toAbsolutePath().toString();
-    }
-    NativeLibrary library = NativeLibrary.getInstance(name);
-    if (library.getFunction("dl4_version").invokeInt(new Object[0]) / 1000000 != MAJOR) {
+    LIBRARY.bind(Version.class);
+    if (Version.dl4_version() / 1000000 != MAJOR) {
       throw new UnsatisfiedLinkError(
-          "dl4 for Java is made for version "
-              + MAJOR
-              + " of the library, found "
-              + library.getFunction("dl4_version_string").invokeString(new Object[0], false));
+          "dl4 for Java is made for version " + MAJOR + " of the library, found " + version());
     }
-    Native.register(Lib.class, library);
+    LIBRARY.bind(Lib.class);
   }
 
   private Lib() {}
 
-  /** The text at an address; null at NULL. */
-  static String text(long address) {
-    return address == 0 ? null : new Pointer(address).getString(0, "UTF-8");
+  private static String file() {
+    String name = System.getProperty("dl4.library", System.getenv("DL4_LIBRARY"));
+    if (name == null) {
+      return "libdl4.so.1";
+    }
+    // JNA takes what is not absolute for a bare name.
+    return name.contains("/") ? Path.of(name).toAbsolutePath().toString() : name;
   }
 
-  static native int dl4_version();
+  static String version() {
+    return Foreign.text(Version.dl4_version_string());
+  }
 
-  static native long dl4_version_string();
+  /** What a library of any version has. */
+  private static final class Version {
+    static native int dl4_version();
+
+    static native long dl4_version_string();
+  }
 
   static native long dl4_build_info(long out);
 

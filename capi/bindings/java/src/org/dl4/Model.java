@@ -86,7 +86,7 @@ public final class Model extends Handle {
         long[] shape =
             c.shape((dims, cap, rank) -> Lib.dl4_model_io_shape(m, direction, k, dims, cap, rank));
         DType dtype = DType.of(Lib.dl4_model_io_dtype(m, direction, i));
-        all.add(new Io(Lib.text(Lib.dl4_model_io_name(m, direction, i)), dtype, shape));
+        all.add(new Io(Foreign.text(Lib.dl4_model_io_name(m, direction, i)), dtype, shape));
       }
     }
     return all;
@@ -102,7 +102,7 @@ public final class Model extends Handle {
         try (Call inner = new Call()) {
           long[] shape =
               inner.shape((dims, cap, rank) -> Lib.dl4_model_weight_shape(m, k, dims, cap, rank));
-          String name = Lib.text(Lib.dl4_model_weight_name(m, i));
+          String name = Foreign.text(Lib.dl4_model_weight_name(m, i));
           DType dtype = DType.of(Lib.dl4_model_weight_dtype(m, i));
           all.add(new Weight(name, dtype, shape, Lib.dl4_model_weight_trainable(m, i) != 0));
         }

@@ -49,7 +49,7 @@ public final class Session extends Handle {
             c.shape(
                 (dims, cap, rank) -> Lib.dl4_session_io_shape(s, direction, k, dims, cap, rank));
         DType dtype = DType.of(Lib.dl4_session_io_dtype(s, direction, i));
-        all.add(new Model.Io(Lib.text(Lib.dl4_session_io_name(s, direction, i)), dtype, shape));
+        all.add(new Model.Io(Foreign.text(Lib.dl4_session_io_name(s, direction, i)), dtype, shape));
       }
     }
     return all;

@@ -1,7 +1,5 @@
 package org.dl4;
 
-import com.sun.jna.Native;
-import com.sun.jna.Pointer;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -82,7 +80,7 @@ public final class Tensor extends Handle {
     if (dtype.bytes > 1 && orderOf(buffer) != ByteOrder.nativeOrder()) {
       throw Dl4Exception.invalid("expected a buffer in native order, got " + orderOf(buffer));
     }
-    long data = Pointer.nativeValue(Native.getDirectBufferPointer(buffer));
+    long data = Foreign.address(buffer);
     data += (long) buffer.position() * dtype.bytes;
     long bytes = (long) buffer.remaining() * dtype.bytes;
     long user = Callbacks.keep(buffer);
@@ -138,22 +136,21 @@ public final class Tensor extends Handle {
     if (shape == null) {
       try (Call c = new Call()) {
         long t = c.use(this);
-        int rank = Lib.dl4_tensor_rank(t);
-        shape = rank == 0 ? new long[0] : new Pointer(Lib.dl4_tensor_dims(t)).getLongArray(0, rank);
+        long[] dims = new long[Lib.dl4_tensor_rank(t)];
+        Foreign.memory(Lib.dl4_tensor_dims(t), 8L * dims.length).asLongBuffer().get(dims);
+        shape = dims;
       }
     }
     return shape.clone();
   }
 
   private ByteBuffer view(long tensor) {
-    long data = Lib.dl4_tensor_data(tensor);
     long bytes = Lib.dl4_tensor_bytes(tensor);
     if (bytes > Integer.MAX_VALUE) {
       throw new Dl4Exception(
           Code.UNSUPPORTED, "dl4: expected at most 2 GiB for a buffer, got " + bytes, Map.of());
     }
-    return (data == 0 ? ByteBuffer.allocateDirect(0) : new Pointer(data).getByteBuffer(0, bytes))
-        .order(ByteOrder.nativeOrder());
+    return Foreign.memory(Lib.dl4_tensor_data(tensor), bytes);
   }
 
   /**

@@ -226,6 +226,24 @@ final class CallbackTests {
     equal(Callbacks.waiting(), 0);
   }
 
+  /** What no handler of Callbacks has caught must not pass through C: it would end the process. */
+  static void testWhatPassesAHandlerEndsInJava() {
+    Callbacks.ProgressFn f =
+        (user, event, step, total, metrics, n) -> {
+          throw new IllegalStateException("passes, as where no stack is left");
+        };
+    long fn = Foreign.pointer(f);
+    Trainer t = trainer();
+    Dataset d = data();
+    try (Call c = new Call()) {
+      long error = Lib.dl4_trainer_fit(c.use(t), c.use(d), 0, 0, fn, 0, 0, c.slot());
+      if (error != 0) { // JNA writes down what was thrown, and goes on
+        equal(Dl4Exception.taken(error).code(), Code.CALLBACK_FAILED);
+      }
+    }
+    t.fit(d, null);
+  }
+
   static void testLogger() {
     Context x = new Context(null);
     List<String> lines = new ArrayList<>();
@@ -244,7 +262,11 @@ final class CallbackTests {
     equal(lines, List.of("epoch 2: early stopping"));
     List<Throwable> unhandled = new ArrayList<>();
     Thread current = Thread.currentThread();
-    current.setUncaughtExceptionHandler((thread, t) -> unhandled.add(t));
+    current.setUncaughtExceptionHandler(
+        (thread, t) -> {
+          unhandled.add(t);
+          CallbackTests.<RuntimeException>fail(t); // has no effect
+        });
     x.setLogger(
         Context.Level.TRACE, (level, message) -> CallbackTests.<RuntimeException>fail(MINE[0]));
     run.run();

@@ -8,6 +8,7 @@ import static org.dl4.Tests.small;
 import static org.dl4.Tests.thrown;
 import static org.dl4.Tests.trainer;
 
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -185,14 +186,12 @@ final class Lifetimes {
   }
 
   private static String again(String what, Map<String, String> env) throws Exception {
-    ProcessBuilder b =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-cp",
-            System.getProperty("java.class.path"),
-            "org.dl4.Tests",
-            "--child",
-            what);
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.addAll(List.of("org.dl4.Tests", "--child", what));
+    ProcessBuilder b = new ProcessBuilder(command);
     b.environment().putAll(env);
     Process p = b.redirectErrorStream(true).start();
     String out = new String(p.getInputStream().readAllBytes());
@@ -202,6 +201,11 @@ final class Lifetimes {
   static void testTheProgramEndsWhileObjectsLive() throws Exception {
     equal(again("exit", Map.of()), "0");
     equal(again("end of main", Map.of()), "0");
+  }
+
+  static void testALibraryThatIsMissingIsNamed() throws Exception {
+    String got = again("version", Map.of("DL4_LIBRARY", "/nowhere/libdl4.so.1"));
+    equal(got.startsWith("0") && got.contains("/nowhere/libdl4.so.1"), true);
   }
 
   static void testALibraryOfAnotherMajorVersionIsRefused() throws Exception {

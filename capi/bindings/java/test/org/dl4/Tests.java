@@ -2,7 +2,6 @@ package org.dl4;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -138,10 +137,15 @@ public final class Tests {
       }
       want.add(types.getOrDefault(f.get("returns"), long.class) + " " + f.get("name") + parameters);
     }
-    for (Method m : Lib.class.getDeclaredMethods()) {
-      if (Modifier.isNative(m.getModifiers())) {
-        String got = m.getReturnType() + " " + m.getName() + Arrays.toString(m.getParameterTypes());
-        equal(want.contains(got) ? "" : got, "");
+    List<Class<?>> classes = new ArrayList<>(List.of(Lib.class.getDeclaredClasses()));
+    classes.add(Lib.class);
+    for (Class<?> c : classes) {
+      for (Method m : c.getDeclaredMethods()) {
+        if (m.getName().startsWith("dl4_")) {
+          String got =
+              m.getReturnType() + " " + m.getName() + Arrays.toString(m.getParameterTypes());
+          equal(want.contains(got) ? "" : got, "");
+        }
       }
     }
   }

@@ -16,7 +16,13 @@ import tempfile
 import python_calls
 
 BINDINGS = python_calls.BINDING.parent
-LANGUAGES = ("rust", "go", "java", "node")
+LANGUAGES = {  # the folder, and what is asked of its program
+    "rust": ("rust", "cost"),
+    "go": ("go", "cost"),
+    "java": ("java", "cost"),
+    "java, foreign functions": ("java", "cost", "foreign"),
+    "node": ("node", "cost"),
+}
 GO = re.compile(r"Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op")
 CALLS = ("tensors used again", "arrays in and out", "asynchronous, tensors used again", "asynchronous, arrays in and out")
 
@@ -43,7 +49,8 @@ def words(name):
 
 def printed(language):
     """Microseconds by call, or why there are none."""
-    done = subprocess.run(["bash", BINDINGS / language / "test.sh", "cost"], capture_output=True, text=True)
+    folder, *what = LANGUAGES[language]
+    done = subprocess.run(["bash", BINDINGS / folder / "test.sh", *what], capture_output=True, text=True)
     if done.returncode == 77:
         return done.stdout.strip()
     if done.returncode:

@@ -1,0 +1,354 @@
+# Graphs, models, sessions, data and training: objects of the library with methods by `$`, as in other languages.
+
+methods_ <- list() # functions by name, by type of object; their first argument is the object
+
+`$.dl4_object` <- function(x, name) {
+  method <- methods_[[sub("^dl4_", "", class(x)[[1]])]][[name]]
+  if (is.null(method)) method <- methods_$object[[name]]
+  if (is.null(method)) refuse(paste0("a ", sub("^dl4_", "", class(x)[[1]]), " has no ", name))
+  function(...) method(x, ...)
+}
+
+.DollarNames.dl4_object <- function(x, pattern = "") {
+  all <- c(names(methods_[[sub("^dl4_", "", class(x)[[1]])]]), names(methods_$object))
+  grep(pattern, all, value = TRUE)
+}
+
+# Releases the object now, not when R collects it. Others may be closed in any order.
+close.dl4_object <- function(con, ...) invisible(.Call(dl4_r_close, con))
+
+print.dl4_object <- function(x, ...) {
+  cat("<", class(x)[[1]], ">\n", sep = "")
+  invisible(x)
+}
+
+methods_$object <- list(
+  close = function(self) close(self),
+  # As "json", "text" or, of graphs and models, "dot".
+  describe = function(self, format = "text") {
+    number <- library_$constants[[paste0("DL4_FORMAT_", toupper(format))]]
+    if (is.null(number)) refuse(paste("expected the format json, text or dot, got", format))
+    text_of(made("dl4_describe", self, number))
+  }
+)
+
+dl4_version <- function() call_("dl4_version_string")$.value
+
+# Kinds with their attributes, as lists; NULL means all.
+registry <- function(category = NULL, name = NULL) {
+  fromJSON(text_of(made("dl4_registry_json", category, name)), simplifyVector = FALSE)
+}
+
+context <- function(...) made("dl4_context_create", attrs(list(...)))
+methods_$context <- list(
+  set_seed = function(self, seed) invisible(call_("dl4_context_set_seed", self, seed)),
+  trim = function(self) invisible(call_("dl4_context_trim", self))
+)
+
+cancel <- function() made("dl4_cancel_create")
+methods_$cancel <- list(
+  trigger = function(self) invisible(call_("dl4_cancel_trigger", self)),
+  triggered = function(self) call_("dl4_cancel_triggered", self)$.value != 0
+)
+
+# ---- Tensors --------------------------------------------------------------------------------------------------------
+
+number_of <- function(dtype) {
+  if (!dtype %in% names(library_$dtypes)) refuse(paste("expected a type of data such as float32, got", dtype))
+  library_$dtypes[[dtype]]
+}
+
+# A copy of an array; a vector has one axis. R's doubles become float32 if no other type is asked for.
+tensor <- function(x, dtype = NULL, shape = NULL, context = NULL) {
+  if (inherits(x, "dl4_tensor")) return(x)
+  if (!is.numeric(x) && !is.logical(x)) refuse(paste("expected an array of numbers or truths, got", class(x)[[1]]))
+  if (is.null(dtype)) dtype <- c(double = "float32", integer = "int32", logical = "bool")[[typeof(x)]]
+  dims <- if (!is.null(shape)) shape else if (is.null(dim(x))) length(x) else dim(x)
+  t <- made("dl4_tensor_create", context, number_of(dtype), length(dims), dims)
+  # R's arrays are column-major; values with a shape are row-major already.
+  values <- if (is.null(shape) && length(dim(x)) > 1) aperm(x) else x
+  if (length(values) != prod(dims)) {
+    refuse(paste("expected", prod(dims), "elements, got", length(values)), "DL4_SHAPE_MISMATCH")
+  }
+  .Call(dl4_r_write, t, dtype, as.double(values))
+  t
+}
+
+dtype <- function(x) names(which(library_$dtypes == call_("dl4_tensor_dtype", x)$.value))
+dim.dl4_tensor <- function(x) .Call(dl4_r_dims, x)
+as.array.dl4_tensor <- function(x, ...) {
+  dims <- dim(x)
+  type <- dtype(x)
+  if (!type %in% c("float32", "float64", "int32", "int64", "uint8", "bool")) refuse(paste("R has no numbers for", type))
+  values <- .Call(dl4_r_read, x, type, prod(dims))
+  if (type == "bool") values <- values != 0
+  if (!length(dims)) return(values)
+  a <- array(values, rev(dims))
+  if (length(dims) > 1) aperm(a) else a
+}
+methods_$tensor <- list(
+  copy = function(self) made("dl4_tensor_clone", self)
+)
+
+tensors <- function(x) { # one or a list, arrays among them
+  if (is.null(x)) return(NULL)
+  if (!is.list(x)) x <- list(x)
+  lapply(x, function(t) if (is.null(t)) NULL else tensor(t))
+}
+
+one_or_all <- function(list) if (length(list) == 1) list[[1]] else list
+
+measure <- function(category, kind, y_true, y_pred, weights = NULL, ...) {
+  w <- if (!is.null(weights)) tensor(weights)
+  made("dl4_measure", NULL, category, kind, attrs(list(...)), tensor(y_true), tensor(y_pred), w)
+}
+
+# ---- Graphs ---------------------------------------------------------------------------------------------------------
+
+graph <- function(context = NULL) made("dl4_graph_create", context)
+methods_$graph <- list(
+  merge_json = function(self, text) invisible(call_("dl4_graph_merge_json", self, text))
+)
+
+node <- function(graph, id) structure(list(graph = graph, id = as.integer(id)), class = "dl4_node")
+
+print.dl4_node <- function(x, ...) {
+  cat("<dl4_node ", x$id, ": ", paste(node_shape(x), collapse = " x "), ">\n", sep = "")
+  invisible(x)
+}
+
+as_nodes <- function(x) if (is_node(x)) list(x) else x
+ids <- function(nodes) {
+  vapply(as_nodes(nodes), function(n) {
+    if (is.null(n)) return(-1L)
+    if (!is_node(n)) refuse(paste("expected a node, got", class(n)[[1]]))
+    n$id
+  }, 0L)
+}
+
+# An input; the shape has the batch axis, and NA where an axis is free.
+input <- function(graph, shape, dtype = "float32", name = NULL) {
+  shape[is.na(shape)] <- -1
+  node(graph, call_("dl4_graph_input", graph, name, number_of(dtype), length(shape), shape, 0L)$out)
+}
+
+constant <- function(graph, value, name = NULL) {
+  node(graph, call_("dl4_graph_constant", graph, name, tensor(value), 0L)$out)
+}
+
+node_shape <- function(node) {
+  all <- call_("dl4_graph_shape", node$graph, node$id, numeric(8), 8L, 0L)
+  shape <- all$dims[seq_len(all$rank)]
+  replace(shape, shape < 0, NA)
+}
+
+node_mask <- function(node) {
+  id <- call_("dl4_graph_mask", node$graph, node$id, 0L)$out
+  if (id >= 0) node(node$graph, id)
+}
+
+# All outputs of the call that gave a node, such as a sequence and states.
+outputs <- function(node) {
+  n <- call_("dl4_graph_outputs", node$graph, node$id, NULL, 0, 0)$count
+  lapply(call_("dl4_graph_outputs", node$graph, node$id, integer(n), n, 0)$out, function(id) node(node$graph, id))
+}
+
+# A layer is a function of nodes and, by name, of its kind's arguments of calls; each call shares its weights.
+layer <- function(graph, kind, ...) {
+  id <- call_("dl4_graph_layer", graph, kind, NULL, attrs(list(...)), 0L)$out
+  structure(class = "dl4_layer", function(inputs, ...) {
+    inputs <- as_nodes(inputs)
+    node(graph, call_("dl4_graph_call", graph, id, attrs(list(...)), ids(inputs), length(inputs), 0L, 1)$out)
+  })
+}
+
+print.dl4_layer <- function(x, ...) {
+  cat("<dl4_layer>\n")
+  invisible(x)
+}
+
+# layers$Dense(x, units = 8): a function for each kind of layer, filled from the registry when the package is loaded.
+layers <- new.env()
+
+layer_function <- function(kind, attributes) {
+  f <- function() {
+    given <- lapply(as.list(match.call())[-1], eval, parent.frame())
+    inputs <- as_nodes(given$inputs)
+    if (!length(inputs) || !all(vapply(inputs, is_node, NA))) {
+      refuse(paste0(kind, ": expected a node or a list of nodes"))
+    }
+    add(inputs, kind, given[names(given) != "inputs"])
+  }
+  formals(f) <- setNames(rep(list(quote(expr = )), length(attributes) + 1), c("inputs", attributes))
+  environment(f) <- list2env(list(kind = kind), parent = environment(layer))
+  f
+}
+
+add <- function(inputs, kind, attributes) {
+  g <- inputs[[1]]$graph
+  node(g, call_("dl4_graph_add", g, kind, NULL, attrs(attributes), NULL, ids(inputs), length(inputs), 0L, 1)$out)
+}
+
+# path.expand() alone would translate names to the locale's encoding.
+file_name <- function(path) if (startsWith(path, "~")) path.expand(path) else path
+
+# ---- Models and sessions --------------------------------------------------------------------------------------------
+
+# A model of what lies between nodes of one graph; of a graph alone what its architecture says.
+build <- function(inputs, outputs) {
+  if (inherits(inputs, "dl4_graph")) return(made("dl4_graph_build", inputs, NULL, 0, NULL, 0))
+  inputs <- as_nodes(inputs)
+  outputs <- as_nodes(outputs)
+  made("dl4_graph_build", inputs[[1]]$graph, ids(inputs), length(inputs), ids(outputs), length(outputs))
+}
+
+# From a path or from bytes.
+load_model <- function(from, ..., context = NULL) {
+  options <- attrs(list(...))
+  if (is.raw(from)) return(made("dl4_model_load_memory", context, from, length(from), options))
+  made("dl4_model_load", context, file_name(from), options)
+}
+
+summary.dl4_model <- function(object, ...) {
+  cat(object$describe("text"))
+  invisible(object)
+}
+
+methods_$model <- list(
+  save = function(self, path, ...) invisible(call_("dl4_model_save", self, file_name(path), attrs(list(...)))),
+  bytes = function(self, ...) .Call(dl4_r_bytes, made("dl4_model_save_memory", self, attrs(list(...)))),
+  copy = function(self) made("dl4_model_clone", self),
+  weights = function(self) {
+    n <- call_("dl4_model_weight_count", self)$.value
+    vapply(seq_len(n), function(i) call_("dl4_model_weight_name", self, i - 1)$.value, "")
+  },
+  weight = function(self, name) made("dl4_model_get_weight", self, name),
+  set_weight = function(self, name, value) invisible(call_("dl4_model_set_weight", self, name, tensor(value))),
+  set_trainable = function(self, name, value) invisible(call_("dl4_model_set_trainable", self, name, value))
+)
+
+session <- function(model, ...) made("dl4_session_create", model, attrs(list(...)))
+outputs_of <- function(self, count) call_(count, self, 1L)$.value
+
+run_ <- function(self, name, count, inputs, into, cancel) {
+  x <- tensors(inputs)
+  out <- if (is.null(into)) vector("list", outputs_of(self, count)) else tensors(into)
+  call_(name, self, x, length(x), out, length(out), cancel)$out
+}
+
+methods_$session <- list(
+  # Gives new tensors, or writes those of `into`; NULL among them gets a new one.
+  run_tensors = function(self, inputs, into = NULL, cancel = NULL) {
+    run_(self, "dl4_session_run", "dl4_session_io_count", inputs, into, cancel)
+  },
+  # Gives an array, or of several outputs a list.
+  run = function(self, inputs) one_or_all(lapply(self$run_tensors(inputs), as.array)),
+  predict = function(self, data, cancel = NULL) {
+    n <- outputs_of(self, "dl4_session_io_count")
+    call_("dl4_session_predict", self, data, cancel, vector("list", n), n)$out
+  }
+)
+
+# A sequence that goes on, of a session with `states = TRUE`.
+stream <- function(session, ...) made("dl4_stream_create", session, attrs(list(...)))
+methods_$stream <- list(
+  run = function(self, inputs) {
+    one_or_all(lapply(run_(self, "dl4_stream_run", "dl4_stream_io_count", inputs, NULL, NULL), as.array))
+  },
+  reset = function(self) invisible(call_("dl4_stream_reset", self)),
+  bytes = function(self) .Call(dl4_r_bytes, made("dl4_stream_save_memory", self)),
+  load = function(self, bytes) invisible(call_("dl4_stream_load_memory", self, bytes, length(bytes)))
+)
+
+# ---- Data and training ----------------------------------------------------------------------------------------------
+
+# Of whole arrays or tensors, or lists of them, with as many rows.
+dataset <- function(x, y = NULL, w = NULL, ..., context = NULL) {
+  x <- tensors(x)
+  y <- tensors(y)
+  w <- tensors(w)
+  made("dl4_dataset_from_tensors", context, x, length(x), y, length(y), w, length(w), attrs(list(...)))
+}
+
+# Of batches that f(index) gives, index from 0 in each epoch: list(x = , y = , w = ), or NULL where the epoch ends.
+batches <- function(f, ...) {
+  answer <- guarded(function(index, counts) {
+    batch <- f(index)
+    if (is.null(batch)) return(1L)
+    batch <- list(tensors(batch[["x"]]), tensors(batch[["y"]]), tensors(batch[["w"]]))
+    got <- lengths(batch)
+    if (any(got != counts & c(TRUE, TRUE, got[[3]] > 0))) {
+      refuse(sprintf("batch %g: expected %g inputs, %g targets and 0 or %g sample weights, got %d, %d, %d",
+                     index, counts[[1]], counts[[2]], counts[[3]], got[[1]], got[[2]], got[[3]]))
+    }
+    lapply(batch, as.list)
+  })
+  options <- attrs(list(...))
+  .Call(dl4_r_keep, answer, TRUE)
+  tryCatch(made("dl4_dataset_from_callback", NULL, "batch", answer, "release", options), error = function(e) {
+    .Call(dl4_r_keep, answer, FALSE)
+    stop(e)
+  })
+}
+
+trainer <- function(model, ...) made("dl4_trainer_create", model, attrs(list(...)))
+
+metric_names <- function(self) unlist(fromJSON(self$describe("json"), simplifyVector = FALSE)$metric_names)
+
+on_batch <- function(self, name, x, y, w) {
+  x <- tensors(x)
+  y <- tensors(y)
+  w <- tensors(w)
+  names <- metric_names(self)
+  all <- call_(name, self, x, length(x), y, length(y), w, length(w), numeric(length(names)), length(names), 0)
+  setNames(all$metrics, names)
+}
+
+EVENTS <- c("train_begin", "epoch_begin", "batch_end", "epoch_end", "train_end")
+
+methods_$trainer <- list(
+  metric_names = metric_names,
+  # Trains for some epochs and gives the history, a vector for each name. progress(event, step, total, metrics) hears
+  # how far it is; FALSE ends the fit. An interrupt does, too, within some batches.
+  fit = function(self, train, valid = NULL, ..., progress = NULL, cancel = NULL) {
+    heard <- guarded(function(event, step, total, metrics) {
+      go_on <- if (is.null(progress)) TRUE else progress(EVENTS[[event + 1]], step, total, metrics)
+      if (identical(go_on, FALSE)) 1L else 0L
+    })
+    blob <- made("dl4_trainer_fit", self, train, valid, attrs(list(...)), "progress", heard, cancel)
+    history <- fromJSON(text_of(blob), simplifyVector = FALSE)
+    lapply(history, function(values) vapply(values, function(v) if (is.null(v)) NaN else as.numeric(v), 0))
+  },
+  evaluate = function(self, data, cancel = NULL) {
+    names <- metric_names(self)
+    setNames(call_("dl4_trainer_evaluate", self, data, cancel, numeric(length(names)), length(names), 0)$metrics, names)
+  },
+  step = function(self, x, y, w = NULL) on_batch(self, "dl4_trainer_step", x, y, w),
+  accumulate = function(self, x, y, w = NULL) on_batch(self, "dl4_trainer_accumulate", x, y, w),
+  apply = function(self) invisible(call_("dl4_trainer_apply", self)),
+  gradient = function(self, weight) made("dl4_trainer_gradient", self, weight),
+  set_gradient = function(self, weight, value, add = FALSE) {
+    invisible(call_("dl4_trainer_set_gradient", self, weight, tensor(value), add))
+  },
+  zero_gradients = function(self) invisible(call_("dl4_trainer_zero_gradients", self)),
+  get = function(self, key) call_("dl4_trainer_get", self, key, 0)$out,
+  set = function(self, key, value) invisible(call_("dl4_trainer_set", self, key, value)),
+  save = function(self, path) invisible(call_("dl4_trainer_save", self, file_name(path))),
+  bytes = function(self) .Call(dl4_r_bytes, made("dl4_trainer_save_memory", self)),
+  load = function(self, from) {
+    if (is.raw(from)) call_("dl4_trainer_load_memory", self, from, length(from))
+    else call_("dl4_trainer_load", self, file_name(from))
+    invisible(self)
+  }
+)
+
+.onLoad <- function(libname, pkgname) {
+  .Call(dl4_r_open, Sys.getenv("DL4_LIBRARY", "libdl4.so.1"), environment(.onLoad))
+  describe_library()
+  all <- registry("layer")
+  everywhere <- vapply(all$every_layer$attributes, `[[`, "", "name")
+  for (kind in names(all$layer)) {
+    own <- vapply(all$layer[[kind]]$attributes, `[[`, "", "name")
+    assign(kind, layer_function(kind, unique(c(own, everywhere))), layers)
+  }
+}

@@ -1,0 +1,289 @@
+# What a binding must hold beside conformance.json: every function test_* is a test.
+library(dl4)
+
+equal <- function(got, want) {
+  if (!isTRUE(all.equal(got, want, tolerance = 0))) stop("got ", deparse(got)[[1]], ", want ", deparse(want)[[1]])
+}
+ended <- function(expr) tryCatch({ force(expr); NULL }, condition = identity)
+refused <- function(code, expr) {
+  e <- tryCatch({ force(expr); NULL }, dl4_error = identity)
+  if (!identical(e$code, code)) stop("want ", code, ", got ", e$code, ": ", conditionMessage(e))
+  e
+}
+
+small <- function() {
+  x <- input(graph(), c(NA, 4), name = "x")
+  h <- layers$Dense(x, units = 5, activation = "tanh", name = "hidden")
+  build(x, layers$Dense(h, units = 3, name = "y"))
+}
+line <- function(...) {
+  n <- prod(...)
+  array((seq_len(n) - 1) / n - 0.5, c(...))
+}
+data <- function() dataset(line(20, 4), line(20, 3), batch_size = 5)
+training <- function() trainer(small(), optimizer = "sgd", loss = "mse")
+
+test_arrays <- function() {
+  a <- array(as.numeric(1:24), c(2, 3, 4))
+  t <- tensor(a)
+  equal(dim(t), c(2, 3, 4))
+  equal(as.array(t), a)
+  equal(dtype(t), "float32")
+  row_major <- tensor(1:6, "float64", c(2, 3))
+  equal(as.array(row_major), rbind(c(1, 2, 3), c(4, 5, 6)))
+  equal(as.array(tensor(c(TRUE, FALSE))), array(c(TRUE, FALSE)))
+  equal(as.array(tensor(c(2^40, -2^53), "int64")), array(c(2^40, -2^53)))
+  equal(as.array(tensor(2.5, shape = numeric(0))), 2.5)
+  equal(dim(as.array(tensor(array(0, c(0, 3))))), c(0L, 3L))
+  equal(as.array(tensor(c(1, NA)))[[2]], NaN)
+  equal(as.array(t$copy()), a)
+}
+
+test_arrays_are_refused <- function() {
+  refused("DL4_INVALID_ARGUMENT", tensor("a"))
+  refused("DL4_INVALID_ARGUMENT", tensor(1, "float13"))
+  refused("DL4_SHAPE_MISMATCH", tensor(1:3, shape = c(2, 2)))
+  refused("DL4_INVALID_ARGUMENT", tensor(1:3, shape = NA))
+  for (v in list(c(1.5, "int32"), c(NA, "int64"), c(256, "uint8"), c(2, "bool"), c(2^31, "int32"), c(2^63, "int64"))) {
+    e <- refused("DL4_INVALID_ARGUMENT", tensor(as.numeric(v[[1]]), v[[2]]))
+    equal(grepl(v[[2]], conditionMessage(e)), TRUE)
+  }
+}
+
+test_errors_have_facts <- function() {
+  x <- input(graph(), c(NA, 4))
+  e <- refused("DL4_INVALID_ARGUMENT", layers$Dense(x, units = 0, name = "mine"))
+  equal(c(e$layer, e$attribute, e$got), c("mine", "units", "0"))
+  equal(refused("DL4_UNKNOWN_KIND", layer(x$graph, "Densee"))$did_you_mean, "Dense")
+  refused("DL4_INVALID_ARGUMENT", layers$Dense(x, units = Inf))
+  refused("DL4_INVALID_ARGUMENT", layers$Dense(x, units = sum))
+  refused("DL4_INVALID_ARGUMENT", layers$Dense(4, units = 1))
+  refused("DL4_INVALID_ARGUMENT", layer(x$graph, "Dense", 3))
+  refused("DL4_INVALID_ARGUMENT", layer(x$graph, c("Dense", "LSTM")))
+  equal(refused("DL4_INVALID_ARGUMENT", context(threads = 0))$attribute, "threads")
+  refused("DL4_NOT_FOUND", load_model(tempfile()))
+  refused("DL4_CORRUPT_FILE", load_model(raw(0)))
+  refused("DL4_INVALID_ARGUMENT", small()$describe("pdf"))
+  refused("DL4_INVALID_ARGUMENT", small()$speed())
+  refused("DL4_INVALID_ARGUMENT", session(graph()))
+}
+
+test_closed_objects <- function() {
+  m <- small()
+  s <- session(m)
+  close(m)
+  close(m)
+  equal(conditionMessage(refused("DL4_INVALID_ARGUMENT", m$weights())), "dl4: the model is closed")
+  x <- tensor(line(2, 4))
+  s$run(x) # it has what it needs
+  x$close()
+  refused("DL4_INVALID_ARGUMENT", s$run(x))
+  refused("DL4_INVALID_ARGUMENT", dim(x))
+}
+
+test_layers <- function() {
+  equal(names(formals(layers$Dense))[1:3], c("inputs", "units", "activation"))
+  g <- graph()
+  words <- input(g, c(NA, NA), "int32")
+  e <- layers$Embedding(words, input_dim = 5, output_dim = 3, mask_zero = TRUE)
+  lstm <- layer(g, "LSTM", units = 4, return_state = TRUE)
+  all <- outputs(lstm(e))
+  equal(length(all), 3L)
+  second <- lstm(e, initial_state = all[2:3], mask = node_mask(e))
+  equal(node_shape(second), c(NA, 4))
+  equal(node_mask(words), NULL)
+  m <- build(words, layers$Add(list(second, constant(g, c(1, 2, 3, 4)))))
+  equal(length(m$weights()), 4L)
+  again <- graph()
+  again$merge_json(m$describe("json"))
+  equal(build(again)$weights(), m$weights())
+  x <- input(graph(), c(NA, 4))
+  both <- build(x, layers$Functional(x, model = small(), name = "inner"))
+  equal(both$weights()[[1]], "inner/hidden/kernel")
+}
+
+test_models <- function() {
+  m <- small()
+  want <- session(m)$run(line(2, 4))
+  path <- file.path(tempdir(), "\u043c\u043e\u0434\u0435\u043b\u044c.safetensors")
+  m$save(path)
+  for (again in list(load_model(path), load_model(m$bytes()), m$copy())) equal(session(again)$run(line(2, 4)), want)
+  unlink(path)
+  m$set_weight("y/bias", c(1, 2, 3))
+  equal(as.array(m$weight("y/bias")), array(c(1, 2, 3)))
+  s <- session(m, gradients = I("x"))
+  equal(vapply(s$run(line(2, 4)), dim, c(0L, 0L)), cbind(c(2L, 3L), c(2L, 4L)))
+  into <- tensor(line(2, 3))
+  out <- s$run_tensors(line(2, 4), list(into, NULL))
+  equal(as.array(into), s$run(line(2, 4))[[1]])
+  equal(dim(out[[2]]), c(2, 4))
+  equal(dim(session(m)$predict(dataset(line(5, 4)))[[1]]), c(5, 3))
+  equal(as.array(measure("loss", "mse", line(4, 1), line(4, 1))), 0)
+}
+
+test_streams <- function() {
+  x <- input(graph(), c(NA, NA, 3))
+  m <- build(x, layers$LSTM(x, units = 2, return_sequences = TRUE))
+  a <- line(1, 4, 3)
+  stream <- stream(session(m, states = TRUE))
+  all <- stream$run(a)
+  stream$reset()
+  stream$run(a[, 1:2, , drop = FALSE])
+  place <- stream$bytes()
+  equal(stream$run(a[, 3:4, , drop = FALSE]), all[, 3:4, , drop = FALSE])
+  stream$load(place)
+  equal(stream$run(a[, 3:4, , drop = FALSE]), all[, 3:4, , drop = FALSE])
+}
+
+test_training <- function() {
+  t <- trainer(small(), optimizer = "adam", loss = "mse", metrics = I("mae"))
+  equal(t$metric_names(), c("loss", "mae"))
+  before <- t$step(line(6, 4), line(6, 3))
+  saved <- t$bytes()
+  after <- t$step(line(6, 4), line(6, 3))
+  equal(after[["loss"]] < before[["loss"]], TRUE)
+  t$load(saved)
+  equal(t$step(line(6, 4), line(6, 3)), after)
+  t$accumulate(line(6, 4), line(6, 3))
+  t$set_gradient("*", t$gradient("*"), add = TRUE)
+  t$apply()
+  equal(t$get("iterations"), 3)
+  t$set("learning_rate", 0.5)
+  equal(t$get("learning_rate"), 0.5)
+  refused("DL4_NOT_FOUND", t$get("speed"))
+}
+
+EVENTS <- c("train_begin", "epoch_begin", "batch_end", "epoch_end", "train_end")
+
+test_progress <- function() {
+  t <- training()
+  seen <- NULL
+  history <- t$fit(data(), data(), epochs = 9, progress = function(event, step, total, metrics) {
+    if (event == "epoch_end") seen <<- c(seen, metrics)
+    event != "epoch_end" || step < 2
+  })
+  equal(seen, c(rbind(history$loss, history$val_loss)))
+  equal(history$epoch, c(0, 1))
+  interrupt <- structure(class = c("interrupt", "condition"), list(message = "", call = NULL))
+  for (mine in list(simpleError("mine"), interrupt)) {
+    for (at in EVENTS) {
+      got <- ended(t$fit(data(), progress = function(event, ...) if (event == at) stop(mine)))
+      equal(identical(got, mine), TRUE)
+      t$fit(data())
+    }
+  }
+  equal(length(ls(dl4:::failures)), 0L)
+}
+
+test_a_jump_out_of_a_callback_ends_there <- function() {
+  t <- training()
+  d <- data()
+  e <- ended(callCC(function(k) t$fit(d, progress = function(...) k("out"))))
+  equal(inherits(e, "error"), TRUE)
+  e <- ended(withRestarts(t$fit(d, progress = function(...) invokeRestart("mine")), mine = function() "out"))
+  equal(inherits(e, "error"), TRUE)
+  refused("DL4_CALLBACK_FAILED", t$fit(d, progress = function(...) invokeRestart("abort")))
+  t$fit(d)
+}
+
+test_batches <- function() {
+  t <- training()
+  give <- function(i) if (i < 3) list(x = line(5, 4), y = line(5, 3))
+  equal(length(t$fit(batches(give), epochs = 2)$loss), 2L)
+  mine <- simpleError("mine")
+  got <- ended(t$fit(batches(function(i) if (i < 2) give(i) else stop(mine))))
+  equal(identical(got, mine), TRUE)
+  two <- function(i) list(x = list(line(5, 4), line(5, 4)), y = line(5, 3))
+  e <- refused("DL4_INVALID_ARGUMENT", t$fit(batches(two)))
+  want <- "dl4: batch 0: expected 1 inputs, 1 targets and 0 or 1 sample weights, got 2, 1, 0"
+  equal(conditionMessage(e), want)
+  refused("DL4_INVALID_ARGUMENT", batches(give, steps = -2))
+}
+
+test_objects_closed_in_a_callback <- function() {
+  t <- training()
+  d <- data()
+  t$fit(d, epochs = 3, progress = function(event, ...) {
+    close(t)
+    close(d)
+    gc()
+    TRUE
+  })
+  refused("DL4_INVALID_ARGUMENT", t$fit(d))
+}
+
+test_a_cancelled_fit <- function() {
+  flag <- cancel()
+  equal(flag$triggered(), FALSE)
+  refused("DL4_CANCELLED", training()$fit(data(), epochs = 1e12, cancel = flag, progress = function(event, ...) {
+    if (event == "batch_end") flag$trigger()
+  }))
+  equal(flag$triggered(), TRUE)
+}
+
+pages <- function() as.numeric(strsplit(readLines("/proc/self/statm"), " ")[[1]][[2]])
+torture <- function(n) {
+  for (i in seq_len(n)) {
+    m <- small()
+    t <- trainer(m, optimizer = "adam", loss = "mse")
+    d <- batches(function(i) if (i < 3) list(x = line(5, 4), y = line(5, 3)))
+    t$fit(data(), d)
+    s <- session(m)
+    all <- list(m, t, d, s, s$run_tensors(line(2, 4))[[1]], m$copy(), context(), cancel())
+    for (o in sample(all, sample(length(all), 1))) close(o)
+    if (i %% 20 == 0) gc()
+  }
+  gc()
+}
+test_many_objects_in_random_order <- function() {
+  set.seed(1)
+  torture(100)
+  before <- pages()
+  torture(300)
+  grown <- pages() - before
+  if (grown > 5000) stop(grown, " pages are left")
+}
+
+test_json <- function() {
+  json <- dl4:::to_json
+  value <- list(
+    a = 1, b = c(1, 2.5), c = I(3), d = NULL, e = list(), f = setNames(list(), character()), g = TRUE, h = NA,
+    i = "\u00e9\"\n", j = 1 / 3, k = 1e15, l = list(1L, "x")
+  )
+  want <- paste0(
+    '{"a":1,"b":[1,2.5],"c":[3],"d":null,"e":[],"f":{},"g":true,"h":null,"i":"\u00e9\\"\\n",',
+    '"j":0.33333333333333331,"k":1e+15,"l":[1,"x"]}'
+  )
+  equal(json(value), want)
+}
+
+again <- function(library) {
+  arguments <- c("-e", shQuote("tryCatch(library(dl4), error = function(e) cat(conditionMessage(e)))"))
+  paste(system2(file.path(R.home("bin"), "Rscript"), arguments, stdout = TRUE, stderr = FALSE,
+                env = paste0("DL4_LIBRARY=", library)), collapse = " ")
+}
+test_other_libraries_are_refused <- function() {
+  equal(grepl("/nowhere/libdl4.so.1", again("/nowhere/libdl4.so.1")), TRUE)
+  folder <- tempfile()
+  dir.create(folder)
+  source <- file.path(folder, "two.c")
+  writeLines(c(
+    "int dl4_version(void) { return 2000003; }", "const char *dl4_version_string(void) { return \"2.0.3\"; }",
+    "void dl4_retain(void *o) { (void)o; }", "void dl4_release(void *o) { (void)o; }"
+  ), source)
+  so <- file.path(folder, "two.so")
+  equal(system2("gcc", c("-shared", "-fPIC", "-o", so, source)), 0L)
+  equal(grepl("this package is made for version 1 of the library, found 2.0.3", again(so)), TRUE)
+  unlink(folder, recursive = TRUE)
+}
+
+all <- grep("^test_", ls(), value = TRUE)
+failed <- 0
+for (name in all) {
+  tryCatch(get(name)(), error = function(e) {
+    failed <<- failed + 1
+    cat("failed: ", name, ": ", conditionMessage(e), "\n", sep = "")
+  })
+}
+cat("r: ", length(all) - failed, " of ", length(all), " tests pass\n", sep = "")
+quit(status = failed > 0)

@@ -184,6 +184,15 @@ layer_function <- function(kind, attributes) {
   f
 }
 
+# Functions for kinds of the registry, which have the attributes of every layer too.
+add_layers <- function(kinds) {
+  every <- library_$every_layer$attributes
+  for (kind in names(kinds)) {
+    own <- vapply(c(kinds[[kind]]$attributes, every), `[[`, "", "name")
+    assign(kind, layer_function(kind, unique(own)), layers)
+  }
+}
+
 add <- function(inputs, kind, attributes) {
   g <- inputs[[1]]$graph
   node(g, call_("dl4_graph_add", g, kind, NULL, attrs(attributes), NULL, ids(inputs), length(inputs), 0L, 1)$out)
@@ -346,9 +355,6 @@ methods_$trainer <- list(
   .Call(dl4_r_open, Sys.getenv("DL4_LIBRARY", "libdl4.so.1"), environment(.onLoad))
   describe_library()
   all <- registry("layer")
-  everywhere <- vapply(all$every_layer$attributes, `[[`, "", "name")
-  for (kind in names(all$layer)) {
-    own <- vapply(all$layer[[kind]]$attributes, `[[`, "", "name")
-    assign(kind, layer_function(kind, unique(c(own, everywhere))), layers)
-  }
+  library_$every_layer <- all$every_layer
+  add_layers(all$layer)
 }

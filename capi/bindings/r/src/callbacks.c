@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { GO_ON = 0, STOP = 1, FAILED = -1, MAX_RANK = 8 };
+enum { GO_ON = 0, FAILED = -1 };
 
 // A call of an R function. R leaves by a jump where it fails, which must not pass through C that is not R's: the jump
 // ends at R_ToplevelExec. What the function itself caught it answers by a number.
@@ -79,11 +79,114 @@ static int32_t on_batch(void *user, int64_t index, void **x, int64_t nx, void **
   return answer(call_batch, &b, &b.result);
 }
 
+// ---- Kinds ----------------------------------------------------------------------------------------------------------
+
+enum { MAX_RANK = 8, LISTS = 4 };
+
+// What is asked, "shape", "forward" or "backward", and of which tensors: src, dst, diff_dst, diff_src.
+typedef struct {
+  SEXP function;
+  const char *what, *config;
+  void *const *tensors[LISTS];
+  int64_t n[LISTS];
+  SEXP lent;  // a list of lists of objects, until the call ends
+  int32_t result;
+} Kind;
+
+static SEXP call_function(const char *what, SEXP function, const char *config, SEXP argument) {
+  SEXP name = PROTECT(Rf_mkString(what));
+  SEXP text = PROTECT(Rf_ScalarString(Rf_mkCharCE(config, CE_UTF8)));
+  SEXP result = Rf_eval(PROTECT(Rf_lang4(function, name, text, argument)), R_GlobalEnv);
+  UNPROTECT(3);
+  return result;
+}
+
+static void call_kind(void *data) {
+  Kind *k = data;
+  SEXP lent = PROTECT(Rf_allocVector(VECSXP, LISTS));
+  R_PreserveObject(lent);
+  k->lent = lent;
+  for (int l = 0; l < LISTS; l++) {
+    SET_VECTOR_ELT(lent, l, Rf_allocVector(VECSXP, k->n[l]));
+    for (int64_t i = 0; i < k->n[l]; i++) SET_VECTOR_ELT(VECTOR_ELT(lent, l), i, dl4_r_lend(k->tensors[l][i]));
+  }
+  k->result = Rf_asInteger(call_function(k->what, k->function, k->config, lent));
+  UNPROTECT(1);
+}
+
+// A tensor that R keeps is a closed one after the call.
+static int32_t kind_answer(Kind *k) {
+  int32_t result = answer(call_kind, k, &k->result);
+  if (!k->lent) return result;
+  for (int l = 0; l < LISTS; l++) {
+    SEXP list = VECTOR_ELT(k->lent, l);
+    for (R_xlen_t i = 0; list != R_NilValue && i < XLENGTH(list); i++) {
+      if (VECTOR_ELT(list, i) != R_NilValue) R_ClearExternalPtr(VECTOR_ELT(list, i));
+    }
+  }
+  R_ReleaseObject(k->lent);
+  return result;
+}
+
+static int32_t on_forward(void *user, const char *config, void *const *src, int64_t n_src, void *const *dst,
+                          int64_t n_dst) {
+  Kind k = {user, "forward", config, {src, dst}, {n_src, n_dst}, NULL, FAILED};
+  return kind_answer(&k);
+}
+
+static int32_t on_backward(void *user, const char *config, void *const *src, int64_t n_src, void *const *dst,
+                           void *const *diff_dst, int64_t n_dst, void *const *diff_src) {
+  Kind k = {user, "backward", config, {src, dst, diff_dst, diff_src}, {n_src, n_dst, n_dst, n_src}, NULL, FAILED};
+  return kind_answer(&k);
+}
+
+typedef struct {
+  SEXP function;
+  const char *config;
+  const int32_t *ranks;
+  const int64_t *dims;
+  int64_t n_src;
+  int32_t *out_ranks;
+  int64_t *out_dims, n_out;
+  int32_t result;
+} Shape;
+
+// The function answers by a number, or by as many shapes as are asked for.
+static void call_shape(void *data) {
+  Shape *s = data;
+  SEXP arguments = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(arguments, 0, Rf_allocVector(VECSXP, s->n_src));
+  SET_VECTOR_ELT(arguments, 1, Rf_ScalarReal((double)s->n_out));
+  const int64_t *dims = s->dims;
+  for (int64_t i = 0; i < s->n_src; i++) {
+    SEXP shape = Rf_allocVector(REALSXP, s->ranks[i]);
+    SET_VECTOR_ELT(VECTOR_ELT(arguments, 0), i, shape);
+    for (int32_t d = 0; d < s->ranks[i]; d++) REAL(shape)[d] = (double)*dims++;
+  }
+  SEXP shapes = PROTECT(call_function("shape", s->function, s->config, arguments));
+  for (int64_t i = 0; TYPEOF(shapes) == VECSXP && i < s->n_out; i++) {
+    SEXP shape = VECTOR_ELT(shapes, i);
+    s->out_ranks[i] = (int32_t)XLENGTH(shape);
+    for (int32_t d = 0; d < s->out_ranks[i]; d++) s->out_dims[i * MAX_RANK + d] = (int64_t)REAL(shape)[d];
+  }
+  s->result = TYPEOF(shapes) == VECSXP ? GO_ON : Rf_asInteger(shapes);
+  UNPROTECT(2);
+}
+
+static int32_t on_shape(void *user, const char *config, const int32_t *ranks, const int64_t *dims, int64_t n_src,
+                        int32_t *out_ranks, int64_t *out_dims, int64_t n_out) {
+  Shape s = {user, config, ranks, dims, n_src, out_ranks, out_dims, n_out, FAILED};
+  return answer(call_shape, &s, &s.result);
+}
+
 static void on_release(void *user) { R_ReleaseObject(user); }
 
 void *dl4_r_callback(const char *name) {
   if (!strcmp(name, "progress")) return (void *)on_progress;
   if (!strcmp(name, "batch")) return (void *)on_batch;
   if (!strcmp(name, "release")) return (void *)on_release;
+  if (!strcmp(name, "shape")) return (void *)on_shape;
+  if (!strcmp(name, "forward")) return (void *)on_forward;
+  if (!strcmp(name, "backward")) return (void *)on_backward;
   return NULL;
 }

@@ -58,9 +58,9 @@ SEXP dl4_r_close(SEXP object) {
   return R_NilValue;
 }
 
-static SEXP object_of(void *address, const char *type) {
+static SEXP object_of(void *address, const char *type, bool owned) {
   SEXP object = PROTECT(R_MakeExternalPtr(address, Rf_install(type), R_NilValue));
-  R_RegisterCFinalizer(object, finalize);
+  if (owned) R_RegisterCFinalizer(object, finalize);
   SEXP classes = PROTECT(Rf_allocVector(STRSXP, 2));
   char class[32];
   snprintf(class, sizeof class, "dl4_%s", type);
@@ -70,6 +70,8 @@ static SEXP object_of(void *address, const char *type) {
   UNPROTECT(2);
   return object;
 }
+
+SEXP dl4_r_lend(void *tensor) { return tensor ? object_of(tensor, "tensor", false) : R_NilValue; }
 
 // A type of "*" is any.
 static void *address_of(SEXP object, const char *type) {
@@ -205,7 +207,7 @@ static SEXP returned(const char *type, Argument a) {
     case 's':
       return text_of(a.pointer);
     case 'o':
-      return a.pointer ? object_of(a.pointer, type + 1) : R_NilValue;
+      return a.pointer ? object_of(a.pointer, type + 1, true) : R_NilValue;
     default:
       return R_NilValue;
   }
@@ -222,7 +224,7 @@ static SEXP changed(const char *type, Argument a, SEXP value) {
     if (*type == 'D') REAL(all)[i] = ((double *)a.pointer)[i];
     if (*type != 'H') continue;
     void *made = VECTOR_ELT(value, i) == R_NilValue ? ((void **)a.pointer)[i] : NULL;
-    SET_VECTOR_ELT(all, i, made ? object_of(made, type + 1) : VECTOR_ELT(value, i));
+    SET_VECTOR_ELT(all, i, made ? object_of(made, type + 1, true) : VECTOR_ELT(value, i));
   }
   UNPROTECT(1);
   return all;

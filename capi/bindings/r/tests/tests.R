@@ -200,6 +200,61 @@ test_batches <- function() {
   refused("DL4_INVALID_ARGUMENT", batches(give, steps = -2))
 }
 
+square <- function(name, forward = function(config, src) src[[2]][[1]] * src[[1]]^2, backward = NULL, ...) {
+  register("layer", name, forward, backward, weights = I("scale"), ...)
+  x <- input(graph(), c(NA, 4))
+  build(x, layers[[name]](x, name = "own", config = "text"))
+}
+with_scale <- function(config, src) list(src[[1]], 1)
+slopes <- function(config, src, dst, diff_dst) {
+  list(2 * src[[2]][[1]] * src[[1]] * diff_dst[[1]], sum(src[[1]]^2 * diff_dst[[1]]))
+}
+
+test_own_layers <- function() {
+  m <- square("RSquare", backward = slopes, shape = with_scale, doc = "scale * x^2")
+  equal(m$weights(), "own/scale")
+  m$set_weight("own/scale", 2)
+  equal(session(m)$run(line(2, 4)), 2 * line(2, 4)^2)
+  s <- session(m, gradients = list("input_layer", "own/scale"))
+  out <- s$run(line(2, 4))
+  equal(out[[2]], 4 * line(2, 4))
+  equal(out[[3]], array(sum(line(2, 4)^2)))
+  t <- trainer(m, optimizer = "sgd", loss = "mse")
+  first <- t$step(line(3, 4), line(3, 4))
+  for (i in 1:20) last <- t$step(line(3, 4), line(3, 4))
+  equal(last < first, c(loss = TRUE))
+  distance <- function(config, src) rowSums(abs(src[[1]] - src[[2]]))
+  register("loss", "RDistance", distance, shape = function(config, src) src[[2]][1])
+  equal(as.array(measure("loss", "RDistance", cbind(c(1, 2), 0), cbind(c(0, 0), 0))), 1.5)
+  refused("DL4_INVALID_ARGUMENT", register("layer", "RNothing", NULL))
+  refused("DL4_INVALID_ARGUMENT", register("optimizer", "ROptimizer", function(config, src) src))
+}
+
+test_own_layers_fail <- function() {
+  mine <- simpleError("mine")
+  kept <- NULL
+  m <- square("RFails", function(config, src) {
+    equal(config, "text")
+    kept <<- get("lent", parent.frame())[[1]][[1]]
+    stop(mine)
+  }, function(...) stop(mine), shape = with_scale)
+  equal(identical(ended(session(m)$run(line(2, 4))), mine), TRUE)
+  refused("DL4_INVALID_ARGUMENT", as.array(kept)) # lent for the call only
+  few <- session(square("RFew", function(config, src) 1, shape = with_scale))
+  e <- refused("DL4_SHAPE_MISMATCH", few$run(line(2, 4)))
+  equal(conditionMessage(e), "dl4: forward: array 1: expected 8 numbers, got 1")
+  many <- session(square("RMany", function(config, src) src, shape = with_scale))
+  refused("DL4_INVALID_ARGUMENT", many$run(line(2, 4)))
+  untrained <- square("RUntrained", backward = function(...) stop(mine), shape = with_scale)
+  training <- trainer(untrained, optimizer = "sgd", loss = "mse")
+  equal(identical(ended(training$step(line(2, 4), line(2, 4))), mine), TRUE)
+  for (wrong in list(list(1), list(1:9, 1), list("a", 1), list(1.5, 1))) {
+    refused("DL4_INVALID_ARGUMENT", square("RShapeless", shape = function(config, src) wrong))
+  }
+  equal(identical(ended(square("RStopped", shape = function(...) stop(mine))), mine), TRUE)
+  equal(length(ls(dl4:::failures)), 0L)
+}
+
 test_objects_closed_in_a_callback <- function() {
   t <- training()
   d <- data()
@@ -210,6 +265,16 @@ test_objects_closed_in_a_callback <- function() {
     TRUE
   })
   refused("DL4_INVALID_ARGUMENT", t$fit(d))
+  a <- array(1, c(1e6, 4)) # large, so that memory given back would be missed
+  values <- tensor(a)
+  register("layer", "RCloses", function(config, src) {
+    close(values)
+    close(s)
+    src[[1]]
+  })
+  x <- input(graph(), c(NA, 4))
+  s <- session(build(x, layers$Add(list(layers$RCloses(x), x))))
+  equal(s$run(values), a + a)
 }
 
 test_a_cancelled_fit <- function() {

@@ -1,0 +1,62 @@
+# Layers, losses and metrics of R's.
+
+arrays <- function(tensors) lapply(tensors, function(t) if (is.null(t)) NULL else as.array(t))
+
+# Arrays into the tensors that the library lends; what is not needed has none.
+fill <- function(what, tensors, values) {
+  if (!is.list(values)) values <- list(values)
+  if (length(values) != length(tensors)) {
+    refuse(sprintf("%s: expected %d arrays, got %d", what, length(tensors), length(values)))
+  }
+  for (i in which(!vapply(tensors, is.null, NA))) {
+    v <- values[[i]]
+    wanted <- dim(tensors[[i]])
+    if (!is.numeric(v) || length(v) != prod(wanted)) {
+      message <- sprintf("%s: array %d: expected %g numbers, got %d", what, i, prod(wanted), length(v))
+      refuse(message, "DL4_SHAPE_MISMATCH")
+    }
+    .Call(dl4_r_write, tensors[[i]], dtype(tensors[[i]]), as.double(if (length(dim(v)) > 1) aperm(v) else v))
+  }
+}
+
+checked_shapes <- function(shapes, n) {
+  if (!is.list(shapes)) shapes <- list(shapes)
+  if (length(shapes) != n) refuse(sprintf("shape: expected %g shapes, got %d", n, length(shapes)))
+  lapply(shapes, function(shape) {
+    shape[is.na(shape)] <- -1
+    whole <- is.numeric(shape) && all(shape == trunc(shape) & shape >= -1 & shape < 2^53)
+    if (!whole) refuse(paste("shape: expected whole numbers, got", paste(shape, collapse = " ")))
+    if (length(shape) > 8) refuse(paste("shape: expected at most 8 dimensions, got", length(shape)))
+    as.double(shape)
+  })
+}
+
+# Adds a kind of "layer", "loss" or "metric", kept until R ends. forward(config, src) gives the outputs for the inputs
+# and weights, of a loss or metric for y_true and y_pred; backward(config, src, dst, diff_dst) the gradients with
+# respect to src: arrays, one or a list. shape(config, src) gives the shapes of outputs and weights, NA being free;
+# without it every output has the shape of the last source. What has no backward can't be trained through.
+register <- function(category, name, forward, backward = NULL, shape = NULL, ...) {
+  if (!is.function(forward)) refuse(paste0("kind ", name, ": expected the function forward"))
+  own <- guarded(function(what, config, lent) {
+    if (what == "shape") {
+      free <- lapply(lent[[1]], function(s) replace(s, s < 0, NA))
+      return(checked_shapes(shape(config, free), lent[[2]]))
+    }
+    src <- arrays(lent[[1]])
+    if (what == "forward") fill(what, lent[[2]], forward(config, src))
+    else fill(what, lent[[4]], backward(config, src, arrays(lent[[2]]), arrays(lent[[3]])))
+    0L
+  })
+  options <- attrs(list(...))
+  .Call(dl4_r_keep, own, TRUE)
+  tryCatch(
+    call_("dl4_registry_add", category, name, options, if (!is.null(shape)) "shape", "forward",
+          if (!is.null(backward)) "backward", own),
+    error = function(e) {
+      .Call(dl4_r_keep, own, FALSE)
+      stop(e)
+    }
+  )
+  if (category == "layer") add_layers(registry(category, name)$layer)
+  invisible()
+}

@@ -102,6 +102,15 @@ guarded <- function(f) {
   function(...) tryCatch(f(...), error = failed, interrupt = failed)
 }
 
+# Makes a call that gives the library a function to keep; it keeps none if it fails.
+keeping <- function(f, call) {
+  .Call(dl4_r_keep, f, TRUE)
+  tryCatch(call, error = function(e) {
+    .Call(dl4_r_keep, f, FALSE)
+    stop(e)
+  })
+}
+
 # ---- JSON -----------------------------------------------------------------------------------------------------------
 
 # One number, text or truth is a scalar, more are a list, as is what I() or list() is; NA and NULL are null.

@@ -292,12 +292,7 @@ batches <- function(f, ...) {
     }
     lapply(batch, as.list)
   })
-  options <- attrs(list(...))
-  .Call(dl4_r_keep, answer, TRUE)
-  tryCatch(made("dl4_dataset_from_callback", NULL, "batch", answer, "release", options), error = function(e) {
-    .Call(dl4_r_keep, answer, FALSE)
-    stop(e)
-  })
+  keeping(answer, made("dl4_dataset_from_callback", NULL, "batch", answer, "release", attrs(list(...))))
 }
 
 trainer <- function(model, ...) made("dl4_trainer_create", model, attrs(list(...)))
@@ -335,6 +330,22 @@ methods_$trainer <- list(
   step = function(self, x, y, w = NULL) on_batch(self, "dl4_trainer_step", x, y, w),
   accumulate = function(self, x, y, w = NULL) on_batch(self, "dl4_trainer_accumulate", x, y, w),
   apply = function(self) invisible(call_("dl4_trainer_apply", self)),
+  # Trains with size - 1 other workers from now on: each makes this call, with its rank, then the same calls at the
+  # same time. reduce(values, dtype) gives the sums over all workers, the same on each, as doubles: int32 goes round
+  # after that. NULL, with size 1, trains alone again.
+  set_workers = function(self, rank, size, reduce = NULL) {
+    if (is.null(reduce)) return(invisible(call_("dl4_trainer_set_workers", self, rank, size, NULL, NULL, NULL)))
+    answer <- guarded(function(values, number) {
+      dtype <- names(which(library_$dtypes == number))
+      sums <- reduce(values, dtype)
+      whole <- function(v) all(is.finite(v) & v == trunc(v) & abs(v) < 2^53)
+      right <- is.numeric(sums) && length(sums) == length(values) && (dtype == "float32" || whole(sums))
+      if (!right) refuse(sprintf("reduce: expected %d sums of type %s, got %d", length(values), dtype, length(sums)))
+      list(as.double(sums))
+    })
+    keeping(answer, call_("dl4_trainer_set_workers", self, rank, size, "reduce", answer, "release"))
+    invisible(self)
+  },
   gradient = function(self, weight) made("dl4_trainer_gradient", self, weight),
   set_gradient = function(self, weight, value, add = FALSE) {
     invisible(call_("dl4_trainer_set_gradient", self, weight, tensor(value), add))

@@ -47,16 +47,9 @@ register <- function(category, name, forward, backward = NULL, shape = NULL, ...
     else fill(what, lent[[4]], backward(config, src, arrays(lent[[2]]), arrays(lent[[3]])))
     0L
   })
-  options <- attrs(list(...))
-  .Call(dl4_r_keep, own, TRUE)
-  tryCatch(
-    call_("dl4_registry_add", category, name, options, if (!is.null(shape)) "shape", "forward",
-          if (!is.null(backward)) "backward", own),
-    error = function(e) {
-      .Call(dl4_r_keep, own, FALSE)
-      stop(e)
-    }
-  )
+  shape_fn <- if (!is.null(shape)) "shape"
+  backward_fn <- if (!is.null(backward)) "backward"
+  keeping(own, call_("dl4_registry_add", category, name, attrs(list(...)), shape_fn, "forward", backward_fn, own))
   if (category == "layer") add_layers(registry(category, name)$layer)
   invisible()
 }

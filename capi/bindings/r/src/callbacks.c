@@ -79,6 +79,42 @@ static int32_t on_batch(void *user, int64_t index, void **x, int64_t nx, void **
   return answer(call_batch, &b, &b.result);
 }
 
+// ---- Workers --------------------------------------------------------------------------------------------------------
+
+enum { FLOAT32 = 1 };  // of dl4.h; the other type is int32
+
+typedef struct {
+  SEXP function;
+  void *values;
+  int64_t n;
+  int32_t dtype, result;
+} Reduce;
+
+// The function answers by a number, or by a list of the sums.
+static void call_reduce(void *data) {
+  Reduce *r = data;
+  float *floats = r->values;
+  int32_t *integers = r->values;
+  SEXP values = PROTECT(Rf_allocVector(REALSXP, r->n));
+  for (int64_t i = 0; i < r->n; i++) REAL(values)[i] = r->dtype == FLOAT32 ? (double)floats[i] : (double)integers[i];
+  SEXP dtype = PROTECT(Rf_ScalarInteger(r->dtype));
+  SEXP sums = PROTECT(Rf_eval(PROTECT(Rf_lang3(r->function, values, dtype)), R_GlobalEnv));
+  for (int64_t i = 0; TYPEOF(sums) == VECSXP && i < r->n; i++) {
+    double sum = REAL(VECTOR_ELT(sums, 0))[i];
+    if (r->dtype == FLOAT32)
+      floats[i] = (float)sum;
+    else
+      integers[i] = (int32_t)(uint32_t)(int64_t)sum;  // goes round
+  }
+  r->result = TYPEOF(sums) == VECSXP ? GO_ON : Rf_asInteger(sums);
+  UNPROTECT(4);
+}
+
+static int32_t on_reduce(void *user, void *values, int64_t n, int32_t dtype) {
+  Reduce r = {user, values, n, dtype, FAILED};
+  return answer(call_reduce, &r, &r.result);
+}
+
 // ---- Kinds ----------------------------------------------------------------------------------------------------------
 
 enum { MAX_RANK = 8, LISTS = 4 };
@@ -184,6 +220,7 @@ static void on_release(void *user) { R_ReleaseObject(user); }
 void *dl4_r_callback(const char *name) {
   if (!strcmp(name, "progress")) return (void *)on_progress;
   if (!strcmp(name, "batch")) return (void *)on_batch;
+  if (!strcmp(name, "reduce")) return (void *)on_reduce;
   if (!strcmp(name, "release")) return (void *)on_release;
   if (!strcmp(name, "shape")) return (void *)on_shape;
   if (!strcmp(name, "forward")) return (void *)on_forward;

@@ -286,6 +286,56 @@ test_a_cancelled_fit <- function() {
   equal(flag$triggered(), TRUE)
 }
 
+# Sums over two processes by files.
+exchange <- function(folder, rank) {
+  round <- 0
+  function(values, dtype) {
+    round <<- round + 1
+    name <- function(rank) file.path(folder, paste0(round, "-", rank))
+    saveRDS(values, paste0(name(rank), ".part"))
+    file.rename(paste0(name(rank), ".part"), name(rank))
+    end <- Sys.time() + 60
+    while (!file.exists(name(1 - rank))) {
+      if (Sys.time() > end) stop("the other worker is gone")
+      Sys.sleep(0.001)
+    }
+    readRDS(name(0)) + readRDS(name(1))
+  }
+}
+
+test_workers <- function() {
+  start <- small()$bytes()
+  trained <- function(rank, size, reduce) {
+    model <- load_model(start)
+    t <- trainer(model, optimizer = "adam", loss = "mse")
+    if (size > 1) t$set_workers(rank, size, reduce)
+    history <- t$fit(data(), epochs = 2)
+    c(history$loss, unlist(lapply(model$weights(), function(name) as.array(model$weight(name)))))
+  }
+  folder <- tempfile()
+  dir.create(folder)
+  jobs <- lapply(0:1, function(rank) parallel::mcparallel(trained(rank, 2, exchange(folder, rank))))
+  both <- parallel::mccollect(jobs)
+  unlink(folder, recursive = TRUE)
+  equal(both[[1]], both[[2]])
+  equal(is.numeric(both[[1]]) && all(abs(both[[1]] - trained(0, 1)) < 1e-5), TRUE)
+}
+
+test_workers_fail <- function() {
+  t <- training()
+  mine <- simpleError("no network")
+  fails <- function(values, dtype) stop(mine)
+  equal(identical(ended(t$set_workers(0, 2, fails)), mine), TRUE)
+  refused("DL4_INVALID_ARGUMENT", t$set_workers(2, 2, fails))
+  refused("DL4_INVALID_ARGUMENT", t$set_workers(0, 2))
+  e <- refused("DL4_INVALID_ARGUMENT", t$set_workers(0, 2, function(values, dtype) "many"))
+  equal(grepl("^dl4: reduce: expected [0-9]+ sums of type (int32|float32), got 1$", conditionMessage(e)), TRUE)
+  t$set_workers(0, 1, fails) # nothing to add up
+  t$step(line(3, 4), line(3, 3))
+  t$set_workers(0, 1)
+  equal(length(ls(dl4:::failures)), 0L)
+}
+
 pages <- function() as.numeric(strsplit(readLines("/proc/self/statm"), " ")[[1]][[2]])
 torture <- function(n) {
   for (i in seq_len(n)) {

@@ -23,7 +23,7 @@ export PKG_CONFIG_PATH=$out LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBR
 export GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=readonly DL4_SOURCE=$source
 
 if [ "${1:-}" = cost ]; then
-  exec go test -run - -bench . -count 5 .
+  exec go test -run - -bench . -benchtime 500x -count 200 .
 fi
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "not as gofmt would have it: $unformatted"; exit 1; }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dl4::{attrs, sys, Context, DType, Graph, Session, Tensor};
+use dl4::{attrs, sys, DType, Graph, Session, Tensor};
 
 /// The least of many means, in microseconds: what the machine does beside is not the call's.
 fn least(mut call: impl FnMut()) -> f64 {
@@ -16,7 +16,7 @@ fn least(mut call: impl FnMut()) -> f64 {
 }
 
 fn main() -> dl4::Result<()> {
-    let g = Graph::in_context(&Context::new(attrs! { threads: 1 })?)?;
+    let g = Graph::new()?;
     let x = g.input("image", DType::F32, &[-1, 784])?;
     let h = g.add("Dense", attrs! { units: 128, activation: "relu" }, x)?;
     let session = Session::new(&g.build(x, g.add("Dense", attrs! { units: 10, activation: "softmax" }, h)?)?, ())?;

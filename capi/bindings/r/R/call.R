@@ -37,7 +37,7 @@ describe_library <- function() {
     refuse(paste0("this package is made for version ", MAJOR, " of the library, found ", found), "DL4_VERSION")
   }
   declare("dl4_api_description", "oerror", list(out = "Hblob"))
-    api <- fromJSON(text_of(call_("dl4_api_description", list(NULL))$out[[1]]), simplifyVector = FALSE)
+  api <- fromJSON(text_of(call_("dl4_api_description", list(NULL))$out[[1]]), simplifyVector = FALSE)
   for (f in api$functions) {
     parameters <- lapply(f$parameters, function(p) type_letter(p$type))
     names(parameters) <- vapply(f$parameters, `[[`, "", "name")

@@ -282,28 +282,42 @@ SEXP dl4_r_dims(SEXP tensor) {
   return all;
 }
 
-// The least and the most of an integer type, in doubles.
-static void range_of(const char *dtype, double *least, double *most) {
-  *least = 0, *most = 1;  // bool
-  if (!strcmp(dtype, "int32")) *least = INT32_MIN, *most = INT32_MAX;
-  if (!strcmp(dtype, "int64")) *least = -0x1p63, *most = 0x1p63 - 1024;
-  if (!strcmp(dtype, "uint8")) *most = UINT8_MAX;
-}
+// R's numbers are doubles: a type of the library's with its elements as one, and the least and the most of a type of
+// whole numbers.
+#define TYPE(name, type)                                                               \
+  static void put_##name(char *to, double v) { *(type *)to = (type)v; }                \
+  static double get_##name(const char *from) { return (double)*(const type *)from; }
+TYPE(float32, float)
+TYPE(float64, double)
+TYPE(int32, int32_t)
+TYPE(int64, int64_t)
+TYPE(uint8, uint8_t)
+#undef TYPE
 
-static void put(char *to, const char *dtype, double v) {
-  if (!strcmp(dtype, "float32")) *(float *)to = (float)v;
-  if (!strcmp(dtype, "float64")) *(double *)to = v;
-  if (!strcmp(dtype, "int32")) *(int32_t *)to = (int32_t)v;
-  if (!strcmp(dtype, "int64")) *(int64_t *)to = (int64_t)v;
-  if (!strcmp(dtype, "uint8") || !strcmp(dtype, "bool")) *(uint8_t *)to = (uint8_t)v;
-}
+typedef struct {
+  const char *name;
+  void (*put)(char *, double);
+  double (*get)(const char *);
+  bool whole;
+  double least, most;
+} Type;
 
-static double get(const char *from, const char *dtype) {
-  if (!strcmp(dtype, "float32")) return *(const float *)from;
-  if (!strcmp(dtype, "float64")) return *(const double *)from;
-  if (!strcmp(dtype, "int32")) return *(const int32_t *)from;
-  if (!strcmp(dtype, "int64")) return (double)*(const int64_t *)from;
-  return *(const uint8_t *)from;
+static const Type types_of_data[] = {
+    {"float32", put_float32, get_float32, false, 0, 0},
+    {"float64", put_float64, get_float64, false, 0, 0},
+    {"int32", put_int32, get_int32, true, INT32_MIN, INT32_MAX},
+    {"int64", put_int64, get_int64, true, -0x1p63, 0x1p63 - 1024},
+    {"uint8", put_uint8, get_uint8, true, 0, UINT8_MAX},
+    {"bool", put_uint8, get_uint8, true, 0, 1},
+};
+
+static const Type *type_of_data(SEXP dtype) {
+  const char *name = CHAR(Rf_asChar(dtype));
+  for (size_t i = 0; i < sizeof types_of_data / sizeof *types_of_data; i++) {
+    if (!strcmp(types_of_data[i].name, name)) return &types_of_data[i];
+  }
+  refusef("R has no numbers for %s%s", name, "");
+  return NULL;
 }
 
 static char *elements(SEXP tensor, R_xlen_t n, int64_t *size) {
@@ -314,31 +328,29 @@ static char *elements(SEXP tensor, R_xlen_t n, int64_t *size) {
 
 // All elements of a dense tensor from doubles, row-major; an integer type takes whole numbers of its range only.
 SEXP dl4_r_write(SEXP tensor, SEXP dtype, SEXP values) {
-  const char *type = CHAR(Rf_asChar(dtype));
+  const Type *type = type_of_data(dtype);
   R_xlen_t n = XLENGTH(values);
   int64_t size;
   char *data = elements(tensor, n, &size);
-  double least, most;
-  range_of(type, &least, &most);
   for (R_xlen_t i = 0; i < n; i++) {
     double v = REAL(values)[i];
-    if (*type != 'f' && !(v >= least && v <= most && v == (double)(int64_t)v)) {
+    if (type->whole && !(v >= type->least && v <= type->most && v == (double)(int64_t)v)) {
       char got[32];
       snprintf(got, sizeof got, "%.17g", v);
-      refusef("expected values of type %s, got %s", type, got);
+      refusef("expected values of type %s, got %s", type->name, got);
     }
-    put(data + i * size, type, v);
+    type->put(data + i * size, v);
   }
   return R_NilValue;
 }
 
 SEXP dl4_r_read(SEXP tensor, SEXP dtype, SEXP count) {
-  const char *type = CHAR(Rf_asChar(dtype));
+  const Type *type = type_of_data(dtype);
   R_xlen_t n = (R_xlen_t)Rf_asReal(count);
   int64_t size;
   const char *data = elements(tensor, n, &size);
   SEXP all = Rf_allocVector(REALSXP, n);
-  for (R_xlen_t i = 0; i < n; i++) REAL(all)[i] = get(data + i * size, type);
+  for (R_xlen_t i = 0; i < n; i++) REAL(all)[i] = type->get(data + i * size);
   return all;
 }
 

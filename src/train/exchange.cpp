@@ -22,6 +22,11 @@ void Exchange::begin() {
   broken_ = nullptr;
 }
 
+bool Exchange::make_without_mine(int64_t n, float failed) noexcept {
+  std::fill_n(numbers_.begin(), n, 0.0f);
+  return make(n, failed);
+}
+
 bool Exchange::make(int64_t n, float failed) noexcept {
   OwnFloats own;  // the function is the host's
   numbers_[static_cast<size_t>(n)] = failed;
@@ -46,9 +51,7 @@ int32_t Exchange::sum(const float *from, float *to, int64_t n) noexcept {
 void Exchange::join(const ops::Program &p) {
   for (const ops::Step &step : p.steps) {
     const int64_t n = all_reduced(p, step);
-    if (n < 0) continue;
-    std::fill_n(numbers_.begin(), n, 0.0f);
-    if (!make(n, 0)) fail(Code::callback_failed, "a sum over all workers failed");
+    if (n >= 0 && !make_without_mine(n, 0)) fail(Code::callback_failed, "a sum over all workers failed");
   }
 }
 
@@ -59,8 +62,7 @@ void Exchange::end(const ops::Program &p, const std::exception_ptr &failure) {
   for (const ops::Step &step : p.steps) {
     const int64_t n = all_reduced(p, step);
     if (n < 0 || before-- > 0) continue;
-    std::fill_n(numbers_.begin(), n, 0.0f);
-    make(n, 1);
+    make_without_mine(n, 1);
     std::rethrow_exception(broken_ ? broken_ : failure);
   }
 }

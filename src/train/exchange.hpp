@@ -28,6 +28,7 @@ class Exchange final : public ops::Collective {
  private:
   // Of n numbers of mine, which are in place. False if one has failed.
   bool make(int64_t n, float failed) noexcept;
+  bool make_without_mine(int64_t n, float failed) noexcept;
 
   Workers &workers_;
   std::vector<float> numbers_;

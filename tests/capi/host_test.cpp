@@ -13,12 +13,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "harness/folder.hpp"
 #include "processes.hpp"
 
 namespace {
@@ -70,8 +70,7 @@ class Silence {
       dup2(kept_[i], i + 1);
       close(kept_[i]);
     }
-    std::ifstream in(path_);
-    std::string s((std::istreambuf_iterator<char>(in)), {});
+    std::string s = bytes_of(path_);
     fs::remove(path_);
     return s;
   }

@@ -3,11 +3,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "damaged.hpp"
 #include "harness/folder.hpp"
@@ -19,13 +17,6 @@ using namespace dl4_test;
 using nlohmann::json;
 
 std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/" + name; }
-
-std::string bytes_of(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
 
 struct Array {
   std::vector<int64_t> dims;

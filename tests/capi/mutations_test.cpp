@@ -362,8 +362,7 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
   ASSERT_EQ(t.fit().code, DL4_CANCELLED);
   const std::string good = path("good");
   ok(dl4_trainer_save(t.t, good.c_str()));
-  std::ifstream in(good, std::ios::binary);
-  const std::string file((std::istreambuf_iterator<char>(in)), {}), before = saved(t.m);
+  const std::string file = bytes_of(good), before = saved(t.m);
   Damage damage(7);
   Limits limits;
   int loaded = 0;

@@ -26,10 +26,14 @@ inline std::string port(int number, const std::string &name, int type, const std
   for (int64_t d : dims) shape += field(1, d < 0 ? field(2, std::string("n")) : field(1, d));
   return field(number, field(1, name) + field(2, field(1, field(1, type) + field(2, shape))));
 }
-inline std::string node(const std::string &op, const std::vector<std::string> &in, const std::string &more = "") {
+inline std::string named(const std::string &op, const std::vector<std::string> &in, const std::string &out,
+                         const std::string &more = "") {
   std::string s;
   for (const std::string &name : in) s += field(1, name);
-  return field(1, s + field(2, std::string("y")) + field(3, "the_" + op) + field(4, op) + more);
+  return field(1, s + field(2, out) + field(4, op) + more);
+}
+inline std::string node(const std::string &op, const std::vector<std::string> &in, const std::string &more = "") {
+  return named(op, in, "y", field(3, "the_" + op) + more);
 }
 inline std::string attribute(const std::string &name, const std::string &value, int type) {
   return field(5, field(1, name) + value + field(20, type));

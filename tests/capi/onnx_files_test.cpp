@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "harness/folder.hpp"
 #include "onnx_bytes.hpp"
@@ -22,13 +21,6 @@ using nlohmann::json;
 const char *const files[] = {"mlp", "cnn", "recurrent", "transformer", "quantized"};
 
 std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/onnx/" + name; }
-
-std::string bytes_of(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
 
 // "<file>/input/0", "<file>/output/0", ...: their type, dims and bytes.
 struct Array {
@@ -229,10 +221,7 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   expect_refusal(model(node("Conv", {"x", "x"})), DL4_UNSUPPORTED, {"the_Conv", "must be a constant"});
   const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
   expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
-  const auto named = [](const std::string &op, const std::string &in, const std::string &out) {
-    return field(1, field(1, in) + field(2, out) + field(4, op));
-  };
-  expect_refusal(model(named("Shape", "x", "s") + named("Squeeze", "s", "one") + named("Identity", "one", "y")),
+  expect_refusal(model(named("Shape", {"x"}, "s") + named("Squeeze", {"s"}, "one") + named("Identity", {"one"}, "y")),
                  DL4_CORRUPT_FILE, {"(Squeeze)", "makes one number of 2"});
   expect_refusal(model(node("Relu", {"x"})) + field(25, std::string()), DL4_UNSUPPORTED, {"functions of its own"});
 }

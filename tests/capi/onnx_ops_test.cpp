@@ -79,17 +79,12 @@ TEST(OnnxResize, TakesAPartAndNumbersPastTheEnd) {
 
 // As TensorFlow's exporter writes the two states of a bidirectional layer.
 TEST(OnnxConcat, OfZerosAlongAFreeAxisIsZeros) {
-  const auto named = [](const char *op, const std::vector<std::string> &in, const char *out, const std::string &more) {
-    std::string s;
-    for (const std::string &name : in) s += field(1, name);
-    return field(1, s + field(2, std::string(out)) + field(3, std::string(out)) + field(4, std::string(op)) + more);
-  };
   const auto joined = [&](const char *second) {
     return model_of(named("Shape", {"x"}, "rows", integer("end", 1)) +
                         named("Concat", {"rows", "two"}, "sizes", integer("axis", 0)) +
-                        named("ConstantOfShape", {"sizes"}, "zeros", "") +
-                        named("Concat", {"zeros", second}, "both", integer("axis", 1)) +
-                        named("Add", {"x", "both"}, "y", "") + initializer<int64_t>("two", int64_type, {1}, {2}),
+                        named("ConstantOfShape", {"sizes"}, "zeros") +
+                        named("Concat", {"zeros", second}, "both", integer("axis", 1) + field(3, std::string("both"))) +
+                        named("Add", {"x", "both"}, "y") + initializer<int64_t>("two", int64_type, {1}, {2}),
                     port(11, "x", floats_type, {-1, 4}) + port(12, "y", floats_type, {-1, 4}));
   };
   EXPECT_EQ((run<float, float>(joined("zeros"), {1, 4}, {1, 2, 3, 4})), (std::vector<float>{1, 2, 3, 4}));

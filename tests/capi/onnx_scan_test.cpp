@@ -66,13 +66,6 @@ TEST(OnnxScan, ReadsTheGraphAroundIt) {
             (std::vector<float>{1, 2, 3, 4, 12, 24, 34, 46, 113, 226, 335, 448}));
 }
 
-std::string named(const std::string &op, const std::vector<std::string> &in, const std::string &out,
-                  const std::string &more = "") {
-  std::string s;
-  for (const std::string &name : in) s += field(1, name);
-  return field(1, s + field(2, out) + field(4, op) + more);
-}
-
 TEST(OnnxScan, RunsOverSequencesOfBothDirections) {
   const std::string body = field(6, named("Add", {"s", "t"}, "sum") + named("Add", {"sum", "u"}, "both") +
                                         port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {2, 2}) +

@@ -1,6 +1,5 @@
 // What becomes of damaged files of weights: .npz, safetensors and .weights.h5.
 #include <fstream>
-#include <sstream>
 
 #include "damaged.hpp"
 #include "harness/folder.hpp"
@@ -9,13 +8,6 @@
 namespace {
 
 using namespace dl4_test;
-
-std::string bytes_of(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
 
 using WeightMutations = Folder;
 

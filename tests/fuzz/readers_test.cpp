@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "capi/signed.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -164,11 +164,6 @@ const std::map<std::string, bool (*)(const std::string &)> readers = {
     {"onnx", read_model},       {"safetensors", read_weights},   {"stream", read_stream}, {"weights.h5", read_weights}};
 
 // ---- Seeds --------------------------------------------------------------------------------------------------------
-
-std::string bytes_of(const std::filesystem::path &path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 class Seeds : public testing::TestWithParam<std::string> {};
 

@@ -1,4 +1,4 @@
-// A folder that is there as long as the test.
+// Files whole, and a folder that is there as long as the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,11 @@
 #include <string>
 
 namespace dl4_test {
+
+inline std::string bytes_of(const std::filesystem::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 class Folder : public ::testing::Test {
  public:
@@ -25,10 +30,7 @@ class Folder : public ::testing::Test {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
   }
-  std::string get(const std::string &name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string get(const std::string &name) const { return bytes_of(path(name)); }
   size_t count() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
 
  protected:

@@ -150,6 +150,50 @@ inline std::vector<float> weights(const graph::Model &m) {
   return all;
 }
 
+// This worker's rows of those of a batch: the first, and how many.
+inline std::pair<int64_t, int64_t> mine(int64_t rows, int64_t rank, int64_t size) {
+  return {rows * rank / size, rows * (rank + 1) / size - rows * rank / size};
+}
+
+struct Told {
+  std::vector<float> weights;
+  std::vector<double> numbers;
+};
+
+// Ten steps, two of them accumulated, then an evaluation, on the batches' parts that `cut` gives, by as many workers:
+// what rank 0 was told, as all were.
+template <class Make, class Cut>
+Told train(int64_t size, const Json &options, const Make &make, Cut cut, Rows rows = Rows()) {
+  Ring ring(size);
+  std::vector<Told> told(static_cast<size_t>(size));
+  on_threads(size, [&](int64_t rank) {
+    Told &to = told[static_cast<size_t>(rank)];
+    auto m = make();
+    Trainer t(m, options, run_options());
+    if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
+    auto note = [&](const Sums &sums) {
+      for (double v : t.results(sums)) to.numbers.push_back(v);
+    };
+    for (int64_t i = 0; i < 10; ++i) {
+      const auto [first, n] = cut(10, rank, size);
+      const Batch b = rows.batch(i * 9 + first, n);
+      if (i == 4 || i == 5)
+        note(t.accumulate(b));
+      else
+        note(t.step(b));
+      if (i == 5) t.apply();
+    }
+    const auto [first, n] = cut(30, rank, size);
+    note(t.evaluate(rows.batch(first, n)));
+    to.weights = weights(*m);
+  });
+  for (const Told &other : told) {
+    EXPECT_EQ(other.weights, told[0].weights);
+    EXPECT_EQ(other.numbers, told[0].numbers);
+  }
+  return told[0];
+}
+
 inline void expect_same_bits(const std::vector<float> &a, const std::vector<float> &b) {
   ASSERT_EQ(a.size(), b.size());
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);

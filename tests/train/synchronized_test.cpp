@@ -10,37 +10,15 @@ namespace {
 
 using Make = std::function<std::shared_ptr<graph::Model>()>;
 
-struct Trained {
-  std::vector<float> weights;
-  std::vector<double> numbers;
-};
-
-// Six steps, two of them accumulated, and an evaluation, of 10 rows each; uneven: the last worker has none.
-Trained train(int64_t size, const Make &make, bool uneven = false) {
+// As one worker or more; far from 0, where nothing may be lost beside the mean. uneven: the last worker has no rows.
+Told train(int64_t size, const Make &make, bool uneven = false) {
   Rows rows;
-  for (float &v : rows.x) v += v == 0 ? 0 : 50;  // far from 0: nothing may be lost beside the mean
-  Ring ring(size);
-  std::vector<Trained> told(static_cast<size_t>(size));
-  on_threads(size, [&](int64_t rank) {
-    Trained &to = told[static_cast<size_t>(rank)];
-    auto m = make();
-    Trainer t(m, how("SGD"), run_options());
-    if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
-    const int64_t n = uneven ? size - 1 : size, at = std::min(rank, n);
-    const int64_t first = 10 * at / n, mine = rank < n ? 10 * (rank + 1) / n - first : 0;
-    for (int64_t i = 0; i < 6; ++i) {
-      const Batch b = rows.batch(i * 10 + first, mine);
-      for (double v : t.results(i == 2 || i == 3 ? t.accumulate(b) : t.step(b))) to.numbers.push_back(v);
-      if (i == 3) t.apply();
-    }
-    for (double v : t.results(t.evaluate(rows.batch(60 + first, mine)))) to.numbers.push_back(v);
-    to.weights = weights(*m);
-  });
-  for (const Trained &other : told) {
-    EXPECT_EQ(other.weights, told[0].weights);
-    EXPECT_EQ(other.numbers, told[0].numbers);
-  }
-  return told[0];
+  for (float &v : rows.x) v += v == 0 ? 0 : 50;
+  const auto cut = [uneven](int64_t n, int64_t rank, int64_t size) {
+    const bool none = uneven && rank == size - 1;
+    return none ? std::pair(n, int64_t{0}) : mine(n, rank, uneven ? size - 1 : size);
+  };
+  return dl4_test::train(size, how("SGD"), make, cut, rows);
 }
 
 // Layers one behind the other on (B, 3, 4), then Dense.
@@ -92,9 +70,9 @@ TEST(Synchronized, TrainsAsOneProcessWithTheWholeBatch) {
                {"BatchNormalization", synchronized({{"axis", 1}, {"scale", false}})}}),
         chain({{"BatchNormalization", synchronized({{"renorm", true}})}, {"Dense", dense}}),
         chain({{"TimeDistributed", {{"layer", inner}}}, {"Dropout", {{"rate", 0.3}}}}), masked_by_statistics()}) {
-    const Trained one = train(1, make);
+    const Told one = train(1, make);
     for (const auto &[size, uneven] : {std::pair(2, false), std::pair(3, false), std::pair(3, true)}) {
-      const Trained all = train(size, make, uneven);
+      const Told all = train(size, make, uneven);
       ASSERT_EQ(all.weights.size(), one.weights.size());
       for (size_t i = 0; i < all.weights.size(); ++i)
         ASSERT_NEAR(all.weights[i], one.weights[i], 2e-5 * (1 + std::abs(one.weights[i]))) << i;
@@ -105,9 +83,9 @@ TEST(Synchronized, TrainsAsOneProcessWithTheWholeBatch) {
 
 TEST(Synchronized, IsWhatMakesTheDifference) {
   const Json apart{{"momentum", 0.7}};
-  const Trained one = train(1, chain({{"BatchNormalization", apart}}));
+  const Told one = train(1, chain({{"BatchNormalization", apart}}));
   EXPECT_EQ(one.weights, train(1, chain({{"BatchNormalization", synchronized()}})).weights);
-  const Trained two = train(2, chain({{"BatchNormalization", apart}}));
+  const Told two = train(2, chain({{"BatchNormalization", apart}}));
   float most = 0;
   for (size_t i = 0; i < one.weights.size(); ++i) most = std::max(most, std::abs(one.weights[i] - two.weights[i]));
   EXPECT_GT(most, 1e-3f);

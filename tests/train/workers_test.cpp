@@ -1,54 +1,8 @@
 // Workers train as one process does, to the same bits where shards are cut, and fail together.
 #include "ring.hpp"
 
-#include <optional>
-
 namespace dl4_test {
 namespace {
-
-// This worker's rows of those of a batch.
-std::pair<int64_t, int64_t> mine(int64_t rows, int64_t rank, int64_t size) {
-  return {rows * rank / size, rows * (rank + 1) / size - rows * rank / size};
-}
-
-struct Told {
-  std::vector<float> weights;
-  std::vector<double> numbers;
-};
-
-// Ten steps, two of them accumulated, then an evaluation, on the batches' parts that `cut` gives.
-template <class Cut>
-Told train(int64_t size, const Json &options, bool normal, Cut cut) {
-  Rows rows;
-  Ring ring(size);
-  std::vector<Told> told(static_cast<size_t>(size));
-  on_threads(size, [&](int64_t rank) {
-    Told &to = told[static_cast<size_t>(rank)];
-    auto m = masked_model(normal);
-    Trainer t(m, options, run_options());
-    if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
-    auto note = [&](const Sums &sums) {
-      for (double v : t.results(sums)) to.numbers.push_back(v);
-    };
-    for (int64_t i = 0; i < 10; ++i) {
-      const auto [first, n] = cut(10, rank, size);
-      const Batch b = rows.batch(i * 9 + first, n);
-      if (i == 4 || i == 5)
-        note(t.accumulate(b));
-      else
-        note(t.step(b));
-      if (i == 5) t.apply();
-    }
-    const auto [first, n] = cut(30, rank, size);
-    note(t.evaluate(rows.batch(first, n)));
-    to.weights = weights(*m);
-  });
-  for (const Told &other : told) {
-    EXPECT_EQ(other.weights, told[0].weights);
-    EXPECT_EQ(other.numbers, told[0].numbers);
-  }
-  return told[0];
-}
 
 void expect_near(const Told &a, const Told &b) {
   ASSERT_EQ(a.weights.size(), b.weights.size());
@@ -66,16 +20,17 @@ TEST(Workers, TrainAsOneProcessWithTheWholeBatch) {
     if (rank == size - 1 && size > 1) n = 0;
     return std::pair(first, n);
   };
+  const auto make = [] { return masked_model(); };
   const Json clipped{{"class_name", "Adam"}, {"config", {{"global_clipnorm", 0.1}}}};
   const Json summed{{"class_name", "SGD"}, {"config", {{"learning_rate", 0.1}, {"gradient_accumulation_steps", 2}}}};
   for (const char *reduction : {"sum_over_batch_size", "sum", "mean_with_sample_weight"})
     for (const Json &optimizer : {clipped, summed}) {
       Json options = how(optimizer);
       options["loss"] = {{"class_name", "BinaryCrossentropy"}, {"config", {{"reduction", reduction}}}};
-      const Told one = train(1, options, false, mine);
+      const Told one = train(1, options, make, mine);
       for (int64_t size : {2, 3}) {
-        expect_near(train(size, options, false, mine), one);
-        expect_near(train(size, options, false, uneven), one);
+        expect_near(train(size, options, make, mine), one);
+        expect_near(train(size, options, make, uneven), one);
       }
     }
 }

@@ -13,51 +13,52 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.util.Map;
 import java.util.concurrent.CyclicBarrier;
+import java.util.stream.IntStream;
 
 /** Trainers that add up by a function of Java's. */
 final class WorkerTests {
   /** Sums over threads that meet here, in the order of their ranks. */
   private static final class Ring {
     final CyclicBarrier meeting;
-    final float[][] floats;
-    final int[][] ints;
+    final double[][] parts;
 
     Ring(int size) {
       meeting = new CyclicBarrier(size);
-      floats = new float[size][];
-      ints = new int[size][];
+      parts = new double[size][];
+    }
+
+    /** Of numbers that a double holds, the sums of all of them. */
+    double[] sums(int rank, double[] mine) throws Exception {
+      parts[rank] = mine;
+      meeting.await();
+      double[] sums = new double[mine.length];
+      for (double[] part : parts) {
+        for (int i = 0; i < sums.length; i++) {
+          sums[i] += part[i];
+        }
+      }
+      meeting.await();
+      return sums;
     }
 
     Reduce<Exception> at(int rank) {
       return new Reduce<>() {
         @Override
         public void floats(FloatBuffer values) throws Exception {
-          floats[rank] = new float[values.remaining()];
-          values.duplicate().get(floats[rank]);
-          meeting.await();
-          for (int i = 0; i < values.limit(); i++) {
-            float sum = 0;
-            for (float[] part : floats) {
-              sum += part[i];
-            }
-            values.put(i, sum);
+          double[] sums =
+              sums(rank, IntStream.range(0, values.limit()).mapToDouble(values::get).toArray());
+          for (int i = 0; i < sums.length; i++) {
+            values.put(i, (float) sums[i]);
           }
-          meeting.await();
         }
 
         @Override
         public void ints(IntBuffer values) throws Exception {
-          ints[rank] = new int[values.remaining()];
-          values.duplicate().get(ints[rank]);
-          meeting.await();
-          for (int i = 0; i < values.limit(); i++) {
-            int sum = 0;
-            for (int[] part : ints) {
-              sum += part[i];
-            }
-            values.put(i, sum);
+          double[] sums =
+              sums(rank, IntStream.range(0, values.limit()).mapToDouble(values::get).toArray());
+          for (int i = 0; i < sums.length; i++) {
+            values.put(i, (int) (long) sums[i]);
           }
-          meeting.await();
         }
       };
     }

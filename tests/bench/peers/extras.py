@@ -130,12 +130,11 @@ def first(o, interpreters, rows):
                         line["notes"][name] = f"WRONG: differs by {answer['difference']:.1e}"
                 except Failed as e:
                     line["notes"][name] = "-" if "does not train" in str(e) else f"failed: {e}"
+                side.end()  # for the next row a fresh one: what this one freed would be copied page by page in its forks
         lines.append(line)
         log(f"{line['row']:38} {line['mode']:5} " +
             "  ".join(f"{sides.title(n)} {t:.2f}" for n, t in line["ms"].items()) +
             "".join(f"\n    {sides.title(n)} {note}" for n, note in line["notes"].items() if note != "-"))
-    for side in group.values():
-        side.end()
     return lines
 
 

@@ -11,13 +11,15 @@
 namespace dl4 {
 
 Bytes allocate(int64_t bytes) {
+  // A fault for each small page costs more than the copy that fills it: five times that of a large page half used.
   constexpr int64_t large_page = 1 << 21;
-  const int64_t alignment = bytes >= large_page ? large_page : 64;
+  const bool large = bytes >= large_page / 2;
+  const int64_t alignment = large ? large_page : 64;
   void *p = std::aligned_alloc(static_cast<size_t>(alignment),
                                static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), alignment)));
   if (!p) throw std::bad_alloc();
-  // A fault for each small page costs more than the copy that fills it. Only whole ones: no memory beyond.
-  if (bytes >= large_page) madvise(p, static_cast<size_t>(bytes / large_page * large_page), MADV_HUGEPAGE);
+  // What is left over may be large too, if it is half of one.
+  if (large) madvise(p, static_cast<size_t>((bytes + large_page / 2) / large_page * large_page), MADV_HUGEPAGE);
   return Bytes(static_cast<std::byte *>(p), [](std::byte *q) { std::free(q); });
 }
 

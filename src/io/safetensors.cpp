@@ -117,7 +117,8 @@ std::map<std::string, std::string> read_metadata(const Json &j) {
 }
 
 struct Entry {
-  Tensor tensor;         // without its data
+  std::string name;
+  Tensor tensor;         // without its data, until that is read
   int64_t begin, bytes;  // in the file, behind the header
   Half half;
 };
@@ -145,34 +146,56 @@ Entry read_entry(const std::string &name, const Json &j, int64_t held) {
     const int64_t bytes = half == Half::none ? t.bytes() : t.bytes() / 2;
     if (end < begin || end - begin != bytes || end > held)
       corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", bytes, " bytes of ", held);
-    return {std::move(t), begin, bytes, half};
+    return {name, std::move(t), begin, bytes, half};
   } catch (Error &error) {
     error.code = Code::corrupt_file;
     throw error.in("tensor \"" + name + "\"").with("tensor", name);
   }
 }
 
-// Where a tensor begins, its bytes, and its number.
-using Place = std::tuple<int64_t, int64_t, size_t>;
-
 // Refuses tensors that leave a byte out, or share one.
-void need_no_gaps(const Archive &a, std::vector<Place> places, int64_t claimed, int64_t held) {
+void need_no_gaps(const std::vector<Entry> &entries, int64_t claimed, int64_t held) {
   if (claimed != held) corrupt("the tensors take ", claimed, " bytes, the file holds ", held);
-  std::sort(places.begin(), places.end());
+  std::vector<const Entry *> order;  // a writer may name the tensors in any
+  for (const Entry &e : entries) order.push_back(&e);
+  std::sort(order.begin(), order.end(),
+            [](auto *x, auto *y) { return std::tie(x->begin, x->bytes) < std::tie(y->begin, y->bytes); });
   int64_t next = 0;
-  for (const auto &[begin, bytes, i] : places) {
-    if (begin != next)
-      corrupt("tensor \"", a.tensors[i].first, "\" begins at ", begin, ", the one before it ends at ", next);
-    next += bytes;
+  for (const Entry *e : order) {
+    if (e->begin != next)
+      corrupt("tensor \"", e->name, "\" begins at ", e->begin, ", the one before it ends at ", next);
+    next += e->bytes;
   }
 }
 
 // From the bytes of floats of 2 bytes.
-Tensor widened(const std::vector<uint16_t> &from, Half half, const Shape &shape) {
-  Tensor t = make_tensor(DType::f32, shape);
+void widen(const std::vector<uint16_t> &from, Half half, float *to) {
   for (size_t i = 0; i < from.size(); ++i)
-    t.as<float>()[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
-  return t;
+    to[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
+}
+
+// In one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel has them.
+void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
+  constexpr int64_t aligned = 64;
+  int64_t size = 0;
+  for (const Entry &e : entries) size = checked_add(size, round_up(e.tensor.bytes(), aligned));
+  const Bytes block = allocate(size);
+  std::byte *place = block.get();
+  for (auto &[name, t, begin, bytes, half] : entries) {
+    t.data = Bytes(block, place);
+    place += round_up(t.bytes(), aligned);
+    if (half == Half::none) {
+      source.read(begins + begin, t.memory());
+    } else {
+      std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
+      source.read(begins + begin, std::as_writable_bytes(std::span(all)));
+      widen(all, half, t.as<float>());
+    }
+    if (t.dtype == DType::boolean)
+      for (int64_t i = 0; i < t.bytes(); ++i)
+        if (t.as<uint8_t>()[i] > 1)
+          corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
+  }
 }
 
 }  // namespace
@@ -245,8 +268,8 @@ Archive read_archive(const Source &source, int64_t memory_limit,
   const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
   const Json header =
       parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
-  int64_t claimed = 0;        // never more than there is: no allocation past twice the file's size
-  std::vector<Place> places;  // a writer may name the tensors in any order
+  int64_t claimed = 0;  // never more than there is: no allocation past twice the file's size
+  std::vector<Entry> entries;
   for (const auto &[its_name, j] : header.items()) {
     const std::string name(its_name);
     if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
@@ -254,30 +277,16 @@ Archive read_archive(const Source &source, int64_t memory_limit,
       a.metadata = read_metadata(j);
       continue;
     }
-    auto [t, begin, bytes, half] = read_entry(name, j, held);
-    if (claimed > held - bytes) corrupt("tensor \"", name, "\" lies over another");
-    claimed += bytes;
-    if (wanted && !wanted(name)) {
-      places.emplace_back(begin, bytes, a.tensors.size());
-      a.tensors.emplace_back(name, std::move(t));
-      continue;
-    }
-    if (half == Half::none) {
-      t.data = allocate(bytes);
-      source.read(begins + begin, t.memory());
-    } else {
-      std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
-      source.read(begins + begin, std::as_writable_bytes(std::span(all)));
-      t = widened(all, half, t.shape);
-    }
-    if (t.dtype == DType::boolean)
-      for (int64_t i = 0; i < t.bytes(); ++i)
-        if (t.as<uint8_t>()[i] > 1)
-          corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
-    places.emplace_back(begin, bytes, a.tensors.size());
-    a.tensors.emplace_back(name, std::move(t));
+    entries.push_back(read_entry(name, j, held));
+    if (claimed > held - entries.back().bytes) corrupt("tensor \"", name, "\" lies over another");
+    claimed += entries.back().bytes;
   }
-  need_no_gaps(a, std::move(places), claimed, held);
+  need_no_gaps(entries, claimed, held);
+  const auto left_out =
+      wanted ? std::stable_partition(entries.begin(), entries.end(), [&](const Entry &e) { return wanted(e.name); })
+             : entries.end();
+  read_tensors(source, begins, {entries.begin(), left_out});
+  for (Entry &e : entries) a.tensors.emplace_back(std::move(e.name), std::move(e.tensor));
   return a;
 }
 

@@ -121,6 +121,18 @@ dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes
   });
 }
 
+dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const dl4_attrs *options, dl4_model **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_model *&to = needed(out, "out");
+    dl4_context &context = capi::context(c);
+    const dl4_tensor &bytes = object(file, "file");
+    if (bytes.dtype != DType::u8 || bytes.shape.rank() != 1)
+      refuse_argument("file", text("expected uint8 of rank 1, got ", bytes.dtype, ' ', bytes.shape));
+    to = load(context, io::SharedMemory(bytes.as_dense()), options, "");
+  });
+}
+
 dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options) {
   return guard(__func__, [&] {
     dl4_model &model = object(m, "m");

@@ -14,6 +14,7 @@ Json options_of(std::string_view function) {
              {"dl4_stream_create", describe_stream_options},
              {"dl4_model_load", describe_load_options},
              {"dl4_model_load_memory", describe_load_options},
+             {"dl4_model_load_tensor", describe_load_options},
              {"dl4_model_load_weights", describe_load_weights_options},
              {"dl4_model_save", describe_save_options},
              {"dl4_model_save_memory", describe_save_options},

@@ -636,6 +636,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, 
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
                                                      const dl4_attrs *options, dl4_model **out);
 
+/* Loads a model from a tensor of such a file's bytes, uint8 [bytes]; options as for dl4_model_load(). Of a file of ours
+ * the weights stay where they are, uncopied, if `file` is dense and aligned for floats: the memory of several processes
+ * that map one file is shared, and with verify false only what runs is read. The bytes must not change until nothing
+ * that was made of the model is left; dl4_tensor_wrap() tells when. What is written (set_weight, training) is copied
+ * first.
+ * May be NULL: c, options.
+ * Keeps: file (by the model, and what is made of it).
+ * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const dl4_attrs *options,
+                                                     dl4_model **out);
+
 /* Gives the weights of a model the values in a regular file, told by its content: a model of ours; Keras's .weights.h5,
  * .keras or .h5 of the same layers; or tensors by name, a safetensors file of anyone or .npz, where a weight is the
  * tensor of its name. Floats of every size are read, and integers. All weights are set or, refused, none; sessions and

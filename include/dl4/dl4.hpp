@@ -226,6 +226,10 @@ class Model : public Object<dl4_model> {
   static Model load(const std::string &path, const Context *c = nullptr) {
     return Model(made(dl4_model_load, c ? c->get() : nullptr, path.c_str(), nullptr));
   }
+  // Of a file's bytes; of a file of ours the weights stay in the tensor's memory.
+  static Model load(const Tensor &file, const Context *c = nullptr) {
+    return Model(made(dl4_model_load_tensor, c ? c->get() : nullptr, file.get(), nullptr));
+  }
   void save(const std::string &path) const { check(dl4_model_save(get(), path.c_str(), nullptr)); }
   Tensor weight(const std::string &name) const {
     dl4_tensor *t = nullptr;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/tensor.hpp"
+
 namespace dl4::io {
 
 // Bytes to be read by parts.
@@ -17,9 +19,11 @@ class Source {
   // The bytes from `at` on, as many as `to` holds; they must lie within size(). Refuses with IO, and with CORRUPT_FILE
   // where they are gone by now.
   virtual void read(int64_t at, std::span<std::byte> to) const = 0;
+  // Those bytes where they lie, which stay for as long as this is held; null where nobody promised that.
+  virtual Bytes share(int64_t) const { return nullptr; }
 };
 
-class Memory final : public Source {
+class Memory : public Source {
  public:
   explicit Memory(std::span<const std::byte> bytes) : bytes_(bytes) {}
   int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
@@ -27,6 +31,16 @@ class Memory final : public Source {
 
  private:
   const std::span<const std::byte> bytes_;
+};
+
+// Of a tensor, which does not change.
+class SharedMemory final : public Memory {
+ public:
+  explicit SharedMemory(const Tensor &t) : Memory(t.memory()), data_(t.data) {}
+  Bytes share(int64_t at) const override { return {data_, data_.get() + at}; }
+
+ private:
+  const Bytes data_;
 };
 
 // Refuses with NOT_FOUND or IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT. Only a regular

@@ -174,14 +174,26 @@ void widen(const std::vector<uint16_t> &from, Half half, float *to) {
     to[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
 }
 
-// In one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel has them.
+// Floats, which may be anything, where they lie in the source, if that can be.
+void share_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
+  for (Entry &e : entries) {
+    if (e.tensor.dtype != DType::f32 || e.half != Half::none) continue;
+    Bytes place = source.share(begins + e.begin);
+    if (reinterpret_cast<uintptr_t>(place.get()) % alignof(float) == 0) e.tensor.data = std::move(place);
+  }
+}
+
+// The others in one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel
+// has them.
 void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
   constexpr int64_t aligned = 64;
   int64_t size = 0;
-  for (const Entry &e : entries) size = checked_add(size, round_up(e.tensor.bytes(), aligned));
+  for (const Entry &e : entries)
+    if (!e.tensor.data) size = checked_add(size, round_up(e.tensor.bytes(), aligned));
   const Bytes block = allocate(size);
   std::byte *place = block.get();
   for (auto &[name, t, begin, bytes, half] : entries) {
+    if (t.data) continue;
     t.data = Bytes(block, place);
     place += round_up(t.bytes(), aligned);
     if (half == Half::none) {
@@ -233,7 +245,7 @@ std::string head_of(const Archive &a) {
     at = checked_add(at, t.bytes());
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');
+  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // where the file is mapped, vectors are aligned
   uint64_t size = text.size();
   if (size > max_header)
     fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header);
@@ -285,7 +297,9 @@ Archive read_archive(const Source &source, int64_t memory_limit,
   const auto left_out =
       wanted ? std::stable_partition(entries.begin(), entries.end(), [&](const Entry &e) { return wanted(e.name); })
              : entries.end();
-  read_tensors(source, begins, {entries.begin(), left_out});
+  const std::span<Entry> read(entries.begin(), left_out);
+  share_tensors(source, begins, read);
+  read_tensors(source, begins, read);
   for (Entry &e : entries) a.tensors.emplace_back(std::move(e.name), std::move(e.tensor));
   return a;
 }

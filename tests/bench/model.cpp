@@ -40,10 +40,10 @@ int64_t last_units(const Row &row) {
 }
 
 template <class T>
-Owned<dl4_tensor> wrap(int32_t dtype, const std::vector<int64_t> &shape, const std::vector<T> &values) {
+Owned<dl4_tensor> wrap(int32_t dtype, const std::vector<int64_t> &shape, const T &values) {
   return make<dl4_tensor>(dl4_tensor_wrap, nullptr, dtype, static_cast<int32_t>(shape.size()), shape.data(), nullptr,
-                          const_cast<T *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T)), nullptr,
-                          nullptr);
+                          const_cast<std::remove_const_t<typename T::value_type> *>(values.data()),
+                          static_cast<int64_t>(values.size() * sizeof(typename T::value_type)), nullptr, nullptr);
 }
 
 Owned<dl4_model> build(const Row &row, dl4_context *context) {
@@ -114,8 +114,8 @@ Model::Model(const Row &row, const Data &data, int threads, bool training, std::
   if (file.empty())
     model_ = build(row, context_.get());
   else
-    model_ =
-        make<dl4_model>(dl4_model_load_memory, context_.get(), file.data(), static_cast<int64_t>(file.size()), nullptr);
+    model_ = make<dl4_model>(dl4_model_load_tensor, context_.get(),
+                             wrap(DL4_UINT8, {static_cast<int64_t>(file.size())}, file).get(), nullptr);
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     const Input &in = row.inputs[i];
     tensors_.push_back(in.ids ? wrap(DL4_INT32, in.shape, data.ids[i]) : wrap(DL4_FLOAT32, in.shape, data.inputs[i]));

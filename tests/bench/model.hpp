@@ -41,7 +41,7 @@ using Weights = std::map<std::string, Weight>;  // by name
 
 class Model {
  public:
-  // file: a saved model, taken instead of a new one.
+  // file: the bytes of a saved model, taken instead of a new one; its weights stay there.
   Model(const Row &row, const Data &data, int threads, bool training, std::string_view file = {});
 
   void run();     // a session's run, into the same outputs each time

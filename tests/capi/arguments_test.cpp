@@ -82,6 +82,7 @@ const std::tuple all{
     F(dl4_graph_build),
     F(dl4_model_load),
     F(dl4_model_load_memory),
+    F(dl4_model_load_tensor),
     F(dl4_model_load_weights),
     F(dl4_model_save),
     F(dl4_model_save_memory),

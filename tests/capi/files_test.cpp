@@ -221,6 +221,16 @@ TEST_F(Files, ACheckpointOfAnotherModelOrOptimizerChangesNothing) {
   EXPECT_NE(refusal(dl4_trainer_load(plain, path("checkpoint").c_str())).code, 0);
 }
 
+std::vector<float> run(dl4_model *m) {
+  Own<dl4_session> s;
+  Own<dl4_tensor> y;
+  auto x = tensor({7, 4}, numbers(28));
+  dl4_tensor *in = x;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  ok(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
+  return floats(y);
+}
+
 TEST_F(Files, MemoryAndPathHoldTheSameBytesAndGiveTheSameBits) {
   auto model = small_net();
   ok(dl4_model_save(model, path("model").c_str(), nullptr));
@@ -228,17 +238,86 @@ TEST_F(Files, MemoryAndPathHoldTheSameBytesAndGiveTheSameBits) {
   Own<dl4_model> loaded;
   ok(dl4_model_load(nullptr, path("model").c_str(), nullptr, loaded.out()));
   EXPECT_EQ(saved(loaded), saved(model));
-  auto x = tensor({7, 4}, numbers(28));
-  auto run = [&](dl4_model *m) {
-    Own<dl4_session> s;
-    Own<dl4_tensor> y;
-    dl4_tensor *in = x;
-    ok(dl4_session_create(m, nullptr, s.out()));
-    ok(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
-    return floats(y);
-  };
   EXPECT_EQ(run(model), run(loaded));
   EXPECT_EQ(count(), 1u);
+}
+
+// A tensor of a file's bytes in memory of the test's, which counts in `gone` that it was given back.
+Own<dl4_tensor> wrapped(std::string &bytes, int64_t from = 0, int *gone = nullptr) {
+  Own<dl4_tensor> t;
+  const int64_t size = static_cast<int64_t>(bytes.size()) - from;
+  dl4_release_fn count = [](void *user) { ++*static_cast<int *>(user); };
+  ok(dl4_tensor_wrap(nullptr, DL4_UINT8, 1, &size, nullptr, bytes.data() + from, size, gone ? count : nullptr, gone,
+                     t.out()));
+  return t;
+}
+
+TEST_F(Files, AModelOfATensorKeepsItsMemoryAndNothingWritesThere) {
+  auto original = small_net();
+  std::string bytes = saved(original);
+  const std::string before = bytes;
+  int gone = 0;
+  Own<dl4_model> model, clone;
+  ok(dl4_model_load_tensor(nullptr, wrapped(bytes, 0, &gone), nullptr, model.out()));
+  EXPECT_EQ(run(model), run(original));
+  Own<dl4_session> session;
+  ok(dl4_session_create(model, nullptr, session.out()));
+  ok(dl4_model_set_weight(model, "answer/bias", tensor({3}, {1, 2, 3})));
+  {
+    auto t = trainer(model, R"({"optimizer": "sgd", "loss": "mse"})");
+    auto x = tensor({4, 4}, numbers(16)), y = tensor({4, 3}, numbers(12));
+    dl4_tensor *in = x, *target = y;
+    ok(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+  }
+  EXPECT_NE(run(model), run(original));
+  EXPECT_EQ(bytes, before);
+  model = {};
+  EXPECT_EQ(gone, 0) << "the session has the weights of before";
+  session = {};
+  EXPECT_EQ(gone, 1);
+}
+
+TEST_F(Files, AModelOfATensorNeedsNoAlignmentAndNoDenseness) {
+  auto original = small_net();
+  const std::string bytes = saved(original);
+  for (int64_t from : {0, 1, 2, 4, 12}) {
+    std::string moved = std::string(static_cast<size_t>(from), ' ') + bytes;
+    Own<dl4_model> model;
+    ok(dl4_model_load_tensor(nullptr, wrapped(moved, from), nullptr, model.out()));
+    EXPECT_EQ(run(model), run(original)) << from;
+  }
+  std::string twice(2 * bytes.size(), ' ');
+  for (size_t i = 0; i < bytes.size(); ++i) twice[2 * i] = bytes[i];
+  const auto size = static_cast<int64_t>(bytes.size());
+  const int64_t stride = 2;
+  Own<dl4_tensor> t;
+  Own<dl4_model> model;
+  ok(dl4_tensor_wrap(nullptr, DL4_UINT8, 1, &size, &stride, twice.data(), 2 * size, nullptr, nullptr, t.out()));
+  ok(dl4_model_load_tensor(nullptr, t, nullptr, model.out()));
+  EXPECT_EQ(run(model), run(original));
+}
+
+TEST_F(Files, AModelOfATensorIsReadAsStrictly) {
+  const std::string bytes = saved(small_net());
+  Own<dl4_model> model;
+  for (size_t n : {size_t{0}, size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
+    std::string part = bytes.substr(0, n);
+    EXPECT_EQ(refusal(dl4_model_load_tensor(nullptr, wrapped(part), nullptr, model.out())).code, DL4_CORRUPT_FILE) << n;
+  }
+  std::string flipped = bytes;
+  flipped.back() = static_cast<char>(flipped.back() ^ 1);
+  EXPECT_EQ(refusal(dl4_model_load_tensor(nullptr, wrapped(flipped), nullptr, model.out())).code, DL4_CORRUPT_FILE);
+  ok(dl4_model_load_tensor(nullptr, wrapped(flipped), attrs(R"({"verify": false})"), model.out()));
+  const Refusal r = refusal(dl4_model_load_tensor(nullptr, tensor({2, 3}, numbers(6)), nullptr, model.out()));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_NE(r.message.find("expected uint8 of rank 1, got float32 (2, 3)"), std::string::npos) << r.message;
+}
+
+TEST_F(Files, TensorsBeginWhereVectorsAreAligned) {
+  const std::string bytes = saved(small_net());
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), 8);
+  EXPECT_EQ((size + 8) % 64, 0u);
 }
 
 TEST_F(Files, ALayersNameMayBeAsLongAsTheHeaderSays) {

@@ -205,6 +205,12 @@ void call_everything(const std::function<void(const char *)> &after) {
   BADLY(dl4_model_load_weights, model, "/no/such/file", nullptr);
   WELL(dl4_model_save_memory, model, nullptr, blob.out());
   WELL(dl4_model_load_memory, nullptr, dl4_blob_data(blob), dl4_blob_size(blob), nullptr, other.out());
+  const int64_t size = dl4_blob_size(blob);
+  Own<dl4_tensor> file;
+  WELL(dl4_tensor_create, context, DL4_UINT8, 1, &size, file.out());
+  BADLY(dl4_model_load_tensor, nullptr, file, nullptr, other.out());
+  std::memcpy(dl4_tensor_data(file), dl4_blob_data(blob), static_cast<size_t>(size));
+  WELL(dl4_model_load_tensor, nullptr, file, nullptr, other.out());
   WELL(dl4_model_clone, model, other.out());
   READ(dl4_model_io_count, model, DL4_INPUTS);
   READ(dl4_model_io_name, model, DL4_INPUTS, 0);

@@ -6,7 +6,7 @@ import json
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
 from .cancel import inside, inside_waiting, interruptible
 from .session import KeptSession, Session, Stream
-from .tensor import DTYPES, NAMES, Tensor, dims, handles, shape_of
+from .tensor import DTYPES, NAMES, Tensor, dims, handles, numpy_module, shape_of
 
 __all__ = [
     "Context",
@@ -119,6 +119,12 @@ class Model(Object):
     @classmethod
     def from_bytes(cls, data, context=None, **options):
         return cls(made("dl4_model_load_memory", context, data, len(data), Attrs(options)), context)
+
+    @classmethod
+    def mapped(cls, path, context=None, **options):
+        """The weights stay in the file, whose memory all processes that map it share; it must not change meanwhile."""
+        file = Tensor.from_dlpack(numpy_module().memmap(path, "uint8", "c"))
+        return cls(made("dl4_model_load_tensor", context, file, Attrs(options)), context)
 
     def clone(self):
         return Model(made("dl4_model_clone", self), self.context)

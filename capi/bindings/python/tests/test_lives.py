@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -224,6 +225,18 @@ class Memory(unittest.TestCase):
             dl4.Tensor.from_dlpack([1, 2])
         with self.assertRaises(TypeError):
             dl4.Tensor.of(np.array(["a"]))
+
+    def test_a_mapped_file_outlives_the_name_of_its_model(self):
+        graph = dl4.Graph()
+        node = graph.input("x", "float32", (None, 4))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.safetensors")
+            graph.build([node], graph.call(graph.layer("Dense", "d", {"units": 300}), [node])).save(path)
+            usual = dl4.Session(dl4.Model.load(path)).run([dl4.Tensor.of(X)])[0].numpy().copy()
+            session = dl4.Session(dl4.Model.mapped(path))
+            os.remove(path)
+            gc.collect()
+            np.testing.assert_array_equal(session.run([dl4.Tensor.of(X)])[0].numpy(), usual)
 
     def test_dlpack_with_torch(self):
         try:

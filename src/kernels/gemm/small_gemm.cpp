@@ -2,6 +2,7 @@
 #include "kernels/gemm/small_gemm.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/movement/movement.hpp"
 
@@ -389,12 +390,35 @@ void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, c
   if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(packed_all)({m, n, k, a, lda, packed, packed_panel, d, ldd, c, ldc});
 }
 
+namespace {
+
+// A few rows for all panels, not all rows for a panel: so b is read once, in its order.
+void pack_rows(int64_t k, int64_t n, const float *b, int64_t ldb, float *packed) {
+  constexpr int64_t rows = 8;
+  for (int64_t i = 0; i < k; i += rows)
+    for (int64_t j = 0; j < n; j += packed_panel) {
+      const int64_t cols = std::min(packed_panel, n - j);
+      float *to = packed + j * k + i * packed_panel;
+      for (int64_t r = i; r < std::min(k, i + rows); ++r, to += packed_panel) {
+        // The processor's own prefetching ends where a page does.
+        __builtin_prefetch(b + std::min(k - 1, r + rows) * ldb + j);
+        if (cols == packed_panel)
+          std::memcpy(to, b + r * ldb + j, packed_panel * sizeof(float));
+        else
+          std::fill(std::copy_n(b + r * ldb + j, cols, to), to + packed_panel, 0.0f);
+      }
+    }
+}
+
+}  // namespace
+
 void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept {
+  if (!transposed) return pack_rows(k, n, b, ldb, packed);
   for (int64_t j = 0; j < n; j += packed_panel, packed += packed_panel * k) {
     const int64_t cols = std::min(packed_panel, n - j);
     if (cols < packed_panel) std::fill_n(packed, packed_panel * k, 0.0f);
-    const int64_t dims[2] = {k, cols}, plain[2] = {ldb, 1}, across[2] = {1, ldb}, panel[2] = {packed_panel, 1};
-    copy_strided(sizeof(float), 2, dims, transposed ? b + j * ldb : b + j, transposed ? across : plain, packed, panel);
+    const int64_t dims[2] = {k, cols}, across[2] = {1, ldb}, panel[2] = {packed_panel, 1};
+    copy_strided(sizeof(float), 2, dims, b + j * ldb, across, packed, panel);
   }
 }
 

@@ -1,6 +1,7 @@
 // The registry: the entries of every category, found by name, described as JSON.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
@@ -26,7 +27,7 @@ std::string letters(const std::string &name) {
 
 struct Category {
   Entries entries;
-  std::map<std::string, const Entry *> by_letters;
+  std::unordered_map<std::string, const Entry *> by_letters;
 };
 
 struct Registry {
@@ -40,6 +41,7 @@ struct Registry {
 #define DL4_ADD(T) list_##T(all);
     DL4_LIST(DL4_ADD)
 #undef DL4_ADD
+    for (auto &[name, category] : categories) category.by_letters.reserve(256);
     for (const Entry *e : all) add(*e);
     // A name of its own goes before another kind's alias.
     for (auto &[name, category] : categories)

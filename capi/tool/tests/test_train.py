@@ -134,7 +134,7 @@ class Training(Case):
 
     def test_goes_on_after_an_interruption(self):
         self.table(rows=600)
-        words = [*self.words, "--data", "data.csv", "--epochs", "40", "--strict"]
+        words = [*self.words, "--data", "data.csv", "--epochs", "400", "--strict"]
         self.good(*words, "--save", "whole.safetensors")
         words += ["--save", "cut.safetensors"]
         interruptions = 0

@@ -3,28 +3,31 @@
 
 #include <malloc.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
 namespace dl4_test {
 
-inline int64_t news_granted = -1;     // how many more succeed before one fails; below zero: all
-inline bool news_stay_short = false;  // and every one after it fails too
-inline int64_t bytes_now = 0, bytes_at_most = 0, blocks_now = 0;
+inline std::atomic<int64_t> news_granted = -1;     // how many more succeed before one fails; below zero: all
+inline std::atomic<bool> news_stay_short = false;  // and every one after it fails too
+inline std::atomic<int64_t> bytes_now = 0, bytes_at_most = 0, blocks_now = 0;
+
+inline bool next_is_granted() noexcept {
+  int64_t left = news_granted;
+  while (left > 0 && !news_granted.compare_exchange_weak(left, left - 1)) continue;
+  if (left == 0 && !news_stay_short) news_granted = -1;
+  return left != 0;
+}
 
 inline void *granted(size_t bytes) noexcept {
-  if (news_granted == 0) {
-    if (!news_stay_short) news_granted = -1;
-    return nullptr;
-  }
-  if (news_granted > 0) --news_granted;
-  void *p = std::malloc(bytes ? bytes : 1);
+  void *p = next_is_granted() ? std::malloc(bytes ? bytes : 1) : nullptr;
   if (!p) return p;
-  __atomic_add_fetch(&blocks_now, 1, __ATOMIC_RELAXED);
-  int64_t now = __atomic_add_fetch(&bytes_now, static_cast<int64_t>(malloc_usable_size(p)), __ATOMIC_RELAXED);
-  bytes_at_most = std::max(bytes_at_most, now);
+  ++blocks_now;
+  const int64_t now = bytes_now += static_cast<int64_t>(malloc_usable_size(p));
+  int64_t most = bytes_at_most;
+  while (most < now && !bytes_at_most.compare_exchange_weak(most, now)) continue;
   return p;
 }
 
@@ -35,8 +38,8 @@ inline void *granted_or_throw(size_t bytes) {
 
 inline void give_back(void *p) noexcept {
   if (!p) return;
-  __atomic_sub_fetch(&blocks_now, 1, __ATOMIC_RELAXED);
-  __atomic_sub_fetch(&bytes_now, static_cast<int64_t>(malloc_usable_size(p)), __ATOMIC_RELAXED);
+  --blocks_now;
+  bytes_now -= static_cast<int64_t>(malloc_usable_size(p));
   std::free(p);
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <ctime>
 
 #include "ops/ops.hpp"
 #include "plan/passes.hpp"
@@ -104,9 +104,9 @@ TEST(Specialise, IsLinearInTheSteps) {
   for (const auto &[program, shape] : {std::pair(&chain, Shape{3, 4}), std::pair(&wide, Shape{4})}) {
     std::vector<const Tensor *> states(program->states.size(), nullptr);
     Packs packs;
-    auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of this process alone, whatever else runs
     auto plan = specialise(*program, std::span(&shape, 1), states, options, &packs);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_LT(std::clock() - start, 10 * CLOCKS_PER_SEC);
     EXPECT_GE(plan->steps.size(), 60000u);
   }
 }

@@ -65,6 +65,15 @@ const Sizes table[] = {
     {"few channels", 8, 12, 12, 1, 6, 3, 3, 2, 2, 1, 1, 1, 1, 0, 0},
 };
 
+// oneDNN has convolutions of its own on every x86-64; on arm64 2.6 has them for vectors of 512 bits alone.
+bool dnnl_convolves() {
+#if defined(__x86_64__)
+  return true;
+#else
+  return dnnl_conv(conv_of(table[0], false), 1) != nullptr;
+#endif
+}
+
 struct Data {
   Conv c;
   Guarded src, weights, bias, diff_dst;
@@ -156,7 +165,7 @@ TEST(Conv, Forward) {
     applied += kernels[0] != nullptr;
     return kernels;
   });
-  EXPECT_GE(applied, 100);
+  EXPECT_GE(applied, dnnl_convolves() ? 100 : 0);
 }
 
 TEST(Conv, ForwardByOwnKernels) {
@@ -197,7 +206,7 @@ TEST(Conv, GradientByTheSource) {
     applied += kernels[0] != nullptr;
     return kernels;
   });
-  EXPECT_GE(applied, 50);
+  EXPECT_GE(applied, dnnl_convolves() ? 50 : 0);
 }
 
 TEST(Conv, GradientByTheSourceByOwnKernel) {
@@ -240,7 +249,7 @@ TEST(Conv, GradientByTheWeights) {
           EXPECT_TRUE(near(alone, want_bias, 1e-4)) << kernel->name << ": " << s.name;
         }
     }
-  EXPECT_GE(applied, 100);
+  EXPECT_GE(applied, dnnl_convolves() ? 100 : 0);
 }
 
 // oneDNN would make code for every column of padding: gigabytes.
@@ -305,6 +314,7 @@ TEST(Conv, PlainLoopsTakeSpecialValues) {
 }
 
 TEST(Conv, NanPassesThrough) {
+  if (!dnnl_convolves()) GTEST_SKIP() << "oneDNN has nothing for this machine";
   std::mt19937 random(4);
   Data d(conv_of(table[0], false), random);
   d.src[d.src.size() / 2] = std::nanf("");
@@ -316,6 +326,7 @@ TEST(Conv, NanPassesThrough) {
 }
 
 TEST(Conv, NoThreadAppears) {
+  if (!dnnl_convolves()) GTEST_SKIP() << "oneDNN has nothing for this machine";
   std::mt19937 random(5);
   int64_t before = os_threads();
   Data d(conv_of({"", 8, 30, 30, 32, 32, 3, 3}, false), random);

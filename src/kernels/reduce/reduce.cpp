@@ -37,6 +37,7 @@ double row_sum(const float *x, int64_t n, const F &f) {
   return total;
 }
 
+// Made with braces: gcc compiles an implicit constructor for no instruction set, and arm64's vectors have one.
 template <int K>
 struct Strip {
   V v[K];
@@ -46,7 +47,7 @@ struct Strip {
 // has m columns. f(v, k): what is summed.
 template <int K, class F>
 Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const F &f) {
-  Strip<K> s;
+  Strip<K> s{};
   for (int k = 0; k < K; ++k) s.v[k] = hn::Zero(D());
   if (rows > 64) {
     const int64_t half = (rows / 2 + 63) / 64 * 64;
@@ -130,7 +131,7 @@ void extremes(const float *x, float *y, int64_t outer, int64_t axis, int64_t inn
     }
     strips(inner, [&](auto k_, int64_t i, int64_t m) HWY_ATTR {
       constexpr int K = decltype(k_)::value;
-      Strip<K> s;
+      Strip<K> s{};
       for (int k = 0; k < K; ++k) s.v[k] = set(start);
       const float *p = x + i;
       for (int64_t r = 0; r < axis; ++r, p += row)

@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +15,7 @@
 #include <set>
 #include <tuple>
 
+#include "float_control.hpp"
 #include "harness/folder.hpp"
 #include "processes.hpp"
 
@@ -28,10 +26,7 @@ namespace fs = std::filesystem;
 
 std::string host_state() {
   std::string s = "rounding " + std::to_string(fegetround());
-#if defined(__SSE__)
-  s += ", mxcsr " + std::to_string(_mm_getcsr() & ~0x3Fu);  // its lowest bits say what has happened so far
-#endif
-  s += std::string(", locale ") + setlocale(LC_ALL, nullptr) +
+  s += ", floats " + std::to_string(float_control()) + ", locale " + setlocale(LC_ALL, nullptr) +
        (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : " of the thread");
   mode_t mask = umask(0);
   umask(mask);
@@ -311,10 +306,8 @@ TEST(Hazard10, TheHostIsAsBeforeAfterEveryEntryAndNothingIsPrinted) {
   pthread_sigmask(SIG_BLOCK, &some, &before_mask);
   mode_t before_umask = umask(027);
   fesetround(FE_UPWARD);
-#if defined(__SSE__)
-  unsigned before_csr = _mm_getcsr();
-  _mm_setcsr(before_csr | 0x8000);
-#endif
+  const uint32_t before_floats = float_control();
+  set_float_control(before_floats | flush_to_zero);
   std::set<std::string> seen;
   std::vector<std::string> changed;
   Silence silence;
@@ -326,9 +319,7 @@ TEST(Hazard10, TheHostIsAsBeforeAfterEveryEntryAndNothingIsPrinted) {
       changed.push_back(std::string(name) + "\nbefore: " + first_line(expected) + "\nafter: " + first_line(now));
   });
   std::string printed = silence.end();
-#if defined(__SSE__)
-  _mm_setcsr(before_csr);
-#endif
+  set_float_control(before_floats);
   fesetround(FE_TONEAREST);
   umask(before_umask);
   pthread_sigmask(SIG_SETMASK, &before_mask, nullptr);

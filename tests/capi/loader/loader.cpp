@@ -12,15 +12,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "../float_control.hpp"
 
 namespace {
 
@@ -94,10 +93,7 @@ void work(void *library) {
 
 // What loading must leave alone.
 std::string host_state() {
-  std::string s = std::to_string(fegetround());
-#if defined(__SSE__)
-  s += " mxcsr " + std::to_string(_mm_getcsr() & ~0x3Fu);  // its lowest bits say what has happened so far
-#endif
+  std::string s = std::to_string(fegetround()) + " floats " + std::to_string(dl4_test::float_control());
   s += std::string(" locale ") + setlocale(LC_ALL, nullptr);
   mode_t mask = umask(0);
   umask(mask);

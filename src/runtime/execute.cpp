@@ -24,6 +24,25 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
     if (g.first > last && g.first <= next) std::memset(arena + g.offset, guard_byte, static_cast<size_t>(g.size));
 }
 
+// Not among the loop that a run of a microsecond goes through.
+[[noreturn, gnu::noinline]] void refuse(kernels::Fault fault, const plan::PlanStep &step,
+                                        const kernels::Report &report) {
+  int64_t value = report.value.load(std::memory_order_relaxed);
+  std::string who = step.scope.empty() ? step.kernel->name : ops::who(step.scope);
+  switch (fault) {
+    case kernels::Fault::index_out_of_range:
+      fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",
+           report.end.load(std::memory_order_relaxed));
+    case kernels::Fault::not_finite:
+      fail(Code::numeric, who, " is NaN or infinite");
+    case kernels::Fault::callback:
+      throw Error(Code::callback_failed, text(who, ": its function gave ", value))
+          .with("answer", std::to_string(value));
+    default:
+      fail(Code::internal, who, ": ", step.kernel->name, " failed with status ", value);
+  }
+}
+
 }  // namespace
 
 void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
@@ -50,22 +69,8 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
       cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
       ++cached.times[s].runs;
     }
-    if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none) {
-      int64_t value = frame.report.value.load(std::memory_order_relaxed);
-      std::string who = steps[s].scope.empty() ? steps[s].kernel->name : ops::who(steps[s].scope);
-      switch (fault) {
-        case kernels::Fault::index_out_of_range:
-          fail(Code::invalid_argument, who, ": index ", value, " is out of range, expected at least 0 and less than ",
-               frame.report.end.load(std::memory_order_relaxed));
-        case kernels::Fault::not_finite:
-          fail(Code::numeric, who, " is NaN or infinite");
-        case kernels::Fault::callback:
-          throw Error(Code::callback_failed, text(who, ": its function gave ", value))
-              .with("answer", std::to_string(value));
-        default:
-          fail(Code::internal, who, ": ", steps[s].kernel->name, " failed with status ", value);
-      }
-    }
+    if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none)
+      refuse(fault, steps[s], frame.report);
     if (cancel && cancel->load(std::memory_order_relaxed))
       fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
   }

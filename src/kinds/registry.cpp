@@ -41,7 +41,6 @@ struct Registry {
 #define DL4_ADD(T) list_##T(all);
     DL4_LIST(DL4_ADD)
 #undef DL4_ADD
-    for (auto &[name, category] : categories) category.by_letters.reserve(256);
     for (const Entry *e : all) add(*e);
     // A name of its own goes before another kind's alias.
     for (auto &[name, category] : categories)

@@ -42,7 +42,7 @@ int64_t last_units(const Row &row) {
 template <class T>
 Owned<dl4_tensor> wrap(int32_t dtype, const std::vector<int64_t> &shape, const T &values) {
   return make<dl4_tensor>(dl4_tensor_wrap, nullptr, dtype, static_cast<int32_t>(shape.size()), shape.data(), nullptr,
-                          const_cast<std::remove_const_t<typename T::value_type> *>(values.data()),
+                          const_cast<typename T::value_type *>(values.data()),
                           static_cast<int64_t>(values.size() * sizeof(typename T::value_type)), nullptr, nullptr);
 }
 

@@ -221,15 +221,7 @@ TEST_F(Files, ACheckpointOfAnotherModelOrOptimizerChangesNothing) {
   EXPECT_NE(refusal(dl4_trainer_load(plain, path("checkpoint").c_str())).code, 0);
 }
 
-std::vector<float> run(dl4_model *m) {
-  Own<dl4_session> s;
-  Own<dl4_tensor> y;
-  auto x = tensor({7, 4}, numbers(28));
-  dl4_tensor *in = x;
-  ok(dl4_session_create(m, nullptr, s.out()));
-  ok(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
-  return floats(y);
-}
+std::vector<float> run(const dl4_model *m) { return dl4_test::run(m, {tensor({7, 4}, numbers(28))})[0]; }
 
 TEST_F(Files, MemoryAndPathHoldTheSameBytesAndGiveTheSameBits) {
   auto model = small_net();
@@ -257,7 +249,7 @@ TEST_F(Files, AModelOfATensorKeepsItsMemoryAndNothingWritesThere) {
   std::string bytes = saved(original);
   const std::string before = bytes;
   int gone = 0;
-  Own<dl4_model> model, clone;
+  Own<dl4_model> model;
   ok(dl4_model_load_tensor(nullptr, wrapped(bytes, 0, &gone), nullptr, model.out()));
   EXPECT_EQ(run(model), run(original));
   Own<dl4_session> session;

@@ -59,20 +59,6 @@ inline Own<dl4_attrs> rnn(const dl4_model *m, const std::string &states, const s
   return layer;
 }
 
-inline std::vector<std::vector<float>> run(const dl4_model *m, const std::vector<dl4_tensor *> &in, size_t n_out = 1,
-                                           const std::string &options = "{}") {
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(options), s.out()));
-  std::vector<dl4_tensor *> out(n_out, nullptr);
-  ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out), nullptr));
-  std::vector<std::vector<float>> values;
-  for (dl4_tensor *t : out) {
-    values.push_back(t ? floats(t) : std::vector<float>());
-    dl4_release(t);
-  }
-  return values;
-}
-
 template <class A, class B>
 void expect_near(const A &got, const B &wanted, double allowed, const std::string &what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <barrier>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <stdexcept>
 #include <thread>
+
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -95,8 +95,8 @@ TEST(Hpp, TrainsAndSaves) {
   const std::string path = (std::filesystem::temp_directory_path() / "dl4_hpp_test.safetensors").string();
   m.save(path);
   EXPECT_EQ(dl4::Model::load(path).weight("d/kernel").data()[3], m.weight("d/kernel").data()[3]);
-  std::ifstream in(path, std::ios::binary);
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string saved = dl4_test::bytes_of(path);
+  std::vector<uint8_t> bytes(saved.begin(), saved.end());
   const auto file = dl4::Tensor::over(std::span(bytes), {static_cast<int64_t>(bytes.size())});
   EXPECT_EQ(dl4::Model::load(file).weight("d/kernel").data()[3], m.weight("d/kernel").data()[3]);
   std::filesystem::remove(path);

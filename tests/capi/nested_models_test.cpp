@@ -34,14 +34,7 @@ std::vector<float> weight(const dl4_model *m, const char *name) {
   return t ? floats(t) : std::vector<float>{};
 }
 
-std::vector<float> run(const dl4_model *m) {
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, nullptr, s.out()));
-  Own<dl4_tensor> x = tensor({3, 4}, numbers(12)), y;
-  dl4_tensor *in = x;
-  ok(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
-  return floats(y);
-}
+std::vector<float> run(const dl4_model *m) { return dl4_test::run(m, {tensor({3, 4}, numbers(12))})[0]; }
 
 std::vector<std::string> names(const dl4_model *m) {
   std::vector<std::string> list;

@@ -110,6 +110,21 @@ inline Own<dl4_model> small_net(dl4_context *c = nullptr, const std::string &las
   return m;
 }
 
+// The first outputs of a model on these inputs.
+inline std::vector<std::vector<float>> run(const dl4_model *m, const std::vector<dl4_tensor *> &in, size_t n_out = 1,
+                                           const std::string &options = "{}") {
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(options), s.out()));
+  std::vector<dl4_tensor *> out(n_out, nullptr);
+  ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out), nullptr));
+  std::vector<std::vector<float>> values;
+  for (dl4_tensor *t : out) {
+    values.push_back(t ? floats(t) : std::vector<float>());
+    dl4_release(t);
+  }
+  return values;
+}
+
 inline Own<dl4_dataset> dataset(dl4_tensor *x, dl4_tensor *y, const std::string &options = "{}") {
   Own<dl4_dataset> d;
   ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, attrs(options), d.out()));

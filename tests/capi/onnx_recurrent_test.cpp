@@ -15,16 +15,7 @@ struct OnnxRecurrence : Folder {
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
   }
-  static std::vector<float> run(const dl4_model *m) {
-    Own<dl4_session> s;
-    ok(dl4_session_create(m, nullptr, s.out()));
-    const Own<dl4_tensor> given = tensor({2, 4, 5}, numbers(40));
-    dl4_tensor *from = given, *to = nullptr;
-    ok(dl4_session_run(s, &from, 1, &to, 1, nullptr));
-    std::vector<float> y = floats(to);
-    dl4_release(to);
-    return y;
-  }
+  static std::vector<float> run(const dl4_model *m) { return dl4_test::run(m, {tensor({2, 4, 5}, numbers(40))})[0]; }
 };
 
 TEST_F(OnnxRecurrence, IsReadAgain) {

@@ -20,13 +20,7 @@ Own<dl4_model> built(dl4_graph *g, dl4_node x, dl4_node y) {
   return m;
 }
 
-std::vector<float> run(const dl4_model *m, dl4_tensor *x) {
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, nullptr, s.out()));
-  dl4_tensor *y = nullptr;
-  ok(dl4_session_run(s, &x, 1, &y, 1, nullptr));
-  return floats(Own<dl4_tensor>(y));
-}
+std::vector<float> run(const dl4_model *m, dl4_tensor *x) { return dl4_test::run(m, {x})[0]; }
 
 dl4_node pair(dl4_graph *g, const char *kind, dl4_node a, dl4_node b) {
   const dl4_node in[2] = {a, b};

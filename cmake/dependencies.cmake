@@ -20,4 +20,13 @@ message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; Ope
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})
 target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas nlohmann_json::nlohmann_json
-                      spdlog::spdlog ZLIB::ZLIB)
+                      ZLIB::ZLIB)
+# spdlog and what it formats with by their headers: nothing is shared with a host that has them in another version, and
+# two libraries less are loaded.
+target_include_directories(
+  dl4_dependencies SYSTEM INTERFACE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(
+  dl4_dependencies INTERFACE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_COMPILE_DEFINITIONS>)
+if(TARGET fmt::fmt-header-only)
+  target_link_libraries(dl4_dependencies INTERFACE fmt::fmt-header-only)
+endif()

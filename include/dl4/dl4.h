@@ -619,7 +619,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
  * quantized models as if nothing were rounded); inputs and outputs keep their names, free axes stay free, constants of
  * Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If and Loop among it.
- * Options: verify (bool, default true): compare the checksums that every file has, of its header and of each tensor: a
+ * Options: verify (bool, default true): compare the CRC-32 that every file has of its header and of each tensor: a
  * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
  * have none.) external_data (bool, default false): read tensors of an ONNX model that lie in other files, which must be
  * in the model's folder. weights (bool, default true): false: no more of the file is read than the architecture, all

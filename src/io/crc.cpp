@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
 #endif
 
 namespace dl4::io {
@@ -22,17 +26,21 @@ uint32_t by_zlib(std::span<const std::byte> bytes, uint32_t before) {
   return static_cast<uint32_t>(sum);
 }
 
+// Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009: what bytes
+// leave, begun in the register `state`, is what fewer bytes leave, begun in zeros. A factor is x to the distance by
+// which a register moves, 32 bits more and less, modulo the polynomial.
 #if defined(__x86_64__)
 
-constexpr size_t block = 64;
+constexpr size_t block = 64, wide_block = 4 * block;
+// The processor's own prefetching ends where a page does, and a new page is slow to find.
+constexpr size_t ahead = 8192;
 
 __attribute__((target("pclmul"))) __m128i fold(__m128i x, __m128i by, __m128i next) {
   const __m128i low = _mm_clmulepi64_si128(x, by, 0x00), high = _mm_clmulepi64_si128(x, by, 0x11);
   return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-// 16 bytes that leave, from a register of zeros, what whole blocks leave from `state`: Gopal and others, "Fast CRC
-// Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009, whose constants these are.
+// Whole blocks to 16 bytes.
 __attribute__((target("pclmul"))) void fold_blocks(std::span<const std::byte> bytes, uint32_t state, std::byte *to) {
   const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4), by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
   const auto *from = reinterpret_cast<const __m128i *>(bytes.data());
@@ -40,11 +48,60 @@ __attribute__((target("pclmul"))) void fold_blocks(std::span<const std::byte> by
   for (int i = 0; i < 4; ++i) x[i] = _mm_loadu_si128(from + i);
   x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128(static_cast<int>(state)));
   for (size_t at = block; at < bytes.size(); at += block) {
+    __builtin_prefetch(bytes.data() + std::min(at + ahead, bytes.size()));
     from += 4;
     for (int i = 0; i < 4; ++i) x[i] = fold(x[i], by_64, _mm_loadu_si128(from + i));
   }
   for (int i = 1; i < 4; ++i) x[0] = fold(x[0], by_16, x[i]);
   _mm_storeu_si128(reinterpret_cast<__m128i *>(to), x[0]);
+}
+
+// Whole wide blocks to one.
+__attribute__((target("avx512f,vpclmulqdq"))) void fold_wide(std::span<const std::byte> bytes, uint32_t state,
+                                                             std::byte *to) {
+  constexpr int64_t more = 0x011542778a, less = 0x01322d1430;
+  const __m512i by_256 = _mm512_set_epi64(less, more, less, more, less, more, less, more);
+  const std::byte *from = bytes.data();
+  __m512i x[4];
+  for (size_t i = 0; i < 4; ++i) x[i] = _mm512_loadu_si512(from + block * i);
+  x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(state))));
+  for (size_t at = wide_block; at < bytes.size(); at += wide_block)
+    for (size_t i = 0; i < 4; ++i) {
+      __builtin_prefetch(from + std::min(at + block * i + ahead, bytes.size()));
+      const __m512i low = _mm512_clmulepi64_epi128(x[i], by_256, 0x00);
+      const __m512i high = _mm512_clmulepi64_epi128(x[i], by_256, 0x11);
+      x[i] = _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(from + at + block * i), 0x96);  // xor of three
+    }
+  for (size_t i = 0; i < 4; ++i) _mm512_storeu_si512(to + block * i, x[i]);
+}
+
+uint32_t by_folding(std::span<const std::byte> bytes, uint32_t before) {
+  uint32_t state = ~before;
+  std::byte wide[wide_block], rest[16];
+  static const bool vectors = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  if (vectors && bytes.size() >= 4 * wide_block) {
+    const size_t whole = bytes.size() / wide_block * wide_block;
+    fold_wide(bytes.first(whole), state, wide);
+    fold_blocks(wide, 0, rest);
+    bytes = bytes.subspan(whole);
+  } else {
+    const size_t whole = bytes.size() / block * block;
+    fold_blocks(bytes.first(whole), state, rest);
+    bytes = bytes.subspan(whole);
+  }
+  return by_zlib(bytes, by_zlib(rest, UINT32_MAX));
+}
+
+#elif defined(__aarch64__)
+
+__attribute__((target("+crc"))) uint32_t by_words(std::span<const std::byte> bytes, uint32_t before) {
+  uint32_t state = ~before;
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), 8);
+    state = __crc32d(state, word);
+  }
+  return by_zlib(bytes, ~state);
 }
 
 #endif
@@ -53,13 +110,11 @@ __attribute__((target("pclmul"))) void fold_blocks(std::span<const std::byte> by
 
 uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before) {
 #if defined(__x86_64__)
-  if (bytes.size() >= 4 * block && __builtin_cpu_supports("pclmul")) {
-    const size_t whole = bytes.size() / block * block;
-    std::byte rest[16];
-    fold_blocks(bytes.first(whole), ~before, rest);
-    before = by_zlib(rest, UINT32_MAX);
-    bytes = bytes.subspan(whole);
-  }
+  static const bool folds = __builtin_cpu_supports("pclmul");
+  if (folds && bytes.size() >= 4 * block) return by_folding(bytes, before);
+#elif defined(__aarch64__)
+  static const bool has = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+  if (has) return by_words(bytes, before);
 #endif
   return by_zlib(bytes, before);
 }

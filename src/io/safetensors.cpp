@@ -9,8 +9,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/hash.hpp"
 #include "io/bytes.hpp"
+#include "io/crc.hpp"
 
 namespace dl4::io {
 namespace {
@@ -28,37 +28,16 @@ constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType
 enum class Half { none, ieee, brain };
 constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::brain, "BF16"}};
 
-// FNV-1a over 64-bit words, four side by side: finds torn and flipped bytes, is no defence against an attacker.
+// Finds torn and flipped bytes, is no defence against an attacker.
 std::string checksum(std::string_view bytes) {
-  const size_t n = bytes.size();
-  constexpr size_t lanes = 4;  // a single chain of multiplications would wait for itself
-  std::array<uint64_t, lanes> sums;
-  sums.fill(Fnv1a::basis);
-  const auto mix = [](uint64_t h, uint64_t word) { return h = (h ^ word) * Fnv1a::prime, h ^ h >> 29; };
-  size_t i = 0;
-  for (; i + lanes * 8 <= n; i += lanes * 8) {
-    // The processor's own prefetching ends where a page does.
-    __builtin_prefetch(bytes.data() + std::min(n, i + 2048));
-    for (size_t l = 0; l < lanes; ++l) {
-      uint64_t word;
-      std::memcpy(&word, bytes.data() + i + l * 8, 8);
-      sums[l] = mix(sums[l], word);
-    }
-  }
-  uint64_t h = mix(sums[0], n);
-  for (size_t l = 1; l < lanes; ++l) h = mix(h, sums[l]);
-  for (; i < n; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, n - i));
-    h = mix(h, word);
-  }
+  const uint32_t sum = crc_of(std::as_bytes(std::span(bytes)));
   constexpr char digits[] = "0123456789abcdef";
-  std::string s(16, '0');
-  for (size_t i = 0; i < 16; ++i) s[15 - i] = digits[(h >> (4 * i)) & 15];
+  std::string s(8, '0');
+  for (size_t i = 0; i < 8; ++i) s[7 - i] = digits[(sum >> (4 * i)) & 15];
   return s;
 }
 
-constexpr std::string_view header_sum = "header_checksum", no_sum = "0000000000000000";
+constexpr std::string_view sums_of_tensors = "crc32", header_sum = "header_crc32", no_sum = "00000000";
 
 // Where the header's own checksum stands in the first bytes of a file; npos if nowhere. A quote inside a string is
 // escaped, so this can only be a key.
@@ -236,7 +215,7 @@ std::string head_of(const Archive &a) {
   Json sums = Json::object(), header = Json::object(), metadata = Json::object();
   for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.chars()));
   for (const auto &[key, value] : a.metadata) metadata.append(key, value);
-  metadata["checksums"] = sums.dump();
+  metadata[sums_of_tensors] = sums.dump();
   metadata[header_sum] = no_sum;
   header.append("__metadata__", std::move(metadata));
   int64_t at = 0;
@@ -308,14 +287,14 @@ Archive read_archive(const Source &source, int64_t memory_limit,
 }
 
 void verify(const Archive &a, int64_t memory_limit) {
-  const auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find("checksums");
+  const auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find(std::string(sums_of_tensors));
   for (auto it : {found, sums})
-    if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : "checksums", '"');
+    if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : sums_of_tensors, '"');
   const size_t at = place_of_sum(a.head);
   if (at == std::string_view::npos || a.head.compare(at, no_sum.size(), found->second) != 0 ||
       found->second != checksum_of_head(a.head))
     corrupt("the header's checksum does not fit it");
-  const Json j = parse(sums->second, Code::corrupt_file, "\"checksums\"", {max_tensors, memory_limit});
+  const Json j = parse(sums->second, Code::corrupt_file, "\"crc32\"", {max_tensors, memory_limit});
   std::map<std::string_view, const Json *> by_name;
   for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
   for (const auto &[name, t] : a.tensors)

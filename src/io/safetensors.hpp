@@ -23,8 +23,9 @@ struct Archive {
   std::map<std::string, Tensor> by_name() const;
 };
 
-// A file is its head, then the tensors' bytes. With checksums in the metadata: of each tensor ("checksums") and of the
-// head ("header_checksum", taken with 16 zeros in that place). Refuses with INVALID_ARGUMENT what could not be read.
+// A file is its head, then the tensors' bytes. With CRC-32s in the metadata, eight hexadecimal digits: of each tensor
+// ("crc32", an object as JSON) and of the head ("header_crc32", taken with zeros in that place). Refuses with
+// INVALID_ARGUMENT what could not be read.
 std::string head_of(const Archive &a);
 // The parts of the file, in memory that `head` and `a` keep.
 std::vector<std::string_view> parts(const std::string &head, const Archive &a);

@@ -133,9 +133,9 @@ TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
 TEST_F(Files, WithoutChecksumsAFileIsNotVerified) {
   const std::string bytes = saved(small_net());
   auto length = [](const std::string &file) { return static_cast<int64_t>(file.size()); };
-  auto no_sums = with_header(bytes, [](json &h) { h["__metadata__"].erase("checksums"); });
+  auto no_sums = with_header(bytes, [](json &h) { h["__metadata__"].erase("crc32"); });
   std::string no_sum = bytes;
-  no_sum[no_sum.find("header_checksum")] = 'H';
+  no_sum[no_sum.find("header_crc32")] = 'H';
   for (const std::string &file : {no_sums, no_sum}) {
     Refusal r = load_code(file);
     EXPECT_EQ(r.code, DL4_CORRUPT_FILE);

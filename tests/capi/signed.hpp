@@ -1,8 +1,10 @@
 // Files whose header was changed, with checksums that fit again.
 #pragma once
 
-#include <algorithm>
+#include <zlib.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,22 +13,9 @@
 namespace dl4_test {
 
 inline std::string checksum(std::string_view bytes) {
-  const auto mix = [](uint64_t h, uint64_t word) { return h = (h ^ word) * 1099511628211u, h ^ h >> 29; };
-  const auto word = [&](size_t at) {
-    uint64_t w = 0;
-    std::memcpy(&w, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
-    return w;
-  };
-  uint64_t sums[4];
-  for (uint64_t &sum : sums) sum = 14695981039346656037u;
-  size_t at = 0;
-  for (; bytes.size() - at >= 32; at += 32)
-    for (size_t lane = 0; lane < 4; ++lane) sums[lane] = mix(sums[lane], word(at + 8 * lane));
-  uint64_t h = mix(sums[0], bytes.size());
-  for (size_t lane = 1; lane < 4; ++lane) h = mix(h, sums[lane]);
-  for (; at < bytes.size(); at += 8) h = mix(h, word(at));
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016lx", static_cast<unsigned long>(h));
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08lx",
+                crc32(0, reinterpret_cast<const Bytef *>(bytes.data()), static_cast<uInt>(bytes.size())));
   return digits;
 }
 
@@ -42,10 +31,10 @@ inline std::string with_sums(nlohmann::json header, const std::string &data, boo
     const auto from = at[0].get<uint64_t>(), to = at[1].get<uint64_t>();
     if (from <= to && to <= data.size()) sums[name] = checksum(std::string_view(data).substr(from, to - from));
   }
-  const std::string sum = "header_checksum", zeros(16, '0');
+  const std::string sum = "header_crc32", zeros(8, '0');
   if (header.is_object() && header.contains("__metadata__") && header["__metadata__"].is_object()) {
     json &metadata = header["__metadata__"];
-    if (!keep) metadata["checksums"] = sums.dump();
+    if (!keep) metadata["crc32"] = sums.dump();
     metadata[sum] = zeros;
   }
   std::string text = header.dump(), file(8, '\0');
@@ -54,7 +43,8 @@ inline std::string with_sums(nlohmann::json header, const std::string &data, boo
   std::memcpy(file.data(), &n, 8);
   file += text;
   const std::string key = '"' + sum + "\":\"";
-  if (size_t place = file.find(key); place != std::string::npos) file.replace(place + key.size(), 16, checksum(file));
+  if (size_t place = file.find(key); place != std::string::npos)
+    file.replace(place + key.size(), zeros.size(), checksum(file));
   return file + data;
 }
 

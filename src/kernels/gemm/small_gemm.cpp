@@ -401,7 +401,8 @@ void pack_rows(int64_t k, int64_t n, const float *b, int64_t ldb, float *packed)
       float *to = packed + j * k + i * packed_panel;
       for (int64_t r = i; r < std::min(k, i + rows); ++r, to += packed_panel) {
         // The processor's own prefetching ends where a page does.
-        __builtin_prefetch(b + std::min(k - 1, r + rows) * ldb + j);
+        for (int64_t line = 0; line < packed_panel; line += 16)
+          __builtin_prefetch(b + std::min(k - 1, r + rows) * ldb + j + line);
         if (cols == packed_panel)
           std::memcpy(to, b + r * ldb + j, packed_panel * sizeof(float));
         else

@@ -66,7 +66,7 @@ def recurrent():
                                             initial_state=[L.GRU(units, name="last")(encoded)])
     if plain:
         return h, None
-    context, score = L.AdditiveAttention()([L.Dense(units)(h), encoded], return_attention_scores=True)
+    context, score = L.AdditiveAttention()([h, encoded], return_attention_scores=True)
     return L.Concatenate()([h, context]), score
 
 
@@ -108,7 +108,7 @@ def attention_alone():
 h, score = attention_alone() if transformer else recurrent()
 h = L.Dropout(0.3)(L.Dense(units, activation="tanh")(h))
 model = keras.Model([german, english], L.Dense(len(words[0]))(h))
-model.compile(keras.optimizers.Adam(2e-3, clipnorm=1.0), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.compile(keras.optimizers.Adam(1e-3, clipnorm=1.0), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 begin = time.perf_counter()
 x, y = arrays(train)
 weights = (y != 0).astype("float32")

@@ -50,7 +50,7 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
 struct At {
   const kernels::Conv &c;
   int64_t slices;
-  const kernels::Constant *weights;                                               // constant, or nullptr
+  const kernels::Constant *weights;  // constant, or nullptr
   DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 };
@@ -58,6 +58,8 @@ struct At {
 constexpr Candidate<At> forward[] = {
     {"direct_conv", [](const At &at) { return few_channels(at.c) && !padding_dwarfs(at.c); },
      [](const At &at) { return kernels::direct_conv(at.c, at.slices); }},
+    {"depthwise_conv", [](const At &at) { return at.c.groups == at.c.c && at.c.oc == at.c.c; },
+     [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const At &at) { return winograd_pays(at.c, false, at.weights); },
      [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
     {"dnnl_conv", [](const At &at) { return !at.is_empty(); },

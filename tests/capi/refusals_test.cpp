@@ -132,7 +132,7 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(attrs(R"({"kernels_off": ["winograd"]})"), &c);
      }},
-    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"direct_conv\"",
+    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"depthwise_conv\"",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(attrs(R"({"kernels_off": ["dnnl_gemm", "small gemm"]})"), &c);

@@ -57,6 +57,14 @@ const Sizes table[] = {
     {"odd groups", 2, 9, 9, 6, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3},
     {"depthwise", 3, 14, 14, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 32},
     {"depthwise twice", 1, 8, 8, 5, 10, 3, 3, 2, 2, 1, 1, 0, 0, 1, 1, 5},
+    {"depthwise, strides, dilation by rows", 2, 15, 13, 21, 21, 5, 5, 2, 2, 2, 1, 3, 5, 4, 2, 21},
+    {"depthwise, all at the edge", 1, 3, 4, 16, 16, 5, 7, 1, 1, 1, 1, 2, 3, 2, 3, 16},
+    {"depthwise, 7 wide by 2", 2, 4, 29, 24, 24, 1, 7, 1, 2, 1, 1, 0, 2, 0, 4, 24},
+    {"depthwise, rows left over", 2, 12, 24, 40, 40, 3, 3, 4, 2, 1, 1, 0, 0, 0, 0, 40},
+    {"depthwise, one live row", 2, 7, 12, 19, 19, 3, 3, 1, 1, 1 << 30, 1, 1 << 30, 1, 1 << 30, 1, 19},
+    {"depthwise, no live row", 1, 5, 8, 16, 16, 2, 5, 1, 1, 1 << 20, 1, 1 << 19, 1, 1 << 19, 1, 16},
+    {"depthwise, pads wider than the window", 1, 3, 9, 17, 17, 3, 3, 1, 1, 1, 1, 1, 20, 1, 20, 17},
+    {"depthwise, dilation", 1, 9, 9, 17, 17, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2, 17},
     {"one channel", 7, 12, 12, 1, 1, 2, 3},
     {"row vector", 2, 1, 50, 12, 24, 1, 5, 1, 1, 1, 1, 0, 2, 0, 2},
     {"pads wider than the window", 1, 3, 3, 4, 4, 2, 2, 1, 1, 1, 1, 4, 4, 4, 4},
@@ -169,17 +177,19 @@ TEST(Conv, Forward) {
 
 TEST(Conv, ForwardByOwnKernels) {
   on_every_target([] {
-    int few = 0, winograd = 0;
+    int few = 0, winograd = 0, depthwise = 0;
     check_forward(6, [&](const Conv &c, const Constant &weights, int64_t slices) {
       const bool wide = c.pad_left > 1000;  // laid out in memory by direct_conv, which the op then does not offer
       std::array kernels{wide ? nullptr : direct_conv(c, slices), winograd_conv(c, slices, &weights),
-                         winograd_conv(c, slices)};
+                         winograd_conv(c, slices), depthwise_conv(c, slices)};
       few += kernels[0] != nullptr;
       winograd += kernels[1] != nullptr;
+      depthwise += kernels[3] != nullptr;
       return kernels;
     });
     EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
     EXPECT_GE(winograd, 20);
+    EXPECT_EQ(depthwise, 9 * 8);  // "one channel" is one too
   });
 }
 
@@ -264,6 +274,7 @@ TEST(Conv, NothingToDo) {
   c.n = 0;
   Constant none{nullptr};
   EXPECT_EQ(direct_conv(c, 2), nullptr);
+  EXPECT_EQ(depthwise_conv(c, 2), nullptr);
   EXPECT_EQ(winograd_conv(c, 2, &none), nullptr);
   EXPECT_EQ(winograd_conv_data(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv(c, 2), nullptr);

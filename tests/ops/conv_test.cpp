@@ -56,9 +56,9 @@ Case conv_case(Shape x, Shape w, Conv how, bool bias = true) {
   c.constants = {1};
   if (bias) c.constants.push_back(2), c.inputs.push_back(random({w[3]}, 3, -1, 1));
   c.reference = [=](const auto &in) { return naive(in, how); };
-  c.kernels = {"direct_conv",         "winograd_conv",      "dnnl_conv",
-               "reference_conv",      "winograd_conv_data", "dnnl_conv_data",
-               "reference_conv_data", "dnnl_conv_weights",  "reference_conv_weights"};
+  c.kernels = {"depthwise_conv",    "direct_conv",           "winograd_conv",  "dnnl_conv",
+               "reference_conv",    "winograd_conv_data",    "dnnl_conv_data", "reference_conv_data",
+               "dnnl_conv_weights", "reference_conv_weights"};
   return c;
 }
 
@@ -85,6 +85,13 @@ TEST(Conv, StridesAndDilation) {
 TEST(Conv, Groups) {
   check(conv_case({2, 5, 5, 6}, {3, 3, 2, 9}, {{1, 1}, {1, 1}, Padding::same, 3}));
   check(conv_case({2, 5, 5, 4}, {3, 3, 1, 8}, {{1, 1}, {1, 1}, Padding::valid, 4}, false));
+}
+
+TEST(Conv, Depthwise) {
+  check(conv_case({2, 6, 9, 20}, {3, 3, 1, 20}, {{1, 1}, {1, 1}, Padding::same, 20}));
+  check(conv_case({1, 9, 11, 5}, {4, 2, 1, 5}, {{2, 3}, {1, 1}, Padding::same, 5}, false));
+  check(conv_case({2, 1, 12, 7}, {1, 3, 1, 7}, {{1, 1}, {1, 4}, Padding::causal, 7}));
+  check_fused(conv_case({3, 9, 9, 18}, {3, 3, 1, 18}, {{1, 1}, {1, 1}, Padding::same, 18}), {Unary::relu, Unary::gelu});
 }
 
 TEST(Conv, OneAxis) { check(conv_case({3, 1, 9, 2}, {1, 3, 2, 5}, {{1, 1}, {1, 2}, Padding::causal})); }

@@ -43,6 +43,9 @@ struct Conv {
 std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 // For images, and no more output channels than a vector has lanes, without groups; weights are taken as they are.
 std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
+// For images whose channels are each convolved by themselves, once, in windows 3, 5 or 7 wide with strides of at most
+// 2 along rows and no dilation there; weights are taken as they are.
+std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
 // For images and weights 3x3 without strides, dilation and groups.
 std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);

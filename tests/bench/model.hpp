@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,12 +24,28 @@ struct Release {
 template <class T>
 using Owned = std::unique_ptr<T, Release>;
 
+// Memory that begins a line of the cache, as dl4_tensor_create gives it and as the peers' C interfaces are given
+// theirs.
+template <class T>
+struct Lines {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  Lines() = default;
+  template <class U>
+  explicit Lines(const Lines<U> &) {}
+  T *allocate(size_t n) { return static_cast<T *>(::operator new(n * sizeof(T), line)); }
+  void deallocate(T *p, size_t) { ::operator delete(p, line); }
+  bool operator==(const Lines &) const = default;
+};
+template <class T>
+using Numbers = std::vector<T, Lines<T>>;
+
 // The numbers both sides work on, the same for every run of a row.
 struct Data {
-  std::vector<std::vector<float>> inputs;  // ids are stored as floats too
-  std::vector<std::vector<int32_t>> ids;   // by input, empty where it is floats
-  std::vector<float> targets;              // of the only output
-  std::vector<int32_t> labels;
+  std::vector<Numbers<float>> inputs;  // ids are stored as floats too
+  std::vector<Numbers<int32_t>> ids;   // by input, empty where it is floats
+  Numbers<float> targets;              // of the only output
+  Numbers<int32_t> labels;
 
   explicit Data(const Row &row);
 };

@@ -19,6 +19,11 @@ constexpr int64_t never = INT64_MAX;
 //             32 84x84 4, 8x8 by 4, 32  1763 / 2203      1 84x84 4, 8x8 by 4, 32    50.5 / 52.5
 //             8 32x32 3, 3x3, 32        121 /  143     8 32x32 8, 3x3, 32          319 /  398
 //             8 28x28 1, 5x5, 32         91 /  120     8 32x32 12, 3x3, 24         557 /  545
+// Each channel by itself, ours / oneDNN on an EPYC of Zen 5 (one image; size, channels, window):
+//             7x7 64, 3x3             0.45 / 1.43      28x28 192, 5x5           38.4 / 65.1
+//             14x14 256, 3x3          9.0  / 8.2       14x14 384, 7x7           39.3 / 52.0
+//             56x56 64, 3x3           36.1 / 35.1      112x112 64, 3x3 by 2     51.5 / 52.6
+//             28x28 20, 3x3           4.76 / 6.56      and no code is made for it: 0.5 ms less at the first run
 constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 15}, {32, 8}}};
 
 // Winograd's fit what was measured on the EPYC (ours / oneDNN; n, size, channels; weights that are no constant,

@@ -19,6 +19,9 @@ constexpr int64_t never = INT64_MAX;
 //             32 84x84 4, 8x8 by 4, 32  1763 / 2203      1 84x84 4, 8x8 by 4, 32    50.5 / 52.5
 //             8 32x32 3, 3x3, 32        121 /  143     8 32x32 8, 3x3, 32          319 /  398
 //             8 28x28 1, 5x5, 32         91 /  120     8 32x32 12, 3x3, 24         557 /  545
+// and on an EPYC of Zen 5, whose answer is taken for all:
+//             32 84x84 4, 8x8 by 4, 32   857 /  930      1 84x84 4, 8x8 by 4, 32    27.1 / 30.1
+//             8 32x32 3, 3x3, 32        65.4 / 76.9      8 28x28 1, 5x5, 32         45.5 / 58.7
 // Each channel by itself, ours / oneDNN on an EPYC of Zen 5 (one image; size, channels, window):
 //             7x7 64, 3x3             0.45 / 1.43      28x28 192, 5x5           38.4 / 65.1
 //             14x14 256, 3x3          9.0  / 8.2       14x14 384, 7x7           39.3 / 52.0
@@ -38,7 +41,7 @@ constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direc
 }
 
 // EPYC of Zen 4, 1 MiB L2.
-constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 1 << 26}, convs_with(few)};
+constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 1 << 26}, convs_with(more)};
 
 // Xeon of Sapphire Rapids, 2 MiB L2; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some
 // 48 rows on. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:

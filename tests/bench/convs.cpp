@@ -97,7 +97,7 @@ std::vector<double> times(const Conv &c) {
   for (Side &s : sides)
     calls.push_back([&s, &args, &report] {
       const kernels::Run run{args, 2, s.scratch.get(), s.bound.get(), &report};
-      for (int64_t i = 0; i < s.kernel->slices; ++i) s.kernel->run(i, run);
+      for (int64_t i = 0; i < s.kernel->slices * s.kernel->phases; ++i) s.kernel->run(i, run);
     });
   auto measured = bench::measure(calls, {.rounds = 9, .seconds = 0.01, .cpu = true});
   std::vector<double> us(names.size(), -1);

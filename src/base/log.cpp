@@ -1,6 +1,7 @@
 // spdlog formats and filters; its sink is a queue.
 #include "base/log.hpp"
 
+#define SPDLOG_NO_TLS  // a library with memory of each thread's own can't always be opened later
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 

@@ -39,11 +39,11 @@ bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights
 }
 
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
-  double positions =
-      static_cast<double>(c.n) * static_cast<double>(checked_mul(c.od, c.oh)) * static_cast<double>(c.ow);
-  double each = 2 * static_cast<double>(checked_mul(c.kd, c.kh, c.kw)) * static_cast<double>(c.c / c.groups) *
-                static_cast<double>(c.oc);
-  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), positions * each / 60e3));
+  const auto real = [](auto... sizes) { return (1.0 * ... * static_cast<double>(sizes)); };
+  const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
+  const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
+  const double bytes = 4 * (real(c.n, c.d, c.h, c.w, c.c) + outputs);
+  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), std::max(flops / 60e3, bytes / 20e3)));
 }
 
 // What there is to choose from.

@@ -26,11 +26,11 @@ uint32_t by_zlib(std::span<const std::byte> bytes, uint32_t before) {
   return static_cast<uint32_t>(sum);
 }
 
+#if defined(__x86_64__)
+
 // Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009: what bytes
 // leave, begun in the register `state`, is what fewer bytes leave, begun in zeros. A factor is x to the distance by
 // which a register moves, 32 bits more and less, modulo the polynomial.
-#if defined(__x86_64__)
-
 constexpr size_t block = 64, wide_block = 4 * block;
 // The processor's own prefetching ends where a page does, and a new page is slow to find.
 constexpr size_t ahead = 8192;
@@ -76,20 +76,19 @@ __attribute__((target("avx512f,vpclmulqdq"))) void fold_wide(std::span<const std
 }
 
 uint32_t by_folding(std::span<const std::byte> bytes, uint32_t before) {
+  const bool wide =
+      bytes.size() >= 4 * wide_block && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  const size_t unit = wide ? wide_block : block, whole = bytes.size() / unit * unit;
+  std::span<const std::byte> head = bytes.first(whole);
   uint32_t state = ~before;
-  std::byte wide[wide_block], rest[16];
-  static const bool vectors = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
-  if (vectors && bytes.size() >= 4 * wide_block) {
-    const size_t whole = bytes.size() / wide_block * wide_block;
-    fold_wide(bytes.first(whole), state, wide);
-    fold_blocks(wide, 0, rest);
-    bytes = bytes.subspan(whole);
-  } else {
-    const size_t whole = bytes.size() / block * block;
-    fold_blocks(bytes.first(whole), state, rest);
-    bytes = bytes.subspan(whole);
+  std::byte folded[wide_block], rest[16];
+  if (wide) {
+    fold_wide(head, state, folded);
+    head = folded;
+    state = 0;
   }
-  return by_zlib(bytes, by_zlib(rest, UINT32_MAX));
+  fold_blocks(head, state, rest);
+  return by_zlib(bytes.subspan(whole), by_zlib(rest, UINT32_MAX));
 }
 
 #elif defined(__aarch64__)
@@ -110,8 +109,7 @@ __attribute__((target("+crc"))) uint32_t by_words(std::span<const std::byte> byt
 
 uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before) {
 #if defined(__x86_64__)
-  static const bool folds = __builtin_cpu_supports("pclmul");
-  if (folds && bytes.size() >= 4 * block) return by_folding(bytes, before);
+  if (bytes.size() >= 4 * block && __builtin_cpu_supports("pclmul")) return by_folding(bytes, before);
 #elif defined(__aarch64__)
   static const bool has = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
   if (has) return by_words(bytes, before);

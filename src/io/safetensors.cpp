@@ -2,8 +2,8 @@
 #include "io/safetensors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -30,11 +30,9 @@ constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::
 
 // Finds torn and flipped bytes, is no defence against an attacker.
 std::string checksum(std::string_view bytes) {
-  const uint32_t sum = crc_of(std::as_bytes(std::span(bytes)));
-  constexpr char digits[] = "0123456789abcdef";
-  std::string s(8, '0');
-  for (size_t i = 0; i < 8; ++i) s[7 - i] = digits[(sum >> (4 * i)) & 15];
-  return s;
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08x", crc_of(std::as_bytes(std::span(bytes))));
+  return digits;
 }
 
 constexpr std::string_view sums_of_tensors = "crc32", header_sum = "header_crc32", no_sum = "00000000";
@@ -294,7 +292,8 @@ void verify(const Archive &a, int64_t memory_limit) {
   if (at == std::string_view::npos || a.head.compare(at, no_sum.size(), found->second) != 0 ||
       found->second != checksum_of_head(a.head))
     corrupt("the header's checksum does not fit it");
-  const Json j = parse(sums->second, Code::corrupt_file, "\"crc32\"", {max_tensors, memory_limit});
+  const Json j =
+      parse(sums->second, Code::corrupt_file, text('"', sums_of_tensors, '"').c_str(), {max_tensors, memory_limit});
   std::map<std::string_view, const Json *> by_name;
   for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
   for (const auto &[name, t] : a.tensors)

@@ -43,7 +43,7 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
   const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
   const double bytes = 4 * (real(c.n, c.d, c.h, c.w, c.c) + outputs);
-  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), std::max(flops / 60e3, bytes / 20e3)));
+  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), work_microseconds(flops, bytes)));
 }
 
 // What there is to choose from.
@@ -58,8 +58,7 @@ struct At {
 constexpr Candidate<At> forward[] = {
     {"direct_conv", [](const At &at) { return few_channels(at.c) && !padding_dwarfs(at.c); },
      [](const At &at) { return kernels::direct_conv(at.c, at.slices); }},
-    {"depthwise_conv", [](const At &at) { return at.c.groups == at.c.c && at.c.oc == at.c.c; },
-     [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
+    {"depthwise_conv", always, [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const At &at) { return winograd_pays(at.c, false, at.weights); },
      [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
     {"dnnl_conv", [](const At &at) { return !at.is_empty(); },

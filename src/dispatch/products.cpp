@@ -260,7 +260,7 @@ constexpr Candidate<ByItem> products_by_item[] = {
 double product_microseconds(const Gemm &g) {
   double m = static_cast<double>(g.m), n = static_cast<double>(g.n), k = static_cast<double>(g.k);
   double batch = static_cast<double>(g.batch), flops = 2 * m * n * k, bytes = 4 * (m * k + k * n + m * n);
-  return batch * std::max(flops / 60e3, bytes / 20e3);
+  return batch * work_microseconds(flops, bytes);
 }
 
 int64_t product_slices(const Site &site, const Gemm &given) {

@@ -11,6 +11,8 @@ kernels::PackedForms &Packs::of(const std::string &key) {
   return forms_[key];
 }
 
+double work_microseconds(double flops, double bytes) { return std::max(flops / 60e3, bytes / 20e3); }
+
 int64_t Cutting::slices(int64_t parts, double microseconds) const {
   int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
   int64_t most = strict ? 8 : threads;

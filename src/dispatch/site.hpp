@@ -34,6 +34,9 @@ class Packs {
   std::map<std::string, kernels::PackedForms> forms_;
 };
 
+// What work takes on one thread, roughly: its arithmetic or its memory, whichever is slower.
+double work_microseconds(double flops, double bytes);
+
 // How work is cut into slices.
 struct Cutting {
   int threads = 1;

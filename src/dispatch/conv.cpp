@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dispatch/choose.hpp"
+#include "dispatch/products.hpp"
 #include "dispatch/thresholds.hpp"
 
 namespace dl4::dispatch {
@@ -34,8 +35,20 @@ bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights
   auto real = [](int64_t v) { return static_cast<double>(v); };
   const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
   const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);
+  // 16 transformed weights for 9, which few tiles wait for when they come from memory.
+  if (constant_weights && tiles < 32 && checked_mul(16, c.c, c.oc) > int64_t{1} << 21) return false;
   const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
   return 16 * tiles * (padding + pixels) + weights < t.winograd_part * 9.0 * real(c.n) * real(c.oh) * real(c.ow);
+}
+
+// Windows of one pixel, without steps: a product of the pixels and the weights, where these can be packed.
+bool is_product(const kernels::Conv &c, const kernels::Constant *weights) {
+  if (!weights || c.is_3d() || c.is_empty() || c.groups != 1) return false;
+  for (int64_t size : {c.kh, c.kw, c.stride_h, c.stride_w})
+    if (size != 1) return false;
+  for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
+    if (pad != 0) return false;
+  return true;
 }
 
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
@@ -61,6 +74,8 @@ constexpr Candidate<At> forward[] = {
     {"depthwise_conv", always, [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const At &at) { return winograd_pays(at.c, false, at.weights); },
      [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
+    {"packed_conv", [](const At &at) { return at.weights && !padding_dwarfs(at.c); },
+     [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"dnnl_conv", [](const At &at) { return !at.is_empty(); },
      [](const At &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
     {"reference_conv", always, [](const At &at) { return kernels::reference_conv(at.c, at.slices); }},
@@ -82,6 +97,12 @@ constexpr Candidate<At> by_weights[] = {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (is_product(c, weights)) {
+    kernels::Gemm g;
+    g.m = checked_mul(c.n, c.oh, c.ow), g.n = c.oc, g.k = c.c;
+    g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
+    return product(site, g, product_slices(site, g), weights);
+  }
   return choose<At>(site, forward, {c, conv_slices(site, c), weights});
 }
 

@@ -27,6 +27,14 @@ constexpr int64_t never = INT64_MAX;
 //             14x14 256, 3x3          9.0  / 8.2       14x14 384, 7x7           39.3 / 52.0
 //             56x56 64, 3x3           36.1 / 35.1      112x112 64, 3x3 by 2     51.5 / 52.6
 //             28x28 20, 3x3           4.76 / 6.56      and no code is made for it: 0.5 ms less at the first run
+// Constant weights, ours (packed) / oneDNN on an EPYC of Zen 5 (one image by default; valid but for strides of 1):
+//             224x224 3, 7x7 by 2, 64  987 /  960      28x28 512, 1x1 by 2, 1024   881 /  929
+//             56x56 256, 1x1 by 2, 512 887 /  884      7x7 512, 3x3, 512           899 /  876
+//             32 20x20 32, 4x4 by 2, 64 710 / 730      112x112 32, 3x3 by 2, 64    531 /  519
+//             4 8x8 10, 3x3, 70       16.2 / 19.9      27x27 96, 5x5, 256         3560 / 3420
+// with weights in the caches, no code made (0.5 ms less at the first run) and, within ResNet-50, whose weights come from
+// memory, 30.1 to 28.0 ms with all products' panels read ahead. Winograd's twice as many weights don't pay there for
+// 7x7 512>512 (1.15 ms, 0.97 packed).
 constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 15}, {32, 8}}};
 
 // Winograd's fit what was measured on the EPYC (ours / oneDNN; n, size, channels; weights that are no constant,

@@ -1,11 +1,12 @@
 // dl4_convs: the kernels of a convolution side by side, for the figures in src/dispatch/thresholds.cpp. Convolutions
-// are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2" and "valid" where they are so:
-// dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid. Without any, those of the table, behind which stand the most input
-// channels for which the direct one is ahead, as the table has them.
+// are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2", "valid" and "constant" (the
+// weights) where they are so: dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid. Without any, those of the table,
+// behind which stand the most input channels for which the direct one is ahead, as the table has them.
 #include "dispatch/conv.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <functional>
 #include <sstream>
@@ -35,6 +36,7 @@ void lay(int64_t n, int64_t taps, int64_t stride, bool valid, int64_t &out, int6
 struct Row {
   std::string name;
   Conv c;
+  bool constant = false;
 };
 
 Row row(std::string name, int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t oc, int64_t stride,
@@ -58,12 +60,18 @@ std::vector<Row> parse(const std::string &words) {
         std::sscanf(all[i + 1].c_str(), "%lldx%lldx%lld", k, k + 1, k + 2) != 3)
       fail(Code::invalid_argument, "expected NxHxWxC KxKxF, got ", all[i], ' ', all[i + 1]);
     std::string name = all[i] + ' ' + all[i + 1];
-    bool valid = false;
-    for (i += 2; i < all.size() && (all[i] == "valid" || std::sscanf(all[i].c_str(), "by%lld", &stride) == 1); ++i) {
-      valid |= all[i] == "valid";
+    bool valid = false, constant = false;
+    for (i += 2; i < all.size() && !std::isdigit(static_cast<unsigned char>(all[i][0])); ++i) {
+      if (all[i] == "valid")
+        valid = true;
+      else if (all[i] == "constant")
+        constant = true;
+      else if (std::sscanf(all[i].c_str(), "by%lld", &stride) != 1)
+        fail(Code::invalid_argument, "expected by2, valid or constant, got ", all[i]);
       name += ' ' + all[i];
     }
     rows.push_back(row(name, x[0], x[1], x[2], x[3], k[0], k[2], stride, valid));
+    rows.back().constant = constant;
   }
   return rows;
 }
@@ -74,16 +82,18 @@ struct Side {
   Bytes scratch;
 };
 
-const std::vector<std::string> names{"direct_conv", "winograd_conv", "dnnl_conv"};
+const std::vector<std::string> names{"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv", "chosen"};
 
 // Microseconds of each of `names`, below 0 where it does not apply.
-std::vector<double> times(const Conv &c) {
+std::vector<double> times(const Conv &c, bool constant = false) {
   auto x = bench::numbers(c.n * c.h * c.w * c.c), w = bench::numbers(c.kh * c.kw * c.c * c.oc);
   std::vector<float> y(static_cast<size_t>(c.n * c.oh * c.ow * c.oc));
   kernels::Report report;
   void *args[3] = {x.data(), w.data(), y.data()};
-  std::unique_ptr<kernels::Kernel> made[] = {kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1),
-                                             kernels::dnnl_conv(c, 1)};
+  const kernels::Constant fixed{w.data()}, *weights = constant ? &fixed : nullptr;
+  std::unique_ptr<kernels::Kernel> made[] = {kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1, weights),
+                                             kernels::packed_conv(c, 1, weights), kernels::dnnl_conv(c, 1, weights),
+                                             dispatch::conv({}, c, weights)};
   std::vector<Side> sides;
   std::vector<size_t> column;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -106,14 +116,20 @@ std::vector<double> times(const Conv &c) {
   return us;
 }
 
+std::string chosen(const Row &r) {
+  const auto w = bench::numbers(r.c.kh * r.c.kw * r.c.c * r.c.oc);
+  const kernels::Constant weights{w.data()};
+  return dispatch::conv({}, r.c, r.constant ? &weights : nullptr)->name;
+}
+
 void print(const Row &r) {
   std::string line = "| " + r.name + " |";
-  for (double us : times(r.c)) {
+  for (double us : times(r.c, r.constant)) {
     char number[32] = "-";
     if (us >= 0) std::snprintf(number, sizeof number, "%.3g", us);
     line += text(' ', number, " |");
   }
-  std::printf("%s %s |\n", line.c_str(), dispatch::conv({}, r.c, nullptr)->name.c_str());
+  std::printf("%s %s |\n", line.c_str(), chosen(r).c_str());
   std::fflush(stdout);
 }
 
@@ -122,7 +138,7 @@ int64_t most_inputs(int64_t outputs) {
   int64_t most = 0;
   for (int64_t inputs : {1, 2, 3, 4, 6, 8, 10, 12, 15, 16, 20, 24, 32}) {
     const auto us = times(row("", 8, 32, 32, inputs, 3, outputs, 1, false).c);
-    if (us[0] < 0 || (us[2] >= 0 && us[0] > us[2])) break;
+    if (us[0] < 0 || (us[3] >= 0 && us[0] > us[3])) break;
     most = inputs;
   }
   return most;
@@ -136,7 +152,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
   std::printf(
       "Microseconds on one thread, least of nine rounds.\n\n"
-      "| convolution | direct | Winograd | oneDNN | chosen |\n|---|--:|--:|--:|---|\n");
+      "| convolution | direct | Winograd | packed | oneDNN | chosen | |\n|---|--:|--:|--:|--:|--:|---|\n");
   for (const Row &r : parse(words.empty() ? of_table : words)) print(r);
   if (!words.empty()) return 0;
   const long long few = most_inputs(16), more = most_inputs(32);

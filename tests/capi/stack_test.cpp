@@ -55,7 +55,7 @@ class Stack : public Folder {
   // With the kernels that are chosen, with those of each library, with those of our own.
   void measure(const char *what, const std::vector<std::vector<int64_t>> &shapes, const Build &build) {
     for (const char *off : {R"("small_gemm")", R"("packed_gemm", "small_gemm", "openblas_gemm", "openblas_by_item",
-                               "direct_conv", "winograd_conv", "winograd_conv_data", "own_lstm")",
+                               "direct_conv", "packed_conv", "winograd_conv", "winograd_conv_data", "own_lstm")",
                             R"("packed_gemm", "small_gemm", "dnnl_gemm", "dnnl_conv", "dnnl_lstm")"})
       measure(what, R"({"threads": 2, "kernels_off": [)" + std::string(off) + "]}", shapes, build);
   }

@@ -60,21 +60,23 @@ struct Way {
 };
 
 // Kernels that are chosen for some of the cases, or that take over when the others are off.
-const std::vector<std::vector<std::string>> kernels_off = {{"dnnl_gemm"},
-                                                           {"packed_gemm"},
-                                                           {"small_gemm"},
-                                                           {"openblas_gemm"},
-                                                           {"openblas_by_item"},
-                                                           {"dnnl_lstm"},
-                                                           {"own_lstm"},
-                                                           {"direct_conv"},
-                                                           {"depthwise_conv"},
-                                                           {"winograd_conv", "winograd_conv_data"},
-                                                           {"direct_conv", "winograd_conv", "dnnl_conv"},
-                                                           {"winograd_conv_data", "dnnl_conv_data"},
-                                                           {"dnnl_conv_weights"},
-                                                           {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
-                                                           {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
+const std::vector<std::vector<std::string>> kernels_off = {
+    {"dnnl_gemm"},
+    {"packed_gemm"},
+    {"small_gemm"},
+    {"openblas_gemm"},
+    {"openblas_by_item"},
+    {"dnnl_lstm"},
+    {"own_lstm"},
+    {"direct_conv"},
+    {"depthwise_conv"},
+    {"winograd_conv", "winograd_conv_data"},
+    {"direct_conv", "winograd_conv", "packed_conv"},
+    {"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv"},
+    {"winograd_conv_data", "dnnl_conv_data"},
+    {"dnnl_conv_weights"},
+    {"packed_conv", "dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
+    {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
 
 const std::vector<Way> &ways() {
   static const std::vector<Way> list = [] {

@@ -70,6 +70,8 @@ const Sizes table[] = {
     {"pads wider than the window", 1, 3, 3, 4, 4, 2, 2, 1, 1, 1, 1, 4, 4, 4, 4},
     {"3x3 wide", 2, 15, 9, 33, 40, 3, 3},
     {"3x3 uneven pads", 1, 6, 7, 64, 32, 3, 3, 1, 1, 1, 1, 2, 0, 1, 3},
+    {"more weights than pixels", 1, 5, 4, 70, 100, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {"many rows", 1, 150, 9, 20, 24, 3, 1, 2, 1, 2, 1, 1, 0, 1, 0},
     {"few channels", 8, 12, 12, 1, 6, 3, 3, 2, 2, 1, 1, 1, 1, 0, 0},
 };
 
@@ -177,19 +179,22 @@ TEST(Conv, Forward) {
 
 TEST(Conv, ForwardByOwnKernels) {
   on_every_target([] {
-    int few = 0, winograd = 0, depthwise = 0;
+    int few = 0, winograd = 0, depthwise = 0, packed = 0;
     check_forward(6, [&](const Conv &c, const Constant &weights, int64_t slices) {
-      const bool wide = c.pad_left > 1000;  // laid out in memory by direct_conv, which the op then does not offer
+      const bool wide = c.pad_left > 1000;  // laid out in memory by these two, which the op then does not offer
       std::array kernels{wide ? nullptr : direct_conv(c, slices), winograd_conv(c, slices, &weights),
-                         winograd_conv(c, slices), depthwise_conv(c, slices)};
+                         winograd_conv(c, slices), depthwise_conv(c, slices),
+                         wide ? nullptr : packed_conv(c, slices, &weights)};
       few += kernels[0] != nullptr;
       winograd += kernels[1] != nullptr;
       depthwise += kernels[3] != nullptr;
+      packed += kernels[4] != nullptr;
       return kernels;
     });
     EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
     EXPECT_GE(winograd, 20);
     EXPECT_EQ(depthwise, 9 * 8);  // "one channel" is one too
+    EXPECT_EQ(packed, 15 * 8);
   });
 }
 
@@ -276,6 +281,7 @@ TEST(Conv, NothingToDo) {
   EXPECT_EQ(direct_conv(c, 2), nullptr);
   EXPECT_EQ(depthwise_conv(c, 2), nullptr);
   EXPECT_EQ(winograd_conv(c, 2, &none), nullptr);
+  EXPECT_EQ(packed_conv(c, 2, &none), nullptr);
   EXPECT_EQ(winograd_conv_data(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv(c, 2), nullptr);
   EXPECT_EQ(dnnl_conv_data(c, 2), nullptr);

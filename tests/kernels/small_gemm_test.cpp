@@ -107,6 +107,43 @@ TEST(SmallGemm, OneRowAgainstALargeMatrix) {
   });
 }
 
+// Groups of rows whose numbers lie in pieces, of which some groups leave some out.
+TEST(SmallGemm, GroupsAndParts) {
+  on_every_target([] {
+    for (const int64_t k : {1, 37, 300, 1100})
+      for (const int64_t n : {16, 70})
+        for (const bool some : {false, true}) {
+          constexpr int64_t m = 5, groups = 4, parts = 3;
+          const int64_t lda = k + 3, part_a = m * lda + 7, group_a = 2 * part_a, ldc = n + 1, group_c = m * ldc + 5;
+          const auto a = random_floats((groups - 1) * group_a + parts * part_a, -1, 1, 1);
+          const auto b = random_floats(parts * k * n, -1, 1, 2), bias = random_floats(n, -1, 1, 3);
+          std::vector<float> packed(static_cast<size_t>(packed_floats(parts * k, n)));
+          pack_b(parts * k, n, b.data(), n, false, packed.data());
+          Edge<float> c(groups * group_c);
+          std::fill_n(c.data(), c.size(), 123.0f);
+          const PackedGemm::Range used[groups] = {{0, 3}, {1, 3}, {0, 1}, {2, 2}};
+          PackedGemm g{m, n, k, a.data(), lda, packed.data(), bias.data(), 0, c.data(), ldc};
+          g.groups = groups, g.group_a = group_a, g.group_c = group_c, g.parts = parts, g.part_a = part_a;
+          if (some) g.used = used;
+          packed_gemm(g);
+          for (int64_t at = 0; at < c.size(); ++at) {
+            const int64_t group = at / group_c, i = at % group_c / ldc, j = at % group_c % ldc;
+            if (i >= m || j >= n) {
+              ASSERT_EQ(c[at], 123.0f) << "between rows";
+              continue;
+            }
+            double want = static_cast<double>(bias[static_cast<size_t>(j)]);
+            for (int64_t s = some ? used[group].first : 0; s < (some ? used[group].last : parts); ++s)
+              for (int64_t q = 0; q < k; ++q)
+                want += static_cast<double>(a[static_cast<size_t>(group * group_a + i * lda + s * part_a + q)]) *
+                        static_cast<double>(b[static_cast<size_t>((s * k + q) * n + j)]);
+            ASSERT_TRUE(near(want, static_cast<double>(c[at]), 1e-5, 1e-6 * (1 + parts * static_cast<double>(k) / 64)))
+                << k << ", " << n << ": " << at;
+          }
+        }
+  });
+}
+
 TEST(SmallGemm, KeepsNan) {
   on_every_target([] {
     const std::vector<float> a = {0, nan}, b(2 * 40, 0.0f);

@@ -38,19 +38,27 @@ bool tile_reads(const Conv &c, int64_t dst, int64_t from) {
   return n == sn && sy >= top && sy < top + 4 && sx >= left && sx < left + 4;
 }
 
-enum class By { direct, winograd, winograd_constant };
+// Whether this row of taps meets padding at a destination element: packed_conv leaves it out, where zeros times what
+// isn't finite is NaN.
+bool above_or_below(const Conv &c, int64_t dst, int64_t ky) {
+  const int64_t y = dst / c.oc / c.ow % c.oh * c.stride_h - c.pad_top + ky * c.dil_h;
+  return y < 0 || y >= c.h;
+}
+
+enum class By { direct, packed, winograd, winograd_constant };
 
 void check(const Conv &c, By by) {
-  const bool winograd = by != By::direct;
+  const bool winograd = by >= By::winograd, constant_weights = winograd || by == By::packed;
   Edge<float> src(random_floats(c.n * c.h * c.w * c.c, -1, 1, 1)), bias(random_floats(c.oc, -1, 1, 3)),
       weights(random_floats(c.kh * c.kw * c.c * c.oc, -1, 1, 2)), dst(c.n * c.oh * c.ow * c.oc);
   const Constant constant{weights};
   auto make = [&] {
     if (by == By::direct) return direct_conv(c, 2);
+    if (by == By::packed) return packed_conv(c, 2, &constant);
     return winograd_conv(c, 2, by == By::winograd_constant ? &constant : nullptr);
   };
   std::shared_ptr<Kernel> kernel = make();
-  EXPECT_TRUE(kernel || !winograd);
+  EXPECT_TRUE(kernel || by == By::direct);
   if (!kernel) return;  // too many channels for a vector
   // spread(dst): what isn't finite may reach this place where it should not.
   auto run = [&](const auto &spread) {
@@ -59,42 +67,48 @@ void check(const Conv &c, By by) {
     const auto want = plain(c, src, weights, bias);
     for (int64_t i = 0; i < dst.size(); ++i) {
       const double w = want[static_cast<size_t>(i)], got = value(dst[i]);
-      if (winograd && spread(i) && !std::isfinite(got)) continue;
+      if (by != By::direct && spread(i) && !std::isfinite(by == By::packed ? w : got)) continue;
       ASSERT_TRUE(near(w, got, 1e-5, 2e-5)) << kernel->name << " at " << i;
     }
   };
-  at_each_place(src,
-                [&](int64_t at) { run([&](int64_t i) { return !std::isfinite(src[at]) && tile_reads(c, i, at); }); });
-  at_each_place(weights, [&](int64_t at) {
-    if (winograd) kernel = make();
-    run([&](int64_t i) { return !std::isfinite(weights[at]) && i % c.oc == at % c.oc; });
+  at_each_place(src, [&](int64_t at) {
+    run([&](int64_t i) { return winograd && !std::isfinite(src[at]) && tile_reads(c, i, at); });
   });
-  if (winograd) kernel = make();
+  at_each_place(weights, [&](int64_t at) {
+    if (constant_weights) kernel = make();
+    run([&](int64_t i) {
+      return !std::isfinite(weights[at]) && i % c.oc == at % c.oc &&
+             (winograd || above_or_below(c, i, at / c.oc / c.c / c.kw));
+    });
+  });
+  if (constant_weights) kernel = make();
   at_each_place(bias, [&](int64_t) { run([](int64_t) { return false; }); });
 }
 
-TEST(SpecialValues, DirectConv) {
+TEST(SpecialValues, DirectAndPackedConv) {
   on_every_target([] {
-    check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, By::direct);
-    check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, By::direct);
-    check({.n = 1,
-           .h = 5,
-           .w = 3,
-           .c = 3,
-           .kh = 3,
-           .kw = 3,
-           .oc = 7,
-           .oh = 3,
-           .ow = 3,
-           .stride_h = 2,
-           .pad_top = 1,
-           .pad_left = 1,
-           .pad_bottom = 1,
-           .pad_right = 1,
-           .bias = true},
-          By::direct);
-    check({.n = 1, .h = 5, .w = 3, .c = 1, .kh = 2, .kw = 3, .oc = 13, .oh = 3, .ow = 1, .dil_h = 2, .bias = true},
-          By::direct);
+    for (By by : {By::direct, By::packed}) {
+      check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, by);
+      check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, by);
+      check({.n = 1,
+             .h = 5,
+             .w = 3,
+             .c = 3,
+             .kh = 3,
+             .kw = 3,
+             .oc = 7,
+             .oh = 3,
+             .ow = 3,
+             .stride_h = 2,
+             .pad_top = 1,
+             .pad_left = 1,
+             .pad_bottom = 1,
+             .pad_right = 1,
+             .bias = true},
+            by);
+      check({.n = 1, .h = 5, .w = 3, .c = 1, .kh = 2, .kw = 3, .oc = 13, .oh = 3, .ow = 1, .dil_h = 2, .bias = true},
+            by);
+    }
   });
 }
 

@@ -48,6 +48,9 @@ std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
 // For images and weights 3x3 without strides, dilation and groups.
 std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// For images, without groups and dilation along rows, with constant weights: a product of panels of them and the pixels
+// as they lie.
+std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
 // The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and

@@ -42,13 +42,16 @@ struct ConvCut {
 
   // Cut by rows of the destination: with the rows of the source that they read.
   ConvPart by_destination(const Conv &c, int64_t slice) const {
-    ConvPart p = images(c, slice, c.oh);
+    const ConvPart p = images(c, slice, c.oh);
+    return pieces > 1 ? reading(c, p) : padded(c, p);
+  }
+
+  // p with the rows of the source that its rows of the destination read.
+  static ConvPart reading(const Conv &c, ConvPart p) {
     int64_t first = checked_mul(p.dst0, c.stride_h) - c.pad_top;
     int64_t last = checked_add(checked_mul(p.dst1 - 1, c.stride_h), reach(c.kh, c.dil_h)) - c.pad_top;
-    if (pieces > 1) {
-      p.src0 = std::clamp<int64_t>(first, 0, c.h);
-      p.src1 = std::clamp<int64_t>(last, p.src0, c.h);
-    }
+    p.src0 = std::clamp<int64_t>(first, 0, c.h);
+    p.src1 = std::clamp<int64_t>(last, p.src0, c.h);
     return padded(c, p);
   }
 
@@ -86,5 +89,19 @@ struct ConvCut {
     return p;
   }
 };
+
+// A copy of the rows of the source that a part reads, with zeros around: it has `padded_width` pixels a row.
+inline int64_t padded_width(const Conv &c) { return checked_add(c.w, c.pad_left, std::max<int64_t>(0, c.pad_right)); }
+inline void pad_rows(const Conv &c, const ConvPart &p, const float *src, float *to) {
+  const int64_t left = c.pad_left * c.c, row = c.w * c.c, width = left + row + std::max<int64_t>(0, c.pad_right) * c.c;
+  auto zero = [&](int64_t n) { to = std::fill_n(to, std::max<int64_t>(0, n), 0.0f); };
+  zero(p.pad_top * width);
+  for (int64_t y = 0; y < p.src_rows(); ++y) {
+    zero(left);
+    to = std::copy_n(src + y * row, row, to);
+    zero(width - left - row);
+  }
+  zero(p.pad_bottom * width);
+}
 
 }  // namespace dl4::kernels

@@ -124,21 +124,6 @@ int64_t at_least_0(int64_t v) { return std::max<int64_t>(0, v); }
 
 void zero(float *at, int64_t n) { std::memset(at, 0, static_cast<size_t>(n) * sizeof(float)); }
 
-// The rows of the source that a part reads, with zeros around.
-void pad(const Conv &c, const ConvPart &p, const float *src, float *to) {
-  const int64_t top = at_least_0(p.pad_top), bottom = at_least_0(p.pad_bottom);
-  const int64_t left = c.pad_left * c.c, right = at_least_0(c.pad_right) * c.c, row = c.w * c.c;
-  const int64_t width = left + row + right;
-  zero(to, top * width);
-  to += top * width;
-  for (int64_t y = 0; y < p.src_rows(); ++y, to += width) {
-    zero(to, left);
-    std::memcpy(to + left, src + y * row, static_cast<size_t>(row) * sizeof(float));
-    zero(to + left + row, right);
-  }
-  zero(to, bottom * width);
-}
-
 // Where each number that a place sums lies behind the first, in rows of `width` pixels.
 std::vector<int64_t> taps_of(const Conv &c, int64_t width) {
   std::vector<int64_t> taps;
@@ -158,7 +143,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
   if (lanes == 0 || c.groups != 1 || c.pad_left < 0) return nullptr;
   if (c.is_empty()) return nullptr;
   const bool padded = c.pad_top > 0 || c.pad_bottom > 0 || c.pad_left > 0 || c.pad_right > 0;
-  const int64_t width = padded ? checked_add(c.w, c.pad_left, at_least_0(c.pad_right)) : c.w;
+  const int64_t width = padded ? padded_width(c) : c.w;
 
   ConvCut cut(c, slices, c.oh);
   int64_t rows = 0;  // of the padded source
@@ -195,7 +180,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
     for (int64_t n = p.n0; n < p.n1; ++n) {
       const float *src = r.in<float>(0) + (n * c.h + p.src0) * c.w * c.c;
       if (padded) {
-        pad(c, p, src, scratch);
+        pad_rows(c, p, src, scratch);
         src = scratch;
       }
       float *dst = r.out<float>(0) + (n * c.oh + p.dst0) * row;

@@ -7,7 +7,7 @@
 #include "dispatch/choose.hpp"
 #include "dispatch/products.hpp"
 #include "dispatch/sliced.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "kernels/onednn/dnnl_lstm.hpp"
 
 namespace dl4::dispatch {

@@ -1,6 +1,6 @@
 // Backward through the steps of an LSTM: the packed recurrent kernel, then the loop.
 #include "dispatch/lstm.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 
 namespace dl4::dispatch {
 

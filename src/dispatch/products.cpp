@@ -8,6 +8,7 @@
 #include "dispatch/thresholds.hpp"
 #include "kernels/gemm/blas.hpp"
 #include "kernels/gemm/gemm_cut.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "kernels/gemm/small_gemm.hpp"
 #include "kernels/movement/movement.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

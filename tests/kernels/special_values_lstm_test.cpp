@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "kernels/recurrent/lstm.hpp"
 #include "special_values.hpp"
 

@@ -2,6 +2,7 @@
 #include "special_values.hpp"
 
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "kernels/gemm/small_gemm.hpp"
 #include "kernels/movement/movement.hpp"
 #include "kernels/reduce/pool.hpp"

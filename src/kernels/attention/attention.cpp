@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "kernels/gemm/small_gemm.hpp"
 #include "kernels/movement/movement.hpp"
 

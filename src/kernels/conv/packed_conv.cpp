@@ -5,7 +5,7 @@
 
 #include "kernels/conv/conv.hpp"
 #include "kernels/conv/conv_cut.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 
 namespace dl4::kernels {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "kernels/conv/conv.hpp"
 #include "kernels/conv/conv_cut.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 
 #ifndef DL4_KERNELS_WINOGRAD_WEIGHTS
 #define DL4_KERNELS_WINOGRAD_WEIGHTS

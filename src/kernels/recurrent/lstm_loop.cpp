@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/elementwise/elementwise.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "kernels/gemm/packed_gemm.hpp"
 #include "kernels/recurrent/lstm.hpp"
 
 namespace dl4::kernels {

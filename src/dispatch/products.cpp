@@ -37,7 +37,11 @@ Block whole_rows(const Gemm &g, const kernels::GemmPart &p) {
 // For those that go through all rows for a panel of B: so many of A that they stay in the second cache, or in the first
 // where B is soon gone through.
 Block whole_panels(const Gemm &g, const kernels::GemmPart &p) {
-  const int64_t panel = kernels::packed_panel, floats = g.k <= (1 << 15) / p.cols() ? 1 << 13 : 1 << 17;
+  const int64_t panel = kernels::packed_panel;
+  // bounded: of C and of B, which are in memory
+  if (p.rows() * p.cols() <= block_floats) return {p.rows(), p.cols()};
+  // bounded: the same
+  const int64_t floats = g.k * p.cols() <= 1 << 15 ? 1 << 13 : 1 << 17;
   const int64_t rows = std::min(p.rows(), std::max<int64_t>(72, floats / g.k / 12 * 12));
   // bounded: of at most 4096 numbers
   return {rows, g.epilogue ? std::max(panel, block_floats / rows / panel * panel) : p.cols()};

@@ -233,8 +233,8 @@ void packed_all(const PackedGemm &g) {
   if (g.groups == 1 && g.parts == 1) {
     if (g.m == 1)
       for (; j + side_by_side * panel <= g.n; j += side_by_side * panel) row_of_panels(g, j);
-    // So little for a panel that what is done beside would be seen.
-    if (g.m <= 2 || g.k <= 16 || (g.m <= 8 && g.k <= 128)) {
+    // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
+    if (g.m <= 8 || g.k <= 16) {
       for (; j < g.n; j += panel) {
         const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,  g.lda, 0, g.packed + j * g.k,
                              g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc};

@@ -41,9 +41,14 @@ bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights
   return 16 * tiles * (padding + pixels) + weights < t.winograd_part * 9.0 * real(c.n) * real(c.oh) * real(c.ow);
 }
 
-// Windows of one pixel, without steps: a product of the pixels and the weights, where these can be packed.
-bool is_product(const kernels::Conv &c, const kernels::Constant *weights) {
-  if (!weights || c.is_3d() || c.is_empty() || c.groups != 1) return false;
+// Worth reading ahead, and constant, so that they can be packed.
+bool many_weights(const kernels::Conv &c, const kernels::Constant *weights) {
+  return weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= thresholds().convs.packed_weights;
+}
+
+// Windows of one pixel, without steps: a product of the pixels and the weights.
+bool is_product(const kernels::Conv &c) {
+  if (c.is_3d() || c.is_empty() || c.groups != 1) return false;
   for (int64_t size : {c.kh, c.kw, c.stride_h, c.stride_w})
     if (size != 1) return false;
   for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
@@ -74,7 +79,7 @@ constexpr Candidate<At> forward[] = {
     {"depthwise_conv", always, [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const At &at) { return winograd_pays(at.c, false, at.weights); },
      [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
-    {"packed_conv", [](const At &at) { return at.weights && !padding_dwarfs(at.c); },
+    {"packed_conv", [](const At &at) { return many_weights(at.c, at.weights) && !padding_dwarfs(at.c); },
      [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"dnnl_conv", [](const At &at) { return !at.is_empty(); },
      [](const At &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
@@ -97,7 +102,7 @@ constexpr Candidate<At> by_weights[] = {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  if (is_product(c, weights)) {
+  if (many_weights(c, weights) && is_product(c)) {
     kernels::Gemm g;
     g.m = checked_mul(c.n, c.oh, c.ow), g.n = c.oc, g.k = c.c;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;

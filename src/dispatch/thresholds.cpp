@@ -32,9 +32,10 @@ constexpr int64_t never = INT64_MAX;
 //             56x56 256, 1x1 by 2, 512 887 /  884      7x7 512, 3x3, 512           899 /  876
 //             32 20x20 32, 4x4 by 2, 64 710 / 730      112x112 32, 3x3 by 2, 64    531 /  519
 //             4 8x8 10, 3x3, 70       16.2 / 19.9      27x27 96, 5x5, 256         3560 / 3420
-// with weights in the caches, no code made (0.5 ms less at the first run) and, within ResNet-50, whose weights come from
-// memory, 30.1 to 28.0 ms with all products' panels read ahead. Winograd's twice as many weights don't pay there for
-// 7x7 512>512 (1.15 ms, 0.97 packed).
+//             32 32x32 3, 3x3, 48      474 /  438      8 32x32 16, 3x3 by 2, 64     168 /  162
+// with weights in the caches; no code is made for it: 0.5 ms less at the first run. Within ResNet-50, whose weights
+// come from memory, it takes 31.6 ms in all by oneDNN and 28.7 by ours, which read panels ahead; there Winograd's twice
+// as many weights don't pay for 7x7 512>512 (1.15 ms, packed 0.95).
 constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 15}, {32, 8}}};
 
 // Winograd's fit what was measured on the EPYC (ours / oneDNN; n, size, channels; weights that are no constant,
@@ -44,8 +45,9 @@ constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 1
 //                    32 7x7 512>512  50059 / 57180    32 32x32 16>16        1238 / 1329     8 16x16 3>32    64 / 41
 //   by the source    1 56x56 64>64    1075 / 1966     32 9x9 64>64, valid   1191 / 1035     1 4x4 64>64     24 / 14
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
-constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct) {
-  return {direct, 9, 16, 0.95, 400, 800};
+constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct,
+                                       int64_t packed_weights = 1 << 15) {
+  return {direct, 9, 16, 0.95, 400, 800, packed_weights};
 }
 
 // EPYC of Zen 4, 1 MiB L2.
@@ -71,7 +73,7 @@ constexpr Thresholds avx2{{by_openblas, 1, 1 << 24, 257, false, 1 << 24}, convs_
 
 // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
 constexpr Thresholds neon{{by_openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()},
-                          convs_with(few)};
+                          convs_with(few, 0)};
 
 }  // namespace
 

@@ -35,6 +35,7 @@ struct Thresholds {
     // that are no constant are less than such a part of a direct convolution's.
     int64_t winograd_pixels;
     double winograd_part, winograd_weights, winograd_weights_by_source;
+    int64_t packed_weights;  // from so many weights on, when constant, our products are ahead
   };
   Products products;
   Convs convs;

@@ -71,6 +71,7 @@ const Sizes table[] = {
     {"3x3 wide", 2, 15, 9, 33, 40, 3, 3},
     {"3x3 uneven pads", 1, 6, 7, 64, 32, 3, 3, 1, 1, 1, 1, 2, 0, 1, 3},
     {"more weights than pixels", 1, 5, 4, 70, 100, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {"1x1 with padding", 1, 5, 6, 12, 40, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2},
     {"many rows", 1, 150, 9, 20, 24, 3, 1, 2, 1, 2, 1, 1, 0, 1, 0},
     {"few channels", 8, 12, 12, 1, 6, 3, 3, 2, 2, 1, 1, 1, 1, 0, 0},
 };
@@ -194,7 +195,7 @@ TEST(Conv, ForwardByOwnKernels) {
     EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
     EXPECT_GE(winograd, 20);
     EXPECT_EQ(depthwise, 9 * 8);  // "one channel" is one too
-    EXPECT_EQ(packed, 15 * 8);
+    EXPECT_EQ(packed, 16 * 8);
   });
 }
 

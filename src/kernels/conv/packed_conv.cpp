@@ -41,13 +41,16 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
     return p;
   });
 
-  // The rows of taps inside the image, of each row of the destination.
+  // The rows of taps inside the image, of each row of the destination; none where that is all of them.
   std::vector<PackedGemm::Range> inside;
+  bool all = true;
   for (int64_t y = 0; y < c.oh; ++y) {
     const int64_t top = checked_mul(y, c.stride_h) - c.pad_top, above = std::max<int64_t>(0, -top), below = c.h - top;
     const int64_t last = std::clamp<int64_t>((below + c.dil_h - 1) / c.dil_h, 0, c.kh);
     inside.push_back({std::min((above + c.dil_h - 1) / c.dil_h, last), last});
+    all &= inside.back().first == 0 && last == c.kh;
   }
+  if (all) inside.clear();
 
   auto run = [=, inside = std::move(inside)](int64_t slice, const Run &r) noexcept {
     const ConvPart whole = cut.by_destination(c, by_filters ? 0 : slice);
@@ -67,7 +70,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
         if (padded) pad_rows(c, p, src, scratch), src = scratch;
         float *dst = r.out<float>(0) + (n * c.oh + y0) * c.ow * c.oc;
         g.a = src + (y0 * c.stride_h - c.pad_top - p.src0) * row;
-        g.groups = p.dst_rows(), g.used = inside.data() + y0;
+        g.groups = p.dst_rows(), g.used = inside.empty() ? nullptr : inside.data() + y0;
         for (int64_t j = first; j < last; j += packed_panel) {
           g.n = std::min(packed_panel, last - j), g.packed = panels + j * taps, g.d = bias ? bias + j : nullptr;
           g.c = dst + j;

@@ -230,7 +230,7 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
 
 void packed_all(const PackedGemm &g) {
   int64_t j = 0;
-  if (g.groups == 1 && g.parts == 1) {
+  if (g.groups == 1 && g.parts == 1 && !g.used) {
     if (g.m == 1)
       for (; j + side_by_side * panel <= g.n; j += side_by_side * panel) row_of_panels(g, j);
     // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.

@@ -28,7 +28,7 @@ struct PanelProduct {
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/packed_gemm.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/simd/simd-inl.hpp"
+#include "kernels/gemm/tile-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -104,29 +104,13 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
   }
 
-  DL4_UNROLL
-  for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int j = 0; j < N; ++j) {
-    V v = sum[0][i][j];
-    DL4_UNROLL
-    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-    const int64_t left = cols - j * lanes;
-    const float *add = d ? d + i * p.ldd + j * lanes : nullptr;
-    float *to = c + i * p.ldc + j * lanes;
-    if (!partial || left >= lanes) {
-      if (d) v = hn::Add(v, load(add));
-      store(v, to);
-    } else if (left > 0) {
-      if (d) v = hn::Add(v, load_n(add, left));
-      store_n(v, to, left);
-    }
-  }
+  finish_tile<partial>(p, D(), sum, d, c, cols);
 }
 
 template <int M, int N, Way way>
 HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                             int64_t cols, const Ahead &ahead) {
-  constexpr int U = M * N >= 6 ? 1 : M * N >= 3 ? 2 : 4;
+  constexpr int U = tile_sums<M * N>;
   if (cols >= N * lanes) return panel_tile<M, N, U, false, way>(p, a, b, d, c, cols, ahead);
   if constexpr (N > 1)
     if (cols <= N / 2 * lanes) return panel_strip<M, N / 2, way>(p, a, b, d, c, cols, ahead);
@@ -172,17 +156,6 @@ void row_of_panels(const PackedGemm &p, int64_t j) {
   for (int i = 0; i < each; ++i) store(sum[q][i], p.c + j + q * panel + i * lanes);
 }
 
-// body(rows, first row) for blocks of rows as even as can be.
-template <class Body>
-HWY_INLINE void panel_row_blocks(int64_t m, const Body &body) {
-  const int64_t count = (m + most_rows - 1) / most_rows, even = count ? m / count : 0, longer = m - even * count;
-  for (int64_t n = 0, i = 0; n < count; ++n) {
-    const int64_t size = even + (n < longer);
-    body(size, i);
-    i += size;
-  }
-}
-
 // All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
 void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
   constexpr int64_t most_k = 1024;
@@ -217,7 +190,7 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
         p.b = b + (from - s) * p.k * panel;
         p.c = c + group * g.group_c;
         if (d && ldd) p.d = d + group * g.group_c;
-        panel_row_blocks(g.m, [&](int64_t m, int64_t i) HWY_ATTR {
+        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR {
           const auto first = static_cast<int64_t>(share * static_cast<double>(group * g.m + i));
           rows_ahead[m - 1](p, i, {next + ks * first, static_cast<int64_t>(share * static_cast<double>(m))});
         });
@@ -238,7 +211,7 @@ void packed_all(const PackedGemm &g) {
       for (; j < g.n; j += panel) {
         const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,  g.lda, 0, g.packed + j * g.k,
                              g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc};
-        panel_row_blocks(g.m, [&](int64_t m, int64_t i) HWY_ATTR { few_rows[m - 1](p, i, {}); });
+        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR { few_rows[m - 1](p, i, {}); });
       }
       return;
     }

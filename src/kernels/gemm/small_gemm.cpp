@@ -27,7 +27,7 @@ struct SmallProduct {
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/small_gemm.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/simd/simd-inl.hpp"
+#include "kernels/gemm/tile-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -79,23 +79,7 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   }
   for (; k < p.k; ++k) step(0, k);
 
-  DL4_UNROLL
-  for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int j = 0; j < N; ++j) {
-    VX v = sum[0][i][j];
-    DL4_UNROLL
-    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-    const int64_t left = cols - j * wide;
-    const float *add = d ? d + i * p.ldd + j * wide : nullptr;
-    float *to = c + i * p.ldc + j * wide;
-    if (!partial || left >= wide) {
-      if (d) v = hn::Add(v, hn::LoadU(dx, add));
-      hn::StoreU(v, dx, to);
-    } else if (left > 0) {
-      if (d) v = hn::Add(v, load_n(dx, add, left));
-      store_n(dx, v, to, left);
-    }
-  }
+  finish_tile<partial>(p, dx, sum, d, c, cols);
 }
 
 // Vectors side by side for M rows: as many as the registers hold.
@@ -104,7 +88,7 @@ inline constexpr int width = M * 4 + 5 <= registers ? 4 : 2;
 
 template <int M, int N, Form form>
 HWY_INLINE void strip(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
-  constexpr int U = M * N >= 6 ? 1 : M * N >= 3 ? 2 : 4;
+  constexpr int U = tile_sums<M * N>;
   if (cols >= N * lanes) return tile<D, M, N, U, false, form>(p, a, b, d, c, cols);
   if constexpr (N > 1)
     if (cols <= N / 2 * lanes) return strip<M, N / 2, form>(p, a, b, d, c, cols);
@@ -126,7 +110,7 @@ template <class DX, int M, Form form>
 void narrow_rows(const Product &p, int64_t m, int64_t i) {
   if constexpr (M > 1)
     if (m < M) return narrow_rows<DX, M - 1, form>(p, m, i);
-  constexpr int U = M >= 6 ? 1 : M >= 3 ? 2 : 4;
+  constexpr int U = tile_sums<M>;
   const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd : nullptr;
   if (p.n == static_cast<int64_t>(hn::MaxLanes(DX())))
     tile<DX, M, 1, U, false, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
@@ -167,17 +151,6 @@ void short_all(const Product &p) {
     short_rows<DX, K, false>(p);
   else
     short_rows<DX, K, true>(p);
-}
-
-// body(rows, first row) for blocks of rows as even as can be.
-template <class Body>
-HWY_INLINE void row_blocks(int64_t m, const Body &body) {
-  const int64_t count = (m + max_rows - 1) / max_rows, even = count ? m / count : 0, longer = m - even * count;
-  for (int64_t n = 0, i = 0; n < count; ++n) {
-    const int64_t size = even + (n < longer);
-    body(size, i);
-    i += size;
-  }
 }
 
 // One row against a B too large for the caches: whole rows of B one after the other, eight at a time.
@@ -253,7 +226,7 @@ HWY_INLINE void dot_rows(const Product &p, int64_t i) {
 
 template <Form form>
 HWY_INLINE void all_rows(const Product &p) {
-  row_blocks(p.m, [&](int64_t m, int64_t i) HWY_ATTR {
+  row_blocks<max_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR {
     if constexpr (lanes > 4)
       if (p.n <= 4) return narrow_rows<hn::CappedTag<float, 4>, max_rows, form>(p, m, i);
     if constexpr (lanes > 8)

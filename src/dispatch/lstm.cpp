@@ -44,14 +44,11 @@ struct Layout {
 std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_t units, bool by_gate) {
   auto r = site.constant_source(src_recurrent_kernel);
   if (!r) return nullptr;
-  int64_t all = checked_mul(4, units);
-  int64_t floats = by_gate ? kernels::packed_gates_floats(units) : kernels::packed_floats(units, all);
-  return r->packed(by_gate ? "lstm panels by gate" : "lstm panels", [&] {
-    auto panels = std::make_shared<const kernels::PackedFloats>(floats);
-    if (by_gate)
-      kernels::pack_gates(units, {0, units}, r->data, panels->floats());
-    else
-      kernels::pack_b(units, all, r->data, all, false, panels->floats());
+  const int64_t all = checked_mul(4, units);
+  if (!by_gate) return kernels::packed_panels(*r, units, all, all);
+  return r->packed("lstm panels by gate", [&] {
+    auto panels = std::make_shared<const kernels::PackedFloats>(kernels::packed_gates_floats(units));
+    kernels::pack_gates(units, {0, units}, r->data, panels->floats());
     return panels;
   });
 }

@@ -83,23 +83,21 @@ std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
 // Are there so few columns that vectors of them would be mostly empty, and are they long enough for dot products?
 bool few_columns(const Gemm &g) { return g.n > 1 && g.n < 8 && g.k >= 64; }
 
+std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Constant &b) {
+  return b.packed(text("columns ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
+    auto columns = std::make_shared<const kernels::PackedFloats>(checked_mul(g.k, g.n));
+    int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
+    kernels::copy_strided(sizeof(float), 2, dims, b.data, from, columns->floats(), to);
+    return columns;
+  });
+}
+
 // A constant right-hand side in panels, or column by column.
 std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b) {
   if (!b || g.trans_a || g.stride_b != 0) return nullptr;
   bool few = few_columns(g);
-  auto make = [&] {
-    auto panels =
-        std::make_shared<const kernels::PackedFloats>(few ? checked_mul(g.k, g.n) : kernels::packed_floats(g.k, g.n));
-    if (few) {
-      int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
-      kernels::copy_strided(sizeof(float), 2, dims, b->data, from, panels->floats(), to);
-    } else {
-      kernels::pack_b(g.k, g.n, b->data, g.ldb, g.trans_b, panels->floats());
-    }
-    return panels;
-  };
-  std::string format = text(few ? "columns " : "panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : "");
-  auto form = b->packed(format, make);
+  std::shared_ptr<const kernels::Packed> form =
+      few ? packed_columns(g, *b) : kernels::packed_panels(*b, g.k, g.n, g.ldb, g.trans_b);
   auto cut = cut_own(g, slices);
   auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();

@@ -35,11 +35,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
   const ConvCut cut(c, by_filters ? 1 : slices, c.oh);
   const int64_t count = by_filters ? slices : cut.slices;
 
-  auto packed = weights->packed(text("panels ", taps, 'x', c.oc, ' ', c.oc), [&] {
-    auto p = std::make_shared<PackedFloats>(packed_floats(taps, c.oc));
-    pack_b(taps, c.oc, weights->data, c.oc, false, p->floats());
-    return p;
-  });
+  auto packed = packed_panels(*weights, taps, c.oc, c.oc);
 
   // The rows of taps inside the image, of each row of the destination; none where that is all of them.
   std::vector<PackedGemm::Range> inside;
@@ -56,7 +52,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
     const ConvPart whole = cut.by_destination(c, by_filters ? 0 : slice);
     const auto [first, last] = by_filters ? part(c.oc, count, slice, packed_panel) : std::pair{int64_t{0}, c.oc};
     const float *bias = c.bias ? r.in<float>(2) : nullptr;
-    const float *panels = static_cast<const PackedFloats &>(*packed).floats();
+    const float *panels = packed->floats();
     float *scratch = static_cast<float *>(r.scratch) + slice * floats;
     PackedGemm g{c.ow, 0, c.kw * c.c, nullptr, c.stride_w * c.c, nullptr, nullptr, 0, nullptr, c.oc};
     g.group_a = c.stride_h * row, g.group_c = c.ow * c.oc;

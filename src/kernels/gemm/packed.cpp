@@ -1,6 +1,8 @@
 // Looks up and makes packed weights.
 #include "kernels/gemm/packed.hpp"
 
+#include "kernels/gemm/packed_gemm.hpp"
+
 namespace dl4::kernels {
 
 std::shared_ptr<const Packed> PackedForms::get(const std::string &format, const Make &make) {
@@ -17,6 +19,16 @@ int64_t PackedForms::bytes() const {
   for (auto &[format, place] : forms_)
     if (auto form = place.lock()) sum += form->bytes;
   return sum;
+}
+
+std::shared_ptr<const PackedFloats> packed_panels(const Constant &b, int64_t k, int64_t n, int64_t ldb,
+                                                  bool transposed) {
+  auto form = b.packed(text("panels ", k, 'x', n, ' ', ldb, transposed ? " transposed" : ""), [&] {
+    auto panels = std::make_shared<const PackedFloats>(packed_floats(k, n));
+    pack_b(k, n, b.data, ldb, transposed, panels->floats());
+    return panels;
+  });
+  return std::static_pointer_cast<const PackedFloats>(form);
 }
 
 }  // namespace dl4::kernels

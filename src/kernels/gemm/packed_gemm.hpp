@@ -1,9 +1,10 @@
-// Products by a matrix that was laid out in panels before. Plain calls, no state, any thread.
+// Products by a matrix that was laid out in panels before. Any thread.
 #pragma once
 
 #include <cstdint>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/packed.hpp"
 
 namespace dl4::kernels {
 
@@ -13,6 +14,10 @@ inline constexpr int64_t packed_panel = 32;
 constexpr int64_t packed_floats(int64_t k, int64_t n) { return checked_mul(round_up(n, packed_panel), k); }
 // B [k, n], or stored [n, k] when transposed. `packed` is best aligned to 64 bytes.
 void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept;
+// A constant B so, made once for all that want it.
+std::shared_ptr<const PackedFloats> packed_panels(const Constant &b, int64_t k, int64_t n, int64_t ldb,
+                                                  bool transposed = false);
+
 // C = A B + D by a packed B, where A and C need not be matrices of one step: row i of group g is at
 // a + g * group_a + i * lda, in `parts` pieces of k numbers that are part_a apart, and at c + g * group_c + i * ldc. B
 // is [parts * k, n]; D as in small_gemm, its rows where C's are.

@@ -35,8 +35,7 @@ bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights
   auto real = [](int64_t v) { return static_cast<double>(v); };
   const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
   const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);
-  // 16 transformed weights for 9, which few tiles wait for when they come from memory.
-  if (constant_weights && tiles < 32 && checked_mul(16, c.c, c.oc) > int64_t{1} << 21) return false;
+  if (constant_weights && tiles < t.winograd_waiting && checked_mul(16, c.c, c.oc) > t.winograd_in_cache) return false;
   const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
   return 16 * tiles * (padding + pixels) + weights < t.winograd_part * 9.0 * real(c.n) * real(c.oh) * real(c.ow);
 }
@@ -83,6 +82,8 @@ constexpr Candidate<At> forward[] = {
      [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"dnnl_conv", [](const At &at) { return !at.is_empty(); },
      [](const At &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
+    {"packed_conv", [](const At &at) { return !padding_dwarfs(at.c); },  // where oneDNN has only plain loops
+     [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"reference_conv", always, [](const At &at) { return kernels::reference_conv(at.c, at.slices); }},
 };
 

@@ -45,9 +45,8 @@ constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 1
 //                    32 7x7 512>512  50059 / 57180    32 32x32 16>16        1238 / 1329     8 16x16 3>32    64 / 41
 //   by the source    1 56x56 64>64    1075 / 1966     32 9x9 64>64, valid   1191 / 1035     1 4x4 64>64     24 / 14
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
-constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct,
-                                       int64_t packed_weights = 1 << 15) {
-  return {direct, 9, 16, 0.95, 400, 800, packed_weights};
+constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct) {
+  return {direct, 9, 16, 0.95, 400, 800, 1 << 21, 32, 1 << 15};
 }
 
 // EPYC of Zen 4, 1 MiB L2.
@@ -73,7 +72,7 @@ constexpr Thresholds avx2{{by_openblas, 1, 1 << 24, 257, false, 1 << 24}, convs_
 
 // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
 constexpr Thresholds neon{{by_openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()},
-                          convs_with(few, 0)};
+                          convs_with(few)};
 
 }  // namespace
 

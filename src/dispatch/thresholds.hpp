@@ -35,7 +35,10 @@ struct Thresholds {
     // that are no constant are less than such a part of a direct convolution's.
     int64_t winograd_pixels;
     double winograd_part, winograd_weights, winograd_weights_by_source;
-    int64_t packed_weights;  // from so many weights on, when constant, our products are ahead
+    // So many transformed weights come from memory, and so few tiles wait for them.
+    int64_t winograd_in_cache;
+    double winograd_waiting;
+    int64_t packed_weights;  // from so many weights on, when constant, our products are ahead of oneDNN
   };
   Products products;
   Convs convs;

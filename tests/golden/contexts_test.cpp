@@ -72,6 +72,7 @@ const std::vector<std::vector<std::string>> kernels_off = {
     {"depthwise_conv"},
     {"winograd_conv", "winograd_conv_data"},
     {"direct_conv", "winograd_conv", "packed_conv"},
+    {"direct_conv", "winograd_conv", "dnnl_conv"},
     {"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv"},
     {"winograd_conv_data", "dnnl_conv_data"},
     {"dnnl_conv_weights"},

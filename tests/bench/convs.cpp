@@ -84,8 +84,12 @@ struct Side {
 
 const std::vector<std::string> names{"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv", "chosen"};
 
-// Microseconds of each of `names`, below 0 where it does not apply.
-std::vector<double> times(const Conv &c, bool constant = false) {
+struct Times {
+  std::vector<double> us;  // of each of `names`, below 0 where it does not apply
+  std::string chosen;
+};
+
+Times times(const Conv &c, bool constant = false) {
   auto x = bench::numbers(c.n * c.h * c.w * c.c), w = bench::numbers(c.kh * c.kw * c.c * c.oc);
   std::vector<float> y(static_cast<size_t>(c.n * c.oh * c.ow * c.oc));
   kernels::Report report;
@@ -94,6 +98,7 @@ std::vector<double> times(const Conv &c, bool constant = false) {
   std::unique_ptr<kernels::Kernel> made[] = {kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1, weights),
                                              kernels::packed_conv(c, 1, weights), kernels::dnnl_conv(c, 1, weights),
                                              dispatch::conv({}, c, weights)};
+  const std::string chosen = made[names.size() - 1]->name;
   std::vector<Side> sides;
   std::vector<size_t> column;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -113,23 +118,18 @@ std::vector<double> times(const Conv &c, bool constant = false) {
   std::vector<double> us(names.size(), -1);
   for (size_t i = 0; i < column.size(); ++i)
     us[column[i]] = *std::min_element(measured[i].begin(), measured[i].end()) * 1e6;
-  return us;
-}
-
-std::string chosen(const Row &r) {
-  const auto w = bench::numbers(r.c.kh * r.c.kw * r.c.c * r.c.oc);
-  const kernels::Constant weights{w.data()};
-  return dispatch::conv({}, r.c, r.constant ? &weights : nullptr)->name;
+  return {us, chosen};
 }
 
 void print(const Row &r) {
   std::string line = "| " + r.name + " |";
-  for (double us : times(r.c, r.constant)) {
+  const Times measured = times(r.c, r.constant);
+  for (double us : measured.us) {
     char number[32] = "-";
     if (us >= 0) std::snprintf(number, sizeof number, "%.3g", us);
     line += text(' ', number, " |");
   }
-  std::printf("%s %s |\n", line.c_str(), chosen(r).c_str());
+  std::printf("%s %s |\n", line.c_str(), measured.chosen.c_str());
   std::fflush(stdout);
 }
 
@@ -137,7 +137,7 @@ void print(const Row &r) {
 int64_t most_inputs(int64_t outputs) {
   int64_t most = 0;
   for (int64_t inputs : {1, 2, 3, 4, 6, 8, 10, 12, 15, 16, 20, 24, 32}) {
-    const auto us = times(row("", 8, 32, 32, inputs, 3, outputs, 1, false).c);
+    const auto us = times(row("", 8, 32, 32, inputs, 3, outputs, 1, false).c).us;
     if (us[0] < 0 || (us[3] >= 0 && us[0] > us[3])) break;
     most = inputs;
   }

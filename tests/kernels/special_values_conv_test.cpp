@@ -85,27 +85,19 @@ void check(const Conv &c, By by) {
   at_each_place(bias, [&](int64_t) { run([](int64_t) { return false; }); });
 }
 
+// c with a bias and a pixel of padding around.
+Conv bordered(Conv c) {
+  c.pad_top = c.pad_left = c.pad_bottom = c.pad_right = 1;
+  c.bias = true;
+  return c;
+}
+
 TEST(SpecialValues, DirectAndPackedConv) {
   on_every_target([] {
     for (By by : {By::direct, By::packed}) {
       check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, by);
       check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, by);
-      check({.n = 1,
-             .h = 5,
-             .w = 3,
-             .c = 3,
-             .kh = 3,
-             .kw = 3,
-             .oc = 7,
-             .oh = 3,
-             .ow = 3,
-             .stride_h = 2,
-             .pad_top = 1,
-             .pad_left = 1,
-             .pad_bottom = 1,
-             .pad_right = 1,
-             .bias = true},
-            by);
+      check(bordered({.n = 1, .h = 5, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 7, .oh = 3, .ow = 3, .stride_h = 2}), by);
       check({.n = 1, .h = 5, .w = 3, .c = 1, .kh = 2, .kw = 3, .oc = 13, .oh = 3, .ow = 1, .dil_h = 2, .bias = true},
             by);
     }
@@ -115,21 +107,7 @@ TEST(SpecialValues, DirectAndPackedConv) {
 TEST(SpecialValues, WinogradConv) {
   on_every_target([] {
     for (By by : {By::winograd, By::winograd_constant}) {
-      check({.n = 2,
-             .h = 3,
-             .w = 5,
-             .c = 1,
-             .kh = 3,
-             .kw = 3,
-             .oc = 3,
-             .oh = 3,
-             .ow = 5,
-             .pad_top = 1,
-             .pad_left = 1,
-             .pad_bottom = 1,
-             .pad_right = 1,
-             .bias = true},
-            by);
+      check(bordered({.n = 2, .h = 3, .w = 5, .c = 1, .kh = 3, .kw = 3, .oc = 3, .oh = 3, .ow = 5}), by);
       check({.n = 1, .h = 7, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 5, .oh = 5, .ow = 3, .pad_right = 2, .bias = true},
             by);
     }

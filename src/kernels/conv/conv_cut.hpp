@@ -93,7 +93,7 @@ struct ConvCut {
 // A copy of the rows of the source that a part reads, with zeros around: it has `padded_width` pixels a row.
 inline int64_t padded_width(const Conv &c) { return checked_add(c.w, c.pad_left, std::max<int64_t>(0, c.pad_right)); }
 inline void pad_rows(const Conv &c, const ConvPart &p, const float *src, float *to) {
-  const int64_t left = c.pad_left * c.c, row = c.w * c.c, width = left + row + std::max<int64_t>(0, c.pad_right) * c.c;
+  const int64_t left = c.pad_left * c.c, row = c.w * c.c, width = padded_width(c) * c.c;
   auto zero = [&](int64_t n) { to = std::fill_n(to, std::max<int64_t>(0, n), 0.0f); };
   zero(p.pad_top * width);
   for (int64_t y = 0; y < p.src_rows(); ++y) {

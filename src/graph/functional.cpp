@@ -50,6 +50,9 @@ struct Functional final : kinds::Layer {
     return why_not_by_step(model->graph(), model->inputs(), model->outputs()).empty();
   }
 
+  bool drops_mask(int i) const override { return model.drops_mask(i); }
+  bool builds_masks() const override { return false; }
+
   std::vector<kinds::Symbol> call(kinds::Call &c) const override {
     std::vector<kinds::Symbol> in;
     for (int i = 0; i < static_cast<int>(c.in.size()); ++i) in.push_back({c.x(i), c.mask(i)});

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "graph/replay.hpp"
+#include "graph/run_order.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::graph {
@@ -31,6 +32,16 @@ void InnerModel::read() try {
 void InnerModel::set(const Architecture &a) {
   model_ = model_of(a);
   json_ = to_json(model_->architecture());
+  const Graph &g = model_->graph();
+  drops_mask_.assign(model_->inputs().size(), false);
+  for (CallId c : needed_calls(g, model_->inputs(), model_->outputs())) {
+    const Call &call = g.calls()[c];
+    for (size_t i = 0; i < call.in.size(); ++i) {
+      const auto input = std::find(model_->inputs().begin(), model_->inputs().end(), call.in[i]);
+      if (input != model_->inputs().end() && g.layers()[call.layer].kind->drops_mask(static_cast<int>(i)))
+        drops_mask_[static_cast<size_t>(input - model_->inputs().begin())] = true;
+    }
+  }
 }
 
 bool InnerModel::by_sample() const {
@@ -56,10 +67,15 @@ std::vector<Symbol> InnerModel::run(kinds::Call &c, const std::vector<Symbol> &i
     spec.frozen = w->frozen;
     c.host.weight(spec);
   }
-  return replay(c.e, *model_, needed_calls(g, model_->inputs(), model_->outputs()), in,
-                [&](const Layer &layer, const Call &, std::vector<Symbol> from, const kinds::Arguments &arguments) {
-                  return c.run({layer.kind, layer.name}, std::move(from), arguments);
-                });
+  const kinds::Arguments nothing;
+  return replay(
+      c.e, *model_, run_order(*model_), in,
+      [&](const Layer &layer, const Call &, std::vector<Symbol> from, const kinds::Arguments &arguments, bool again) {
+        if (!again) return c.run({layer.kind, layer.name}, std::move(from), arguments);
+        Traceless host(c.host);
+        kinds::Call trace(c.e, host, c.in, nothing, c.training());
+        return trace.run({layer.kind, layer.name}, std::move(from), arguments);
+      });
 }
 
 }  // namespace dl4::graph

@@ -16,12 +16,15 @@ class InnerModel {
   const Model *operator->() const { return model_.get(); }
   // Does it compute each sample of the first axis by itself?
   bool by_sample() const;
+  // Does a layer in it take the mask off input i?
+  bool drops_mask(int i) const { return drops_mask_[static_cast<size_t>(i)]; }
   // The model on `in`, one symbol for each of its inputs, inside the layer's call. Refuses what does not fit.
   std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;
 
  private:
   Json json_;                           // the field
   std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
+  std::vector<bool> drops_mask_;        // by input
 };
 
 }  // namespace dl4::graph

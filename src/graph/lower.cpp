@@ -6,6 +6,7 @@
 
 #include "base/float_mode.hpp"
 #include "graph/replay.hpp"
+#include "graph/run_order.hpp"
 #include "kinds/ready.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
@@ -83,84 +84,6 @@ class CallHost final : public kinds::Host {
   Lowered &lowered_;
 };
 
-// The calls that a call reads from, in Keras's order.
-std::vector<CallId> sources(const Graph &g, CallId call) {
-  const Call &c = g.calls()[call];
-  std::vector<CallId> from;
-  for (Node n : c.in) from.push_back(g.origin(n).call);
-  for (const auto &[key, list] : c.arguments.nodes)
-    for (Node n : list)
-      if (n != no_node) from.push_back(g.origin(n).call);
-  return from;
-}
-
-// Each call behind what it reads, as a search from the outputs finishes them.
-std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
-  struct Open {
-    CallId call;
-    std::vector<CallId> from;
-    size_t next = 0;
-  };
-  std::vector<CallId> list;
-  Table<CallId, bool> seen(g.calls());
-  std::vector<Open> open;
-  auto enter = [&](CallId call) {
-    if (seen[call]) return;
-    seen[call] = true;
-    open.push_back({call, sources(g, call)});
-  };
-  for (Node n : outputs) {
-    enter(g.origin(n).call);
-    while (!open.empty()) {
-      Open &o = open.back();
-      if (o.next < o.from.size()) {
-        enter(o.from[o.next++]);
-      } else {
-        list.push_back(o.call);
-        open.pop_back();
-      }
-    }
-  }
-  return list;
-}
-
-// The order in which Keras runs the calls of a Functional model: by their depth, which is the way to the outputs and
-// the largest of a shared layer's, then as they are met on the way back.
-std::vector<CallId> keras_order(const Graph &g, const std::vector<Node> &outputs) {
-  std::vector<CallId> met;
-  Table<CallId, int32_t> depth(g.calls(), -1);
-  Table<LayerId, int32_t> of_layer(g.layers());
-  auto meet = [&](CallId call, int32_t at_least) {
-    int32_t &d = depth[call];
-    if (d < 0) met.push_back(call);
-    d = std::max(d, at_least);
-  };
-  const std::vector<CallId> list = finished(g, outputs);
-  for (size_t i = list.size(); i-- > 0;) {
-    int32_t &deepest = of_layer[g.calls()[list[i]].layer];
-    meet(list[i], deepest);
-    deepest = depth[list[i]];
-    for (CallId from : sources(g, list[i])) meet(from, deepest + 1);
-  }
-  std::stable_sort(met.begin(), met.end(), [&](CallId a, CallId b) { return depth[a] > depth[b]; });
-  return met;
-}
-
-// Where a layer of several calls writes weights their order shows: it is Keras's then, else that in which they were
-// made.
-std::vector<CallId> run_order(const Model &model) {
-  const Graph &g = model.graph();
-  std::vector<CallId> calls = needed_calls(g, model.inputs(), model.outputs());
-  Table<LayerId, int32_t> count(g.layers());
-  for (CallId c : calls) {
-    const LayerId layer = g.calls()[c].layer;
-    const auto &weights = g.layers()[layer].weights;
-    const bool writes = std::any_of(weights.begin(), weights.end(), [](const auto &w) { return w->written(); });
-    if (writes && ++count[layer] > 1) return keras_order(g, model.outputs());
-  }
-  return calls;
-}
-
 }  // namespace
 
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held, ops::Id draws, Lowering how) {
@@ -175,16 +98,18 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
     const Node n = model.inputs()[i];
     in.push_back({e.input(model.input_name(i), g.dtype(n), g.shape(n)), ops::none});
   }
-  lowered.outputs =
-      replay(e, model, run_order(model), in,
-             [&](const Layer &layer, const Call &call, std::vector<Symbol> from, const kinds::Arguments &arguments) {
-               e.scope = layer.name;
-               CallHost host(e, layer, call.number, value_of, draws, how, lowered);
-               kinds::Call c(e, host, std::move(from), arguments, how.training);
-               std::vector<Symbol> out = layer.kind->call(c);
-               e.scope.clear();
-               return out;
-             });
+  lowered.outputs = replay(e, model, run_order(model), in,
+                           [&](const Layer &layer, const Call &call, std::vector<Symbol> from,
+                               const kinds::Arguments &arguments, bool again) {
+                             e.scope = layer.name;
+                             CallHost host(e, layer, call.number, value_of, draws, how, lowered);
+                             Traceless traceless(host);
+                             kinds::Call c(e, again ? static_cast<kinds::Host &>(traceless) : host, std::move(from),
+                                           arguments, how.training);
+                             std::vector<Symbol> out = layer.kind->call(c);
+                             e.scope.clear();
+                             return out;
+                           });
   for (size_t i = 0; i < held.size(); ++i) {
     const ops::Id now = value_of.at(all[i].get());
     lowered.writes.push_back(now == held[i] ? ops::none : now);

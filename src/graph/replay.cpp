@@ -1,34 +1,83 @@
 // Symbols by node, from call to call.
 #include "graph/replay.hpp"
 
+#include <algorithm>
+#include <unordered_map>
+
 namespace dl4::graph {
 
 using kinds::Symbol;
 
+namespace {
+
+// The symbols of nodes. A mask is there twice, as in Keras: it is on the value itself, where a layer may take it off,
+// and in the graph as it was built.
+struct Symbols {
+  explicit Symbols(const Graph &g) : now(g.nodes()), built(g.nodes(), ops::none) {}
+  Table<Node, Symbol> now;
+  Table<Node, ops::Id> built;
+  std::unordered_multimap<ops::Id, Node> nodes_of{};  // by value: a layer that does nothing gives its input on
+
+  std::vector<Symbol> look_up(const std::vector<Node> &nodes) const {
+    std::vector<Symbol> list;
+    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : now[n]);
+    return list;
+  }
+  std::vector<Symbol> look_up_built(const std::vector<Node> &nodes) const {
+    std::vector<Symbol> list;
+    for (Node n : nodes) list.push_back({now[n].value, built[n]});
+    return list;
+  }
+  void set(Node n, Symbol s, ops::Id mask_built) {
+    now[n] = s;
+    built[n] = mask_built;
+    if (mask_built != ops::none || s.mask != ops::none) nodes_of.emplace(s.value, n);
+  }
+  void drop_mask(Node n) {
+    const auto [begin, end] = nodes_of.equal_range(now[n].value);
+    for (auto i = begin; i != end; ++i) now[i->second].mask = ops::none;
+  }
+};
+
+bool same_masks(const std::vector<Symbol> &a, const std::vector<Symbol> &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Symbol &x, const Symbol &y) { return x.mask == y.mask; });
+}
+
+bool is_noted(const Layer &layer, const Call &call, const std::vector<Symbol> &built) {
+  return call.in.size() == 1 && built[0].mask != ops::none && call.arguments.plain.empty() &&
+         call.arguments.nodes.empty() && layer.kind->notes_mask();
+}
+
+}  // namespace
+
 std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<CallId> &order,
                            const std::vector<Symbol> &in, const RunCall &run) {
   const Graph &g = model.graph();
-  Table<Node, Symbol> symbols(g.nodes());
-  const auto look_up = [&](const std::vector<Node> &nodes) {
-    std::vector<Symbol> list;
-    for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : symbols[n]);
-    return list;
-  };
-  for (size_t i = 0; i < in.size(); ++i) symbols[model.inputs()[i]] = in[i];
+  Symbols symbols(g);
+  for (size_t i = 0; i < in.size(); ++i) symbols.set(model.inputs()[i], in[i], in[i].mask);
   for (CallId c : order) {
     const Call &call = g.calls()[c];
     const Layer &layer = g.layers()[call.layer];
     if (layer.is_input) continue;
     if (!layer.kind) {
-      symbols[call.out[0]].value = e.constant(layer.constant);
+      symbols.set(call.out[0], {e.constant(layer.constant)}, ops::none);
       continue;
     }
     kinds::Arguments arguments{call.arguments.plain, {}};
-    for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = look_up(list);
-    const std::vector<Symbol> out = run(layer, call, look_up(call.in), arguments);
-    for (size_t i = 0; i < call.out.size(); ++i) symbols[call.out[i]] = out[i];
+    for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = symbols.look_up(list);
+    std::vector<Symbol> from = symbols.look_up(call.in);
+    const std::vector<Symbol> from_built = symbols.look_up_built(call.in);
+    if (!same_masks(from, from_built) && is_noted(layer, call, from_built)) from = from_built;
+    const std::vector<Symbol> out = run(layer, call, from, arguments, false);
+    const std::vector<Symbol> built =
+        same_masks(from, from_built) ? out : run(layer, call, from_built, arguments, true);
+    for (size_t i = 0; i < call.out.size(); ++i)
+      symbols.set(call.out[i], out[i], layer.kind->builds_masks() ? built[i].mask : ops::none);
+    for (size_t i = 0; i < call.in.size(); ++i)
+      if (layer.kind->drops_mask(static_cast<int>(i))) symbols.drop_mask(call.in[i]);
   }
-  return look_up(model.outputs());
+  return symbols.look_up(model.outputs());
 }
 
 }  // namespace dl4::graph

@@ -8,9 +8,25 @@
 
 namespace dl4::graph {
 
-// Gives the outputs of one call.
+// Gives the outputs of one call. `again`: only their masks count, the call has run before and leaves nothing behind.
 using RunCall = std::function<std::vector<kinds::Symbol>(const Layer &, const Call &, std::vector<kinds::Symbol> in,
-                                                         const kinds::Arguments &)>;
+                                                         const kinds::Arguments &, bool again)>;
+
+// The host of a call that leaves nothing behind.
+class Traceless final : public kinds::Host {
+ public:
+  explicit Traceless(kinds::Host &host) : host_(host) {}
+  ops::Id weight(const kinds::WeightSpec &spec) override { return host_.weight(spec); }
+  uint64_t random_seed(std::optional<int64_t> own) override { return host_.random_seed(own); }
+  ops::Id draws() override { return host_.draws(); }
+  std::shared_ptr<ops::Collective> collective() override { return host_.collective(); }
+  void add_loss(ops::Id) override {}
+  void write(const std::string &, ops::Id) override {}
+  bool trainable(const std::string &inside) const override { return host_.trainable(inside); }
+
+ private:
+  kinds::Host &host_;
+};
 
 // The model's outputs for `in`, one symbol for each of its inputs. `order`: the calls it needs, each behind those it
 // reads.

@@ -87,4 +87,10 @@ void Call::need_float(int i) const {
          " is incompatible with the layer: expected dtype=float32, found dtype=", e.dtype(x(i)));
 }
 
+bool Layer::notes_mask() const {
+  const auto arguments = facts().arguments;
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const CallArgument &a) { return std::string_view(a.name) == "mask"; });
+}
+
 }  // namespace dl4::kinds

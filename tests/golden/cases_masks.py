@@ -2,7 +2,7 @@
 import numpy as np
 
 from cases_sequence import EMPTY, HOLES, IDS, LEFT, MASKS, RIGHT, finish, normal
-from record import Family, Net, kind
+from record import Family, Nested, Net, kind
 
 GOALS = np.array([[1, 2, 0, 0], [3, 0, 4, 5], [6, 7, 8, 9]], np.int32)
 
@@ -164,4 +164,80 @@ def masks():
     return f
 
 
-FAMILIES = {"masks": masks}
+def dropped_masks():
+    """Keras's MultiHeadAttention takes the masks off its inputs, as it runs; what the graph noted when it was built
+    stays: the mask of the only tensor of a call without other arguments."""
+    f = Family("dropped_masks")
+    sgd = kind("SGD", learning_rate=0.1)
+
+    def one(name, make):
+        net = Net()
+        x = net.add("Embedding", net.input("ids", (None,), "int32"), input_dim=10, output_dim=4, mask_zero=True)
+        finish(f, name, net, make(net, x), [IDS], steps=2, optimizer=sgd)
+
+    def heads(net, q, v, **arguments):
+        return net.add("MultiHeadAttention", q, v, arguments=arguments, num_heads=2, key_dim=3)
+
+    def sum_of(net, x, y):
+        return net.add("LayerNormalization", net.add("Add", x, y))
+
+    def pooled(net, *values):
+        return [net.add("Dense", net.add("GlobalAveragePooling1D", v), units=2) for v in values]
+
+    def steps(net, x):
+        return net.add("LSTM", x, units=3, return_sequences=True)
+
+    def two_blocks(net, x):
+        h = sum_of(net, x, heads(net, x, x))
+        return sum_of(net, h, heads(net, h, h, use_causal_mask=True))
+
+    def memory(net, x):
+        h = x
+        for _ in range(3):
+            h = sum_of(net, h, heads(net, h, x))
+        return [*pooled(net, h), steps(net, x)]
+
+    def twice(net, x):
+        layer = net.layer("MultiHeadAttention", num_heads=2, key_dim=3)
+        y = layer(x, x)
+        return pooled(net, layer(y, x), y, x)
+
+    def beside(net, x):
+        return [net.add("Dense", h, units=2) for h in pooled(net, x, heads(net, x, x))]
+
+    def through(net, x):
+        """Layers that give their input on, itself."""
+        a, b = net.add("Dropout", x, rate=0.0), net.add("Identity", x)
+        y = [net.add("Add", x, heads(net, v, v)) for v in (a, b)]
+        return pooled(net, *[steps(net, v) for v in y])
+
+    def block(net, x):
+        inner = Net()
+        i = inner.input("x", (None, 4))
+        nested = Nested(inner, sum_of(inner, i, heads(inner, i, i)), "block")
+        y = net.functional(nested)(x)
+        return [*pooled(net, y, net.add("Add", x, y)), steps(net, x)]
+
+    def mixed(net, x):
+        q = net.add("Dense", x, units=4)
+        y = net.add("Attention", q, x)
+        a, b = heads(net, q, y), net.add("MultiHeadAttention", y, q, x, num_heads=2, key_dim=3)
+        return [*pooled(net, a, b), steps(net, y), steps(net, q)]
+
+    one("one_block", lambda net, x: pooled(net, sum_of(net, x, heads(net, x, x))))
+    one("one_block_steps", lambda net, x: net.add("Dense", sum_of(net, x, heads(net, x, x)), units=2))
+    one("two_blocks", lambda net, x: pooled(net, two_blocks(net, x)))
+    one("two_blocks_lstm", lambda net, x: net.add("Dense", steps(net, two_blocks(net, x)), units=2))
+    one("memory", memory)
+    one("twice", twice)
+    one("beside", beside)
+    one("through", through)
+    one("block", block)
+    one("mixed", mixed)
+    one("query_of_steps", lambda net, x: pooled(net, heads(net, steps(net, x), x), x))
+    one("grouped", lambda net, x: pooled(net, sum_of(net, x, net.add(
+        "GroupQueryAttention", x, x, head_dim=3, num_query_heads=2, num_key_value_heads=1))))
+    return f
+
+
+FAMILIES = {"masks": masks, "dropped_masks": dropped_masks}

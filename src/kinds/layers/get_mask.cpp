@@ -12,6 +12,8 @@ struct GetMask : Layer {
     return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
   }
 
+  bool notes_mask() const override { return true; }
+
   std::vector<Symbol> call(Call &c) const override {
     if (c.mask() == ops::none) fail(Code::invalid_argument, "expected an input with a mask, got one without");
     return {{c.mask()}};

@@ -178,13 +178,14 @@ Architecture keras_architecture(const Json &layers, const Json &inputs, const Js
   if (!layers.is_array()) unlike("a list of layers", layers);
   if (inputs.is_null()) return sequential(layers, input_shape);
   Architecture a;
-  const bool masks = any_mask(layers);
+  Maskless maskless{!any_mask(layers)};
   for (const Json &j : layers) {
     if (is_operation(j)) {
-      add_operation(j, masks, a.layers);
+      add_operation(j, maskless, a.layers);
       continue;
     }
     Layer l = layer_of(j);
+    if (l.role == Architecture::Role::input) maskless.layers.insert(l.name);
     if (l.role == Architecture::Role::kind)
       for (const Json &node : member(j, "inbound_nodes")) l.calls.push_back(call_of(node));
     a.layers.push_back(std::move(l));

@@ -105,11 +105,11 @@ bool is_named(const Json &j, std::string_view class_name) {
 
 class Operation {
  public:
-  Operation(const Json &j, bool masks, std::vector<Layer> &to)
+  Operation(const Json &j, Maskless &maskless, std::vector<Layer> &to)
       : name_(j.at("config").at("name").get<std::string>()),
         class_(j.at("class_name").get<std::string>()),
         config_(j.at("config")),
-        masks_(masks),
+        maskless_(maskless),
         to_(to) {
     const Json &nodes = j.at("inbound_nodes");
     if (nodes.size() != 1) refuse("is called ", nodes.size(), " times");
@@ -139,7 +139,8 @@ class Operation {
     if (class_ == "Slice") return add_slice();
     if (class_ == "Softmax") return finish("Softmax", config_, {only()});
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
-    if (class_ == "Transpose") return finish(class_, {{"perm", config_.value("axes", nullptr)}}, {only()});
+    if (class_ == "Transpose") return add_transpose();
+    if (class_ == "ConvertToTensor") return add_same();
     if (class_ == "Swapaxes") return add_swapped();
     if (class_ == "Reshape") return add_reshape();
     if (class_ == "Where") return add_where();
@@ -236,11 +237,11 @@ class Operation {
     return {{{l.name, 0}, 0}, in.empty() ? Shape() : in[0].shape, in.empty() ? DType::f32 : in[0].dtype};
   }
   // A value without its mask: as it is, in the same order.
-  Value unmasked(const Value &v) {
-    if (!masks_) return v;
+  Value unmasked(const Value &v) { return maskless_.has(v.ref.of.layer) ? v : same(v); }
+  Value same(const Value &v, const std::string &name = "") {
     Json axes = Json::array();
     for (int i = 0; i < v.shape.rank(); ++i) axes.push_back(i);
-    return layer("Transpose", {{"perm", std::move(axes)}}, {v});
+    return layer("Transpose", {{"perm", std::move(axes)}}, {v}, name);
   }
   // The last one.
   void finish(const std::string &kind, Json config, std::vector<Value> in) {
@@ -273,6 +274,22 @@ class Operation {
       else
         in.push_back(at(i));
     finish("Where", std::move(config), std::move(in));
+  }
+
+  // A tensor as a tensor, which Keras's masks of attention are.
+  void add_same() {
+    for (const auto &[key, value] : config_.items())
+      if (!value.is_null() && value != false) refuse("has \"", key, "\": ", value.shown());
+    same(only(), name_);
+  }
+
+  // As unmasked() made it, it is what it does.
+  void add_transpose() {
+    const Value x = only();
+    const Json axes = config_.value("axes", nullptr);
+    bool moves = !axes.is_array();
+    for (size_t i = 0; !moves && i < axes.size(); ++i) moves = axes[i] != static_cast<int64_t>(i);
+    moves ? finish(class_, {{"perm", axes}}, {x}) : static_cast<void>(same(x, name_));
   }
 
   void add_swapped() {
@@ -347,7 +364,7 @@ class Operation {
 
   const std::string name_, class_;
   Json config_, args_, kwargs_ = Json::object();
-  const bool masks_;
+  Maskless &maskless_;
   std::vector<Layer> &to_;
   int made_ = 0;
 };
@@ -432,6 +449,9 @@ bool is_operation(const Json &layer) {
          !config->contains("layers");
 }
 
-void add_operation(const Json &layer, bool masks, std::vector<Layer> &to) { Operation(layer, masks, to).add(); }
+void add_operation(const Json &layer, Maskless &maskless, std::vector<Layer> &to) {
+  Operation(layer, maskless, to).add();
+  maskless.layers.insert(to.back().name);
+}
 
 }  // namespace dl4::graph

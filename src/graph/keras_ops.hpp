@@ -1,6 +1,8 @@
 // Keras's operations, keras.ops.add() and x[:, 0] for example, as layers.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +28,14 @@ const KerasOperation *keras_operation_of(std::string_view kind);
 
 // Is it an operation, not a layer?
 bool is_operation(const Json &layer);
-// Adds the layers that compute it, the last one under its name. masks: values may carry masks, which operations drop.
-// Refuses with UNSUPPORTED, by its class, what our layers can't say.
-void add_operation(const Json &layer, bool masks, std::vector<Architecture::Layer> &to);
+// Whose outputs carry no mask.
+struct Maskless {
+  bool all;
+  std::set<std::string> layers{};
+  bool has(const std::string &layer) const { return all || layers.contains(layer); }
+};
+// Adds the layers that compute it, the last one under its name, which is maskless then: operations drop masks. Refuses
+// with UNSUPPORTED, by its class, what our layers can't say.
+void add_operation(const Json &layer, Maskless &maskless, std::vector<Architecture::Layer> &to);
 
 }  // namespace dl4::graph

@@ -1,5 +1,6 @@
 // A model as Keras 3's JSON.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -273,6 +274,11 @@ class Writer {
     size_t next = 0;
     for (; next < first; ++next) all.push_back(inputs[next]);
     for (const Json *number : {&x1, &x2}) all.push_back(number->is_null() ? inputs[next++] : *number);
+    // Beside integers a float would make floats in Keras.
+    const bool floats = inputs.size() <= first || inputs[first]["config"]["dtype"] == "float32";
+    for (size_t i = first; i < all.size() && !floats; ++i)
+      if (all[i].is_number() && all[i].get<double>() == std::floor(all[i].get<double>()))
+        all[i] = static_cast<int64_t>(all[i].get<double>());
     return all;
   }
   static Json slices(const Json &begin, const Json &size) {

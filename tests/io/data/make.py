@@ -56,6 +56,17 @@ def functional():
     return stir(keras.Model(x, [layers.Dense(2, name="first")(h), layers.Dense(1, name="second")(h)]))
 
 
+def masked():
+    """Masks that stand in the graph, that attention takes off, that its kinds make of others."""
+    ids = keras.Input((5,), dtype="int32", name="ids")
+    x = layers.Embedding(7, 4, mask_zero=True)(ids)
+    q = layers.Dense(4)(x)
+    y = layers.Attention()([q, x])
+    h = layers.Add()([y, layers.MultiHeadAttention(2, 2)(y, y, q)])
+    return stir(keras.Model(ids, [layers.GlobalAveragePooling1D()(h), layers.LSTM(2)(y),
+                                  layers.Dense(2)(layers.MultiHeadAttention(1, 2)(h, x))]))
+
+
 def numpy_arrays(path):
     """As NumPy saves them, with the same bytes each time."""
     count = np.arange(6).reshape(2, 3)
@@ -159,6 +170,11 @@ def main():
     model.save(HERE / "functional.keras")
     deflated(HERE / "functional.keras")
     record("functional.keras", model, normal(3, 6, 4))
+    keras.backend.clear_session()
+    model = masked()
+    model.save(HERE / "masked.keras")
+    deflated(HERE / "masked.keras")
+    record("masked.keras", model, np.array([[1, 2, 3, 0, 0], [4, 5, 6, 1, 2], [3, 0, 2, 0, 0]], "int32"))
     keras.backend.clear_session()
     model = sequential()
     model.compile("adam", "mse")

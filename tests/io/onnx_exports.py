@@ -8,12 +8,11 @@ import sys
 import tempfile
 import warnings
 
-import numpy as np
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "capi/bindings/python"))
 warnings.filterwarnings("ignore")
 
 try:
+    import numpy as np
     import onnx
     import onnxruntime
 except ImportError:

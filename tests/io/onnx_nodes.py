@@ -10,11 +10,10 @@ import os
 import pathlib
 import sys
 
-import numpy as np
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "capi/bindings/python"))
 
 try:
+    import numpy as np
     import onnx
     import onnx.backend.test.loader
     from onnx import numpy_helper

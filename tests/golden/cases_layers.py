@@ -229,4 +229,38 @@ def pool():
     return f
 
 
-FAMILIES = {"dense": dense, "shapes": shapes, "conv": conv, "pool": pool}
+def starts():
+    """How the weights of layers with default initializers begin: what counts as inputs and outputs of a kernel."""
+    f = Family("starts")
+
+    def one(name, class_name, *shapes, dtype="float32", **attributes):
+        net = Net()
+        inputs = [net.input(f"x{i}", shape, dtype) for i, shape in enumerate(shapes)]
+        f.start(name, net, net.add(class_name, *inputs, **attributes))
+
+    one("dense", "Dense", (100,), units=64)
+    one("conv1d_groups", "Conv1D", (20, 32), filters=64, kernel_size=5, groups=2)
+    one("conv2d", "Conv2D", (9, 9, 32), filters=64, kernel_size=[3, 5])
+    one("conv3d", "Conv3D", (5, 5, 5, 16), filters=32, kernel_size=3)
+    one("depthwise1d", "DepthwiseConv1D", (20, 64), kernel_size=9, depth_multiplier=4)
+    one("depthwise2d", "DepthwiseConv2D", (9, 9, 32), kernel_size=5, depth_multiplier=4)
+    one("separable", "SeparableConv2D", (9, 9, 32), filters=64, kernel_size=5, depth_multiplier=4)
+    one("transposed1d", "Conv1DTranspose", (9, 32), filters=64, kernel_size=5)
+    one("transposed2d", "Conv2DTranspose", (5, 5, 32), filters=64, kernel_size=3)
+    one("transposed3d", "Conv3DTranspose", (4, 4, 4, 16), filters=32, kernel_size=3)
+    one("lstm", "LSTM", (5, 32), units=64)
+    one("gru", "GRU", (5, 32), units=64)
+    one("simple_rnn", "SimpleRNN", (5, 50), units=64)
+    one("conv_lstm", "ConvLSTM2D", (3, 6, 6, 8), filters=16, kernel_size=3)
+    one("embedding", "Embedding", (4,), dtype="int32", input_dim=200, output_dim=32)
+    one("heads", "MultiHeadAttention", (5, 64), (6, 48), num_heads=4, key_dim=24, value_dim=40, use_gate=True)
+    one("heads_two_axes", "MultiHeadAttention", (3, 4, 64), (3, 4, 64), num_heads=4, key_dim=24, output_shape=[6, 9])
+    one("heads_he", "MultiHeadAttention", (5, 64), (6, 48), num_heads=4, key_dim=24,
+        kernel_initializer=kind("HeNormal"))
+    one("grouped", "GroupQueryAttention", (5, 64), (6, 64), head_dim=24, num_query_heads=8, num_key_value_heads=2)
+    one("einsum", "EinsumDense", (10, 64), equation="abc,cde->abde", output_shape=[None, 4, 32], bias_axes="de")
+    one("bidirectional", "Bidirectional", (5, 32), layer=kind("GRU", name="gru", units=32))
+    return f
+
+
+FAMILIES = {"dense": dense, "shapes": shapes, "conv": conv, "pool": pool, "starts": starts}

@@ -14,8 +14,7 @@ struct Refusal {
   int32_t code;
   const char *words;
 };
-const std::map<std::string, Refusal> refused = {
-};
+const std::map<std::string, Refusal> refused = {};
 
 // Where Keras is wrong and ours must differ, in nothing but the roles named.
 struct Wrong {

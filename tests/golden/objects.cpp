@@ -107,12 +107,17 @@ std::vector<Own<dl4_tensor>> tensors(const std::vector<Array> &list) {
 
 std::vector<dl4_tensor *> pointers(const std::vector<Own<dl4_tensor>> &list) { return {list.begin(), list.end()}; }
 
-Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &weights) {
+Own<dl4_model> begun(dl4_context *c, const Json &architecture) {
   Own<dl4_graph> graph;
   Own<dl4_model> m;
   must(dl4_graph_create(c, graph.out()));
   must(dl4_graph_merge_json(graph, architecture.dump().c_str()));
   must(dl4_graph_build(graph, nullptr, 0, nullptr, 0, m.out()));
+  return m;
+}
+
+Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &weights) {
+  Own<dl4_model> m = begun(c, architecture);
   int64_t n = dl4_model_weight_count(m);
   for (int64_t i = 0; i < n; ++i)
     if (!weights.contains(dl4_model_weight_name(m, i)))

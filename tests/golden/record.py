@@ -267,6 +267,14 @@ class Family:
                        input_grad, grads, only, exclude_from_weight_decay)
         return model
 
+    def start(self, name, net, outputs):
+        """Records how far the weights that a model begins with spread."""
+        model = net.build(outputs)
+        self.note(name, model=json.loads(json.dumps(net.json)), rtol=0.1, atol=1e-3,
+                  why="standard deviations of thousands of random numbers")
+        for variable in model.weights:
+            self.put(name, "start", weight_name(variable), np.array([variable.numpy().std()], np.float32))
+
     def train(self, name, net, model, x, loss, target, sample_weight, loss_weights, metrics, optimizer, steps,
               input_grad, grads, only, undecayed):
         y = as_list(target)

@@ -1,4 +1,6 @@
 // Runs and trains the model of a case.
+#include <cmath>
+
 #include "trained.hpp"
 
 namespace golden {
@@ -103,7 +105,21 @@ void masks(const Case &c, dl4_context *context, Arrays &found) {
   }
 }
 
+Array deviation(const Array &a) {
+  const std::vector<double> values = a.values();
+  double mean = 0, squares = 0;
+  for (double v : values) mean += v / static_cast<double>(values.size());
+  for (double v : values) squares += (v - mean) * (v - mean) / static_cast<double>(values.size());
+  return one(static_cast<float>(std::sqrt(squares)));
+}
+
 void net(const Case &c, dl4_context *context, Arrays &found) {
+  const Arrays starts = c.role("start");
+  if (!starts.empty()) {
+    auto m = begun(context, c.fields["model"]);
+    for (const auto &[name, value] : starts) found["start/" + name] = deviation(weight(m, name));
+    return;
+  }
   auto m = build(context, c.fields["model"], c.role("weight"));
   bool fits = c.has("fit");
   if (fits) fit(c, m, found);

@@ -21,6 +21,7 @@ Own<dl4_context> context(const Json &options);
 Own<dl4_attrs> attrs(const Json &values);
 Own<dl4_tensor> tensor(const Array &a);
 Array array(const dl4_tensor *t);
+Own<dl4_model> begun(dl4_context *c, const Json &architecture);  // as it begins
 Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &weights);
 std::vector<Own<dl4_tensor>> tensors(const std::vector<Array> &list);
 std::vector<dl4_tensor *> pointers(const std::vector<Own<dl4_tensor>> &list);

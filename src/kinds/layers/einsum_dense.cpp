@@ -122,7 +122,8 @@ struct EinsumDense final : Layer {
         fail(Code::shape_mismatch, "axis \"", q.kernel[i], "\" of the kernel should be known, got an input ",
              c.shape());
     }
-    Id w = c.weight("kernel", Shape(dims), with_axes(in, out), weights.kernel_regularizer, weights.kernel_constraint);
+    Id w = c.weight("kernel", Shape(dims), weights.kernel_initializer_over(in, out), weights.kernel_regularizer,
+                    weights.kernel_constraint);
     Id y = product(c.e, q, c.x(), w);
     if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
     y = activation(c.e, y);
@@ -172,18 +173,6 @@ struct EinsumDense final : Layer {
       if (dims[i] == free_dim) dims[i] = given;
     }
     return Shape(dims);
-  }
-
-  // The initializer with the kernel's fans, unless it has its own.
-  Of<Initializer> with_axes(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const {
-    const Of<Initializer> &given = weights.kernel_initializer;
-    if (!given) return KernelAndBias().kernel_initializer;
-    Json config = given->config();
-    const Json *in_axes = config.find("input_axes"), *out_axes = config.find("output_axes");
-    if (!in_axes || !out_axes || (!in_axes->is_null() && !out_axes->is_null())) return given;
-    config["input_axes"] = in;
-    config["output_axes"] = out;
-    return std::static_pointer_cast<const Initializer>(given->entry().make(config));
   }
 
   Id bias(Call &c, const Equation &q, const Shape &y) const {

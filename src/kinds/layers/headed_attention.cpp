@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kinds/layers/dropping.hpp"
 #include "kinds/layers/masks.hpp"
@@ -79,7 +80,11 @@ HeadedAttention::Projection HeadedAttention::projection(Call &c, const char *nam
                                                         const Shape &out) const {
   const KernelAndBias &w = weights;
   Projection p{none, none, in, out};
-  p.kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out), w.kernel_initializer, w.kernel_regularizer,
+  std::vector<int64_t> axes(static_cast<size_t>(in.rank() + out.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const auto middle = axes.begin() + in.rank();
+  p.kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out),
+                      w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}), w.kernel_regularizer,
                       w.kernel_constraint);
   if (w.use_bias)
     p.bias = c.weight(text(name, "/bias").c_str(), out, w.bias_initializer, w.bias_regularizer, w.bias_constraint);

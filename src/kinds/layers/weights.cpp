@@ -24,4 +24,15 @@ ops::Id KernelAndBias::bias(Call &c, int64_t units) const {
   return c.weight("bias", {units}, bias_initializer, bias_regularizer, bias_constraint);
 }
 
+Of<Initializer> KernelAndBias::kernel_initializer_over(const std::vector<int64_t> &in,
+                                                       const std::vector<int64_t> &out) const {
+  if (!kernel_initializer) return KernelAndBias().kernel_initializer;
+  Json config = kernel_initializer->config();
+  const Json *in_axes = config.find("input_axes"), *out_axes = config.find("output_axes");
+  if (!in_axes || !out_axes || (!in_axes->is_null() && !out_axes->is_null())) return kernel_initializer;
+  config["input_axes"] = in;
+  config["output_axes"] = out;
+  return std::static_pointer_cast<const Initializer>(kernel_initializer->entry().make(config));
+}
+
 }  // namespace dl4::kinds

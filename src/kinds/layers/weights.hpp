@@ -17,6 +17,9 @@ struct KernelAndBias {
 
   void fields(Fields &f);
   ops::Id kernel(Call &c, const Shape &shape) const;
+  // The initializer for a kernel with these axes of inputs and outputs, as of Keras's EinsumDense: one by fans counts
+  // them so, unless it names axes itself.
+  Of<Initializer> kernel_initializer_over(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const;
   ops::Id bias(Call &c, int64_t units) const;  // none without use_bias
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/movement/movement.hpp"
 
@@ -117,6 +118,85 @@ void narrow_rows(const Product &p, int64_t m, int64_t i) {
   else
     tile<DX, M, 1, U, true, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
 }
+
+#if HWY_TARGET == HWY_AVX3
+// Up to four columns, 4 M rows (the last of them perhaps missing): four rows share a vector, a block each, in which A's
+// numbers are spread. Worth its shuffles where a vector has four blocks.
+template <int M, bool partial>
+void block_rows(const Product &p, const float *a, int64_t rows, const float *d, float *c) {
+  const D dx;
+  const hn::Half<D> half;
+  const hn::Half<decltype(half)> block;
+  auto join = [&](auto get) HWY_ATTR {
+    return hn::Combine(dx, hn::Combine(half, get(3), get(2)), hn::Combine(half, get(1), get(0)));
+  };
+  V x[M], sum[4][M];
+  DL4_UNROLL
+  for (int q = 0; q < 4; ++q) DL4_UNROLL
+  for (int i = 0; i < M; ++i) sum[q][i] = hn::Zero(dx);
+  auto spread = [&](auto q, int64_t k) HWY_ATTR {
+    V row;
+    if constexpr (partial) {
+      const auto short_row = load_n(block, p.b + (k + q) * p.ldb, p.n);
+      row = join([&](int) HWY_ATTR { return short_row; });
+    } else {
+      row = hn::LoadDup128(dx, p.b + (k + q) * p.ldb);
+    }
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) sum[q][i] = hn::MulAdd(hn::Broadcast<q>(x[i]), row, sum[q][i]);
+  };
+  auto fetch = [&](auto get) HWY_ATTR {
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i)
+      x[i] = join([&](int r) HWY_ATTR { return get(a + HWY_MIN(4 * i + r, rows - 1) * p.lda); });
+  };
+  int64_t k = 0;
+  for (; k + 4 <= p.k; k += 4) {
+    fetch([&](const float *from) HWY_ATTR { return hn::LoadU(block, from + k); });
+    spread(std::integral_constant<int, 0>(), k);
+    spread(std::integral_constant<int, 1>(), k);
+    spread(std::integral_constant<int, 2>(), k);
+    spread(std::integral_constant<int, 3>(), k);
+  }
+  if (k < p.k) {
+    fetch([&](const float *from) HWY_ATTR { return load_n(block, from + k, p.k - k); });
+    spread(std::integral_constant<int, 0>(), k);
+    if (k + 1 < p.k) spread(std::integral_constant<int, 1>(), k);
+    if (k + 2 < p.k) spread(std::integral_constant<int, 2>(), k);
+  }
+  DL4_UNROLL
+  for (int i = 0; i < M; ++i) {
+    const V v = hn::Add(hn::Add(sum[0][i], sum[1][i]), hn::Add(sum[2][i], sum[3][i]));
+    const auto low = hn::LowerHalf(half, v), high = hn::UpperHalf(half, v);
+    const hn::Vec<decltype(block)> of[] = {hn::LowerHalf(block, low), hn::UpperHalf(block, low),
+                                           hn::LowerHalf(block, high), hn::UpperHalf(block, high)};
+    DL4_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      const int64_t at = 4 * i + r;
+      if (at >= rows) return;
+      const float *add = d ? d + at * p.ldd : nullptr;
+      auto y = of[r];
+      if constexpr (partial) {
+        if (d) y = hn::Add(y, load_n(block, add, p.n));
+        store_n(block, y, c + at * p.ldc, p.n);
+      } else {
+        if (d) y = hn::Add(y, hn::LoadU(block, add));
+        hn::StoreU(y, block, c + at * p.ldc);
+      }
+    }
+  }
+}
+
+template <int M>
+void blocks(const Product &p, int64_t i) {
+  const int64_t left = HWY_MIN(p.m - i, 4 * M);
+  if constexpr (M > 1)
+    if (left <= 4 * (M - 1)) return blocks<M - 1>(p, i);
+  const float *a = p.a + i * p.lda, *d = p.d ? p.d + i * p.ldd : nullptr;
+  float *c = p.c + i * p.ldc;
+  p.n == 4 ? block_rows<M, false>(p, a, left, d, c) : block_rows<M, true>(p, a, left, d, c);
+}
+#endif
 
 // Rows of so few numbers, K, that the whole of B stays in registers.
 template <class DX, int K, bool partial>
@@ -244,6 +324,12 @@ void small_all(const Product &p) {
     if (p.n <= 8) return short_all<hn::CappedTag<float, 8>>(p);
     return short_all<D>(p);
   }
+#if HWY_TARGET == HWY_AVX3
+  if (p.n <= 4 && p.m >= 4) {
+    for (int64_t i = 0; i < p.m; i += 16) blocks<4>(p, i);
+    return;
+  }
+#endif
   all_rows<Form::plain>(p);
 }
 

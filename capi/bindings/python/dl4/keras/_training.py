@@ -248,7 +248,8 @@ class Training(Objective):
         names = dict(zip(trainer.kept(trainer.names), trainer.shown))
         names.update({f"val_{k}": f"val_{v}" for k, v in names.items()})
         more = {names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"}
-        self.history.history = {**more, **told.recorded}  # what JSON can't say, NaN, is in the second
+        # What JSON can't say, NaN, is among what was recorded.
+        self.history.history = {**told.recorded, **{k: more[k] for k in more if k not in told.recorded}}
         return self.history
 
     def evaluate(
@@ -270,8 +271,9 @@ class Training(Objective):
         self._ready(targets)
         values = self._evaluated(data, targets) if self._need().branches() else self._trainer.evaluate(data)
         logs = dict(zip(self._trainer.shown, self._trainer.kept(values)))
-        told(callbacks, self, "on_test_end", logs)
-        return logs if return_dict else _one(list(logs.values()))
+        by_name = dict(sorted(logs.items()))
+        told(callbacks, self, "on_test_end", by_name)
+        return by_name if return_dict else _one(list(logs.values()))
 
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
@@ -331,7 +333,7 @@ class Training(Objective):
     def _one_step(self, x, y, class_weight, return_dict):
         history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
         logs = {k: v[-1] for k, v in history.items()}
-        return logs if return_dict else _one(list(logs.values()))
+        return logs if return_dict else _one([logs[k] for k in self._trainer.shown])
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
@@ -339,7 +341,7 @@ class Training(Objective):
     @staticmethod
     def _told(trainer, values, return_dict):
         values = trainer.kept(values)
-        return dict(zip(trainer.shown, values)) if return_dict else _one(values)
+        return dict(sorted(zip(trainer.shown, values))) if return_dict else _one(values)
 
     def reset_metrics(self):
         pass  # nothing is kept between calls

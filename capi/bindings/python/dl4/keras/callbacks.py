@@ -205,11 +205,12 @@ class CallbackList:
         self.recorded = {}  # with what callbacks put into the logs
 
     def _logs(self, metrics):
+        """By name, as Keras has them."""
         n = len(self.trainer.names)
         logs = dict(zip(self.names, self.trainer.kept(metrics[:n])))
         if len(metrics) > n:
             logs.update(zip(["val_" + name for name in self.names], self.trainer.kept(metrics[n:])))
-        return logs
+        return dict(sorted(logs.items()))
 
     def _begin(self, batch):
         if self.schedule is not None:

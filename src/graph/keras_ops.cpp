@@ -287,7 +287,7 @@ class Operation {
   void add_transpose() {
     const Value x = only();
     const Json axes = config_.value("axes", nullptr);
-    bool moves = !axes.is_array();
+    bool moves = !axes.is_array() || axes.size() != static_cast<size_t>(x.shape.rank());
     for (size_t i = 0; !moves && i < axes.size(); ++i) moves = axes[i] != static_cast<int64_t>(i);
     moves ? finish(class_, {{"perm", axes}}, {x}) : static_cast<void>(same(x, name_));
   }

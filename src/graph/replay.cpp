@@ -70,10 +70,10 @@ std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<C
     const std::vector<Symbol> from_built = symbols.look_up_built(call.in);
     if (!same_masks(from, from_built) && is_noted(layer, call, from_built)) from = from_built;
     const std::vector<Symbol> out = run(layer, call, from, arguments, false);
+    const bool builds = layer.kind->builds_masks();
     const std::vector<Symbol> built =
-        same_masks(from, from_built) ? out : run(layer, call, from_built, arguments, true);
-    for (size_t i = 0; i < call.out.size(); ++i)
-      symbols.set(call.out[i], out[i], layer.kind->builds_masks() ? built[i].mask : ops::none);
+        !builds || same_masks(from, from_built) ? out : run(layer, call, from_built, arguments, true);
+    for (size_t i = 0; i < call.out.size(); ++i) symbols.set(call.out[i], out[i], builds ? built[i].mask : ops::none);
     for (size_t i = 0; i < call.in.size(); ++i)
       if (layer.kind->drops_mask(static_cast<int>(i))) symbols.drop_mask(call.in[i]);
   }

@@ -141,6 +141,7 @@ class Operation {
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
     if (class_ == "Transpose") return add_transpose();
     if (class_ == "ConvertToTensor") return add_same();
+    if (class_ == "ZerosLike" || class_ == "OnesLike") return add_constant_mask();
     if (class_ == "Swapaxes") return add_swapped();
     if (class_ == "Reshape") return add_reshape();
     if (class_ == "Where") return add_where();
@@ -281,6 +282,16 @@ class Operation {
     for (const auto &[key, value] : config_.items())
       if (!value.is_null() && value != false) refuse("has \"", key, "\": ", value.shown());
     same(only(), name_);
+  }
+
+  // What Keras makes of the masks of a Concatenate: all false or all true, in the shape of a value.
+  void add_constant_mask() {
+    if (config_.value("dtype", nullptr) != "bool") refuse("has another dtype than bool");
+    const Value x = unmasked(only());
+    if (class_ == "ZerosLike")
+      layer("Less", Json::object(), {x, x}, name_);
+    else
+      layer("LogicalNot", Json::object(), {layer("Less", Json::object(), {x, x})}, name_);
   }
 
   // As unmasked() made it, it is what it does.

@@ -98,8 +98,14 @@ TEST_F(KerasFiles, GiveWhatKerasGave) {
     Own<dl4_model> rewritten;
     ok(dl4_model_load(nullptr, path("again.keras").c_str(), nullptr, rewritten.out()));
     expect_equal(rewritten, file);
-    EXPECT_EQ(json::parse(described(rewritten, DL4_FORMAT_JSON))["layers"].size(),
-              json::parse(described(m, DL4_FORMAT_JSON))["layers"].size());
+    // However often: it does not grow.
+    ok(dl4_model_save(rewritten, path("again.keras").c_str(), nullptr));
+    Own<dl4_model> third;
+    ok(dl4_model_load(nullptr, path("again.keras").c_str(), nullptr, third.out()));
+    const auto layers = [](const dl4_model *of) {
+      return json::parse(described(of, DL4_FORMAT_JSON))["layers"].size();
+    };
+    EXPECT_EQ(layers(third), layers(rewritten));
   }
 }
 

@@ -82,6 +82,12 @@ TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
                         second(j)["module"] = nullptr;
                       }),
                  Code::unknown_kind, "layer \"conv2d\"");
+  expect_refusal(with("sequential.keras",
+                      [&](Json &j) {
+                        second(j)["class_name"] = "MyConv";
+                        second(j)["config"].erase("name");  // as a class without a get_config() is written
+                      }),
+                 Code::unknown_kind, "MyConv");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["registered_name"] = "mine>Conv2D"; }),
                  Code::unsupported, "layer \"conv2d\" is of a class of its own");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["module"] = "my.package"; }), Code::unsupported,

@@ -63,7 +63,8 @@ def masked():
     q = layers.Dense(4)(x)
     y = layers.Attention()([q, x])
     h = layers.Add()([y, layers.MultiHeadAttention(2, 2)(y, y, q)])
-    return stir(keras.Model(ids, [layers.GlobalAveragePooling1D()(h), layers.LSTM(2)(y),
+    joined = layers.Concatenate(axis=1)([layers.Concatenate()([x, q]), layers.Conv1D(8, 1)(x)])
+    return stir(keras.Model(ids, [layers.GlobalAveragePooling1D()(h), layers.LSTM(2)(y), layers.LSTM(2)(joined),
                                   layers.Dense(2)(layers.MultiHeadAttention(1, 2)(h, x))]))
 
 

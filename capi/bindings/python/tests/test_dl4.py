@@ -213,6 +213,21 @@ class Refusals(unittest.TestCase):
         self.refused("apply", lambda: keras.optimizers.SGD().apply_gradients([]))
         self.refused("export", lambda: small().export("m"))
 
+    def test_statistics_are_not_frozen_by_loading(self):
+        x = keras.Input((4,))
+        m = keras.Model(x, keras.layers.Dense(2)(keras.layers.BatchNormalization()(x)))
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("first.keras", "second.keras"):
+                m.save(f"{folder}/{name}")
+                again = keras.models.load_model(f"{folder}/{name}")
+                np.testing.assert_array_equal(m.predict(X, verbose=0), again.predict(X, verbose=0))
+                m = again
+        m.compile("sgd", "mse")
+        before = m.get_weights()
+        m.train_on_batch(X, m.predict(X, verbose=0) + 1)
+        for a, b in zip(before, m.get_weights()):
+            self.assertFalse(np.array_equal(a, b))
+
     def test_statistics_move_where_a_layer_is_called_in_training(self):
         b = keras.layers.BatchNormalization(momentum=0.5)
         b(X, training=True)

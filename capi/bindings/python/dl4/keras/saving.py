@@ -225,9 +225,10 @@ def from_core(core_model):
     from ._rebuilt import rebuilt
 
     model = rebuilt(json.loads(core_model.describe(0)))
+    learned = {name: trainable for name, _, trainable in model.core.weights()}
     for name, _, trainable in core_model.weights():
         model.core.set_weight(name, core_model.get_weight(name))
-        if not trainable:
+        if learned[name] and not trainable:
             model.core.set_trainable(name, False)
     return model
 

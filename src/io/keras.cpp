@@ -87,6 +87,7 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
   int64_t bytes = 0;
   for (const graph::Layer &l : g.layers())
     for (const auto &w : l.weights) {
+      if (w->spec.kept) continue;  // the state of a stateful layer is in no file
       all.push_back(w);
       bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
     }

@@ -109,6 +109,27 @@ TEST_F(KerasFiles, GiveWhatKerasGave) {
   }
 }
 
+TEST_F(KerasFiles, HaveNoStatesOfStatefulLayers) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {2, 3, 2}), y = add(g, "LSTM", "lstm", R"({"units": 3, "stateful": true})", x);
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_model_save(m, path("stateful.keras").c_str(), nullptr));
+  Own<dl4_model> again;
+  ok(dl4_model_load(nullptr, path("stateful.keras").c_str(), nullptr, again.out()));
+  std::vector<std::vector<float>> got;
+  for (const dl4_model *of : {static_cast<const dl4_model *>(m), static_cast<const dl4_model *>(again)}) {
+    Own<dl4_session> s;
+    ok(dl4_session_create(of, nullptr, s.out()));
+    auto in = tensor({2, 3, 2}, numbers(12));
+    dl4_tensor *from = in, *to = nullptr;
+    ok(dl4_session_run(s, &from, 1, &to, 1, nullptr));
+    got.push_back(floats(Own<dl4_tensor>(to)));
+  }
+  EXPECT_EQ(got[0], got[1]);
+}
+
 TEST_F(KerasFiles, KeepTheNamesOfKeras) {
   Own<dl4_model> m;
   ok(dl4_model_load(nullptr, data("sequential.keras").c_str(), nullptr, m.out()));

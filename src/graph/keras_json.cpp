@@ -118,8 +118,8 @@ void need_registered(const Json &j, const std::string &name, const std::string &
 Layer layer_of(const Json &j) {
   const Json &config = member(j, "config");
   // Keras gives a class without a get_config() of its own one without the name.
-  const bool nameless = !config.find("name") && !j.find("name");
-  const std::string name = string_of(config.find("name") ? config : j, nameless ? "class_name" : "name");
+  const Json &named = config.find("name") ? config : j;
+  const std::string name = string_of(named, named.find("name") ? "name" : "class_name");
   need_registered(j, name, string_of(j, "class_name"));
   if (string_of(j, "class_name") == "InputLayer")
     return input(name, member(config, "batch_shape"), config.find("dtype"));

@@ -2,6 +2,7 @@
 #include "graph/keras_ops.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -240,9 +241,12 @@ class Operation {
   // A value without its mask: as it is, in the same order.
   Value unmasked(const Value &v) { return maskless_.has(v.ref.of.layer) ? v : same(v); }
   Value same(const Value &v, const std::string &name = "") {
-    Json axes = Json::array();
-    for (int i = 0; i < v.shape.rank(); ++i) axes.push_back(i);
-    return layer("Transpose", {{"perm", std::move(axes)}}, {v}, name);
+    return layer("Transpose", {{"perm", in_order(v)}}, {v}, name);
+  }
+  static std::vector<int64_t> in_order(const Value &v) {
+    std::vector<int64_t> axes(static_cast<size_t>(v.shape.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
   }
   // The last one.
   void finish(const std::string &kind, Json config, std::vector<Value> in) {
@@ -297,16 +301,16 @@ class Operation {
   // As unmasked() made it, it is what it does.
   void add_transpose() {
     const Value x = only();
-    const Json axes = config_.value("axes", nullptr);
-    bool moves = !axes.is_array() || axes.size() != static_cast<size_t>(x.shape.rank());
-    for (size_t i = 0; !moves && i < axes.size(); ++i) moves = axes[i] != static_cast<int64_t>(i);
-    moves ? finish(class_, {{"perm", axes}}, {x}) : static_cast<void>(same(x, name_));
+    Json axes = config_.value("axes", nullptr);
+    if (axes == Json(in_order(x)))
+      same(x, name_);
+    else
+      finish(class_, {{"perm", std::move(axes)}}, {x});
   }
 
   void add_swapped() {
     const Value x = only();
-    std::vector<int64_t> perm;
-    for (int i = 0; i < x.shape.rank(); ++i) perm.push_back(i);
+    std::vector<int64_t> perm = in_order(x);
     const auto axis = [&](const char *key) {
       return static_cast<size_t>(x.shape.axis(config_.at(key).get<int64_t>()));
     };

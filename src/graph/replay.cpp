@@ -23,11 +23,6 @@ struct Symbols {
     for (Node n : nodes) list.push_back(n == no_node ? Symbol{} : now[n]);
     return list;
   }
-  std::vector<Symbol> look_up_built(const std::vector<Node> &nodes) const {
-    std::vector<Symbol> list;
-    for (Node n : nodes) list.push_back({now[n].value, built[n]});
-    return list;
-  }
   void set(Node n, Symbol s, ops::Id mask_built) {
     now[n] = s;
     built[n] = mask_built;
@@ -67,7 +62,8 @@ std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<C
     kinds::Arguments arguments{call.arguments.plain, {}};
     for (const auto &[key, list] : call.arguments.nodes) arguments.symbols[key] = symbols.look_up(list);
     std::vector<Symbol> from = symbols.look_up(call.in);
-    const std::vector<Symbol> from_built = symbols.look_up_built(call.in);
+    std::vector<Symbol> from_built = from;
+    for (size_t i = 0; i < call.in.size(); ++i) from_built[i].mask = symbols.built[call.in[i]];
     if (!same_masks(from, from_built) && is_noted(layer, call, from_built)) from = from_built;
     const std::vector<Symbol> out = run(layer, call, from, arguments, false);
     const bool builds = layer.kind->builds_masks();

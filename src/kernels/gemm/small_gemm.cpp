@@ -168,21 +168,15 @@ void block_rows(const Product &p, const float *a, int64_t rows, const float *d, 
   for (int i = 0; i < M; ++i) {
     const V v = hn::Add(hn::Add(sum[0][i], sum[1][i]), hn::Add(sum[2][i], sum[3][i]));
     const auto low = hn::LowerHalf(half, v), high = hn::UpperHalf(half, v);
-    const hn::Vec<decltype(block)> of[] = {hn::LowerHalf(block, low), hn::UpperHalf(block, low),
-                                           hn::LowerHalf(block, high), hn::UpperHalf(block, high)};
+    const hn::Vec<decltype(block)> of[4][1][1][1] = {{{{hn::LowerHalf(block, low)}}},
+                                                     {{{hn::UpperHalf(block, low)}}},
+                                                     {{{hn::LowerHalf(block, high)}}},
+                                                     {{{hn::UpperHalf(block, high)}}}};
     DL4_UNROLL
     for (int r = 0; r < 4; ++r) {
       const int64_t at = 4 * i + r;
       if (at >= rows) return;
-      const float *add = d ? d + at * p.ldd : nullptr;
-      auto y = of[r];
-      if constexpr (partial) {
-        if (d) y = hn::Add(y, load_n(block, add, p.n));
-        store_n(block, y, c + at * p.ldc, p.n);
-      } else {
-        if (d) y = hn::Add(y, hn::LoadU(block, add));
-        hn::StoreU(y, block, c + at * p.ldc);
-      }
+      finish_tile<partial>(p, block, of[r], d ? d + at * p.ldd : nullptr, c + at * p.ldc, p.n);
     }
   }
 }

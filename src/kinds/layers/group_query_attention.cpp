@@ -23,7 +23,7 @@ struct GroupQueryAttention : HeadedAttention {
     headed_fields(f);
   }
   Facts facts() const override {
-    return headed_facts("(K, num_key_value_heads, head_dim)", "(V, num_key_value_heads, head_dim)", false);
+    return headed_facts("(K, num_key_value_heads, head_dim)", "(V, num_key_value_heads, head_dim)");
   }
   void check() override {
     HeadedAttention::check();

@@ -27,7 +27,7 @@ void HeadedAttention::headed_fields(Fields &f) {
   weights.fields(f);
 }
 
-Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel, bool drops_masks) const {
+Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
   return {.inputs = {{"query", "(B, T, D)"}, {"value", "(B, S, V)"}, {"key", "(B, S, K), value by default"}},
           .outputs = {{"y", "(B, T, D)"}, {"scores", "(B, heads, T, S)", "return_attention_scores"}},
           .weights = {{"query/kernel", "(D, heads, key size)"},
@@ -51,9 +51,10 @@ Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_
                          "for"},
                         {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"},
                         {"use_causal_mask", "bool", "whether query t sees only keys up to t"}},
-          .mask = drops_masks ? "used; the query's is passed on. As in Keras 3.15.1, calls that run after it find none "
-                                "on its inputs: a sum of input and output has none"
-                              : "used; the query's is passed on"};
+          .mask = drops_mask(0)
+                      ? "used; the query's is passed on. As in Keras 3.15.1, calls that run after it find none "
+                        "on its inputs: a sum of input and output has none"
+                      : "used; the query's is passed on"};
 }
 
 void HeadedAttention::check() {

@@ -26,7 +26,7 @@ struct HeadedAttention : Layer {
   virtual Shape output(const Call &c) const = 0;  // the last axes of the output
 
   void headed_fields(Fields &f);
-  Facts headed_facts(const char *group_kernel, const char *value_kernel, bool drops_masks) const;
+  Facts headed_facts(const char *group_kernel, const char *value_kernel) const;
 
  private:
   struct Operands;

@@ -27,7 +27,7 @@ struct MultiHeadAttention : HeadedAttention {
         .doc("the axes that are attended over, a number or a list; null = all but the first and the last");
     headed_fields(f);
   }
-  Facts facts() const override { return headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)", true); }
+  Facts facts() const override { return headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)"); }
   bool drops_mask(int) const override { return true; }
 
  protected:

@@ -248,8 +248,8 @@ class Training(Objective):
         names = dict(zip(trainer.kept(trainer.names), trainer.shown))
         names.update({f"val_{k}": f"val_{v}" for k, v in names.items()})
         more = {names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"}
-        # What JSON can't say, NaN, is among what was recorded.
-        self.history.history = {**told.recorded, **{k: more[k] for k in more if k not in told.recorded}}
+        # In the order of what was recorded, which has what JSON can't say, NaN.
+        self.history.history = {**told.recorded, **more, **told.recorded}
         return self.history
 
     def evaluate(

@@ -8,6 +8,8 @@
 namespace dl4::ops {
 namespace {
 
+constexpr int64_t in_cache = 2048;  // elements of an epilogue at a time
+
 // Has the result the shape of `a` whatever the free dims turn out to be?
 bool fills(const Shape &a, const Shape &other) {
   if (a.rank() < other.rank()) return false;
@@ -26,6 +28,7 @@ std::vector<Operand> BinaryOp::infer(Operands src) const {
 }
 
 void BinaryOp::gradient(Gradient &g) const {
+  if (activation) fail(Code::internal, "binary: a fused step has no gradient");
   Emit &e = g.e;
   Id a = g.src(0), b = g.src(1), d = g.diff_dst();
   if (d == none || e.dtype(a) != DType::f32 || kernels::is_comparison(f)) return;
@@ -87,12 +90,19 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   DType t = site.src[0].dtype;
   int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
   double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
-              (f == Binary::pow || f == Binary::atan2 ? 20 : 1);
+                  (f == Binary::pow || f == Binary::atan2 ? 20 : 1) +
+              (activation ? us_per_function * static_cast<double>(n) : 0);
   const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
-  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
-                                                                                 int64_t at, int64_t count) {
-    kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
-                        r.out<std::byte>(0) + at * out_size, count);
+  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1), epilogue = epilogue_of(activation)](
+                  const Run &r, int64_t a, int64_t b, int64_t at, int64_t count) {
+    const int64_t piece = epilogue ? in_cache : count;
+    for (int64_t done = 0; done < count; done += piece) {
+      const int64_t n = std::min(piece, count - done);
+      kernels::binary_run(f, t, r.in<std::byte>(0) + (a + done * step_a) * size, step_a,
+                          r.in<std::byte>(1) + (b + done * step_b) * size, step_b,
+                          r.out<std::byte>(0) + (at + done) * out_size, n);
+      if (epilogue) epilogue(r.out<float>(0) + at + done, 1, n, n);
+    }
   };
   if (s.axes.size() == 1) {
     return sliced(

@@ -38,7 +38,7 @@ void ConvOp::gradient(Gradient &g) const {
 std::unique_ptr<kernels::Kernel> ConvOp::kernel(const Site &site) const {
   kernels::Conv c = conv_at(how, site.src[0].shape, site.src[1].shape);
   c.bias = fused.bias;
-  c.epilogue = fused.epilogue();
+  c.epilogue = epilogue_of(fused.activation);
   if (site.dst[0].shape.elements() == 0) return dispatch::nothing();
   auto weights = site.constant_source(1);
   return dispatch::conv(site, c, weights ? &*weights : nullptr);

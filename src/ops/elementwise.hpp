@@ -23,6 +23,7 @@ struct Function {
   void fields(auto &v) const { v("", f), v("", params()); }
 };
 std::string to_string(const Function &f);  // "elu(0.5)"
+kernels::Epilogue epilogue_of(const std::optional<Function> &activation);
 
 // What a product or a convolution also does, to its result while that is in cache.
 struct Fused {
@@ -30,7 +31,6 @@ struct Fused {
   std::optional<Function> activation = {};
 
   void fields(auto &f) const { f("bias", bias), f("", activation); }
-  kernels::Epilogue epilogue() const;  // the activation
 };
 
 struct UnaryOp final : OpOf<UnaryOp> {
@@ -48,9 +48,11 @@ struct UnaryOp final : OpOf<UnaryOp> {
 struct BinaryOp final : OpOf<BinaryOp> {
   kernels::Binary f;
   int into;  // the source that is not broadcast, as far as can be told
+  std::optional<Function> activation;
 
-  BinaryOp(kernels::Binary f, int into) : f(f), into(into) {}
-  void fields(auto &v) const { v("", f), v("into", into); }
+  BinaryOp(kernels::Binary f, int into, std::optional<Function> activation = {})
+      : f(f), into(into), activation(activation) {}
+  void fields(auto &v) const { v("", f), v("into", into), v("", activation); }
   std::string_view name() const override { return "binary"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;

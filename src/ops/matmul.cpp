@@ -111,7 +111,7 @@ std::unique_ptr<Kernel> MatMulOp::kernel(const Site &site) const {
   g.ldb = b[-1];
   g.ldc = g.n;
   g.bias = fused.bias;
-  g.epilogue = fused.epilogue();
+  g.epilogue = epilogue_of(fused.activation);
   auto b_constant = site.constant_source(1);
   if (out.elements() == 0) return dispatch::nothing();
   auto axes = batch_axes(a, b, out);

@@ -39,7 +39,7 @@ std::string to_string(const Function &f) {
   return f.params().empty() ? s : s + numbers(f.params());
 }
 
-kernels::Epilogue Fused::epilogue() const {
+kernels::Epilogue epilogue_of(const std::optional<Function> &activation) {
   if (!activation) return {};
   return [f = *activation](float *v, int64_t rows, int64_t cols, int64_t ld) {
     kernels::unary_rows(f.f, f.param.data(), v, rows, cols, ld);

@@ -1,4 +1,5 @@
-// Pass: a bias row or an activation that alone reads a product or convolution is done by it, slice by slice in cache.
+// Pass: a bias row that alone reads a product or convolution, or an activation that alone reads one of these or an
+// elementwise op, is done by it, slice by slice in cache.
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
 #include "ops/op.hpp"
@@ -29,9 +30,12 @@ std::shared_ptr<const Op> fused_with(const Step &step, const Fused &fused) {
 // The step `s` merged into `before`, which made `from`; an empty op when it does not merge. Bit for bit the same except
 // where a library adds the bias in its own order.
 Fusion merge(const Program &p, const Step &before, const Step &s, Id from) {
+  auto *unary = as<UnaryOp>(s);
+  if (auto *two = as<BinaryOp>(before); two && unary && !two->activation)
+    return {std::make_shared<BinaryOp>(two->f, two->into, unary->function), before.src};
   const Fused *fused = fused_of(before);
   if (!fused || fused->activation) return {};
-  if (auto *unary = as<UnaryOp>(s)) return {fused_with(before, {fused->bias, unary->function}), before.src};
+  if (unary) return {fused_with(before, {fused->bias, unary->function}), before.src};
   auto *sum = as<BinaryOp>(s);
   if (!sum || sum->f != Binary::add || fused->bias) return {};
   Id bias = s.src[0] == from ? s.src[1] : s.src[0];

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <ctime>
 
+#include "harness/evaluate.hpp"
 #include "ops/ops.hpp"
 #include "plan/passes.hpp"
 
@@ -75,6 +76,26 @@ TEST(Passes, BiasAndActivationGoIntoTheProduct) {
   Shape in{3, 8};
   EXPECT_EQ(plan_of(p, {in})->program.steps.size(), 1u);
   EXPECT_EQ(plan_of(p, {in}, {"fuse_epilogues"})->program.steps.size(), 3u);
+}
+
+// Of sizes over one piece in cache, of broadcast and of scalar sources, in slices.
+TEST(Passes, AnActivationGoesIntoTheElementwiseOpBeforeIt) {
+  struct Sources {
+    Shape a, b;
+  };
+  for (const Sources &s :
+       {Sources{{3, 5000}, {3, 5000}}, {{7, 900}, {900}}, {{4, 3, 700}, {4, 1, 700}}, {{9000}, {1}}, {{}, {}}}) {
+    const Program plain =
+        test::program_of(test::one([](Emit &e, const auto &x) { return unary(e, Unary::gelu, sub(e, x[0], x[1])); }),
+                         test::randoms({s.a, s.b}));
+    Program fused = plain;
+    fuse_epilogues(fused);
+    ASSERT_EQ(fused.steps.size(), 1u);
+    const std::vector<Tensor> in = test::randoms({s.a, s.b});
+    for (const test::How &how : {test::How{}, {.threads = 3}, {.in_place = true}})
+      test::expect_same_bits(test::evaluate(fused, in, {}, how).outputs, test::evaluate(plain, in).outputs,
+                             text(s.a, s.b, to_string(how)));
+  }
 }
 
 TEST(Passes, AProductReadTwiceKeepsItsOwnResult) {

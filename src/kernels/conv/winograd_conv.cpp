@@ -127,21 +127,25 @@ HWY_EXPORT(winograd_weights);
 HWY_EXPORT(winograd_source);
 HWY_EXPORT(winograd_destination);
 
-constexpr int64_t most_scratch = int64_t{1} << 20;  // floats of a slice
-constexpr int64_t good_scratch = 192 << 10;         // stay in the second cache
+constexpr int64_t most_scratch = int64_t{1} << 20;  // of a slice, floats
+constexpr int64_t good_scratch = 416 << 10;         // more is no faster, less reads the weights more often
+constexpr int64_t row_block = 12;                   // of a product: fewer rows read its weights as often
 
 // c: for the gradient by the source, source and destination are exchanged. form.first is not known yet; where the taps
 // come last to first, form.tap is negative.
 std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices, const WinogradWeights &form,
                                  const Constant *constant) {
   const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles of an image
-  const int64_t row_floats = checked_mul(16, across, checked_add(c.c, c.oc));
-  const int64_t rows = std::clamp<int64_t>(good_scratch / row_floats, 1, down);  // of tiles, at once
-  const int64_t plane_src = checked_mul(rows, across, c.c), plane_dst = checked_mul(rows, across, c.oc);
+  const int64_t all = checked_mul(c.n, down, across), count = std::clamp<int64_t>(slices, 1, all);
+  const int64_t share = round_up(all, count) / count, tile_floats = checked_mul(16, checked_add(c.c, c.oc));
+  // Tiles at once: as even as whole blocks of a product's rows allow.
+  const int64_t fit = std::max(good_scratch / tile_floats, row_block), pieces = round_up(share, fit) / fit;
+  const int64_t most = std::min(share, round_up(round_up(share, pieces) / pieces, row_block));
+  const int64_t plane_src = checked_mul(most, c.c), plane_dst = checked_mul(most, c.oc);
   const int64_t floats = checked_add(checked_mul(16, checked_add(plane_src, plane_dst)), round_up(c.c, 16));
   if (floats > most_scratch) return nullptr;
 
-  const int64_t plane = packed_floats(c.c, c.oc), count = std::clamp<int64_t>(slices, 1, checked_mul(c.n, down));
+  const int64_t plane = packed_floats(c.c, c.oc);
   auto transform = [=](const float *weights, int64_t begin, int64_t end, float *to) {
     WinogradWeights w = form;
     w.first = weights + (w.tap < 0 ? -8 * w.tap : 0);
@@ -169,16 +173,20 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
     float *dst_tiles = src_tiles + 16 * plane_src, *zeros = dst_tiles + 16 * plane_dst;
     std::memset(zeros, 0, static_cast<size_t>(c.c) * sizeof(float));
 
-    // Rows of tiles of all images, as many of one image at once as fit.
-    auto [first, last] = part(c.n * down, count, slice);
-    for (int64_t row = first, next; row < last; row = next) {
-      const int64_t n = row / down, y0 = row % down;
-      next = std::min({row + rows, last, (n + 1) * down});
-      const int64_t tiles = (next - row) * across;
-      const float *src = r.in<float>(0) + n * c.h * c.w * c.c;
-      float *dst = r.out<float>(0) + n * c.oh * c.ow * c.oc;
-      for (int64_t t = 0; t < tiles; ++t) {
-        const int64_t top = 2 * (y0 + t / across) - c.pad_top, left = 2 * (t % across) - c.pad_left;
+    auto [first, last] = part(all, count, slice);
+    for (int64_t begin = first, next; begin < last; begin = next) {
+      next = std::min(last, begin + most);
+      const int64_t tiles = next - begin;
+      // Calls f(tile of these, image, top and left tile) for each.
+      auto each_tile = [&](auto f) {
+        for (int64_t t = 0; t < tiles; ++t) {
+          const int64_t row = (begin + t) / across;
+          f(t, row / down, row % down, (begin + t) % across);
+        }
+      };
+      each_tile([&](int64_t t, int64_t n, int64_t down_to, int64_t across_to) {
+        const float *src = r.in<float>(0) + n * c.h * c.w * c.c;
+        const int64_t top = 2 * down_to - c.pad_top, left = 2 * across_to - c.pad_left;
         std::array<const float *, 16> pixels;
         for (int64_t i = 0; i < 16; ++i) {
           const int64_t y = top + i / 4, x = left + i % 4;
@@ -186,23 +194,21 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
           pixels[static_cast<size_t>(i)] = inside ? src + (y * c.w + x) * c.c : zeros;
         }
         HWY_DYNAMIC_DISPATCH(winograd_source)(pixels.data(), c.c, src_tiles + t * c.c, plane_src);
-      }
+      });
       for (int64_t i = 0; i < 16; ++i)
         packed_gemm(tiles, c.oc, c.c, src_tiles + i * plane_src, c.c, u + i * plane, nullptr, 0,
                     dst_tiles + i * plane_dst, c.oc);
-      for (int64_t t = 0; t < tiles; ++t) {
-        const int64_t top = 2 * (y0 + t / across), left = 2 * (t % across);
+      each_tile([&](int64_t t, int64_t n, int64_t down_to, int64_t across_to) {
+        const int64_t top = 2 * down_to, left = 2 * across_to;
+        float *dst = r.out<float>(0) + ((n * c.oh + top) * c.ow + left) * c.oc;
+        const int64_t height = std::min<int64_t>(2, c.oh - top), width = std::min<int64_t>(2, c.ow - left);
         std::array<float *, 4> pixels;
-        for (int64_t i = 0; i < 4; ++i) {
-          const int64_t y = top + i / 2, x = left + i % 2;
-          pixels[static_cast<size_t>(i)] = y < c.oh && x < c.ow ? dst + (y * c.ow + x) * c.oc : nullptr;
-        }
+        for (int64_t i = 0; i < 4; ++i)
+          pixels[static_cast<size_t>(i)] =
+              i / 2 < height && i % 2 < width ? dst + (i / 2 * c.ow + i % 2) * c.oc : nullptr;
         HWY_DYNAMIC_DISPATCH(winograd_destination)(dst_tiles + t * c.oc, plane_dst, c.oc, bias, pixels.data());
-      }
-      if (c.epilogue) {
-        const int64_t begin = 2 * y0 * c.ow * c.oc, end = std::min(c.oh, 2 * (y0 + next - row)) * c.ow * c.oc;
-        c.epilogue(dst + begin, 1, end - begin, 0);
-      }
+        if (c.epilogue) c.epilogue(dst, height, width * c.oc, c.ow * c.oc);
+      });
     }
   };
   return make_kernel(name, count, run, checked_mul(checked_add(weights_floats, checked_mul(count, floats)), 4),

@@ -115,9 +115,9 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.config = l.kind->config();
     // The weights may have been frozen since, some of them or all.
     for (const auto &w : l.weights)
-      if (w->frozen)
+      if (w->frozen && !w->spec.frozen)
         to.frozen.push_back(w->spec.name);
-      else if (w->spec.frozen)
+      else if (!w->frozen && w->spec.frozen)
         to.thawed.push_back(w->spec.name);
     to.config["trainable"] = l.is_trainable();
     if (!l.is_trainable()) to.frozen.clear();

@@ -37,7 +37,9 @@ bool is_history(const Json &j) {
 
 Ref history(const Json &j) {
   if (!is_history(j)) unlike("[layer, node, tensor]", j);
-  return {{j[0].get<std::string>(), j[1].get<int64_t>()}, j[2].get<int64_t>()};
+  const auto node = j[1].get<int64_t>();
+  if (node < 0) unlike("a node of at least 0", j);
+  return {{j[0].get<std::string>(), node}, j[2].get<int64_t>()};
 }
 
 // All of a structure of lists and, in the order of their keys, objects.
@@ -159,6 +161,12 @@ Architecture sequential(const Json &layers, const Json &input_shape) {
 
 }  // namespace
 
+int64_t first_node(const Architecture &a, const Ref &output) {
+  const auto of = [&](const Layer &l) { return l.name == output.of.layer; };
+  const auto it = std::find_if(a.layers.begin(), a.layers.end(), of);
+  return it != a.layers.end() && it->class_name == "Functional";
+}
+
 bool is_tensor(const Json &j) {
   const Json *name = j.is_object() ? j.find("class_name") : nullptr;
   return name && *name == "__keras_tensor__";
@@ -194,6 +202,7 @@ Architecture keras_architecture(const Json &layers, const Json &inputs, const Js
   }
   a.inputs = histories(inputs);
   a.outputs = histories(outputs);
+  for (Ref &ref : a.outputs) ref.of.call -= first_node(a, ref);
   return a;
 }
 

@@ -10,6 +10,10 @@ class Model;
 // Of the config of a Functional or, without "input_layers", of a Sequential.
 Architecture keras_architecture(const Json &layers, const Json &inputs, const Json &outputs, const Json &input_shape);
 
+// What the calls of the layer of this output are counted from in "output_layers": 1 for a model, whose own node is its
+// first. As an input of other layers its calls are counted from 0.
+int64_t first_node(const Architecture &a, const Architecture::Ref &output);
+
 // A model's JSON, {"class_name", "config"}, as Keras 3 would write it. major: the version of Keras that wrote it. Refuses
 // with UNSUPPORTED, by the layer's name, what Keras 1 had that has no like.
 Json modern(const Json &model, int major);

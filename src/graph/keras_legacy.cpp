@@ -1,5 +1,7 @@
 // Keras 1's and 2's JSON of a model, in the words of Keras 3.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -9,7 +11,8 @@ namespace dl4::graph {
 namespace {
 
 bool is_history(const Json &j, size_t size) {
-  return j.is_array() && j.size() == size && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
+  return j.is_array() && j.size() == size && j[0].is_string() && j[1].is_int64() && j[1].get<int64_t>() >= 0 &&
+         j[2].is_int64();
 }
 
 // [layer, node, tensor] as a tensor, also inside of a list.
@@ -35,6 +38,54 @@ Json modern_node(const Json &node) {
     for (const auto &[key, value] : ref[3].items()) kwargs[key] = as_tensor(value);
   }
   return {{"args", Json::array({std::move(args)})}, {"kwargs", std::move(kwargs)}};
+}
+
+// Calls f for each [layer, node, tensor], and gives what that made of it in its place.
+template <class F>
+Json each_history(const Json &j, F f) {
+  if (is_history(j, 3)) return f(j);
+  if (!j.is_array() && !j.is_object()) return j;
+  Json to = j.is_array() ? Json::array() : Json::object();
+  if (j.is_array())
+    for (const Json &item : j) to.push_back(each_history(item, f));
+  else
+    for (const auto &[key, item] : j.items()) to[std::string(key)] = each_history(item, f);
+  return to;
+}
+
+// A model's own node was its first wherever its calls were read, but for a Sequential that was built later; in Keras 3
+// it is where a Functional is an output.
+void count_calls_from_0(Json &layers, Json &config) {
+  std::map<std::string, std::pair<int64_t, bool>> models;  // by name: number of calls, is it a Sequential?
+  for (const Json &l : layers)
+    if (const Json *nodes = l.find("inbound_nodes"), *name = l.find("name");
+        nodes && name && (l["class_name"] == "Functional" || l["class_name"] == "Sequential"))
+      models[name->get<std::string>()] = {std::ssize(*nodes), l["class_name"] == "Sequential"};
+  std::set<std::string> from_1;
+  const auto look = [&](const Json &j) {
+    const auto it = models.find(j[0].get<std::string>());
+    if (it != models.end() && j[1].get<int64_t>() == it->second.first) from_1.insert(it->first);
+    return j;
+  };
+  const auto less = [&](const Json &j) {
+    return from_1.count(j[0].get<std::string>()) ? Json::array({j[0], j[1].get<int64_t>() - 1, j[2]}) : j;
+  };
+  const auto less_if_sequential = [&](const Json &j) {
+    const auto it = models.find(j[0].get<std::string>());
+    return it != models.end() && it->second.second ? less(j) : j;
+  };
+  const Json outputs = config.value("output_layers", nullptr);
+  each_history(outputs, look);
+  for (const Json &l : layers) each_history(l.value("inbound_nodes", nullptr), look);
+  if (from_1.empty()) return;
+  Json all = Json::array();
+  for (const Json &l : layers) {
+    Json to = l;
+    if (const Json *nodes = l.find("inbound_nodes")) to["inbound_nodes"] = each_history(*nodes, less);
+    all.push_back(std::move(to));
+  }
+  layers = std::move(all);
+  config["output_layers"] = each_history(outputs, less_if_sequential);
 }
 
 // Attributes that said nothing, where they say it.
@@ -91,6 +142,7 @@ Json modern_layer(const Json &given_layer, int major) {
     if (!list || !list->is_array()) continue;
     Json all = Json::array();
     for (const Json &l : *list) all.push_back(modern_layer(l, major));
+    if (major < 3 && std::string_view(key) == "layers") count_calls_from_0(all, config);
     config[key] = std::move(all);
   }
   to["config"] = std::move(config);

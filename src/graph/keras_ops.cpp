@@ -2,6 +2,8 @@
 #include "graph/keras_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <string_view>
 
@@ -132,6 +134,7 @@ class Operation {
     for (const char *unused : {"initial", "dtype"})
       if (const Json *v = config_.find(unused); v && v->is_null()) config_.erase(unused);
     if (class_ == "SegmentSum" || class_ == "SegmentMax") config_.erase("sorted");  // a promise about the ids
+    if (class_ == "Round") return add_rounded();
     if (const KerasOperation *known = keras_operation(class_)) {
       const std::string kind(known->kind);
       if (known->form == Form::pair) return add_pairwise(kind);
@@ -142,8 +145,9 @@ class Operation {
     if (class_ == "Concatenate" || class_ == "Stack") return finish(class_, config_, listed());
     if (class_ == "Transpose") return add_transpose();
     if (class_ == "ConvertToTensor") return add_same();
-    if (class_ == "ZerosLike" || class_ == "OnesLike") return add_constant_mask();
+    if (class_ == "ZerosLike" || class_ == "OnesLike") return add_filled();
     if (class_ == "Swapaxes") return add_swapped();
+    if (class_ == "Moveaxis") return add_moved();
     if (class_ == "Reshape") return add_reshape();
     if (class_ == "Where") return add_where();
     if (class_ == "Take") return add_take();
@@ -288,14 +292,19 @@ class Operation {
     same(only(), name_);
   }
 
-  // What Keras makes of the masks of a Concatenate: all false or all true, in the shape of a value.
-  void add_constant_mask() {
-    if (config_.value("dtype", nullptr) != "bool") refuse("has another dtype than bool");
+  // All 0 or 1 in the shape of a value; as booleans what Keras makes of the masks of a Concatenate.
+  void add_filled() {
     const Value x = unmasked(only());
-    if (class_ == "ZerosLike")
-      layer("Less", Json::object(), {x, x}, name_);
-    else
+    const DType to = dtype_from(config_.value("dtype", to_string(x.dtype)).get<std::string>());
+    const bool ones = class_ == "OnesLike";
+    if (to == DType::f32)
+      layer("Where", {{"x1", ones ? 0 : 1}, {"x2", ones ? 1 : 0}}, {layer("Less", Json::object(), {x, x})}, name_);
+    else if (to != DType::boolean)
+      refuse("makes ", to);
+    else if (ones)
       layer("LogicalNot", Json::object(), {layer("Less", Json::object(), {x, x})}, name_);
+    else
+      layer("Less", Json::object(), {x, x}, name_);
   }
 
   // As unmasked() made it, it is what it does.
@@ -316,6 +325,35 @@ class Operation {
     };
     std::swap(perm[axis("axis1")], perm[axis("axis2")]);
     finish("Transpose", {{"perm", perm}}, {x});
+  }
+
+  void add_moved() {
+    const Value x = only();
+    std::map<int64_t, int64_t> moved;  // by where it goes
+    std::vector<int64_t> perm = in_order(x);
+    const auto axes = [&](const char *key) {
+      const Json &given = config_.at(key);
+      std::vector<int64_t> list;
+      for (const Json &axis : given.is_array() ? given : Json::array({given}))
+        list.push_back(x.shape.axis(axis.get<int64_t>()));
+      return list;
+    };
+    const std::vector<int64_t> from = axes("source"), to = axes("destination");
+    if (from.size() != to.size()) refuse("moves ", from.size(), " axes to ", to.size(), " places");
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (!moved.emplace(to[i], from[i]).second || std::erase(perm, from[i]) == 0) refuse("names an axis twice");
+    }
+    for (const auto &[place, axis] : moved) perm.insert(perm.begin() + place, axis);
+    finish("Transpose", {{"perm", perm}}, {x});
+  }
+
+  void add_rounded() {
+    const Value x = unmasked(only());
+    const auto decimals = config_.value("decimals", Json(0)).get<int64_t>();
+    if (decimals == 0) return finish("Round", Json::object(), {x});
+    if (x.dtype != DType::f32) refuse("rounds ", x.dtype, " to decimals");
+    const Json factor = {{"x2", std::pow(10.0, decimals)}};
+    finish("Divide", factor, {layer("Round", Json::object(), {layer("BroadcastMultiply", factor, {x})})});
   }
 
   // Ours leaves the batch alone.

@@ -66,11 +66,13 @@ class Writer {
   Json config(const std::string &name) const {
     Json layers = Json::array();
     for (const Layer *l : ordered()) layers.push_back(layer(*l));
+    std::vector<Ref> outputs = a_.outputs;
+    for (Ref &ref : outputs) ref.of.call += first_node(a_, ref);
     return {{"name", name},
             {"trainable", true},
             {"layers", std::move(layers)},
             {"input_layers", histories(a_.inputs)},
-            {"output_layers", histories(a_.outputs)}};
+            {"output_layers", histories(outputs)}};
   }
 
  private:

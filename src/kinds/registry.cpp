@@ -206,7 +206,7 @@ std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
     else if (key == "version")
       version = from_json<int64_t>(value);
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config" &&
-             key != "shared_object_id")  // as Keras writes them
+             key != "compile_config" && key != "shared_object_id")  // as Keras writes them
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
   try {

@@ -43,7 +43,8 @@ void add_expected(const std::string &file, std::map<std::string, Array> &all) {
 
 std::map<std::string, Array> expected() {
   std::map<std::string, Array> all;
-  for (const char *file : {"expected.safetensors", "expected_old.safetensors"}) add_expected(file, all);
+  for (const char *file : {"expected.safetensors", "expected_old.safetensors", "expected_keras_2.safetensors"})
+    add_expected(file, all);
   return all;
 }
 
@@ -84,8 +85,9 @@ void expect_equal(const dl4_model *m, const std::string &file) {
 using KerasFiles = Folder;
 
 TEST_F(KerasFiles, GiveWhatKerasGave) {
-  for (const char *file : {"functional.keras", "masked.keras", "sequential.keras", "sequential.h5", "keras_2.h5",
-                           "keras_1_lstm.h5", "keras_1_conv.h5", "keras_2_cudnn.h5"}) {
+  for (const char *file :
+       {"functional.keras", "masked.keras", "nested.keras", "sequential.keras", "sequential.h5", "keras_2_nested.keras",
+        "keras_2.h5", "keras_1_lstm.h5", "keras_1_conv.h5", "keras_2_cudnn.h5"}) {
     Own<dl4_model> m;
     ok(dl4_model_load(nullptr, data(file).c_str(), nullptr, m.out()));
     expect_equal(m, file);
@@ -168,7 +170,8 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
 TEST(KerasMutations, EndInAModelOrInARefusal) {
   auto c = bounded();
   std::vector<std::string> files;
-  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5", "keras_1_lstm.h5"})
+  for (const char *file : {"functional.keras", "sequential.keras", "sequential.h5", "keras_2.h5", "keras_1_lstm.h5",
+                           "keras_2_nested.keras"})
     files.push_back(bytes_of(data(file)));
   std::mt19937_64 random(14);
   const int most = times(1500, 625000);  // two of five are .keras, the others .h5

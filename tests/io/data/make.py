@@ -68,6 +68,25 @@ def masked():
                                   layers.Dense(2)(layers.MultiHeadAttention(1, 2)(h, x))]))
 
 
+def nested():
+    """Models whose calls are outputs of models, which count them otherwise than layers' arguments do; one half frozen;
+    operations that become others."""
+    def reader(name):
+        x = keras.Input((5, 3))
+        return keras.Model(x, layers.LSTM(2)(layers.Dense(3)(x)), name=name)
+
+    x, read = keras.Input((5, 3)), reader("inner")
+    twice = keras.Model(x, [read(x), read(layers.Masking()(x))], name="twice")
+    x, read = keras.Input((5, 3)), reader("outer")
+    first, second = twice(x)
+    both = layers.Bidirectional(layers.LSTM(2, trainable=False), backward_layer=layers.LSTM(2, go_backwards=True))(x)
+    moved = ops.round(ops.moveaxis(x, (1, -1), (-1, 1)) * 2.0, 1)
+    moved = moved + ops.ones_like(moved) - ops.zeros_like(moved)
+    steps = keras.Sequential([keras.Input((3,)), layers.Dense(2)], name="steps")
+    return stir(keras.Model(x, [read(x), layers.Add()([first, second]), read(layers.Masking()(x)), both, moved,
+                                layers.TimeDistributed(steps)(x)]))
+
+
 def numpy_arrays(path):
     """As NumPy saves them, with the same bytes each time."""
     count = np.arange(6).reshape(2, 3)
@@ -176,6 +195,11 @@ def main():
     model.save(HERE / "masked.keras")
     deflated(HERE / "masked.keras")
     record("masked.keras", model, np.array([[1, 2, 3, 0, 0], [4, 5, 6, 1, 2], [3, 0, 2, 0, 0]], "int32"))
+    keras.backend.clear_session()
+    model = nested()
+    model.save(HERE / "nested.keras")
+    deflated(HERE / "nested.keras")
+    record("nested.keras", model, np.where(np.arange(5)[:, None] % 3 == 1, 0, normal(2, 5, 3)).astype("f4"))
     keras.backend.clear_session()
     model = sequential()
     model.compile("adam", "mse")

@@ -5,14 +5,14 @@
 
 namespace dl4 {
 
-Bytes Memory::allocate(int64_t bytes) const {
-  if (!custom_.load(std::memory_order_acquire)) return dl4::allocate(bytes);
+Bytes Memory::allocate(int64_t bytes, bool working) const {
+  if (!custom_.load(std::memory_order_acquire)) return dl4::allocate(bytes, working);
   std::shared_ptr<const Source> source;
   {
     std::lock_guard lock(mutex_);
     source = source_;
   }
-  if (!source) return dl4::allocate(bytes);
+  if (!source) return dl4::allocate(bytes, working);
   struct Block {
     std::shared_ptr<const Source> source;
     void *p = nullptr;

@@ -14,7 +14,7 @@ class Memory {
   using Take = void *(*)(void *user, int64_t bytes, int64_t align);
   using Give = void (*)(void *user, void *p, int64_t bytes);
 
-  Bytes allocate(int64_t bytes) const;
+  Bytes allocate(int64_t bytes, bool working = false) const;
   Tensor tensor(DType dtype, const Shape &shape) const;  // contents undefined
   // For what is allocated from now on; both null = the system's.
   void set(Take take, Give give, void *user);

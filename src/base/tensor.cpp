@@ -27,16 +27,17 @@ void populate(void *p, int64_t bytes) {
 
 }  // namespace
 
-Bytes allocate(int64_t bytes) {
-  // A fault for each small page costs more than the copy that fills it: five times that of a large page half used.
+Bytes allocate(int64_t bytes, bool working) {
+  // A small page costs more than the copy that fills it, a large one as much as 30 to 60 of them.
   constexpr int64_t large_page = 1 << 21, several_pages = 1 << 15;
-  const bool large = bytes >= large_page / 2;
+  const int64_t used = working ? large_page / 4 : large_page / 2;
+  const bool large = bytes >= used;
   const int64_t alignment = large ? large_page : 64;
   void *p = std::aligned_alloc(static_cast<size_t>(alignment),
                                static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), alignment)));
   if (!p) throw std::bad_alloc();
-  // What is left over may be large too, if it is half of one.
-  if (large) madvise(p, static_cast<size_t>((bytes + large_page / 2) / large_page * large_page), MADV_HUGEPAGE);
+  // What is left over may be large too.
+  if (large) madvise(p, static_cast<size_t>((bytes + large_page - used) / large_page * large_page), MADV_HUGEPAGE);
   if (!large && bytes >= several_pages) populate(p, bytes);
   return Bytes(static_cast<std::byte *>(p), [](std::byte *q) { std::free(q); });
 }

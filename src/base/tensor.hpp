@@ -13,8 +13,9 @@ namespace dl4 {
 
 // Bytes aligned to 64, shared by count.
 using Bytes = std::shared_ptr<std::byte>;
-// Refuses with OUT_OF_MEMORY; the contents are undefined. 0 bytes give a pointer that must not be read.
-Bytes allocate(int64_t bytes);
+// Refuses with OUT_OF_MEMORY; the contents are undefined. 0 bytes give a pointer that must not be read. Large pages are
+// taken as far as they are half used, of memory that all work goes through as far as a quarter is.
+Bytes allocate(int64_t bytes, bool working = false);
 
 // Contiguous, row-major, in memory that it keeps alive.
 struct Tensor {

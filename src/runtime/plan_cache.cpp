@@ -44,7 +44,7 @@ void CachedPlan::release(size_t first) {
 
 std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inputs) {
   auto frame = std::make_unique<Frame>(frame_bytes_, plan.arena_bytes);
-  frame->arena = memory_->allocate(plan.arena_bytes);
+  frame->arena = memory_->allocate(plan.arena_bytes, true);
   for (const auto &step : plan.steps) {
     for (const auto &place : step.args) frame->args.push_back(address(*frame, plan, place));
     frame->args.push_back(address(*frame, plan, step.scratch));

@@ -22,18 +22,6 @@ void each_ref(const Architecture::Call &call, F f) {
       if (ref) f(*ref);
 }
 
-// What is wrong with a layer is told with its name, once.
-template <class F>
-void as_layer(const std::string &name, F f) {
-  try {
-    f();
-  } catch (Error &error) {
-    error.with("layer", name);
-    if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
-    throw;
-  }
-}
-
 }  // namespace
 
 std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {

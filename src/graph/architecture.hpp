@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/tensor.hpp"
 
@@ -64,5 +65,17 @@ Json shape_json(const Shape &shape);
 Json to_json(const Architecture &a, Constants *constants = nullptr);
 Architecture read_architecture(const Json &j, const Constants &constants = {});
 inline bool is_architecture(const Json &j) { return j.find("format") && j.find("layers"); }
+
+// What is wrong with a layer is told with its name, once.
+template <class F>
+void as_layer(const std::string &name, F f) {
+  try {
+    f();
+  } catch (Error &error) {
+    error.with("layer", name);
+    if (error.message.find('"' + name + '"') == std::string::npos) error.in("layer \"" + name + "\"");
+    throw;
+  }
+}
 
 }  // namespace dl4::graph

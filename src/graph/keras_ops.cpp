@@ -122,6 +122,8 @@ class Operation {
       if (!value.is_null()) kwargs_.append(key, value);
   }
 
+  const std::string &name() const { return name_; }
+
   void add() {
     if (class_ == "Take" || class_ == "GetItem" || class_ == "Where") {
       if (!kwargs_.empty()) refuse("has the argument \"", (*kwargs_.items().begin()).first, '"');
@@ -503,7 +505,8 @@ bool is_operation(const Json &layer) {
 }
 
 void add_operation(const Json &layer, Maskless &maskless, std::vector<Layer> &to) {
-  Operation(layer, maskless, to).add();
+  Operation operation(layer, maskless, to);
+  as_layer(operation.name(), [&] { operation.add(); });
   maskless.layers.insert(to.back().name);
 }
 

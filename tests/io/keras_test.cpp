@@ -124,6 +124,34 @@ TEST(KerasFiles, WhatOurLayersCannotDoIsRefusedByKey) {
                  Code::unsupported, "layer \"relu\": the operation Einsum is not supported");
 }
 
+TEST(KerasFiles, OperationsAndOutputsThatCannotBeAreRefusedByName) {
+  const auto config = [](Json &j, const char *class_name) -> Json & {
+    Json &layers = j["config"]["layers"];
+    size_t i = 0;
+    while (layers[i]["class_name"] != class_name) ++i;
+    return layers[i]["config"];
+  };
+  const auto refused_with = [&](const char *class_name, const char *key, const Json &value, Code code,
+                                const char *message) {
+    expect_refusal(with("nested.keras", [&](Json &j) { config(j, class_name)[key] = value; }), code, message);
+  };
+  const Json two = Json::array({1, 1}), axis = Json::array({7, 1});
+  refused_with("Moveaxis", "source", two, Code::unsupported, "layer \"moveaxis\": the operation Moveaxis names an axis");
+  refused_with("Moveaxis", "destination", two, Code::unsupported, "names an axis twice");
+  refused_with("Moveaxis", "source", Json::array({1}), Code::unsupported, "moves 1 axes to 2 places");
+  refused_with("Moveaxis", "source", axis, Code::corrupt_file, "layer \"moveaxis\": axis 7 is out of range");
+  refused_with("Round", "decimals", 400, Code::corrupt_file, "expected a finite number");
+  refused_with("Round", "decimals", 1.5, Code::corrupt_file, "layer \"round\": expected an integer, got 1.5");
+  refused_with("OnesLike", "dtype", "int32", Code::unsupported, "the operation OnesLike makes int32");
+  for (const auto &[call, message] :
+       {std::pair{INT64_MIN, "expected a node of at least 0"}, {int64_t{0}, "has no call -1"}, {int64_t{9}, "no call 8"}})
+    expect_refusal(with("nested.keras",
+                        [&, call = call](Json &j) {
+                          j["config"]["output_layers"] = Json::array({Json::array({"outer", call, 0})});
+                        }),
+                   Code::corrupt_file, message);
+}
+
 TEST(KerasFiles, WeightsThatDoNotFitAreRefusedByName) {
   const auto units = [](Json &j) -> Json & { return j["config"]["layers"][4]["config"]; };
   expect_refusal(with("sequential.keras", [&](Json &j) { units(j)["units"] = 3; }), Code::corrupt_file,

@@ -93,32 +93,31 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
                   (f == Binary::pow || f == Binary::atan2 ? 20 : 1) +
               (activation ? us_per_function * static_cast<double>(n) : 0);
   const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
-  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1), epilogue = epilogue_of(activation)](
-                  const Run &r, int64_t a, int64_t b, int64_t at, int64_t count) {
-    const int64_t piece = epilogue ? in_cache : count;
-    for (int64_t done = 0; done < count; done += piece) {
-      const int64_t n = std::min(piece, count - done);
-      kernels::binary_run(f, t, r.in<std::byte>(0) + (a + done * step_a) * size, step_a,
-                          r.in<std::byte>(1) + (b + done * step_b) * size, step_b,
-                          r.out<std::byte>(0) + (at + done) * out_size, n);
-      if (epilogue) epilogue(r.out<float>(0) + at + done, 1, n, n);
-    }
+  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
+                                                                                 int64_t at, int64_t count) {
+    kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
+                        r.out<std::byte>(0) + at * out_size, count);
   };
-  if (s.axes.size() == 1) {
-    return sliced(
-        "binary", site, n, us,
-        [=](int64_t begin, int64_t end, const Run &r) {
-          call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
-        },
-        line_block);
-  }
-  return sliced(
-      "binary_broadcast", site, n, us,
-      [=](int64_t begin, int64_t end, const Run &r) {
-        kernels::walk(s, begin, end,
-                      [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
-      },
-      line_block);
+  // compute(begin, end, run), piece by piece where there is an activation.
+  auto kernel = [&](const char *name, auto compute) {
+    auto run = [compute, epilogue = epilogue_of(activation)](int64_t begin, int64_t end, const Run &r) {
+      if (!epilogue) return compute(begin, end, r);
+      for (int64_t next; begin < end; begin = next) {
+        next = std::min(end, begin + in_cache);
+        compute(begin, next, r);
+        epilogue(r.out<float>(0) + begin, 1, next - begin, 0);
+      }
+    };
+    return sliced(name, site, n, us, run, line_block);
+  };
+  if (s.axes.size() == 1)
+    return kernel("binary", [=](int64_t begin, int64_t end, const Run &r) {
+      call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
+    });
+  return kernel("binary_broadcast", [=](int64_t begin, int64_t end, const Run &r) {
+    kernels::walk(s, begin, end,
+                  [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
+  });
 }
 
 Id binary(Emit &e, Binary f, Id a, Id b) {

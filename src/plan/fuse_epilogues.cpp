@@ -37,7 +37,7 @@ Fusion merge(const Program &p, const Step &before, const Step &s, Id from) {
   if (!fused || fused->activation) return {};
   if (unary) return {fused_with(before, {fused->bias, unary->function}), before.src};
   auto *sum = as<BinaryOp>(s);
-  if (!sum || sum->f != Binary::add || fused->bias) return {};
+  if (!sum || sum->f != Binary::add || sum->activation || fused->bias) return {};
   Id bias = s.src[0] == from ? s.src[1] : s.src[0];
   bool row = bias != from && p[bias].shape.rank() == 1 && p[bias].shape[0] == p[from].shape.last() &&
              p[s.dst[0]].shape == p[from].shape;

@@ -180,6 +180,10 @@ class Object:
     def _as_parameter_(self):
         return self.handle
 
+    def __reduce_ex__(self, protocol):
+        """Two objects with one handle would release it twice."""
+        raise TypeError(f"cannot copy or pickle '{type(self).__name__}' object: it is a handle of the library's")
+
     def __del__(self, release=library.dl4_release):
         handle = getattr(self, "handle", None)
         if handle:

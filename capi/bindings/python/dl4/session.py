@@ -22,14 +22,25 @@ class Session(Object):
         self._waiting = {}
 
     def run(self, inputs, cancel=None):
-        """Tensors in, Tensors out."""
-        outs = (C.c_void_p * self.count)()
-        check(library.dl4_session_run(self.handle, *handles(inputs), outs, self.count, cancel))
+        """Tensors out, of Tensors or arrays: one for each input, or the only one without a list."""
+        outs, given = (C.c_void_p * self.count)(), self._given(inputs)
+        check(library.dl4_session_run(self.handle, *handles(given), outs, self.count, cancel))
         return [Tensor(out) for out in outs]
+
+    def _given(self, inputs):
+        """Tensors of the types that the inputs have."""
+        if not isinstance(inputs, (list, tuple)):
+            inputs = [inputs]
+        return [
+            x
+            if isinstance(x, Tensor)
+            else Tensor.of(x, NAMES.get(library.dl4_session_io_dtype(self, 0, i)))
+            for i, x in enumerate(inputs)
+        ]
 
     def bind(self, inputs):
         """Runs these tensors; called, the result runs them again and writes the same outputs anew."""
-        return Bound(self, inputs)
+        return Bound(self, self._given(inputs))
 
     def through(self, array):
         """One array in, arrays out. A small one goes through tensors that stay, of each thread its own."""
@@ -81,6 +92,8 @@ class Bound:
         self.outputs = [Tensor(out) for out in outs]
         self.arrays = [t.numpy() for t in self.outputs]
 
+    __reduce_ex__ = Object.__reduce_ex__  # a copy would write the same outputs
+
     def __call__(self):
         error = _run(*self._arguments)
         if error:
@@ -109,6 +122,7 @@ class KeptSession(Session):
             return False
 
     def run(self, inputs, cancel=None):
+        inputs = self._given(inputs)
         rows = inputs[0].shape[0]
         now = [
             self.model.get_weight(name) if kept else numpy_module().zeros((rows, *shape[1:]), "f4")
@@ -137,16 +151,17 @@ class KeptSession(Session):
 class Stream(Object):
     """A sequence that goes on: steps as they come, of a session made with states=True."""
 
-    __slots__ = ("count",)
+    __slots__ = ("count", "session")
 
     def __init__(self, session, batch=1):
+        self.session = session
         super().__init__(made("dl4_stream_create", session, Attrs({"batch": batch})))
         self.count = library.dl4_stream_io_count(self, 1)
 
     def run(self, inputs):
-        """Tensors of some steps in, Tensors out."""
-        outs = (C.c_void_p * self.count)()
-        check(library.dl4_stream_run(self.handle, *handles(inputs), outs, self.count, None))
+        """Of some steps, as Session.run() takes them, Tensors out."""
+        outs, given = (C.c_void_p * self.count)(), self.session._given(inputs)
+        check(library.dl4_stream_run(self.handle, *handles(given), outs, self.count, None))
         return [Tensor(out) for out in outs]
 
     def reset(self):

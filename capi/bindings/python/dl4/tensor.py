@@ -72,6 +72,11 @@ _capsule.PyCapsule_SetName.argtypes = [C.py_object, C.c_char_p]
 _USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 
 
+def _flags(managed):
+    """Of a versioned managed tensor: behind its version, its context and its deleter; bit 0 says read-only."""
+    return C.c_uint64.from_address(managed + 24)
+
+
 _DELETERS = {b"dltensor": 48 + 8, b"dltensor_versioned": 16}  # where its deleter stands in a managed tensor
 
 
@@ -94,7 +99,7 @@ _drop = C.cast(_dropped, C.c_void_p)
 class Tensor(Object):
     """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "_read_only")
 
     @classmethod
     def of(cls, value, dtype=None):
@@ -105,7 +110,7 @@ class Tensor(Object):
         address = array.__array_interface__["data"][0]
         number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
         tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
-        tensor.array = array
+        tensor.array, tensor._read_only = array, not array.flags.writeable
         return tensor
 
     @staticmethod
@@ -129,25 +134,41 @@ class Tensor(Object):
             capsule = value.__dlpack__(max_version=(1, 0))  # what is read-only can say so
         except TypeError:
             capsule = value.__dlpack__()
+        if type(capsule).__name__ != "PyCapsule":
+            raise TypeError(f"expected a capsule of __dlpack__(), got {type(capsule).__name__}")
         name = _capsule.PyCapsule_GetName(capsule)
-        tensor = cls(
-            made(
-                "dl4_tensor_from_dlpack",
-                None,
-                int(name == b"dltensor_versioned"),
-                _capsule.PyCapsule_GetPointer(capsule, name),
+        if name not in _USED:
+            raise ValueError(
+                "expected a capsule named dltensor or dltensor_versioned, which can be taken once, got "
+                f"{(name or b'').decode(errors='replace')!r}"
             )
-        )
+        managed, versioned = _capsule.PyCapsule_GetPointer(capsule, name), name == b"dltensor_versioned"
+        tensor = cls(made("dl4_tensor_from_dlpack", None, int(versioned), managed))
         _capsule.PyCapsule_SetName(capsule, _USED[name])
+        tensor._read_only = versioned and bool(_flags(managed).value & 1)
         return tensor
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         versioned = max_version is not None and max_version[0] >= 1
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"dl_device: expected {self.__dlpack_device__()}, the CPU, got {dl_device}")
+        if stream is not None:
+            raise BufferError(f"stream: expected None, as the CPU has none, got {stream}")
+        if copy:
+            return Tensor(made("dl4_tensor_clone", self)).__dlpack__(max_version=max_version)
+        if self.read_only and not versioned:
+            raise BufferError("a read-only tensor needs max_version=(1, 0): an older capsule can't say it")
         managed = made("dl4_tensor_to_dlpack", self, int(versioned))
+        if self.read_only:
+            _flags(managed).value |= 1
         return _capsule.PyCapsule_New(managed, b"dltensor_versioned" if versioned else b"dltensor", _drop)
 
     def __dlpack_device__(self):
         return 1, 0  # the CPU
+
+    @property
+    def read_only(self):
+        return getattr(self, "_read_only", False)
 
     @property
     def shape(self):
@@ -160,12 +181,14 @@ class Tensor(Object):
 
     @property
     def __array_interface__(self):
-        kind = _NAMES[self.dtype]
+        kind, shape = _NAMES[self.dtype], self.shape
+        strides = (C.c_int64 * len(shape)).from_address(library.dl4_tensor_strides(self)) if shape else ()
         return {
-            "shape": self.shape,
+            "shape": shape,
             "typestr": ("|" if kind in ("b1", "u1") else "<") + kind,
             "version": 3,
-            "data": (library.dl4_tensor_data(self) or C.addressof(_NOTHING), False),
+            "strides": tuple(s * int(kind[1]) for s in strides),
+            "data": (library.dl4_tensor_data(self) or C.addressof(_NOTHING), self.read_only),
         }
 
     def numpy(self):

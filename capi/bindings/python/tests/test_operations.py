@@ -250,5 +250,29 @@ class Roll(Operations):
             ops.roll(keras.Input((None, 3)), 1)
 
 
+class Segments(unittest.TestCase):
+    def test_rows_are_folded_by_their_segment(self):
+        x, ids = np.arange(12, dtype="float32").reshape(4, 3), np.array([0, 2, 2, -1])
+        low = np.finfo("float32").min
+        rows = keras.Input(batch_shape=(4, 3)), keras.Input(batch_shape=(4,), dtype="int64")
+        for f, expected in (
+            (ops.segment_sum, [[0, 1, 2], [0, 0, 0], [9, 11, 13], [0, 0, 0]]),
+            (ops.segment_max, [[0, 1, 2], [low] * 3, [6, 7, 8], [low] * 3]),
+        ):
+            np.testing.assert_array_equal(f(x, ids, num_segments=4, sorted=False), floats(*expected))
+            np.testing.assert_array_equal(f(x, ids), floats(*expected)[:3])  # as many as the largest id says
+            np.testing.assert_array_equal(keras.Model(rows, f(*rows, 4))([x, ids]), floats(*expected))
+            with self.assertRaisesRegex(NotImplementedError, "expected num_segments"):
+                f(*rows)
+            with self.assertRaisesRegex(NotImplementedError, "expected float32, got int32"):
+                f(x.astype("int32"), ids)
+
+    def test_several_axes_move(self):
+        x = np.zeros((2, 3, 4, 5), "float32")
+        self.assertEqual(ops.moveaxis(x, (0, 1), (2, -1)).shape, np.moveaxis(x, (0, 1), (2, -1)).shape)
+        with self.assertRaises(ValueError):
+            ops.moveaxis(x, (0, 1), (2, 2))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,7 +2,8 @@
 
 import math
 
-from ._functions import axes, function
+from . import _state
+from ._functions import axes, function, symbolic
 from ._shapes import (
     concatenate,
     expand_dims,
@@ -256,6 +257,36 @@ def cumsum(x, axis=None, dtype=None):
     return y
 
 
+def _segments(kind, data, ids, count):
+    if count is None:
+        if symbolic(data, ids):
+            raise NotImplementedError(
+                f"{_state.snake_case(kind)}: expected num_segments, as the segment_ids are symbolic, got None"
+            )
+        import numpy
+
+        count = int(numpy.max(numpy.asarray(ids), initial=-1)) + 1
+    return _folded(data, ids, kind=kind, count=int(count))
+
+
+@function
+def _folded(data, ids, kind, count):
+    data, ids = as_tensor(data), as_tensor(ids)
+    if data.dtype != "float32":
+        raise NotImplementedError(f"{_state.snake_case(kind)}: expected float32, got {data.dtype}")
+    return of(kind, [data, cast(ids, "int32")], num_segments=count)
+
+
+def segment_sum(data, segment_ids, num_segments=None, sorted=False):  # noqa: A002
+    """The sum of each segment's rows; `sorted` is a promise that is not needed."""
+    return _segments("SegmentSum", data, segment_ids, num_segments)
+
+
+def segment_max(data, segment_ids, num_segments=None, sorted=False):  # noqa: A002
+    """The largest of each segment's rows; `sorted` is a promise that is not needed."""
+    return _segments("SegmentMax", data, segment_ids, num_segments)
+
+
 @function
 def diff(a, n=1, axis=-1):
     a = as_tensor(a)
@@ -421,5 +452,5 @@ def dstack(xs):
 
 
 _IMPORTED = """alike as_tensor axes cast concatenate expand_dims flip floats function get_item is_number layer_of math
-of operate over places promoted repeat reshape slice_ squeeze stack take tile transpose"""
+of operate over places promoted repeat reshape slice_ squeeze stack symbolic take tile transpose"""
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED.split()]

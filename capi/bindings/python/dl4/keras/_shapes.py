@@ -58,8 +58,12 @@ def swapaxes(x, axis1, axis2):
 def moveaxis(x, source, destination):
     x = as_tensor(x)
     n = len(x.shape)
-    order = [i for i in range(n) if i != source % n]
-    order.insert(destination % n, source % n)
+    source, destination = ([int(a) % n for a in (v if isinstance(v, (list, tuple)) else [v])] for v in (source, destination))
+    if len(source) != len(destination) or len({*source}) < len(source) or len({*destination}) < len(destination):
+        raise ValueError(f"moveaxis: expected as many axes as places, none twice, got {source} and {destination}")
+    order = [i for i in range(n) if i not in source]
+    for to, axis in sorted(zip(destination, source)):
+        order.insert(to, axis)
     return transpose(x, order)
 
 

@@ -152,6 +152,33 @@ class Lives(unittest.TestCase):
         thread.join()
         self.assertEqual(wrong, [])
 
+    def test_models_are_built_in_many_threads(self):
+        """Each with layers of its own and one that all share, called, trained and drawn from."""
+        shared, wrong, together = keras.layers.Dense(4), [], threading.Barrier(6)
+
+        def work():
+            try:
+                together.wait(60)
+                for _ in range(8):
+                    x = keras.Input((4,))
+                    h = shared(x)
+                    for _ in range(6):
+                        h = keras.layers.Dense(4, activation="relu")(h) + h
+                    self.assertEqual(keras.Model(x, h)(X).shape, (20, 4))
+                    m = keras.Sequential([keras.Input((4,)), keras.layers.Lambda(lambda t: t * 2.0), keras.layers.Dense(3)])
+                    m.compile("adam", lambda y, p: keras.ops.mean((y - p) ** 2, axis=-1))
+                    m.fit(X, Y, verbose=0)
+                    self.assertEqual(m.predict(X, verbose=0).shape, (20, 3))
+            except BaseException as e:
+                wrong.append(e)
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
     def test_worker_processes(self):
         m = small()
         expected = m.predict(X, verbose=0)

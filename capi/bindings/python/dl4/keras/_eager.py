@@ -96,7 +96,8 @@ def computed(layer, args, kwargs):
     if session is None or sessions["changes"] != _state.changes():
         extra = functional.losses
         model = functional.with_outputs(extra) if extra else functional.core
-        session = sessions["session"] = model.session(training=bool(training))
+        with _state.building:
+            session = sessions["session"] = model.session(training=bool(training))
         sessions["changes"] = _state.changes()
     got = [eager(t.numpy()) for t in session.run(list(tensors.values()))]
     if training:

@@ -24,14 +24,15 @@ class Functional:
         self.calls = self._needed()
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
         self.losses = self._losses(losses)
-        homes = {c.layer.graph for c in self.calls if c.layer is not None and c.layer.graph is not None}
-        self.graph = homes.pop() if len(homes) == 1 and not alone else _state.new_graph()
-        for call in self._placed():
-            call.put(self.graph)
-        self.core = self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs))
-        for call in self.calls:
-            if call.layer is not None:
-                call.layer.live_in(self.core)
+        with _state.building:
+            homes = {c.layer.graph for c in self.calls if c.layer is not None and c.layer.graph is not None}
+            self.graph = homes.pop() if len(homes) == 1 and not alone else _state.new_graph()
+            for call in self._placed():
+                call.put(self.graph)
+            self.core = self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs))
+            for call in self.calls:
+                if call.layer is not None:
+                    call.layer.live_in(self.core)
         models.add(self)
         one = is_tensor(inputs) and is_tensor(outputs)
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
@@ -41,10 +42,11 @@ class Functional:
 
     def with_outputs(self, tensors):
         """The library's model with outputs behind its own."""
-        for t in tensors:
-            for call in t.call.needed():
-                call.put(self.graph)
-        return self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs + list(tensors)))
+        with _state.building:
+            for t in tensors:
+                for call in t.call.needed():
+                    call.put(self.graph)
+            return self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs + list(tensors)))
 
     def _needed(self):
         """Between the outputs and the inputs, in the order in which they were made."""

@@ -220,15 +220,15 @@ class Own:
                 return [inputs(s) for s in shape]
             return Input(batch_shape=tuple(shape), dtype=dtype)
 
-        calls, built, counts = self._calls, self.built, dict(_state._counts)
+        calls, built = self._calls, self.built
         named = {
             k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items() if s is not None
         }
         tensors = [inputs(s) for s in shapes if s is not None]
         if "input" in named:
             tensors.insert(0, named.pop("input"))
-        outputs = self._symbolic(*tensors, **named)
-        _state._counts.clear(), _state._counts.update(counts)
+        with _state.uncounted():
+            outputs = self._symbolic(*tensors, **named)
         if not calls and self.class_name is not None:
             self._calls, self.built = calls, built
         return map_nest(lambda t: tuple(t.shape), outputs)

@@ -6,8 +6,7 @@ import threading
 
 from .. import core
 
-_context, _scratch, _scratch_calls = None, None, 0
-_counts = {}
+_context, _counts = None, {}
 _scheme, _seed, _graphs = "dl4", 0, 0
 _SCRATCH_CALLS = 2000  # then another one: what nobody holds goes with the old one
 _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
@@ -23,19 +22,30 @@ def context():
 def new_graph():
     """Each has numbers of its own; with TensorFlow's seeds each begins anew, which gives one model its weights."""
     global _graphs
-    if _scheme == "dl4":
-        context().set_seed((_seed + _graphs * _STEP) % 2**53)
-        _graphs += 1
-    return core.Graph(context())
+    with building:
+        if _scheme == "dl4":
+            context().set_seed((_seed + _graphs * _STEP) % 2**53)
+            _graphs += 1
+        return core.Graph(context())
+
+
+class _Thread(threading.local):
+    """What each thread has of its own: calls being traced, a scratch graph, and names that do not count."""
+
+    def __init__(self):
+        self.records, self.scratch, self.scratch_calls, self.counts = [], None, 0, None
+
+
+_thread = _Thread()
+building = threading.RLock()  # who puts layers into graphs of models, which share layers; and who counts
 
 
 def scratch():
     """The graph whose shape rules answer."""
-    global _scratch, _scratch_calls
-    _scratch_calls += 1
-    if _scratch is None or _scratch_calls > _SCRATCH_CALLS:
-        _scratch, _scratch_calls = core.Graph(context(), scratch=True), 0
-    return _scratch
+    _thread.scratch_calls += 1
+    if _thread.scratch is None or _thread.scratch_calls > _SCRATCH_CALLS:
+        _thread.scratch, _thread.scratch_calls = core.Graph(context(), scratch=True), 0
+    return _thread.scratch
 
 
 def set_seed(seed, scheme="dl4"):
@@ -51,8 +61,7 @@ def goes_by_order():
 
 def clear(free_memory=True):
     """Names are counted from the start again."""
-    global _scratch
-    _scratch = None
+    _thread.scratch = None
     _counts.clear()
 
 
@@ -87,9 +96,23 @@ def snake_case(name):
 
 def unique(name):
     """Keras's automatic name for a base: dense, dense_1, ..."""
-    n = _counts.get(name, 0)
-    _counts[name] = n + 1
+    with building:
+        counts = _counts if _thread.counts is None else _thread.counts
+        n = counts.get(name, 0)
+        counts[name] = n + 1
     return f"{name}_{n}" if n else name
+
+
+@contextlib.contextmanager
+def uncounted():
+    """Names that are made while it lasts are free again afterwards."""
+    before = _thread.counts
+    with building:
+        _thread.counts = dict(_counts if before is None else before)
+    try:
+        yield
+    finally:
+        _thread.counts = before
 
 
 _changes = 0
@@ -129,18 +152,9 @@ class Record:
         self.outputs, self.branches, self.losses = None, False, []
 
 
-class _Traces(threading.local):
-    """The calls being traced, of each thread."""
-
-    def __init__(self):
-        self.records = []
-
-
-_traces = _Traces()
-
-
 def records():
-    return _traces.records
+    """The calls being traced by this thread."""
+    return _thread.records
 
 
 @contextlib.contextmanager
@@ -154,7 +168,7 @@ def traced(layer, *arguments):
 
 
 def owner():
-    calls = _traces.records
+    calls = _thread.records
     return calls[0] if calls else None
 
 

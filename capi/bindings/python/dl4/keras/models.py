@@ -132,7 +132,8 @@ class Model(_layers.Layer, Training):
         sessions = self._session[0]
         if training not in sessions:
             model = self._for_training().core if training else self.core
-            sessions[training] = model.session(training=training)
+            with _state.building:
+                sessions[training] = model.session(training=training)
         return sessions[training]
 
     def _for_training(self):

@@ -126,6 +126,8 @@ def _activity(layer, outputs):
     """The penalty on the outputs of a layer of the library's own."""
     from . import regularizers
 
+    if layer._is_own():
+        return []  # among the losses of its call
     config = getattr(layer, "_config", None) or {}
     if layer.class_name == "ActivityRegularization":
         penalty = regularizers.get({"class_name": "L1L2", "config": {k: config.get(k, 0.0) for k in ("l1", "l2")}})

@@ -137,7 +137,7 @@ class Functional:
                 if call.value is not None:
                     now[call.outputs[0]] = call.outputs[0]
                 continue
-            if again and call.owner is not None and getattr(call.owner.layer, "class_name", "") is None:
+            if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_own():
                 if id(call.owner) not in done:
                     done.add(id(call.owner))
                     now.update(retraced(call.owner, now, training))

@@ -4,7 +4,7 @@ import inspect
 import sys
 
 from ..abi import registry
-from . import _state
+from . import _overrides, _state
 
 _facts = {}
 modules = []  # those that have a category
@@ -22,6 +22,10 @@ class Kind:
 
     category = None
     class_name = None
+
+    def __new__(cls, *args, **kwargs):
+        _overrides.need_class(cls)
+        return super().__new__(cls)
 
     def __init__(self, *args, **kwargs):
         self._config = self._bound(args, kwargs) if self.class_name is not None else {}
@@ -62,6 +66,12 @@ class Kind:
         return cls(**config)
 
     def to_json_value(self):
+        """For the library, which has what is not its user's own."""
+        _overrides.refuse(self, "what is given it", "own")
+        return self._native()
+
+    def _native(self):
+        """The library's, without what a class of its user's overrides."""
         return {"class_name": self.class_name, "config": {k: as_json(v) for k, v in self._config.items()}}
 
     def __repr__(self):

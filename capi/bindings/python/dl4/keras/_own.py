@@ -2,10 +2,9 @@
 
 import inspect
 
-from . import _state
+from . import _overrides, _state
 from ._tensors import as_tensor, flatten, is_tensor, map_nest
 
-_HERE = __name__.rpartition(".")[0] + "."  # a build() of this package's own needs no call by us
 _NOT_LAYERS = {
     "_calls",
     "_graphs",
@@ -23,6 +22,9 @@ _NOT_LAYERS = {
     "optimizer",
     "_training_functional",
 }
+
+
+_REPLACED = {"call", "build", "compute_mask", "compute_output_shape", "compute_output_spec", "add_loss"}
 
 
 class Own:
@@ -89,9 +91,22 @@ class Own:
             self._need_init()
             value._owner = self
             self._variables.append(value)
+        if callable(value) and self.__dict__.get("_calls") and key in _REPLACED:
+            raise NotImplementedError(
+                f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called before: "
+                "its calls would go on without it"
+            )
         super().__setattr__(key, value)
+        if key in _REPLACED and "_graphs" in self.__dict__:
+            self._graphs.clear()  # what was tried of the library's layer
 
     def call(self, *args, **kwargs):
+        if self.class_name is not None:
+            if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+                return self._emitted(*args, **kwargs)
+            from ._eager import computed
+
+            return computed(self._emitted, args, kwargs)
         raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
 
     # ---- tracing
@@ -102,13 +117,10 @@ class Own:
         if self.built:
             return
         given = inspect.signature(self.build).parameters
-        shapes = [
-            map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
-            for a in (*args, *(v for v in kwargs.values() if is_tensor(v)))
-            if any(hasattr(leaf, "shape") for leaf in flatten(a))
-        ]
+        shapes = self._shapes_of(args, kwargs)
         named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        if not type(self).build.__module__.startswith(_HERE):
+        self._shapes = shapes
+        if _overrides.overrides(self, "build"):
             if len(named) > 1 and len(shapes) > 1:
                 self.build(*shapes[: len(named)])
             elif named and shapes:
@@ -116,6 +128,15 @@ class Own:
             elif not named:
                 self.build()
         self.built = True
+
+    @staticmethod
+    def _shapes_of(args, kwargs):
+        """Of what a call is given, in order."""
+        return [
+            map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
+            for a in (*args, *(v for v in kwargs.values() if is_tensor(v)))
+            if any(hasattr(leaf, "shape") for leaf in flatten(a))
+        ]
 
     def _traced(self, *args, **kwargs):
         said = kwargs.get("training")
@@ -127,8 +148,9 @@ class Own:
             self._check_spec(args)
             outputs = self._call_with(args, dict(kwargs), training, record)
             outputs = self._with_mask(args, outputs)
+            self._check_told(args, kwargs, outputs)
             record.losses += [v.penalty() for v in self._variables if v.has_penalty]
-            if self.activity_regularizer is not None:
+            if getattr(self, "activity_regularizer", None) is not None:
                 from . import regularizers
 
                 penalty = regularizers.get(self.activity_regularizer)
@@ -180,18 +202,53 @@ class Own:
             s.check(t.shape, self.name)
 
     def _with_mask(self, args, outputs):
-        """As its compute_mask() says; with supports_masking the input's."""
-        if not args:
-            return outputs
-        own = type(self).compute_mask is not Own.compute_mask
-        if not own and not (self.supports_masking and is_tensor(outputs) and is_tensor(args[0])):
-            return outputs
-        mask = self.compute_mask(args[0], map_nest(mask_of, args[0])) if own else mask_of(args[0])
-        if mask is None or not is_tensor(outputs):
+        """As its compute_mask() says, which for a layer of the library's is that of its kind; with supports_masking
+        the input's."""
+        if not args or not is_tensor(outputs):
             return outputs
         from ._tensors import layer_of
 
+        if type(self).compute_mask is not Own.compute_mask or _overrides.overrides(self, "compute_mask"):
+            mask = self.compute_mask(args[0], map_nest(mask_of, args[0]))
+        elif self.class_name is not None and len(args) == 1:
+            mask = self.compute_mask(args[0], map_nest(mask_of, args[0]))
+        elif self.class_name is None and self.supports_masking and is_tensor(args[0]):
+            mask = mask_of(args[0])
+        else:
+            return outputs
+        if mask is None:
+            carried = mask_of(outputs) if self.class_name is not None else None
+            if carried is None:
+                return outputs
+            from . import ops
+
+            mask = ops.cast(ops.ones_like(carried), "bool")  # all are there
         return layer_of("SetMask")([outputs, mask])
+
+    def _check_told(self, args, kwargs, outputs):
+        """Refuses what compute_output_shape() or compute_output_spec() of its user's says against call()."""
+        told = [n for n in ("compute_output_shape", "compute_output_spec") if _overrides.overrides(self, n)]
+        if not told or self.__dict__.get("_asked"):
+            return
+        self.__dict__["_asked"] = True  # they may ask what the layer itself would say
+        try:
+            for name in told:
+                if name == "compute_output_spec":
+                    said = self.compute_output_spec(*args, **kwargs)
+                    same = _alike([t.shape for t in flatten(said)], [t.shape for t in flatten(outputs)])
+                    same &= [t.dtype for t in flatten(said)] == [t.dtype for t in flatten(outputs)]
+                else:
+                    count = len(inspect.signature(self.compute_output_shape).parameters)
+                    said = self.compute_output_shape(*self._shapes_of(args, kwargs)[: max(count, 1)])
+                    one = is_tensor(outputs)
+                    same = _alike([said] if one else list(said), [t.shape for t in flatten(outputs)])
+                if not same:
+                    raise ValueError(
+                        f"{type(self).__name__}.{name}: says {said}, while call() of layer {self.name} gives "
+                        f"{map_nest(lambda t: t.shape, outputs)}: both have to agree in this version"
+                    )
+        finally:
+            del self.__dict__["_asked"]
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
         if self.class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
@@ -204,8 +261,7 @@ class Own:
     # ---- shapes
 
     def compute_output_spec(self, *args, **kwargs):
-        outputs = self._symbolic(*args, **kwargs)
-        return outputs
+        return (self._emitted if self.class_name is not None else self._symbolic)(*args, **kwargs)
 
     def compute_output_shape(self, *shapes, **named):
         """The shape of the outputs for inputs of a shape, or several."""
@@ -227,10 +283,11 @@ class Own:
         tensors = [inputs(s) for s in shapes if s is not None]
         if "input" in named:
             tensors.insert(0, named.pop("input"))
+        first = self.__dict__.get("_first_emitted")
         with _state.uncounted():
-            outputs = self._symbolic(*tensors, **named)
+            outputs = (self._emitted if self.class_name is not None else self._symbolic)(*tensors, **named)
         if not calls and self.class_name is not None:
-            self._calls, self.built = calls, built
+            self._calls, self.built, self._first_emitted = calls, built, first
         return map_nest(lambda t: tuple(t.shape), outputs)
 
     # ---- the layers in it, and its losses
@@ -287,6 +344,13 @@ class Own:
         return found
 
 
+def _alike(told, shapes):
+    """Can shapes be what they are said to be? None is any size."""
+    return len(told) == len(shapes) and all(
+        len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b)) for a, b in zip(told, shapes)
+    )
+
+
 def _own_tensor(x, given):
     """What a call() returned, as a tensor of its own: what is passed through belongs to the layer too."""
     from ._tensors import layer_of
@@ -322,7 +386,7 @@ def masks_through(layer, inputs, masks):
         symbols.get(id(x), x) if m is None else layer_of("SetMask")([symbols.get(id(v), v) for v in (x, m)])
         for x, m in zip(xs, ms)
     ]
-    found = map_nest(mask_of, layer._symbolic(carrying if several else carrying[0]))
+    found = map_nest(mask_of, layer._emitted(carrying if several else carrying[0]))
     if not given or all(m is None for m in flatten(found)):
         return found
     functional = Functional([symbols[id(v)] for v in given], found, alone=True)

@@ -1,6 +1,6 @@
 """Functions of Python that the library needs as graphs: losses and metrics; and initializers, which are called."""
 
-from . import _kinds, _state
+from . import _kinds, _overrides, _state
 from ._tensors import Input, as_tensor, flatten
 
 
@@ -16,11 +16,9 @@ def initial(function, shape):
 
 def is_native(thing):
     """Does the library have it?"""
-    return (
-        thing is None
-        or isinstance(thing, (str, dict))
-        or (hasattr(thing, "to_json_value") and getattr(thing, "class_name", "") is not None)
-    )
+    if isinstance(thing, _kinds.Kind):
+        return not _overrides.is_own(thing)
+    return thing is None or isinstance(thing, (str, dict)) or hasattr(thing, "to_json_value")
 
 
 def only_native(thing):

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
 from .. import core as _core
 from ..abi import Error as _Error
-from . import _cells, _kinds, _state
+from . import _cells, _kinds, _overrides, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own
 from ._tensors import Call as _Call
@@ -67,9 +67,9 @@ class Layer(_Own, _kinds.Kind):
             )
         self._config, self._python = config, {}
         self._graphs, self.graph, self._core = _WeakKeyDictionary(), None, None
-        self._facts, self._weights, self._eager = None, {}, {}
+        self._facts, self._weights, self._eager, self._first_emitted = None, {}, {}, None
         self.name = name or _state.unique(_state.snake_case(type(self).__name__))
-        self._trainable, self._calls, self.built = bool(trainable), [], False
+        self._trainable, self._calls, self._shapes, self.built = bool(trainable), [], None, False
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
@@ -91,7 +91,9 @@ class Layer(_Own, _kinds.Kind):
                 self._config[key] = __getattr__("StackedRNNCells")(cells=list(value))
             if not callable(value) or isinstance(value, Layer) or _is_native(value):
                 continue
-            if key == "activation" and self.class_name not in ("LSTM", "GRU", "SimpleRNN"):
+            if key == "activity_regularizer":
+                self._python[key] = self._config.pop(key)
+            elif key == "activation" and self.class_name not in ("LSTM", "GRU", "SimpleRNN"):
                 self._python[key] = self._config.pop(key)
                 if self.class_name == "Activation":
                     self._config[key] = "linear"
@@ -111,6 +113,8 @@ class Layer(_Own, _kinds.Kind):
                 return self._graphs[graph]
             models = {k: v.core for k, v in self._config.items() if hasattr(v, "core")}
             config = {k: _kinds.as_json(v) for k, v in self._config.items() if k not in models}
+            if self._is_own():
+                config.pop("activity_regularizer", None)  # that is of what its call() gives
             if not models:
                 config["trainable"] = self._trainable
             self._graphs[graph] = graph.layer(self.class_name, name, config, models)
@@ -124,21 +128,35 @@ class Layer(_Own, _kinds.Kind):
             return
         self._core, self._facts = core_model, None
         for key, f in self._python.items():
+            if not key.endswith("_initializer"):
+                continue
             name = key[: -len("_initializer")]
-            if key.endswith("_initializer") and name in self.weight_facts():
-                from ._traced import initial
+            for w, (shape, _) in self.weight_facts().items():
+                if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel"):
+                    core_model.set_weight(f"{self._home_name}/{w}", self._first_values(f, name, shape))
 
-                core_model.set_weight(f"{self._home_name}/{name}", initial(f, self.weight_facts()[name][0]))
+    def _first_values(self, function, name, shape):
+        """What an initializer of Python's gives; the gate that forgets begins at 1 where Keras's does."""
+        import numpy
+        from ._traced import initial
+
+        if name != "bias" or "LSTM" not in self.class_name or not self.unit_forget_bias:
+            return initial(function, shape)
+        n = shape[0] // 4
+        parts = initial(function, (n,)), numpy.ones(n, "float32"), initial(function, (2 * n,))
+        return numpy.concatenate(parts)
 
     def home(self):
         """The library's model that has its weights, and its name there."""
         if self._core is None:
             from ._functional import Functional
 
+            if self._first_emitted is None and self._shapes is not None:
+                Layer.build(self, *self._shapes)
             if not self._calls and self.class_name == "Weight":
                 Functional([], self._symbolic())
-            elif self._calls:
-                outputs = self._calls[0].outputs
+            elif self._first_emitted is not None:
+                outputs = self._first_emitted.outputs
                 Functional(
                     [c.outputs[0] for c in outputs[0].call.needed() if c.layer is None and c.value is None], outputs
                 )
@@ -167,9 +185,20 @@ class Layer(_Own, _kinds.Kind):
 
         return computed(self, args, kwargs)
 
+    def _is_own(self):
+        """Does it do something that the library's layer would not?"""
+        return _overrides.is_own(self) or "activity_regularizer" in self._python
+
     def _symbolic(self, *args, **kwargs):
-        if self.class_name is None:
+        if self._is_own():
             return self._traced(*args, **kwargs)
+        self._check_spec(args)
+        outputs = self._emitted(*args, **kwargs)
+        self._calls = self._calls or [self._first_emitted]
+        return outputs
+
+    def _emitted(self, *args, **kwargs):
+        """The library's layer called."""
         inputs, plain, tensors = self._arguments(args, kwargs)
         if self.class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
@@ -178,7 +207,7 @@ class Layer(_Own, _kinds.Kind):
         call = _Call(self, inputs, plain, tensors)
         with _keras_words(self.class_name, self._config, inputs):
             outputs = call.try_out()
-        self._calls = self._calls or [call]
+        self._first_emitted = self._first_emitted or call
         self.built = True
         if "activation" in self._python:
             with _state.traced(self):
@@ -236,7 +265,7 @@ class Layer(_Own, _kinds.Kind):
 
     def build(self, input_shape=None, *shapes, **named):
         """Makes the weights for inputs of a shape (or several), with the batch axis."""
-        if self.class_name is None or self._calls:
+        if self.class_name is None or self._first_emitted is not None:
             self.built = True
             return
         if input_shape is None and not named:
@@ -252,9 +281,10 @@ class Layer(_Own, _kinds.Kind):
         dtype = "int32" if self.class_name in _EMBEDDINGS else "float32"
         tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s in shapes]
         with _state.traced(None):
-            self._symbolic(tensors[0] if len(tensors) == 1 else tensors) if len(
-                tensors
-            ) == 1 or self.class_name in _LISTS else self._symbolic(*tensors)
+            together = len(tensors) == 1 or self.class_name in _LISTS
+            self._emitted(*([tensors[0] if len(tensors) == 1 else tensors] if together else tensors))
+            if not self._is_own():
+                self._calls = self._calls or [self._first_emitted]
 
     # ---- what it has
 
@@ -345,10 +375,9 @@ class Layer(_Own, _kinds.Kind):
 
     @property
     def weights(self):
-        if self.class_name is not None:
-            return self._native_weights() + [v for v in self._variables]
         own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
-        found = own + [w for layer in self._inner() for w in layer.weights]
+        native = self._native_weights() if self.class_name is not None else []
+        found = native + own + [w for layer in self._inner() for w in layer.weights]
         return list({id(w): w for w in found}.values())
 
     @property
@@ -432,9 +461,10 @@ class Layer(_Own, _kinds.Kind):
             from .saving import serialize_keras_object
 
             return serialize_keras_object(self)
-        if any(not k.endswith("_initializer") for k in self._python):
+        _overrides.refuse(self, "a layer around it", "own")
+        if self._python:
             raise NotImplementedError(f"{self.name}: a layer with a function of Python is not taken here")
-        value = super().to_json_value()
+        value = self._native()
         value["config"].update(name=self.name, trainable=self._trainable)
         return value
 

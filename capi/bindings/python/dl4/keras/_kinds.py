@@ -25,7 +25,9 @@ class Kind:
 
     def __new__(cls, *args, **kwargs):
         _overrides.need_class(cls)
-        return super().__new__(cls)
+        made = super().__new__(cls)
+        made._config = {}  # also where an __init__() of its user's does not call this one's
+        return made
 
     def __init__(self, *args, **kwargs):
         self._config = self._bound(args, kwargs) if self.class_name is not None else {}

@@ -168,11 +168,12 @@ class Variable(Weight):
         owner=None,
     ):
         import numpy
-        from . import _kinds, layers
+        from . import layers
+        from ._traced import is_native
 
         self._shown, self._owner, self._array = name, owner, None
         self._given = regularizer, constraint
-        given = None if initializer is None or isinstance(initializer, (str, dict, _kinds.Kind)) else initializer
+        given = None if is_native(initializer) else initializer
         if given is not None and callable(given):
             if shape is None:
                 raise ValueError(
@@ -208,8 +209,12 @@ class Variable(Weight):
 
         self._penalty, native = only_native(regularizer)
         config["regularizer"] = native
-        if callable(constraint) and not hasattr(constraint, "to_json_value"):
-            raise NotImplementedError("a constraint that is a function of Python is not in this version")
+        if isinstance(constraint, type):
+            constraint = constraint()
+        if not is_native(constraint):
+            raise NotImplementedError(
+                f"{constraint!r}: a constraint that is called after each update is not in this version"
+            )
         super().__init__(
             layers.Weight(
                 shape=[int(d) for d in shape],

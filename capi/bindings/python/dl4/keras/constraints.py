@@ -13,7 +13,7 @@ class Constraint(_kinds.Kind):
     def __call__(self, w):
         from . import ops
 
-        config, kind = self.get_config(), self.class_name
+        config, kind = Constraint.get_config(self), self.class_name
         if kind is None:
             return w
         if kind == "NonNeg":

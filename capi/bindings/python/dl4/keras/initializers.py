@@ -17,14 +17,16 @@ class Initializer(_kinds.Kind):
 
         if self.class_name is not None:
             with keras_words(self.class_name, self._config):
-                layers.Weight(shape=[1, 1], initializer=self, name="initializer")
+                layers.Weight(shape=[1, 1], initializer=self._native(), name="initializer")
 
     def __call__(self, shape, dtype=None):
         import numpy
         from ._eager import eager
         from ._variables import Variable
 
-        value = Variable(self, tuple(int(d) for d in shape)).numpy()
+        if self.class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no __call__()")
+        value = Variable(self._native(), tuple(int(d) for d in shape)).numpy()
         return eager(numpy.array(value, str(dtype or "float32")))
 
     def clone(self):

@@ -4,7 +4,7 @@ import sys
 
 from .. import core
 from ..abi import Attrs, encoded, made
-from . import _kinds, _state
+from . import _kinds, _overrides, _state
 from ._tensors import is_tensor
 from ._words import keras_words
 
@@ -46,16 +46,22 @@ class Loss(_kinds.Kind):
         return super().__getattr__(key)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        if self.class_name is None:
+        if _overrides.is_own(self):
             return self._own(y_true, y_pred, sample_weight)
+        return self._measured(y_true, y_pred, sample_weight)
+
+    def _measured(self, y_true, y_pred, sample_weight=None, **other):
+        """By the library, with other options."""
         if is_tensor(y_true) or is_tensor(y_pred):
             from . import layers
             from ._tensors import as_tensor
 
-            layer = layers.Loss(loss=self.to_json_value())
+            native = self._native()
+            native["config"].update(other)
+            layer = layers.Loss(loss=native)
             layer.is_operation = True
             return layer([as_tensor(t) for t in (y_true, y_pred, sample_weight) if t is not None])
-        config = {k: v for k, v in self._config.items() if k not in ("name", "dtype")}
+        config = {k: v for k, v in {**self._config, **other}.items() if k not in ("name", "dtype")}
         mask = getattr(y_pred, "_keras_mask", None)
         if mask is not None:
             raise NotImplementedError("a mask on an array is not in this version: give sample weights")
@@ -81,14 +87,10 @@ class Loss(_kinds.Kind):
     def call(self, y_true, y_pred):
         if self.class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no call()")
-        return type(self)(**{**self._config, "reduction": "none"})(y_true, y_pred)
+        return self._measured(y_true, y_pred, reduction="none")
 
-    def to_json_value(self):
-        if self.class_name is None:
-            from ._kinds import as_json
-
-            return as_json({"class_name": type(self).__name__, "config": self.get_config()})
-        value = super().to_json_value()
+    def _native(self):
+        value = super()._native()
         value["config"].pop("name", None)
         value["config"].pop("dtype", None)
         return value

@@ -3,6 +3,7 @@
 import sys
 
 from . import _kinds, schedules
+from ._traced import is_native
 from ._words import keras_words
 
 sys.modules[__name__ + ".schedules"] = schedules  # to be imported from, as in Keras
@@ -15,6 +16,10 @@ class Optimizer(_kinds.Kind):
 
     def __init__(self, *args, **kwargs):
         self._trainer, self._last = None, (None, 0)
+        if self.class_name is None:
+            raise NotImplementedError(
+                f"{type(self).__name__}: an optimizer that derives from Optimizer alone is not in this version"
+            )
         super().__init__(*args, **kwargs)
         from . import _state
         from .. import core
@@ -25,7 +30,7 @@ class Optimizer(_kinds.Kind):
         x = graph.input("x", "float32", (None, 1))
         y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
         with keras_words(self.class_name, self._config):
-            core.Trainer(graph.build([x], y), {"optimizer": self.to_json_value(), "loss": "mse"})  # refused here
+            core.Trainer(graph.build([x], y), {"optimizer": self._native(), "loss": "mse"})  # refused here
 
     def bind(self, trainer):
         """To the trainer of a model: what is read and set from now on is its. None: it has ended."""
@@ -36,9 +41,9 @@ class Optimizer(_kinds.Kind):
     def own_schedule(self):
         """A schedule that is a function of Python; its rates are set batch by batch."""
         given = self._config.get("learning_rate")
-        return given if callable(given) and getattr(given, "class_name", None) is None else None
+        return given if callable(given) and not is_native(given) else None
 
-    def to_json_value(self):
+    def _native(self):
         schedule = self.own_schedule()
         config = {**self._config, **({} if schedule is None else {"learning_rate": float(schedule(0))})}
         return {"class_name": self.class_name, "config": _kinds.as_json(config)}

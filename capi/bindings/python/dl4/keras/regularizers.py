@@ -31,7 +31,9 @@ class Regularizer(_kinds.Kind):
 
         if self.class_name == "OrthogonalRegularizer":
             return self._orthogonal(x)
-        config, total = self.get_config(), None
+        if self.class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no __call__()")
+        config, total = Regularizer.get_config(self), None
         for key, f in (("l1", ops.abs), ("l2", ops.square)):
             if config.get(key):
                 term = float(config[key]) * ops.sum(f(x))
@@ -41,7 +43,7 @@ class Regularizer(_kinds.Kind):
     def _orthogonal(self, x):
         from . import ops
 
-        config = self.get_config()
+        config = Regularizer.get_config(self)
         if len(x.shape) != 2:
             raise ValueError(f"Inputs to OrthogonalRegularizer must have rank 2. Received: inputs.shape={x.shape}")
         rows = config["mode"] == "rows"

@@ -19,11 +19,11 @@ class LearningRateSchedule(_kinds.Kind):
             graph = core.Graph(_state.context())
             x = graph.input("x", "float32", (None, 1))
             y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
-            optimizer = {"class_name": "SGD", "config": {"learning_rate": self.to_json_value()}}
+            optimizer = {"class_name": "SGD", "config": {"learning_rate": self._native()}}
             graph.build([x], y).trainer(optimizer=optimizer, loss="mse")  # what can't be is refused here
 
     def __call__(self, step):
-        c = self.get_config()
+        c = LearningRateSchedule.get_config(self)  # not what a class of its user's may say
         return _RATES[self.class_name](c, float(step))
 
 

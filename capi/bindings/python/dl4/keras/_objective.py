@@ -2,6 +2,7 @@
 
 from .. import core
 from . import _kinds, _losses_of
+from ._compiled import is_python
 from ._losses_of import NoSuchOutput, Structure
 from ._tensors import flatten
 
@@ -183,15 +184,17 @@ class Objective:
             raise ValueError(f"`{key}`: expected a list of {n}, one for each output")
         return [value] * n
 
-    def _metric_lists(self, value, n, names, key):
+    def _metric_lists(self, value, n, names, key, all_of_them=False):
+        """Of each output; without those that Python calls, if not all are asked for."""
         def listed(v):
-            return list(v) if isinstance(v, (list, tuple)) else [] if v is None else [v]
+            found = list(v) if isinstance(v, (list, tuple)) else [] if v is None else [v]
+            return [metric for metric in found if all_of_them or not is_python(metric)]
 
         if isinstance(value, dict) and "class_name" not in value:
             return [listed(v) for v in self._per_output(value, n, names, key)]
         if n == 1:
-            value = listed(value)
-            return [listed(value[0]) if len(value) == 1 and isinstance(value[0], (list, tuple)) else value]
+            value = list(value) if isinstance(value, (list, tuple)) else listed(value)
+            return [listed(value[0]) if len(value) == 1 and isinstance(value[0], (list, tuple)) else listed(value)]
         if not isinstance(value, (list, tuple)) or len(value) != n:
             raise ValueError(
                 f"For a model with multiple outputs, `{key}` must have one entry for each of the {n} outputs. "

@@ -144,8 +144,7 @@ def refused(cls, name, who):
     """The error: `who` would have to call that method."""
     c, base = _interface_of(cls)[1].get(name, cls), next(b for b in cls.__mro__ if is_ours(None, b))
     return NotImplementedError(
-        f"{c.__name__}.{name}: {who} would not call this method, which is overridden: {base.__name__} does its work in "
-        "the library"
+        f"{c.__name__}.{name}: {who} would not call this method, in which {base.__name__} is overridden, in this version"
     )
 
 
@@ -159,4 +158,4 @@ def need_class(cls):
     """Raises for what no object of a class would be asked for."""
     for name in sorted(_interface_of(cls)[1]):
         if outcome(cls, name) == "made":
-            raise refused(cls, name, cls.__name__)
+            raise refused(cls, name, "an object of this class")

@@ -49,6 +49,8 @@ def loss_config(loss, y_true_shape, y_pred_shape):
     """A loss for the library: itself, or the graph of a function or of an object with call()."""
     if is_native(loss):
         return _kinds.as_json(loss)
+    if isinstance(loss, _kinds.Kind):
+        _overrides.refuse(loss, "a loss of compile()", "compile")
     function = getattr(loss, "call", None) or loss
     y_true_shape, shaped = aligned(y_true_shape, y_pred_shape, getattr(loss, "aligns", True))
     config = {"model": architecture(shaped(function), y_true_shape, y_pred_shape)}

@@ -4,11 +4,12 @@ import json
 import weakref
 
 from .. import abi, core
-from . import _kinds, _state
+from . import _compiled, _kinds, _overrides, _state
 from ._data import Stream, as_array, is_whole
 from ._losses_of import Structure
 from ._objective import Objective
-from ._tensors import pack_like
+from ._steps import Steps, Watched
+from ._tensors import flatten, pack_like
 from ._words import keras_words
 
 _trained = weakref.WeakSet()  # models that have a trainer
@@ -21,7 +22,7 @@ def joined(batches):
     return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
 
 
-class Training(Objective):
+class Training(Objective, Steps):
     """What a model is trained and run with."""
 
     def compile(
@@ -39,6 +40,8 @@ class Training(Objective):
         from . import optimizers
 
         self.optimizer = optimizers.get(optimizer)
+        _overrides.refuse(self.optimizer, "compile()", "compile")
+        self._own_metrics = None
         self._compiled = {
             "loss": loss,
             "loss_weights": loss_weights,
@@ -201,29 +204,32 @@ class Training(Objective):
             raise ValueError("You must call `compile()` before calling `fit()`.")
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-        train, targets = self._dataset(
-            x,
-            y,
-            sample_weight,
-            steps_per_epoch,
-            batch_size=batch_size or 32,
-            shuffle=bool(shuffle),
-            seed=_state.changes(),
-        )
-        trainer = self._ready(targets)
-        valid = None
-        if (validation_data is not None or validation_split) and self._need().branches():
-            raise NotImplementedError(
-                "a model whose call() asks whether it is training can't be validated within fit() in this version: "
-                "call evaluate()"
+        self._need_library_steps("fit()")
+        size, seed = batch_size or 32, _state.changes()
+        if validation_split and not 0 < validation_split < 1:
+            raise ValueError(f"`validation_split` must be between 0 and 1, received: {validation_split}.")
+        if validation_split and is_whole(x) and self._validates_in_python(x):
+            (x, y, sample_weight), validation_data = _compiled.split(x, y, sample_weight, validation_split)
+            validation_split = 0.0
+        if self._has_python_metrics():
+            watched = Watched(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed if shuffle else None)
+            train, targets = watched.dataset, watched.targets
+        else:
+            watched = None
+            train, targets = self._dataset(
+                x, y, sample_weight, steps_per_epoch, batch_size=size, shuffle=bool(shuffle), seed=seed
             )
+        trainer = self._ready(targets)
+        valid, validate, size = None, None, validation_batch_size or size
         if validation_data is not None:
             parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-            valid, _ = self._dataset(
-                *parts, steps=validation_steps, batch_size=validation_batch_size or batch_size or 32, shuffle=False
-            )
+            if self._validates_in_python(x):
+                validate = self._validation(parts, size, validation_steps)
+            else:
+                valid, _ = self._dataset(*parts, steps=validation_steps, batch_size=size, shuffle=False)
         self.stop_training = False
         told = CallbackList(callbacks, self, trainer, verbose, epochs)
+        told.watched, told.validate, told.freq = watched, validate, validation_freq
         options = {
             "epochs": int(epochs),
             "initial_epoch": int(initial_epoch),
@@ -231,8 +237,6 @@ class Training(Objective):
             "resume": False,
         }
         if validation_split:
-            if not 0 < validation_split < 1:
-                raise ValueError(f"`validation_split` must be between 0 and 1, received: {validation_split}.")
             options["validation_split"] = float(validation_split)
         if class_weight is not None:
             options["class_weight"] = by_class(class_weight)
@@ -250,7 +254,46 @@ class Training(Objective):
         more = {names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"}
         # In the order of what was recorded, which has what JSON can't say, NaN.
         self.history.history = {**told.recorded, **more, **told.recorded}
+        self._counted({k: v[-1] for k, v in self.history.history.items() if k in told.shown})
         return self.history
+
+    def _need_library_steps(self, who):
+        """Raises for what training would have to call of this model's, or of its layers'."""
+        _overrides.refuse(self, who, "fit", "python")
+        for layer in self._flatten_layers(include_self=False):
+            _overrides.refuse(layer, who, "fit")
+
+    def _validates_in_python(self, x):
+        """Is there something for evaluate() to call within fit()?"""
+        if self._has_steps() or _overrides.overrides(self, "evaluate"):
+            return True
+        if self._functional is None and is_whole(x):
+            self._inputs_of(as_array(x))
+        return self._functional is not None and self._functional.branches()
+
+    def _validation(self, data, size, steps):
+        """A function of callbacks: what evaluate() gives for the data of the validation."""
+        x, y, sample_weight = (*data, None, None)[:3]
+
+        def validate(callbacks):
+            if not _overrides.overrides(self, "evaluate"):
+                return self._tested(x, y, sample_weight, size, steps, callbacks)
+            self._fitting = True
+            try:
+                return self.evaluate(
+                    x=x,
+                    y=y,
+                    sample_weight=sample_weight,
+                    batch_size=size,
+                    steps=steps,
+                    callbacks=callbacks,
+                    return_dict=True,
+                    verbose=0,
+                )
+            finally:
+                self._fitting = False
+
+        return validate
 
     def evaluate(
         self,
@@ -266,12 +309,17 @@ class Training(Objective):
     ):
         from .callbacks import told
 
+        _overrides.refuse(self, "evaluate()", "evaluate")
+        if self._fitting or self._has_steps():
+            logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callbacks)
+            return logs if return_dict else _one(self._in_order(logs))
         data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
         told(callbacks, self, "on_test_begin", {})
         self._ready(targets)
         values = self._evaluated(data, targets) if self._need().branches() else self._trainer.evaluate(data)
         logs = dict(zip(self._trainer.shown, self._trainer.kept(values)))
         by_name = dict(sorted(logs.items()))
+        self._counted(logs)
         told(callbacks, self, "on_test_end", by_name)
         return by_name if return_dict else _one(list(logs.values()))
 
@@ -286,6 +334,9 @@ class Training(Objective):
         from .callbacks import told
 
         size = batch_size or 32
+        _overrides.refuse(self, "predict()", "predict")
+        if _overrides.overrides(self, "predict_step"):
+            return self._predicted(x, size, steps, callbacks)
         if callbacks is None and hasattr(x, "flags") and 0 < len(x) <= size:
             got = self._quick(x)
             if got is not None:
@@ -309,6 +360,9 @@ class Training(Objective):
         return pack_like(self._need().nest_out, [t.numpy() for t in got])
 
     def predict_on_batch(self, x):
+        _overrides.refuse(self, "predict_on_batch()", "predict")
+        if _overrides.overrides(self, "predict_step"):
+            return _compiled.joined([self.predict_step((as_array(x),))])
         given = self._inputs_of(x)
         return pack_like(self._need().nest_out, [t.numpy() for t in self._inference().run(given)])
 
@@ -320,13 +374,17 @@ class Training(Objective):
                     f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                 )
             return self._one_step(x, y, class_weight, return_dict)
+        self._need_library_steps("train_on_batch()")
         lists = self._lists(x, y, sample_weight)
-        trainer = self._ready(lists[1])
+        trainer, watched = self._ready(lists[1]), None
+        if self._has_python_metrics():
+            watched = Watched(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
+            watched.epoch_begin(0)
         schedule = self.optimizer.own_schedule()
         if schedule is not None:
             trainer.set("learning_rate", float(schedule(int(trainer.get("iterations")))))
         try:
-            return self._told(trainer, trainer.step(*lists), return_dict)
+            return self._told(trainer, trainer.step(*lists), return_dict, watched)
         finally:
             _state.changed()
 
@@ -338,13 +396,12 @@ class Training(Objective):
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
 
-    @staticmethod
-    def _told(trainer, values, return_dict):
-        values = trainer.kept(values)
-        return dict(sorted(zip(trainer.shown, values))) if return_dict else _one(values)
-
-    def reset_metrics(self):
-        pass  # nothing is kept between calls
+    def _told(self, trainer, values, return_dict, watched=None):
+        logs = dict(zip(trainer.shown, trainer.kept(values)))
+        if watched is not None:
+            logs.update(watched.results())
+        self._counted(logs)
+        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
 
 
 def _one(values):

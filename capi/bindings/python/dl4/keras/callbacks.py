@@ -202,12 +202,16 @@ class CallbackList:
             for c in self.list
         )
         self.schedule = model.optimizer.own_schedule()
-        self.recorded = {}  # with what callbacks put into the logs
+        self.watched = self.validate = None  # of metrics and steps in Python
+        self.freq, self.shown, self.recorded = 1, (), {}  # with what callbacks put into the logs
 
     def _logs(self, metrics):
         """By name, as Keras has them."""
         n = len(self.trainer.names)
         logs = dict(zip(self.names, self.trainer.kept(metrics[:n])))
+        if self.watched is not None:
+            logs.update(self.watched.results())
+        self.shown = set(logs)  # of training
         if len(metrics) > n:
             logs.update(zip(["val_" + name for name in self.names], self.trainer.kept(metrics[n:])))
         return dict(sorted(logs.items()))
@@ -231,9 +235,15 @@ class CallbackList:
                     c.on_train_batch_end(step - 1, logs)
             if step != total and not self.model.stop_training:
                 self._begin(step)
+            if self.watched is not None:
+                _state.changed()
+                self.watched.batch_begin()
             return self.model.stop_training
         _state.changed()
         logs = self._logs(metrics) if event == constants["DL4_EPOCH_END"] else {}
+        if event == constants["DL4_EPOCH_END"] and self.validate is not None and step % self.freq == 0:
+            found = self.validate([c for c in self.list if not isinstance(c, ProgbarLogger)])
+            logs = dict(sorted({**logs, **{f"val_{name}": value for name, value in found.items()}}.items()))
         for c in self.list:
             if event == constants["DL4_TRAIN_BEGIN"]:
                 c.on_train_begin({})
@@ -247,6 +257,8 @@ class CallbackList:
             self.recorded.setdefault(name, []).append(value)
         if event == constants["DL4_EPOCH_BEGIN"]:
             self._begin(0)
+            if self.watched is not None:
+                self.watched.epoch_begin(step)
         return self.model.stop_training
 
 

@@ -127,7 +127,7 @@ def _function(cls, name):
 
 __getattr__, __dir__ = _kinds.served(globals(), "loss", Loss, _function)
 globals().update(_kinds.got("loss", Loss, sys.modules[__name__]))
-_get = globals()["get"]
+_get = of = globals()["get"]  # of a name the object
 
 
 def get(identifier):

@@ -188,6 +188,7 @@ class MeanMetricWrapper(Metric):
     def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"))
         self._total, self._count, self._arguments = 0.0, 0.0, kwargs
+        self.function = fn
         self._fn = (lambda y, p: fn(y, p, **kwargs)) if kwargs else fn
 
     def update_state(self, y_true, y_pred, sample_weight=None):

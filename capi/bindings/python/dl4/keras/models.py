@@ -17,6 +17,9 @@ __all__ = ["Functional", "Model", "Sequential", "clone_model", "model_from_json"
 class Model(_layers.Layer, Training):
     """A model of inputs and outputs, Model(inputs, outputs), or of a class of one's own with a call() of its layers."""
 
+    interface = "model"  # of Keras's that may be overridden
+    metrics = Training.metrics
+
     def __new__(cls, *args, **kwargs):
         functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
         return super().__new__(Functional if functional else cls, *args, **kwargs)

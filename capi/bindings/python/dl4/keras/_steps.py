@@ -1,0 +1,210 @@
+"""Keras's steps of a batch, in Python: what a model's user overrides of them is called, by evaluate() and predict(), and
+for the validation in fit()."""
+
+import inspect
+import itertools
+
+from ..tensor import numpy_module
+from . import _overrides, metrics
+from ._compiled import CompileMetrics, as_floats, batches, is_python, joined, loss_object, weights_of_classes
+from ._data import as_array, is_whole
+from ._tensors import flatten, pack_like
+
+_OF_STEPS = ("steps", "python")
+
+
+def _unpacked(data):
+    from .utils import unpack_x_y_sample_weight
+
+    return unpack_x_y_sample_weight(data)
+
+
+class Steps:
+    """What a model does with one batch."""
+
+    _fitting = False  # is it evaluated within fit(), which has its trainer?
+    _own_metrics = None  # a Mean of the loss, and the metrics of compile(), where they are asked for
+
+    def predict_step(self, data):
+        return self(_unpacked(data)[0], training=False)
+
+    def test_step(self, data):
+        x, y, sample_weight = _unpacked(data)
+        y_pred = self(x, training=False)
+        more = {"training": False} if "training" in inspect.signature(self.compute_loss).parameters else {}
+        loss = self.compute_loss(x, y, y_pred, sample_weight, **more)
+        self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def train_step(self, data):
+        raise NotImplementedError(f"{type(self).__name__}.train_step: gradients by hand are not in this version")
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        from . import ops
+
+        found = self._compiled_losses(y, y_pred, sample_weight) if self.compiled else []
+        found += [ops.sum(loss) for loss in self.losses]
+        if not found:
+            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
+        total = found[0]
+        for loss in found[1:]:
+            total = total + loss
+        return total
+
+    def _compiled_losses(self, y, y_pred, sample_weight):
+        if self._compiled["loss"] is None:
+            return []
+        if self._entries() is not None:
+            raise NotImplementedError(f"{type(self).__name__}: steps in Python need one loss for each output")
+        losses, ys, outputs, ws = self._plain_losses(), self._targets_by_output(y), flatten(y_pred), flatten(sample_weight)
+        weights, found = self._compiled["loss_weights"], []
+        factors = [None] * len(losses)
+        if weights is not None:
+            factors = self._per_output(weights, len(losses), self._output_keys(), "loss_weights")
+        if len(ys) < len(losses):  # of those with a loss alone
+            rest = iter(ys)
+            ys = [None if loss is None else next(rest) for loss in losses]
+        for i, loss in enumerate(losses):
+            if loss is not None:
+                w = ws[i] if len(ws) == len(losses) else ws[0]
+                value = loss_object(loss, ys[i], outputs[i])(ys[i], outputs[i], sample_weight=w)
+                found.append(value if factors[i] is None else value * float(factors[i]))
+        return found
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        self._tracked()[1].update_state(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def get_metrics_result(self):
+        found = {}
+        for metric in self.metrics:
+            result = metric.result()
+            found.update(result if isinstance(result, dict) else {metric.name: result})
+        return as_floats(found)
+
+    def reset_metrics(self):
+        for metric in self.metrics:
+            metric.reset_state()
+
+    @property
+    def metrics(self):
+        """The mean of the loss and what compile() was given, as steps in Python count them, and those it has itself."""
+        own = [m for key, m in vars(self).items() if isinstance(m, metrics.Metric)]
+        return [*(self._tracked() if self.compiled else ()), *own]
+
+    def _counted(self, logs):
+        """Takes the results of a run in the library."""
+        loss, compiled = self._tracked()
+        loss.reset_state()
+        loss.update_state(logs.get("loss", 0.0))
+        compiled.results = {name: value for name, value in logs.items() if name != "loss"}
+
+    def _tracked(self):
+        if self._own_metrics is None:
+            self._own_metrics = metrics.Mean(name="loss"), CompileMetrics(self)
+        return self._own_metrics
+
+    def make_train_function(self, force=False):
+        """There is none to be made: the library has it."""
+
+    make_test_function = make_predict_function = make_train_function
+
+    # ---- over batches
+
+    def _targets_by_output(self, y):
+        if isinstance(y, dict):
+            return [y.get(name) for name in self._output_keys()]
+        return list(flatten(y)) if isinstance(y, (list, tuple)) and len(self.outputs) > 1 else [y]
+
+    def _has_steps(self):
+        """Has it steps, or metrics, that are called in Python?"""
+        return bool(_overrides.having(self, *_OF_STEPS)) or self._has_python_metrics()
+
+    def _has_python_metrics(self):
+        given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
+        return any(is_python(m) for m in flatten(given))
+
+    def _tested(self, x, y, sample_weight, size, steps, callbacks):
+        """What evaluate() gives, batch by batch, by name."""
+        from .callbacks import told
+
+        if not self.compiled:
+            raise ValueError("You must call `compile()` before calling `evaluate()`.")
+        self.reset_metrics()
+        told(callbacks, self, "on_test_begin", {})
+        logs = {}
+        for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
+            told(callbacks, self, "on_test_batch_begin", i, {})
+            logs = as_floats(self.test_step(data))
+            told(callbacks, self, "on_test_batch_end", i, logs)
+        now = self.get_metrics_result()
+        logs = now if set(now) == set(logs) else logs  # as Keras
+        told(callbacks, self, "on_test_end", logs)
+        return logs
+
+    def _in_order(self, logs):
+        """Values in the order of the metrics."""
+        names = []
+        for metric in self.metrics:
+            names += list(metric.result()) if isinstance(metric, CompileMetrics) else [metric.name]
+        names = [n for n in names if n in logs] + sorted(n for n in logs if n not in names)
+        return [logs[n] for n in names]
+
+    def _predicted(self, x, size, steps, callbacks):
+        from .callbacks import told
+
+        told(callbacks, self, "on_predict_begin", {})
+        parts = [self.predict_step((data[0],)) for data in batches(x, size=size, steps=steps)]
+        told(callbacks, self, "on_predict_end", {})
+        return joined(parts)
+
+
+class Watched:
+    """The batches of a fit, of which metrics in Python see the predictions in training mode before each step."""
+
+    def __init__(self, model, data, size, steps=None, class_weight=None, seed=None):
+        from .. import core
+
+        self.model, self.data, self.size, self.steps, self.seed = model, data, size, steps, seed
+        self.class_weight, self.metrics, self.waiting = class_weight, CompileMetrics(model, python=True), None
+        if is_whole(data[0]):
+            rows = len(flatten(as_array(data[0]))[0])
+            count = -(-rows // size)
+            self.order = numpy_module().arange(rows)
+            steps = self.steps = count if steps is None else min(steps, count)
+        first = next(self._batches(0), None)
+        if first is None:
+            raise ValueError("the data gave no batch")
+        if hasattr(data[0], "__next__"):
+            self.data = (itertools.chain([first], self.data[0]), None, None)
+        self.targets = model._lists(*first)[1]
+        self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
+
+    def _batches(self, epoch):
+        order = None
+        if self.seed is not None and is_whole(self.data[0]):
+            order = numpy_module().random.RandomState([self.seed % 2**32, epoch]).permutation(self.order)
+        return batches(*self.data, self.size, self.steps, order)
+
+    def epoch_begin(self, epoch):
+        self.metrics.reset_state()
+        self.running = self._batches(epoch)
+        self.batch_begin()
+
+    def batch_begin(self):
+        """Takes the batch of the next step."""
+        self.waiting = next(self.running, None)
+        if self.waiting is None:
+            return
+        x, y, w = self.waiting
+        functional = self.model._for_training()
+        outputs = [t.numpy() for t in functional.core.session(training=True).run(self.model._inputs_of(x))]
+        if self.class_weight is not None:
+            w = weights_of_classes(y, self.class_weight)
+        self.metrics.update_state(y, pack_like(functional.nest_out, outputs), w)
+
+    def _batch(self, index):
+        return None if self.waiting is None else self.model._lists(*self.waiting)
+
+    def results(self):
+        return as_floats(self.metrics.result())

@@ -166,10 +166,6 @@ class Refusals(unittest.TestCase):
         self.assertIn(words, str(caught.exception))
 
     def test_parts_in_python(self):
-        class Misses(keras.metrics.Metric):
-            def update_state(self, y_true, y_pred, sample_weight=None):
-                pass
-
         class Assigns(keras.layers.Layer):
             def __init__(self):
                 super().__init__()
@@ -191,16 +187,14 @@ class Refusals(unittest.TestCase):
             def call(self, x):
                 return self.dense(x) @ self.dense.kernel
 
-        m = small()
-        m.compile("sgd", "mse", metrics=[Misses()])
-        self.refused("update_state", lambda: m.fit(X, Y, verbose=0))
         self.refused("constraint", lambda: keras.layers.Layer().add_weight(shape=(2,), constraint=lambda w: w))
         self.refused("symbolic value", lambda: Assigns()(keras.Input((3,))))
         self.refused("add_weight", lambda: Reads()(keras.Input((4,))))
         m = keras.Sequential([keras.Input((4,)), Branches(), keras.layers.Dense(3)])
         m.compile("sgd", "mse")
-        self.refused("evaluate()", lambda: m.fit(X, Y, validation_split=0.5, verbose=0))
-        m.fit(X, Y, verbose=0)
+        (validated,) = m.fit(X, Y, validation_split=0.5, verbose=0).history["val_loss"]
+        half = len(X) // 2
+        self.assertAlmostEqual(validated, m.evaluate(X[half:], Y[half:], verbose=0), 5)
         before = m.evaluate(X, Y, verbose=0)
         self.assertEqual(before, m.evaluate(X, Y, verbose=0))
         self.assertAlmostEqual(before, float(np.mean((m.predict(X, verbose=0) - Y) ** 2)), 5)

@@ -352,7 +352,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
 
 /* Makes a context.
  * Options:
- *   threads        int     threads that work on one run, the caller's included; default: the cores of this process
+ *   threads        int     threads that work on one run, the caller's included; default: the cores of this process.
+ *                          A step gets their help only where runs with it were measured to take less time
  *   seed           int     start of all random numbers; default 0
  *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's
  *                          name, whatever else is in the graph; "tensorflow": from the seed and the order of

@@ -62,7 +62,7 @@ void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<
       kernel.run(0, run);
     } else {
       auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };
-      options_.crew->run(kernel.slices, slice, kernel.phases);
+      frame.handover[s].run(*options_.crew, kernel.slices, slice, kernel.phases);
     }
     if (options_.profile) {
       auto spent = std::chrono::steady_clock::now() - start;

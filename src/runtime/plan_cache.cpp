@@ -49,6 +49,7 @@ std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inpu
     for (const auto &place : step.args) frame->args.push_back(address(*frame, plan, place));
     frame->args.push_back(address(*frame, plan, step.scratch));
   }
+  frame->handover.resize(plan.steps.size());
   NoFork whole;  // the libraries below have locks of their own
   for (const auto &step : plan.steps) frame->bound.push_back(step.kernel->bind());
   frame->staging.resize(inputs);

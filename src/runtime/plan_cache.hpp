@@ -12,6 +12,7 @@
 #include "base/cpu.hpp"
 #include "base/memory.hpp"
 #include "plan/plan.hpp"
+#include "runtime/handover.hpp"
 
 namespace dl4::runtime {
 
@@ -35,6 +36,7 @@ struct Frame {
   Bytes arena;
   std::vector<void *> args;                            // of all steps, one after the other
   std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
+  std::vector<Handover> handover;                      // by step
   std::vector<Bytes> staging;                          // by input: where a strided one is made dense
   kernels::Report report;
 

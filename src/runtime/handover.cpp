@@ -1,0 +1,60 @@
+// When the crew helps with a step.
+#include "runtime/handover.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dl4::runtime {
+namespace {
+
+constexpr int trial_runs = 3;
+constexpr double small = 5e4;   // nanoseconds: what takes longer gains by help unless a helper stalls, which shows
+constexpr double gain = 0.97;   // help that saves less is not worth another core
+constexpr double outlier = 16;  // a stall of any length counts as so many runs
+constexpr double weight = 1.0 / 16;
+constexpr double recheck = 1e8, shortest_wait = 1e6, usual_wait = 1e9, longest_wait = 6e10;
+constexpr double stall_share = 20;  // a trial that stalled takes one part of so many
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+void Handover::try_out(bool helped, int runs) {
+  helped_ = helped;
+  trial_ = runs;
+  (helped ? helped_cost_ : alone_) = unknown;
+}
+
+void Handover::leave_alone(double at_least) {
+  wait_ = std::clamp(at_least, std::min(2 * wait_, usual_wait), longest_wait);
+}
+
+void Handover::note(double spent, double phases) {
+  const double large = small * phases;
+  if (!trial_ && !helped_) return try_out(true, trial_runs);
+  if (!trial_) {
+    helped_cost_ += weight * (std::min(spent, outlier * helped_cost_) - helped_cost_);
+    left_ -= spent;
+    const bool slower = helped_cost_ >= gain * alone_;
+    if (slower) leave_alone(spent - alone_);
+    if (left_ <= 0) {
+      wait_ = std::max(wait_ / 2, shortest_wait);
+      left_ = recheck;
+      if (helped_cost_ < large) return try_out(false, trial_runs);
+    }
+    if (slower) try_out(false, helped_cost_ < large ? trial_runs : 1);  // what it takes under today's load
+    return;
+  }
+  double &cost = helped_ ? helped_cost_ : alone_;
+  const bool stalled = helped_ && spent > outlier * alone_;
+  // The first of several runs wakes the helpers and fills the caches: it does not count.
+  if (stalled || trial_ < trial_runs) cost = stalled ? spent : std::min(cost, spent);
+  if (!stalled && --trial_) return;
+  trial_ = 0;
+  if (alone_ == unknown) return try_out(false, helped_cost_ < large ? trial_runs : 1);
+  const bool in_vain = helped_ && helped_cost_ >= gain * alone_;
+  if (in_vain) leave_alone(stall_share * (spent - alone_));
+  helped_ = helped_cost_ < gain * alone_;
+  left_ = helped_ ? recheck : wait_;
+}
+
+}  // namespace dl4::runtime

@@ -1,0 +1,56 @@
+// Whether the crew helps with a step: only where that takes less time, on this machine and under its load. Either way
+// the slices are the same, and so are the bits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+#include "base/crew.hpp"
+
+namespace dl4::runtime {
+
+// Of one step of one frame. Every run with help is timed; from time to time the other way is tried for a few runs.
+class Handover {
+ public:
+  // Runs slice(user, i) for each i in [0, slices * phases) as Crew::run does.
+  template <class F>
+  void run(Crew &crew, int64_t slices, F &slice, int64_t phases) noexcept {
+    if (slices < 2 || crew.threads() < 2 || pass()) return alone(slices * phases, slice);
+    const auto start = std::chrono::steady_clock::now();
+    if (helped_)
+      crew.run(slices, slice, phases);
+    else
+      alone(slices * phases, slice);
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    note(spent.count(), static_cast<double>(phases));
+  }
+
+  // Does the crew help with the next run?
+  bool helped() const { return helped_; }
+  // Is the next run one without help that need not be timed? If so it counts as done.
+  bool pass() {
+    if (helped_ || trial_ || left_ <= 0) return false;
+    left_ -= alone_;
+    return true;
+  }
+  // A run that was not passed took so many nanoseconds for so many phases.
+  void note(double nanoseconds, double phases);
+
+ private:
+  template <class F>
+  static void alone(int64_t count, F &slice) noexcept {
+    for (int64_t i = 0; i < count; ++i) slice(i);
+  }
+  void try_out(bool helped, int runs);
+  void leave_alone(double at_least);
+
+  bool helped_ = true;
+  int trial_ = 3;  // runs that are left of a trial
+  // Nanoseconds of a run, with help and without; infinite while not known.
+  double helped_cost_ = std::numeric_limits<double>::infinity(), alone_ = std::numeric_limits<double>::infinity();
+  double wait_ = 1e6;  // nanoseconds without help before it is tried again
+  double left_ = 0;    // until the next trial
+};
+
+}  // namespace dl4::runtime

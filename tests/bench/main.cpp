@@ -28,7 +28,7 @@ using namespace bench;
 
 struct Options {
   std::string rows, json, markdown;
-  bool smoke = false, busy = false, describe = false;
+  bool smoke = false, scaling = false, busy = false, describe = false;
   int threads = 0;
   Pace pace;
 };
@@ -40,8 +40,10 @@ Options parse(int argc, char **argv) {
     auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
     if (a == "--smoke")
       o.smoke = true;
+    else if (a == "--scaling")
+      o.scaling = true;
     else if (a == "--busy")
-      o.busy = true;
+      o.scaling = o.busy = true;
     else if (a == "--describe")
       o.describe = true;
     else if (a == "--cpu")
@@ -130,7 +132,7 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
   }
   Model ours(row, data, threads, training);
   std::optional<Direct> floor;
-  if (row.floor) {
+  if (row.floor && !o.scaling) {
     floor.emplace(row, data, ours.weights(), threads, training);
     l.routines = floor->routines();
     l.difference = difference(row, ours, *floor, training);
@@ -151,11 +153,11 @@ Line line(const Row &row, bool training, int threads, const Options &o) {
   std::vector<std::function<void()>> sides{[&] { call(ours); }};
   if (floor) sides.push_back([&] { training ? static_cast<void>(floor->step()) : floor->run(); });
   std::optional<Model> alone;
-  if (o.busy) sides.push_back([&, &one = alone.emplace(row, data, 1, training)] { call(one); });
+  if (o.scaling) sides.push_back([&, &one = alone.emplace(row, data, 1, training)] { call(one); });
   auto times = measure(sides, o.pace);
   l.ours = times[0];
   if (floor) l.floor = times[1];
-  if (o.busy) l.alone = times.back();
+  if (o.scaling) l.alone = times.back();
   return l;
 }
 
@@ -163,7 +165,7 @@ bool wanted(const Row &row, bool training, int threads, const Options &o) {
   std::string name = row.name + (training ? " train" : " run");
   if (!o.rows.empty() && name.find(o.rows) == std::string::npos) return false;
   if (o.threads && threads != o.threads) return false;
-  return (!o.busy || threads == 2) && (training ? row.trains() : row.runs);
+  return (!o.scaling || threads == 2) && (training ? row.trains() : row.runs);
 }
 
 void write(const std::string &path, const std::string &text) {
@@ -197,16 +199,16 @@ int run(const Options &o) {
         wrong += !right;
         std::fprintf(stderr, "%-36s %-5s %d  ours %10.2f us  floor %10.2f us  ratio %5.2f  difference %.1e%s  (%s)\n",
                      l.row.c_str(), l.mode.c_str(), l.threads, median(l.ours) * 1e6, median(l.floor) * 1e6,
-                     o.busy ? ratio(l.ours, l.alone) : ratio(l.ours, l.floor), l.difference, right ? "" : " WRONG",
+                     o.scaling ? ratio(l.ours, l.alone) : ratio(l.ours, l.floor), l.difference, right ? "" : " WRONG",
                      l.routines.c_str());
       }
     }
   }
   if (!o.smoke) {
-    std::string table = markdown(here, lines, o.busy);
+    std::string table = markdown(here, lines, o.scaling, o.busy);
     std::printf("%s", table.c_str());
     write(o.markdown, table);
-    write(o.json, json(here, lines, o.busy));
+    write(o.json, json(here, lines, o.scaling, o.busy));
   }
   return wrong ? 1 : 0;
 }

@@ -59,18 +59,19 @@ Machine machine() {
   return m;
 }
 
-std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy) {
+std::string markdown(const Machine &m, const std::vector<Line> &lines, bool scaling, bool busy) {
   auto info = nlohmann::json::parse(m.build_info, nullptr, false);
   std::string s = format("%s, %d cores, %s; %s; load average %.2f before the run.\n\n", m.cpu.c_str(), m.cores,
                          m.kernel.c_str(), m.date.c_str(), m.load);
   for (auto &[key, value] : info.items())
     s += "- " + key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
-  if (busy) {
-    s += "\nOne other process spins on one core. Microseconds; ratio: to the one-thread time of the same rounds.\n\n"
-         "| row | mode | 1 thread | 2 threads | ratio | direct calls, OpenMP 2 |\n|---|---|--:|--:|--:|--:|\n";
+  if (scaling) {
+    s += busy ? "\nOne other process spins on one core. " : "\n";
+    s += "Microseconds; ratio: to the one-thread time of the same rounds.\n\n"
+         "| row | mode | 1 thread | 2 threads | ratio |\n|---|---|--:|--:|--:|\n";
     for (const Line &l : lines)
-      s += format("| %s | %s | %s | %s | %.2f | %s |\n", l.row.c_str(), l.mode.c_str(), microseconds(l.alone).c_str(),
-                  microseconds(l.ours).c_str(), ratio(l.ours, l.alone), microseconds(l.floor).c_str());
+      s += format("| %s | %s | %s | %s | %.2f |\n", l.row.c_str(), l.mode.c_str(), microseconds(l.alone).c_str(),
+                  microseconds(l.ours).c_str(), ratio(l.ours, l.alone));
     return s;
   }
   s += "\nMicroseconds of a call, median of interleaved rounds; +- half of the rounds. Allocations of a call: libdl4's "
@@ -85,7 +86,7 @@ std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy
   return s;
 }
 
-std::string json(const Machine &m, const std::vector<Line> &lines, bool busy) {
+std::string json(const Machine &m, const std::vector<Line> &lines, bool scaling, bool busy) {
   nlohmann::ordered_json j;
   j["machine"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"kernel", m.kernel}, {"load", m.load}};
   j["date"] = m.date;
@@ -106,7 +107,7 @@ std::string json(const Machine &m, const std::vector<Line> &lines, bool busy) {
                                    {"plan_seconds", l.creation},
                                    {"difference", l.difference},
                                    {"floor", l.routines}};
-    if (busy) line["one_thread_seconds"] = l.alone, line["ratio_to_one_thread"] = ratio(l.ours, l.alone);
+    if (scaling) line["one_thread_seconds"] = l.alone, line["ratio_to_one_thread"] = ratio(l.ours, l.alone);
     j["lines"].push_back(std::move(line));
   }
   return j.dump(1);

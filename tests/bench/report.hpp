@@ -13,7 +13,7 @@ struct Line {
   std::string row, mode;  // "run" or "train"
   int threads = 1;
   Seconds ours, floor;
-  Seconds alone;                                      // ours in one thread, in the same rounds: busy mode only
+  Seconds alone;                                      // ours in one thread, in the same rounds: scaling alone
   double own_allocations = 0, other_allocations = 0;  // a call
   int64_t arena_bytes = 0;
   double creation = 0;    // seconds: the first call less a later one
@@ -28,7 +28,7 @@ struct Machine {
 };
 
 Machine machine();
-std::string markdown(const Machine &m, const std::vector<Line> &lines, bool busy);
-std::string json(const Machine &m, const std::vector<Line> &lines, bool busy);
+std::string markdown(const Machine &m, const std::vector<Line> &lines, bool scaling, bool busy);
+std::string json(const Machine &m, const std::vector<Line> &lines, bool scaling, bool busy);
 
 }  // namespace bench

@@ -235,6 +235,30 @@ Row resnet50() {
   r.floor = false;
   return r;
 }
+// Thirteen numbers of a table's row, and what a sensor's values are squeezed through: the smallest nets in use.
+Row tabular_mlp(int64_t b) {
+  return {batch("tabular MLP 13-64-32-1", b),
+          {{"x", {b, 13}}},
+          {{"Dense", "dense1", {"x"}, units(64, relu)},
+           {"Dense", "dense2", {"dense1"}, units(32, relu)},
+           {"Dense", "out", {"dense2"}, units(1)}},
+          {"out"},
+          true,
+          {"Adam", "mean_squared_error"}};
+}
+Row autoencoder(int64_t b) {
+  return {batch("autoencoder 140-32-16-8-16-32-140", b),
+          {{"x", {b, 140}}},
+          {{"Dense", "down1", {"x"}, units(32, relu)},
+           {"Dense", "down2", {"down1"}, units(16, relu)},
+           {"Dense", "code", {"down2"}, units(8, relu)},
+           {"Dense", "up1", {"code"}, units(16, relu)},
+           {"Dense", "up2", {"up1"}, units(32, relu)},
+           {"Dense", "out", {"up2"}, units(140)}},
+          {"out"},
+          true,
+          {"Adam", "mean_squared_error"}};
+}
 Row one_step(int64_t hidden) {
   std::string h = std::to_string(hidden);
   return {"LSTM one step B1 H" + h + " with state",
@@ -300,6 +324,10 @@ const std::vector<Row> &table() {
       lstm(100, 1, 128, 128),
       lstm(28, 32, 28, 128),
       lstm(100, 32, 512, 512),
+      lstm(1000, 1, 16, 16),
+      tabular_mlp(32),
+      autoencoder(1),
+      autoencoder(32),
       one_step(32),
       dense(1),
       dense(1, 1024, "relu"),

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the bench, runs it and writes table.md and table.json (with a busy neighbour: busy.md and busy.json) into a
-# folder (default build/bench/results). With --peers: libdl4 against other frameworks, peers.md and peers.json
-# (peers_busy with --busy, peers_load with --load, peers_first with --first). Other options go to dl4_bench or to
+# Builds the bench, runs it and writes table.md and table.json (--scaling: scaling.md and scaling.json; with a busy
+# neighbour: busy.md and busy.json) into a folder (default build/bench/results). With --peers: libdl4 against other
+# frameworks, peers.md and peers.json (peers_busy with --busy, peers_load with --load, peers_first with --first). Other options go to dl4_bench or to
 # peers/run.py; see README.md.
-#   tests/bench/run.sh [--out FOLDER] [--busy] [--rows TEXT] [--threads N] [--rounds N] [--seconds S]
+#   tests/bench/run.sh [--out FOLDER] [--scaling | --busy] [--rows TEXT] [--threads N] [--rounds N] [--seconds S]
 #   tests/bench/run.sh --peers [--python PYTHON]... [--only PEER,...] [--busy | --load | --first] [--page README] ...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift 2 ;;
     --peers) peers=yes; shift ;;
-    --busy) name=busy; options+=("$1"); shift ;;
+    --scaling|--busy) name=${1#--}; options+=("$1"); shift ;;
     *) options+=("$1"); shift ;;
   esac
 done

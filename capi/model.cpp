@@ -247,7 +247,7 @@ dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor
   return guard(__func__, [&] {
     dl4_model &model = object(m, "m");
     const dl4_tensor &value = object(v, "v");
-    Gate::Alone alone(*model.weights, "model");
+    Gate::Between alone(*model.weights, "model");
     std::string which = string(name, "name");
     model.core->need_fit(which, value.dtype, value.shape);
     model.core->set_weight(which, value.as_dense());

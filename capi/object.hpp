@@ -148,6 +148,27 @@ class Gate {
     bool nested_ = false, guest_ = false;
   };
 
+  class OneBetween {  // alone, or while the one who is is in a callback between two steps
+   public:
+    OneBetween(Gate &gate, const char *what) : gate_(gate) {
+      std::lock_guard lock(gate_.mutex_);
+      guest_ = gate_.lent_ && !gate_.guest_ && !gate_.readers_;
+      if (!guest_ && (gate_.alone_ || gate_.readers_)) refuse(what, gate_.inside());
+      (guest_ ? gate_.guest_ : gate_.alone_) = true;
+      if (!guest_) gate_.owner_ = std::this_thread::get_id();
+    }
+    ~OneBetween() {
+      std::lock_guard lock(gate_.mutex_);
+      (guest_ ? gate_.guest_ : gate_.alone_) = false;
+    }
+    OneBetween(const OneBetween &) = delete;
+    OneBetween &operator=(const OneBetween &) = delete;
+
+   private:
+    Gate &gate_;
+    bool guest_ = false;
+  };
+
   class OneReading {  // with other readers; the thread that is alone inside may read as well
    public:
     OneReading(Gate &gate, const char *what) : gate_(gate) {
@@ -209,6 +230,7 @@ class Gate {
   };
   using Alone = Each<OneAlone>;
   using Recursive = Each<OneRecursive>;
+  using Between = Each<OneBetween>;
   using Reading = Each<OneReading>;
   using Lent = Each<OneLent>;
 

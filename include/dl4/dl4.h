@@ -206,8 +206,8 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
  * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
  * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
- * dl4_trainer_save(), dl4_cancel_trigger() and dl4_trainer_get()/dl4_trainer_set() of that trainer are allowed, also on
- * another thread while the callback waits for it. */
+ * dl4_trainer_save(), dl4_cancel_trigger(), dl4_trainer_get()/dl4_trainer_set() of that trainer and
+ * dl4_model_set_weight() of its model are allowed, also on another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
 
@@ -988,6 +988,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  *                            a checkpoint taken in mid-fit was loaded, or "epoch" or "batch" was set; else false
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
+ *   average           bool   as the fit ends, the averages that an optimizer with use_ema keeps become the weights:
+ *                            false for a fit that another one goes on from; default true
  *   class_weight      floats weights of the training samples by the number of their class, past the list 1: of a model
  *                            with one target, class numbers [B] or [B, 1] or one-hot [B, C], without sample weights
  *   callbacks         list   of kinds, called in this order and before `fn`: "EarlyStopping", "ReduceLROnPlateau",

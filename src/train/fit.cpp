@@ -17,6 +17,7 @@ struct Fields : FitOptions {
     f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
     f("callbacks", callbacks).doc("kinds that look at the fit; what one remembers is in checkpoints of it");
     f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
+    f("average", average).doc("the averages that an optimizer with use_ema keeps become the weights at the end");
     f("class_weight", class_weight)
         .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
   }
@@ -90,7 +91,7 @@ class Loop {
       report(Event::epoch_begin, at_.epoch, {});
       if (goes_on()) epoch();
     }
-    if (o_.epochs > 0) t_.take_averages();
+    if (o_.average && o_.epochs > 0) t_.take_averages();
     callbacks_.train_end();
     at_.in_fit = false;
     report(Event::train_end, at_.epoch, {});

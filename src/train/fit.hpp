@@ -20,6 +20,7 @@ using Progress = std::function<int32_t(Event event, int64_t step, int64_t total,
 struct FitOptions {
   int64_t epochs = 1, initial_epoch = 0, validation_freq = 1;
   double validation_split = 0;
+  bool average = true;
   std::optional<bool> resume;
   std::optional<std::vector<double>> class_weight;
   CallbackList callbacks;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "training.hpp"
 #include "use.hpp"
@@ -279,6 +280,50 @@ TEST(Training, OnlyWhatIsThereIsFrozen) {
   EXPECT_NE(r.message.find("no trainable weight"), std::string::npos) << r.message;
   ok(dl4_model_set_trainable(m, "*", 1));
   rows.step(t);
+}
+
+TEST(Training, WeightsAreSetBetweenTheStepsOfAFit) {
+  auto m = small_net();
+  auto t = trainer(m, R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0}}, "loss": "mse"})");
+  struct Seen {
+    dl4_model *model;
+    int32_t codes[2] = {-1, -1};
+  } seen{m};
+  const auto progress = [](void *user, int32_t event, int64_t step, int64_t, const double *, int64_t) -> int32_t {
+    auto *s = static_cast<Seen *>(user);
+    if (event != DL4_BATCH_END) return DL4_CONTINUE;
+    const auto set = [s, step] {
+      const auto v = static_cast<float>(step);
+      s->codes[step - 1] = refusal(dl4_model_set_weight(s->model, "answer/bias", tensor({3}, {v, v, v}))).code;
+    };
+    if (step == 1)
+      set();
+    else
+      std::thread(set).join();
+    return DL4_CONTINUE;
+  };
+  auto data = dataset(tensor({4, 4}, numbers(16)), tensor({4, 3}, numbers(12)), R"({"batch_size": 2})");
+  ok(dl4_trainer_fit(t, data, nullptr, nullptr, progress, &seen, nullptr, nullptr));
+  EXPECT_EQ(seen.codes[0], 0);
+  EXPECT_EQ(seen.codes[1], 0);
+  EXPECT_EQ(floats(weight(m, "answer/bias")), (std::vector<float>{2, 2, 2}));
+}
+
+TEST(Training, AFitThatGoesOnLeavesTheAverages) {
+  const char *how = R"({"optimizer": {"class_name": "SGD", "config": {"use_ema": true, "ema_momentum": 0.5}},
+                       "loss": "mse"})";
+  auto whole = small_net(), parts = copy(whole);
+  auto a = trainer(whole, how), b = trainer(parts, how);
+  auto data = dataset(tensor({4, 4}, numbers(16)), tensor({4, 3}, numbers(12)), R"({"batch_size": 2})");
+  ok(dl4_trainer_fit(a, data, nullptr, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, nullptr));
+  ok(dl4_trainer_fit(b, data, nullptr, attrs(R"({"epochs": 1, "average": false})"), nullptr, nullptr, nullptr,
+                     nullptr));
+  ok(dl4_trainer_fit(b, data, nullptr, attrs(R"({"epochs": 2, "initial_epoch": 1, "average": false})"), nullptr,
+                     nullptr, nullptr, nullptr));
+  EXPECT_NE(weights(whole), weights(parts));
+  ok(dl4_trainer_fit(b, data, nullptr, attrs(R"({"epochs": 2, "initial_epoch": 2})"), nullptr, nullptr, nullptr,
+                     nullptr));
+  EXPECT_EQ(weights(whole), weights(parts));
 }
 
 TEST(Training, ACheckpointIsForTheSameWeights) {

@@ -204,7 +204,6 @@ class Refusals(unittest.TestCase):
         self.refused("sparse", lambda: keras.Input((3,), sparse=True))
         self.refused("einsum", lambda: keras.ops.einsum("bb->b", x))
         self.refused("arange", lambda: keras.ops.arange(keras.ops.shape(x)[0] + 1))
-        self.refused("apply", lambda: keras.optimizers.SGD().apply_gradients([]))
         self.refused("export", lambda: small().export("m"))
 
     def test_statistics_are_not_frozen_by_loading(self):

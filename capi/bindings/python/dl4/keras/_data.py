@@ -1,10 +1,13 @@
 """What fit(), evaluate() and predict() take: arrays, or anything that gives batches of them."""
 
 import itertools
+import math
+import types
+import warnings
 
 from .. import core
 from ._eager import is_array
-from ._tensors import flatten
+from ._tensors import flatten, map_nest
 
 
 def as_array(x):
@@ -30,7 +33,7 @@ def is_whole(x):
 class Stream:
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
-    def __init__(self, model, source, steps, labels=True):
+    def __init__(self, model, source, steps, labels=True, around=None):
         self.indexed = (
             hasattr(source, "__getitem__")
             and hasattr(source, "__len__")
@@ -38,13 +41,18 @@ class Stream:
         )
         if steps is None and hasattr(source, "__len__"):
             steps = len(source)
-        self.model, self.steps, self.labels = model, steps, labels
+        self.model, self.steps, self.labels, self.around = model, steps, labels, around
         self.source, self.endless, self.iterator = source, hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
             raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
         first = self._got(0)
         if first is None:
             raise ValueError("the data gave no batch")
+        if isinstance(source, types.GeneratorType) and not (isinstance(first, tuple) and 0 < len(first) < 4):
+            raise ValueError(
+                "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
+                f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
+            )
         self.first = self._lists(first)
         if self.endless:
             self.iterator = self.source = itertools.chain([first], self.source)
@@ -64,10 +72,14 @@ class Stream:
         return self.model._lists(as_array(x), as_array(y), as_array(w))
 
     def _batch(self, index):
-        if self.steps is not None and index >= self.steps:
-            self._epoch_over()
-            return None
-        got = self._got(index)
+        batch = self.got(index)
+        if self.around is not None:
+            self.around(index if batch is not None else None)
+        return batch
+
+    def got(self, index):
+        """Batch `index` of this time; None at its end."""
+        got = None if self.steps is not None and index >= self.steps else self._got(index)
         if got is None:
             self._epoch_over()
             return None
@@ -76,6 +88,73 @@ class Stream:
     def _epoch_over(self):
         if hasattr(self.source, "on_epoch_end"):
             self.source.on_epoch_end()
+
+
+class Cut:
+    """Arrays in batches that Python cuts, `steps` of them each time; where it `goes_on`, from where the last time ended.
+    `around(index)` is told before each batch, and after the last one."""
+
+    def __init__(self, lists, batch_size, steps=None, seed=None, around=None, goes_on=False):
+        self.lists, self.batch_size, self.around = lists, batch_size, around
+        self.rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
+        self.whole = -(-self.rows // batch_size)
+        self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None
+        self.goes_on = goes_on
+        self.dataset = core.Dataset(batches=self._batch)
+
+    def _batch(self, index):
+        batch = self.got(index)
+        if self.around is not None:
+            self.around(index if batch is not None else None)
+        return batch
+
+    def got(self, index):
+        """Batch `index` of this time; None at its end."""
+        import numpy
+
+        if index == 0 and (self.at >= self.whole or not self.goes_on):
+            self.at = 0
+            if self.seed is not None:
+                self.order = numpy.random.default_rng(self.seed).permutation(self.rows)
+                self.seed += 1
+        if index >= self.count:
+            return None
+        if self.at >= self.whole:
+            warnings.warn(
+                "Your input ran out of data; interrupting training. Make sure that your dataset or generator can "
+                "generate at least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function "
+                "when building your dataset.",
+                stacklevel=2,
+            )
+            return None
+        part = slice(self.at * self.batch_size, (self.at + 1) * self.batch_size)
+        self.at += 1
+        rows = part if self.order is None else self.order[part]
+        return [[None if t is None else core.Tensor.of(t.numpy()[rows], t.dtype) for t in x] for x in self.lists]
+
+
+def split(arrays, fraction):
+    """The first part of the rows of nests of arrays, and the last, which is `fraction` of them."""
+    if not 0 < fraction < 1:
+        raise ValueError(f"`validation_split` must be between 0 and 1, received: {fraction}.")
+    leaves = [leaf for leaf in flatten(list(arrays)) if leaf is not None]
+    if not all(hasattr(leaf, "shape") for leaf in leaves):
+        raise ValueError(
+            "Argument `validation_split` is only supported for tensors or NumPy arrays. Found incompatible type in the "
+            f"input: {[type(leaf) for leaf in leaves if not hasattr(leaf, 'shape')]}"
+        )
+    rows = leaves[0].shape[0]
+    at = int(math.floor(rows * (1.0 - fraction)))
+    if at in (0, rows):
+        raise ValueError(
+            f"Training data contains {rows} samples, which is not sufficient to split it into a validation and training "
+            f"set as specified by `validation_split={fraction}`. Either provide more data, or a different value for the "
+            "`validation_split` argument."
+        )
+    return tuple(
+        [map_nest(lambda leaf: None if leaf is None else leaf[part], nest) for nest in arrays]
+        for part in (slice(None, at), slice(at, None))
+    )
 
 
 def ranked(tensor, wanted):

@@ -15,7 +15,7 @@ class Functional:
         """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
         if any(is_tensor(t) and t.call.layer is not None for t in flatten(inputs)):
             inputs, outputs = from_the_middle(inputs, outputs)
-        self.nest_in, self.nest_out = inputs, outputs
+        self.nest_in, self.nest_out, self.nothing = inputs, outputs, None
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
         for word, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
             for t in tensors:

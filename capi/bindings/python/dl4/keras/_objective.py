@@ -1,7 +1,7 @@
 """Losses and metrics of a model's outputs, for the library's trainer."""
 
 from .. import core
-from . import _kinds, _losses_of
+from . import _kinds, _losses_of, _state
 from ._compiled import is_python
 from ._losses_of import NoSuchOutput, Structure
 from ._tensors import flatten
@@ -13,10 +13,11 @@ class Trainer(core.Trainer):
     `parts`: names of losses of parts of the outputs; `hidden`: how many losses of layers stand behind them; `losses`:
     how many others there are, where one is not told beside the whole; `keys`: of the outputs, if they are a dict."""
 
-    __slots__ = ("added", "shown", "_kept")
+    __slots__ = ("added", "shown", "still", "_kept")
 
-    def __init__(self, model, options, parts=(), hidden=0, losses=1, keys=()):
+    def __init__(self, model, options, parts=(), hidden=0, losses=1, keys=(), still=False):
         super().__init__(model, options)
+        self.still = still
         outputs = model.names(1)
         n = len(outputs) - len(parts) - hidden
         self.added, drop, named = len(parts) + hidden, {f"{name}_loss" for name in outputs[n + len(parts) :]}, {}
@@ -38,11 +39,27 @@ def _renamed(name, named):
     return named.get(prefix, "") + name[len(prefix) :]
 
 
+def is_still(functional):
+    """Is none of its weights trained?"""
+    return not any(trained for _, _, trained in functional.core.weights())
+
+
+def _nothing():
+    """A loss that is 0, of a weight that is trained: the library trains no model without one."""
+    from . import layers, ops
+
+    return ops.sum(layers.Weight(shape=[1], initializer="Zeros", name=_state.unique("nothing"))._symbolic()) * 0.0
+
+
 class Objective:
     """What a model is compiled with, one entry for each output; for losses of parts of a nest, one for each part."""
 
     def _trainer_of(self, functional, targets, optimizer):
-        extra, entries = functional.losses, self._entries()
+        extra, entries = list(functional.losses), self._entries()
+        still = is_still(functional)
+        if still:
+            functional.nothing = _nothing() if functional.nothing is None else functional.nothing
+            extra.append(functional.nothing)
         parts = [_losses_of.output_of(_losses_of.at(e.path, functional.nest_out)) for e in entries or ()]
         model = functional.with_outputs(parts + extra) if parts or extra else functional.core
         if entries is None:
@@ -53,7 +70,7 @@ class Objective:
         names = [e.name for e in entries or ()]
         keys = self._flat_names() if isinstance(functional.nest_out, dict) and len(functional.outputs) > 1 else ()
         losses = sum(v is not None for v in options["loss"]) - len(extra)
-        return Trainer(model, _kinds.as_json(options), names, len(extra), losses, keys)
+        return Trainer(model, _kinds.as_json(options), names, len(extra), losses, keys, still)
 
     def _entries(self):
         """Losses with their places in the nest of the outputs; None where there is one for each output."""

@@ -7,7 +7,7 @@ import threading
 from .. import core
 
 _context, _counts = None, {}
-_scheme, _seed, _graphs = "dl4", 0, 0
+_scheme, _seed, _graphs, _shuffles = "dl4", 0, 0, 0
 _SCRATCH_CALLS = 2000  # then another one: what nobody holds goes with the old one
 _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
 
@@ -50,8 +50,17 @@ def scratch():
 
 def set_seed(seed, scheme="dl4"):
     """Models that are made from now on draw from the start of this seed's numbers."""
-    global _context, _scheme, _seed, _graphs
-    _context, _scheme, _seed, _graphs = core.Context(seed=int(seed), seed_scheme="tensorflow"), scheme, int(seed), 0
+    global _context, _scheme, _seed, _graphs, _shuffles
+    _context, _scheme, _seed = core.Context(seed=int(seed), seed_scheme="tensorflow"), scheme, int(seed)
+    _graphs = _shuffles = 0
+
+
+def next_seed():
+    """Of the orders of one data set, by the seed and how many there were before."""
+    global _shuffles
+    with building:
+        _shuffles += 1
+        return (_seed * 1000003 + _shuffles * 7919) % 2**31
 
 
 def goes_by_order():

@@ -124,22 +124,20 @@ class Steps:
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
         return any(is_python(m) for m in flatten(given))
 
-    def _tested(self, x, y, sample_weight, size, steps, callbacks):
+    def _tested(self, x, y, sample_weight, size, steps, told):
         """What evaluate() gives, batch by batch, by name."""
-        from .callbacks import told
-
         if not self.compiled:
             raise ValueError("You must call `compile()` before calling `evaluate()`.")
         self.reset_metrics()
-        told(callbacks, self, "on_test_begin", {})
+        told.tell("on_test_begin", {})
         logs = {}
         for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
-            told(callbacks, self, "on_test_batch_begin", i, {})
+            told.tell("on_test_batch_begin", i, {})
             logs = as_floats(self.test_step(data))
-            told(callbacks, self, "on_test_batch_end", i, logs)
+            told.tell("on_test_batch_end", i, logs)
         now = self.get_metrics_result()
         logs = now if set(now) == set(logs) else logs  # as Keras
-        told(callbacks, self, "on_test_end", logs)
+        told.tell("on_test_end", logs)
         return logs
 
     def _in_order(self, logs):
@@ -150,12 +148,10 @@ class Steps:
         names = [n for n in names if n in logs] + sorted(n for n in logs if n not in names)
         return [logs[n] for n in names]
 
-    def _predicted(self, x, size, steps, callbacks):
-        from .callbacks import told
-
-        told(callbacks, self, "on_predict_begin", {})
+    def _predicted(self, x, size, steps, told):
+        told.tell("on_predict_begin", {})
         parts = [self.predict_step((data[0],)) for data in batches(x, size=size, steps=steps)]
-        told(callbacks, self, "on_predict_end", {})
+        told.tell("on_predict_end", {})
         return joined(parts)
 
 

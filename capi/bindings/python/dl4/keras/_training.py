@@ -1,15 +1,21 @@
 """compile, fit, evaluate and predict."""
 
+import contextlib
+import itertools
 import json
+import warnings
 import weakref
 
 from .. import abi, core
+from ..cancel import inside_waiting, interruptible
 from . import _compiled, _kinds, _overrides, _state
-from ._data import Stream, as_array, is_whole
+from ._data import Cut, Stream, as_array, is_whole, split
+from ._kept import Kept
 from ._losses_of import Structure
-from ._objective import Objective
+from ._objective import Objective, is_still
 from ._steps import Steps, Watched
 from ._tensors import flatten, pack_like
+from ._told import CallbackList, Unknown, listed
 from ._words import keras_words
 
 _trained = weakref.WeakSet()  # models that have a trainer
@@ -48,7 +54,7 @@ class Training(Objective, Steps):
             "metrics": metrics,
             "weighted_metrics": weighted_metrics,
         }
-        self.loss, self._trainer, self._suspended = loss, None, None
+        self.loss, self._trainer, self._suspended, self._as_trained, self._loaded = loss, None, None, None, False
         from ._traced import needs_targets
 
         if self._functional is not None and not needs_targets(self._compiled):
@@ -61,21 +67,43 @@ class Training(Objective, Steps):
     def compiled(self):
         return self._compiled is not None
 
-    def _ready(self, targets=None):
-        """The trainer; `targets`, arrays, are looked at by losses that are functions of Python."""
+    def _ready(self, targets=None, training=False):
+        """The trainer; `targets`, arrays, are looked at by losses that are functions of Python. The first time that it
+        is for training, what is trainable is kept, as in Keras, until the next compile()."""
         if self._compiled is None:
             raise ValueError("You must call `compile()` before calling `fit()`, `evaluate()` or the like.")
+        if training and self._as_trained is None:
+            self._as_trained = {c.layer: c.layer.trainable for c in self._need().calls if c.layer is not None}
+            if self._trainer is not None and self._trainer.still != is_still(self._for_training()):
+                self.optimizer.bind(None)
+                self._trainer = None
+            self.optimizer.need_known(self.trainable_weights)
+            if is_still(self._for_training()):
+                warnings.warn("The model does not have any trainable weights.", stacklevel=3)
         if self._trainer is None:
             functional = self._for_training()
-            try:
-                self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
-            except abi.Busy:
-                self._take_over()
-                self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
-            _trained.add(self)
-            self.optimizer.bind(self._trainer)
-            self._resume()
+            with self._as_compiled():
+                try:
+                    self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
+                except abi.Busy:
+                    self._take_over()
+                    self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
+                _trained.add(self)
+                self.optimizer.bind(None if self._trainer.still else self._trainer)
+                self._resume()
         return self._trainer
+
+    @contextlib.contextmanager
+    def _as_compiled(self):
+        """While it lasts those layers are trainable that were when training began."""
+        changed = [layer for layer, yes in (self._as_trained or {}).items() if layer.trainable != yes]
+        for layer in changed:
+            layer._let_train(self._as_trained[layer])
+        try:
+            yield
+        finally:
+            for layer in changed:
+                layer._let_train(layer.trainable)
 
     def _take_over(self):
         """Other models that share weights with this one give their trainers up, and go on from their state later."""
@@ -90,7 +118,9 @@ class Training(Objective, Steps):
 
     def _suspend(self):
         """Gives the trainer up and keeps its state for the next one."""
-        self._suspended = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+        with self._as_compiled():
+            if self._as_trained is not None or self._loaded:
+                self._suspended = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
         self.optimizer.bind(None)
         self._trainer = None
         _trained.discard(self)
@@ -109,7 +139,8 @@ class Training(Objective, Steps):
         trainer = self._ready()
         if trainer.added:
             raise ValueError("a loss of a layer's own has no place in the file")
-        abi.call("dl4_trainer_save", trainer, path.encode())
+        with self._as_compiled():
+            abi.call("dl4_trainer_save", trainer, path.encode())
 
     def _resume_training(self, loaded, path):
         """Compiles as the file of Keras says that `loaded` comes from, and goes on where training stopped there."""
@@ -139,10 +170,35 @@ class Training(Objective, Steps):
             made(metrics, told.get("weighted_metrics")),
         )
         abi.call("dl4_trainer_load", self._ready(), path.encode())
+        self._loaded = True
 
     @property
     def metrics_names(self):
-        return ["loss"] + [m for m in self._ready().shown if m != "loss"]
+        return [m.name for m in self.metrics]
+
+    def _compiled_metrics(self):
+        """Metrics that were given, each as it is named in logs: names for text."""
+        leaves = [v for key in ("metrics", "weighted_metrics") for v in flatten(self._compiled[key])]
+        return [v for v in leaves if v is not None]
+
+    def _kinds_of_metrics(self):
+        """By a name in the logs: the library's kind of a metric, or of the loss of an output."""
+        from . import metrics
+
+        found = {}
+        for given in self._compiled_metrics():
+            if isinstance(given, str):
+                known = metrics.get(given)
+                name = given
+            else:
+                known, name = given, getattr(given, "name", getattr(given, "__name__", None))
+            kind = getattr(known, "class_name", None)
+            if kind is None and hasattr(known, "to_json_value"):
+                kind = metrics.get(known.to_json_value()).class_name
+            found[name] = kind
+            found.update({f"{output}_{name}": kind for output in self._output_keys()})
+        found.update({f"{output}_loss": "MeanSquaredError" for output in self._output_keys()})
+        return found
 
     # ---- data
 
@@ -159,11 +215,18 @@ class Training(Objective, Steps):
             ws = ws * len(ys)
         return xs, ys, ws
 
-    def _dataset(self, x, y=None, sample_weight=None, steps=None, **options):
-        """Of arrays, or of anything that gives batches; with the first targets."""
+    def _dataset(
+        self, x, y=None, sample_weight=None, steps=None, batch_size=32, shuffle=False, around=None, goes_on=False
+    ):
+        """Of arrays, or of anything that gives batches: a dataset, the first targets, how many batches it has."""
         if is_whole(x):
             lists = self._lists(as_array(x), as_array(y), as_array(sample_weight))
-            return core.Dataset(*lists, context=_state.context(), **options), lists[1]
+            if steps or around:
+                cut = Cut(lists, batch_size, steps, _state.next_seed() if shuffle else None, around, goes_on)
+                return cut.dataset, lists[1], cut.count
+            options = {"batch_size": batch_size, "shuffle": bool(shuffle), "seed": _state.next_seed() if shuffle else 0}
+            rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
+            return core.Dataset(*lists, context=_state.context(), **options), lists[1], -(-rows // batch_size)
         if y is not None:
             raise ValueError(
                 f"When providing `x` as a {type(x).__name__}, `y` should not be passed. Instead, the targets "
@@ -174,8 +237,8 @@ class Training(Objective, Steps):
                 f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
                 "the sample weights should be included as part of it."
             )
-        stream = Stream(self, x, steps)
-        return stream.dataset, stream.first[1]
+        stream = Stream(self, x, steps, around=around)
+        return stream.dataset, stream.first[1], stream.steps
 
     # ---- Keras's verbs
 
@@ -198,63 +261,60 @@ class Training(Objective, Steps):
         validation_batch_size=None,
         validation_freq=1,
     ):
-        from .callbacks import CallbackList
-
         if self._compiled is None:
             raise ValueError("You must call `compile()` before calling `fit()`.")
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
         self._need_library_steps("fit()")
-        size, seed = batch_size or 32, _state.changes()
-        if validation_split and not 0 < validation_split < 1:
-            raise ValueError(f"`validation_split` must be between 0 and 1, received: {validation_split}.")
-        if validation_split and is_whole(x) and self._validates_in_python(x):
-            (x, y, sample_weight), validation_data = _compiled.split(x, y, sample_weight, validation_split)
-            validation_split = 0.0
+        size, watched = batch_size or 32, None
+        if validation_split and validation_data is None:
+            given = [as_array(v) for v in (x, y, sample_weight)]
+            (x, y, sample_weight), validation_data = split(given, float(validation_split))
         if self._has_python_metrics():
-            watched = Watched(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed if shuffle else None)
-            train, targets = watched.dataset, watched.targets
+            seed = _state.next_seed() if shuffle else None
+            watched = Watched(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
+            data, targets, steps = watched.dataset, watched.targets, watched.steps
         else:
-            watched = None
-            train, targets = self._dataset(
-                x, y, sample_weight, steps_per_epoch, batch_size=size, shuffle=bool(shuffle), seed=seed
-            )
-        trainer = self._ready(targets)
-        valid, validate, size = None, None, validation_batch_size or size
+            data, targets, steps = self._dataset(x, y, sample_weight, steps_per_epoch, size, shuffle, goes_on=True)
+        told = _fit_callbacks(callbacks, self, verbose, epochs=int(epochs), steps=steps)
+        validate = None
         if validation_data is not None:
             parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-            if self._validates_in_python(x):
-                validate = self._validation(parts, size, validation_steps)
-            else:
-                valid, _ = self._dataset(*parts, steps=validation_steps, batch_size=size, shuffle=False)
-        self.stop_training = False
-        told = CallbackList(callbacks, self, trainer, verbose, epochs)
-        told.watched, told.validate, told.freq = watched, validate, validation_freq
-        options = {
-            "epochs": int(epochs),
-            "initial_epoch": int(initial_epoch),
-            "validation_freq": int(validation_freq),
-            "resume": False,
-        }
-        if validation_split:
-            options["validation_split"] = float(validation_split)
+            validate = self._validation(parts, validation_batch_size or size, validation_steps, told)
+        options = {"resume": False, "average": False}
         if class_weight is not None:
             options["class_weight"] = by_class(class_weight)
-        if told.native:
-            options["callbacks"] = _kinds.as_json(told.native)
-        try:
-            with keras_words("fit", options):
-                history = trainer.fit(train, valid, told, **options)
-        finally:
-            _state.changed()
-        self.history = told.history
-        self.history.epoch = history.pop("epoch", [])
-        names = dict(zip(trainer.kept(trainer.names), trainer.shown))
-        names.update({f"val_{k}": f"val_{v}" for k, v in names.items()})
-        more = {names.get(k, k): v for k, v in history.items() if k in names or k == "learning_rate"}
-        # In the order of what was recorded, which has what JSON can't say, NaN.
-        self.history.history = {**told.recorded, **more, **told.recorded}
-        self._counted({k: v[-1] for k, v in self.history.history.items() if k in told.shown})
+        self.stop_training = False
+        self._ready(targets, training=True)
+        with interruptible():
+            with inside_waiting:
+                told.tell("on_train_begin", {})
+            first, self._initial_epoch = self._initial_epoch or int(initial_epoch), None
+            logs = {}
+            for epoch in range(first, int(epochs)):
+                with inside_waiting:
+                    told.tell("on_epoch_begin", epoch, {})
+                progress = Progress(told, self, self._ready(targets, training=True), watched, epoch)
+                with keras_words("fit", options), self._as_compiled():
+                    try:
+                        self._trainer.fit(data, None, progress, epochs=epoch + 1, initial_epoch=epoch, **options)
+                    finally:
+                        _state.changed()
+                logs = progress.logs(progress.last)
+                del progress  # whose trainer may have to make room
+                self._note(logs)
+                if validate is not None and _is_due(epoch + 1, validation_freq):
+                    logs.update({f"val_{name}": v for name, v in validate().items()})
+                with inside_waiting:
+                    told.tell("on_epoch_end", epoch, logs)
+                if self.stop_training:
+                    break
+            if epochs > 0 and getattr(self.optimizer, "use_ema", False):
+                with self._as_compiled():  # the averages become the weights
+                    self._ready(targets, training=True).fit(data, epochs=int(epochs), initial_epoch=int(epochs), resume=False)
+                _state.changed()
+            with inside_waiting:
+                told.tell("on_train_end", logs)
         return self.history
 
     def _need_library_steps(self, who):
@@ -263,21 +323,17 @@ class Training(Objective, Steps):
         for layer in self._flatten_layers(include_self=False):
             _overrides.refuse(layer, who, "fit")
 
-    def _validates_in_python(self, x):
-        """Is there something for evaluate() to call within fit()?"""
-        if self._has_steps() or _overrides.overrides(self, "evaluate"):
-            return True
-        if self._functional is None and is_whole(x):
-            self._inputs_of(as_array(x))
-        return self._functional is not None and self._functional.branches()
-
-    def _validation(self, data, size, steps):
-        """A function of callbacks: what evaluate() gives for the data of the validation."""
+    def _validation(self, data, size, steps, told):
+        """A function that evaluates the data of the validation, and gives the logs."""
         x, y, sample_weight = (*data, None, None)[:3]
+        if not self._has_steps() and not _overrides.overrides(self, "evaluate"):
+            around = _each_batch(told, "test")
+            given, targets, _ = self._dataset(x, y, sample_weight, steps, size, around=around)
+            return lambda: dict(sorted(self._measured(given, targets, told).items()))
 
-        def validate(callbacks):
+        def validate():
             if not _overrides.overrides(self, "evaluate"):
-                return self._tested(x, y, sample_weight, size, steps, callbacks)
+                return self._tested(x, y, sample_weight, size, steps, told)
             self._fitting = True
             try:
                 return self.evaluate(
@@ -286,7 +342,7 @@ class Training(Objective, Steps):
                     sample_weight=sample_weight,
                     batch_size=size,
                     steps=steps,
-                    callbacks=callbacks,
+                    callbacks=told,
                     return_dict=True,
                     verbose=0,
                 )
@@ -305,23 +361,33 @@ class Training(Objective, Steps):
         steps=None,
         callbacks=None,
         return_dict=False,
-        **_,
+        **kwargs,
     ):
-        from .callbacks import told
-
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
         _overrides.refuse(self, "evaluate()", "evaluate")
+        told = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
         if self._fitting or self._has_steps():
-            logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callbacks)
+            logs = self._tested(x, y, sample_weight, batch_size or 32, steps, told)
             return logs if return_dict else _one(self._in_order(logs))
-        data, targets = self._dataset(x, y, sample_weight, steps, batch_size=batch_size or 32, shuffle=False)
-        told(callbacks, self, "on_test_begin", {})
+        around = _each_batch(told, "test")
+        data, targets, _ = self._dataset(x, y, sample_weight, steps, batch_size or 32, around=around)
+        logs = self._measured(data, targets, told)
+        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
+
+    def _measured(self, data, targets, told):
+        """Loss and metrics of all batches, by name."""
+        with inside_waiting:
+            self._ready(targets)
+            told.tell("on_test_begin", {})
         self._ready(targets)
-        values = self._evaluated(data, targets) if self._need().branches() else self._trainer.evaluate(data)
+        with self._as_compiled():
+            values = self._evaluated(data, targets) if self._need().branches() else self._trainer.evaluate(data)
         logs = dict(zip(self._trainer.shown, self._trainer.kept(values)))
-        by_name = dict(sorted(logs.items()))
-        self._counted(logs)
-        told(callbacks, self, "on_test_end", by_name)
-        return by_name if return_dict else _one(list(logs.values()))
+        self._note(logs)
+        with inside_waiting:
+            told.tell("on_test_end", dict(sorted(logs.items())))
+        return logs
 
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
@@ -331,33 +397,40 @@ class Training(Objective, Steps):
         return values
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        from .callbacks import told
-
         size = batch_size or 32
         _overrides.refuse(self, "predict()", "predict")
         if _overrides.overrides(self, "predict_step"):
-            return self._predicted(x, size, steps, callbacks)
-        if callbacks is None and hasattr(x, "flags") and 0 < len(x) <= size:
+            return self._predicted(x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose))
+        if callbacks is None and steps is None and hasattr(x, "flags") and 0 < len(x) <= size:
             got = self._quick(x)
             if got is not None:
                 return got[0]
-        told(callbacks, self, "on_predict_begin", {})
-        if is_whole(x):
-            tensors = self._inputs_of(as_array(x))
-            rows = tensors[0].shape[0] if tensors and tensors[0].shape else 1
-            if rows <= size:
-                got = self._inference().run(tensors)
-            elif isinstance(self._inference(), core.KeptSession):
-                parts = [[core.Tensor.of(t.numpy()[i : i + size]) for t in tensors] for i in range(0, rows, size)]
-                got = joined([self._inference().run(part) for part in parts])
-            else:
-                data = core.Dataset(tensors, context=_state.context(), batch_size=size, shuffle=False)
-                got = self._inference().predict(data)
-        else:
-            stream = Stream(self, x, steps, labels=False)
-            got = self._inference().predict(stream.dataset)
-        told(callbacks, self, "on_predict_end", {})
+        told = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
+        told.tell("on_predict_begin", {})
+        got = self._outputs_of(x, size, steps, told)
+        told.tell("on_predict_end", {})
         return pack_like(self._need().nest_out, [t.numpy() for t in got])
+
+    def _outputs_of(self, x, size, steps, told):
+        whole = is_whole(x)
+        tensors = self._inputs_of(as_array(x)) if whole else ()
+        data = Cut((tensors, [], []), size, steps) if whole else Stream(self, x, steps, labels=False)
+        session = self._inference()
+        if not (told.hears_batches("predict") or isinstance(session, core.KeptSession)):
+            if whole and data.rows <= size:
+                return session.run(tensors)
+            if steps or not whole:
+                return session.predict(data.dataset)
+            return session.predict(core.Dataset(tensors, context=_state.context(), batch_size=size, shuffle=False))
+        parts = []
+        for i in itertools.count():
+            batch = data.got(i)
+            if batch is None:
+                return joined(parts)
+            told.tell("on_predict_batch_begin", i, {})
+            parts.append(self._inference().run(batch[0]))
+            outputs = pack_like(self._need().nest_out, [t.numpy() for t in parts[-1]])
+            told.tell("on_predict_batch_end", i, {"outputs": outputs})
 
     def predict_on_batch(self, x):
         _overrides.refuse(self, "predict_on_batch()", "predict")
@@ -376,7 +449,7 @@ class Training(Objective, Steps):
             return self._one_step(x, y, class_weight, return_dict)
         self._need_library_steps("train_on_batch()")
         lists = self._lists(x, y, sample_weight)
-        trainer, watched = self._ready(lists[1]), None
+        trainer, watched = self._ready(lists[1], training=True), None
         if self._has_python_metrics():
             watched = Watched(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
             watched.epoch_begin(0)
@@ -384,9 +457,15 @@ class Training(Objective, Steps):
         if schedule is not None:
             trainer.set("learning_rate", float(schedule(int(trainer.get("iterations")))))
         try:
-            return self._told(trainer, trainer.step(*lists), return_dict, watched)
+            with self._as_compiled():
+                values = trainer.step(*lists)
         finally:
             _state.changed()
+        logs = dict(zip(trainer.shown, trainer.kept(values)))
+        if watched is not None:
+            logs.update(watched.results())
+        self._note(logs)
+        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
 
     def _one_step(self, x, y, class_weight, return_dict):
         history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
@@ -396,12 +475,113 @@ class Training(Objective, Steps):
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
 
-    def _told(self, trainer, values, return_dict, watched=None):
-        logs = dict(zip(trainer.shown, trainer.kept(values)))
-        if watched is not None:
-            logs.update(watched.results())
+    def _note(self, logs):
+        """What was measured last, which metrics show."""
         self._counted(logs)
-        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
+        for metric in self._compiled_metrics():
+            if hasattr(metric, "_show") and not _compiled.is_python(metric):
+                metric._show(logs)
+
+    # ---- what callbacks keep
+
+    def _save_checkpoint(self, path):
+        with self._as_compiled():
+            self._trainer.save(path)
+
+    def _load_checkpoint(self, path):
+        with self._as_compiled():
+            self._trainer.load(path)
+        _state.changed()
+
+    def _swap_averages(self, keep=False):
+        """The averages of the weights change places with them, or with `keep` become what the weights are."""
+        if not getattr(self.optimizer, "use_ema", False):
+            raise ValueError("SwapEMAWeights must be used when `use_ema=True` is set on the optimizer.")
+        with self._as_compiled():
+            kept = Kept(self._trainer)
+            for name, average in zip(kept.trained, kept.of("slot:optimizer/average")):
+                weight = kept.weight(name)
+                before = weight.copy()
+                if not keep:
+                    weight[...] = average
+                average[...] = before
+            kept.put(self._trainer)
+        _state.changed()
+
+
+class Progress:
+    """What a fit of one epoch tells, for callbacks."""
+
+    def __init__(self, told, model, trainer, watched, epoch):
+        self.told, self.model, self.trainer, self.watched, self.last = told, model, trainer, watched, []
+        self.epoch, self.schedule = epoch, model.optimizer.own_schedule()
+        self.hears = told.hears_batches("train")
+
+    def logs(self, metrics):
+        """By name, as Keras has them."""
+        logs = dict(zip(self.trainer.shown, self.trainer.kept(metrics)))
+        if self.watched is not None:
+            logs.update(self.watched.results())
+        return dict(sorted(logs.items()))
+
+    def _begin(self, batch):
+        if self.schedule is not None:
+            self.trainer.set("learning_rate", float(self.schedule(int(self.trainer.get("iterations")))))
+        if self.hears:
+            self.told.tell("on_train_batch_begin", batch, {})
+
+    def __call__(self, event, step, total, metrics):
+        if event == abi.constants["DL4_EPOCH_BEGIN"]:
+            self._begin(0)
+            if self.watched is not None:
+                self.watched.epoch_begin(self.epoch)
+        elif event == abi.constants["DL4_EPOCH_END"]:
+            self.last = metrics
+        elif event == abi.constants["DL4_BATCH_END"]:
+            if self.hears:
+                _state.changed()
+                self.told.tell("on_train_batch_end", step - 1, self.logs(metrics))
+            if not self.model.stop_training and step != total:
+                self._begin(step)
+            if self.watched is not None:
+                _state.changed()
+                self.watched.batch_begin()
+            return self.model.stop_training
+        return False
+
+
+def _fit_callbacks(callbacks, model, verbose, **params):
+    """Those that are given, and what shows and keeps the numbers."""
+    from .callbacks import History, ProgbarLogger
+
+    callbacks = listed(callbacks)
+    if verbose and not any(isinstance(c, ProgbarLogger) for c in callbacks):
+        callbacks.append(ProgbarLogger(2 if verbose == 2 else 1))
+    if not any(isinstance(c, History) for c in callbacks):
+        callbacks.append(History())
+    model.history = next(c for c in callbacks if isinstance(c, History))
+    return CallbackList(callbacks, model, verbose=1 if verbose == "auto" else verbose, **params)
+
+
+def _each_batch(told, of):
+    """A function that tells of the batches of an evaluation; None where nobody wants to know."""
+    if not told.hears_batches(of):
+        return None
+    last = []
+
+    def around(index):
+        if last:
+            told.tell(f"on_{of}_batch_end", last.pop(), Unknown())
+        if index is not None:
+            last.append(index)
+            told.tell(f"on_{of}_batch_begin", index, {})
+
+    return around
+
+
+def _is_due(epoch, freq):
+    """Is validation due after so many epochs? A list names them."""
+    return epoch in freq if isinstance(freq, (list, tuple, set)) else epoch % int(freq) == 0
 
 
 def _one(values):

@@ -360,11 +360,16 @@ class Layer(_Own, _kinds.Kind):
             layer.trainable = yes
         for variable in self._variables:
             variable.trainable = yes
-        if self.class_name is not None and self._core is not None:
-            self._core.set_trainable(self._home_name, yes)
-            _state.changed()
+        self._let_train(yes)
         self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if not g.scratch})
         self.forget_facts()
+
+    def _let_train(self, yes):
+        """In the library, where it has weights."""
+        if self.class_name is not None and self._core is not None:
+            self._core.set_trainable(self._home_name, bool(yes))
+            self.forget_facts()
+            _state.changed()
 
     def _native_weights(self):
         if not self.built:

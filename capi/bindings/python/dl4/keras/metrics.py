@@ -16,7 +16,7 @@ class Metric(_kinds.Kind):
     category = "metric"
 
     def __init__(self, *args, **kwargs):
-        self._variables, self._batches = [], []
+        self._variables, self._batches, self._shown = [], [], None
         if self.class_name is not None:
             super().__init__(*args, **kwargs)
             self._checked()
@@ -87,14 +87,29 @@ class Metric(_kinds.Kind):
             raise NotImplementedError(f"{type(self).__name__} has no update_state()")
         import numpy
 
+        self._need_own()
         if self.class_name in ("Mean", "Sum"):
             y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
         if self.class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
             _warn_of_floats(sample_weight)
         self._batches.append(tuple(None if v is None else numpy.array(v) for v in (y_true, y_pred, sample_weight)))
 
+    def _show(self, logs):
+        """Its number among those that a model measured."""
+        found = [v for k, v in logs.items() if k == self.name] or [
+            v for k, v in logs.items() if k.endswith(f"_{self.name}") and not k.startswith("val_")
+        ]
+        several = [v for k, v in logs.items() if k.startswith(f"{self.name}[")]
+        self._batches, self._shown = [], found[0] if len(found) == 1 else several or None
+
+    def _need_own(self):
+        if self._shown is not None:
+            raise NotImplementedError(
+                f"{self!r} shows what a model measured: it can't be updated by hand before reset_state()"
+            )
+
     def reset_state(self):
-        self._batches = []
+        self._batches, self._shown = [], None
         for v in self._variables:
             v.assign(0 * v.numpy())
 
@@ -105,7 +120,7 @@ class Metric(_kinds.Kind):
         from ._eager import eager
 
         if not self._batches:
-            return eager(numpy.zeros((), "float32"))
+            return eager(numpy.array(0.0 if self._shown is None else self._shown, "float32"))
         y, p, w = zip(*self._batches)
         weights = None
         if any(v is not None for v in w):
@@ -194,6 +209,7 @@ class MeanMetricWrapper(Metric):
     def update_state(self, y_true, y_pred, sample_weight=None):
         import numpy
 
+        self._need_own()
         values = numpy.asarray(self._fn(numpy.asarray(y_true, "float32"), numpy.asarray(y_pred, "float32")))
         w = numpy.ones(values.shape, "float32")
         if sample_weight is not None:
@@ -205,9 +221,12 @@ class MeanMetricWrapper(Metric):
         import numpy
         from ._eager import eager
 
+        if self._shown is not None:
+            return eager(numpy.array(self._shown, "float32"))
         return eager(numpy.float32(self._total / self._count if self._count else 0.0).reshape(()))
 
     def reset_state(self):
+        super().reset_state()
         self._total = self._count = 0.0
 
 

@@ -33,7 +33,7 @@ class Model(_layers.Layer, Training):
             name=name or (None if outputs is None else _state.unique("functional")), trainable=trainable, **kwargs
         )
         self._functional, self._session, self._compiled, self._trainer = None, None, None, None
-        self._training_functional = self._suspended = None
+        self._training_functional = self._suspended = self._as_trained = self._initial_epoch = None
         self.stop_training, self.history, self.optimizer = False, None, None
         if inputs is not None:
             self._set(_Graph(inputs, outputs))

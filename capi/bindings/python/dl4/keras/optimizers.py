@@ -15,7 +15,7 @@ class Optimizer(_kinds.Kind):
     category = "optimizer"
 
     def __init__(self, *args, **kwargs):
-        self._trainer, self._last = None, (None, 0)
+        self._trainer, self._last, self._known, self._by_hand = None, (None, 0), None, None
         if self.class_name is None:
             raise NotImplementedError(
                 f"{type(self).__name__}: an optimizer that derives from Optimizer alone is not in this version"
@@ -37,6 +37,30 @@ class Optimizer(_kinds.Kind):
         if trainer is None and self._trainer is not None:
             self._last = self._trainer.get("learning_rate"), int(self._trainer.get("iterations"))
         self._trainer = trainer
+
+    def need_known(self, variables):
+        """It is for the variables that it is first used with, as in Keras."""
+        keys = {(v._layer, v._name): v for v in variables}
+        if self._known is None:
+            self._known = set(keys)
+        for key, v in keys.items():
+            if key not in self._known:
+                raise ValueError(
+                    f"Unknown variable: <Variable path={v.path}, shape={v.shape}, dtype={v.dtype}>. This optimizer can "
+                    "only be called for the variables it was originally built with. When working with a new set of "
+                    "variables, you should recreate a new optimizer instance."
+                )
+
+    @property
+    def built(self):
+        return self._known is not None
+
+    @property
+    def variables(self):
+        """What it keeps: counts, the rate, and of each variable what goes from step to step."""
+        from ._kept import variables
+
+        return variables(self)
 
     def own_schedule(self):
         """A schedule that is a function of Python; its rates are set batch by batch."""
@@ -93,10 +117,29 @@ class Optimizer(_kinds.Kind):
         n = self._trainer.get("iterations") if self._trainer is not None else self._last[1]
         return eager(numpy.array(int(n)))
 
-    def apply_gradients(self, *_, **__):
-        raise NotImplementedError("gradients by hand are not in dl4.keras: dl4.Trainer has accumulate() and apply()")
+    def apply(self, grads, trainable_variables=None):
+        """Updates variables by gradients that are arrays."""
+        from ._by_hand import ByHand
 
-    apply = apply_gradients
+        if self._trainer is not None and self._by_hand is None:
+            raise NotImplementedError(
+                f"{self.name}: the optimizer of a model that has been trained can't be applied by hand in this version"
+            )
+        if trainable_variables is None and self._by_hand is None:
+            raise ValueError("When passing `grads` without `variables`, the optimizer must be built on a list of variables.")
+        if trainable_variables is not None:
+            trainable_variables = list(trainable_variables)
+            if not trainable_variables:
+                raise ValueError("No variables to update: expected gradients and their variables, got none.")
+            self.need_known(trainable_variables)
+        if self._by_hand is None:
+            self._by_hand = ByHand(self, trainable_variables)
+        self._by_hand.apply(list(grads), trainable_variables)
+
+    def apply_gradients(self, grads_and_vars):
+        pairs = list(grads_and_vars)
+        self.apply([g for g, _ in pairs], [v for _, v in pairs])
+        return self.iterations
 
 
 __getattr__, __dir__ = _kinds.served(globals(), "optimizer", Optimizer)

@@ -1,0 +1,40 @@
+"""Gradients that a program computed itself, applied by the library's optimizers."""
+
+from .. import core
+from . import _kinds, _state, layers, ops
+from ._functional import Functional
+from ._tensors import Input
+
+
+class ByHand:
+    """A model whose loss has the gradients that it is given: the sum of each weight times its gradient."""
+
+    def __init__(self, optimizer, variables):
+        self.variables = variables
+        with _state.uncounted(), _state.traced(None):
+            inputs = [Input(shape=tuple(v.shape), name=f"gradient_{i}") for i, v in enumerate(variables)]
+            self.weights = [
+                layers.Weight(shape=list(v.shape), initializer="Zeros", constraint=v.constraint, name=f"weight_{i}")
+                for i, v in enumerate(variables)
+            ]
+            loss = sum(ops.sum(w._symbolic() * g) for w, g in zip(self.weights, inputs))
+        self.core = Functional(inputs, loss, alone=True).core
+        options = {"optimizer": optimizer.to_json_value(), "loss": ["output"], "nan_guard": "off"}
+        self.trainer = core.Trainer(self.core, _kinds.as_json(options))
+        optimizer.bind(self.trainer)
+
+    def apply(self, gradients, variables):
+        variables = self.variables if variables is None else variables
+        if len(gradients) != len(self.variables) or any(a is not b for a, b in zip(variables, self.variables)):
+            raise NotImplementedError(
+                f"expected gradients of the same {len(self.variables)} variables each time, got {len(gradients)} of "
+                f"{[v.path for v in variables]}"
+            )
+        if any(g is None for g in gradients):
+            raise NotImplementedError("a gradient that is None: expected one for each variable")
+        for v, w in zip(variables, self.weights):
+            self.core.set_weight(f"{w._home_name}/value", v.numpy())
+        given = [core.Tensor.of(getattr(g, "value", g), "float32").numpy() for g in gradients]
+        self.trainer.step([core.Tensor.of(g[None]) for g in given], [])
+        for v, w in zip(variables, self.weights):
+            v.assign(self.core.get_weight(f"{w._home_name}/value"))

@@ -57,6 +57,16 @@ want() {
   done
 }
 
+# The other variants of OpenBLAS, unpacked in build/openblas for the tests. Installed, they would be everyone's default.
+unpack_openblas_variants() {
+  [ ! -d build/openblas ] && command -v apt-get >/dev/null || return 0
+  mkdir -p build/openblas
+  (cd build/openblas && apt-get -qq download libopenblas0-pthread libopenblas0-serial 2>/dev/null) ||
+    say "going on without the other variants of OpenBLAS"
+  local package
+  for package in build/openblas/*.deb; do [ ! -f "$package" ] || dpkg -x "$package" build/openblas; done
+}
+
 # No Debian: look for the things themselves, name the packages they are in on Debian, go on if all are there.
 without_apt() {
   local missing=() name

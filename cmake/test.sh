@@ -13,6 +13,7 @@ if [ "${1:-}" = --all ]; then
 fi
 need $build_packages libgtest-dev $toolchains
 want $tool_packages
+unpack_openblas_variants
 build all -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=ON
 if [ $# = 0 ]; then set -- -LE slow; fi
 say "running ctest $*"

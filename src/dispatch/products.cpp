@@ -68,11 +68,16 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
   }
 }
 
+bool small_multiplies(const Gemm &g) { return !(g.trans_a && g.trans_b); }
+auto small_of(const Gemm &g) {
+  return g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
+}
+
 std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
-  if (g.trans_a && g.trans_b) return nullptr;
+  if (!small_multiplies(g)) return nullptr;
   auto cut = cut_own(g, slices);
   return kernels::make_kernel("small_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    auto multiply = g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
+    auto multiply = small_of(g);
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
       multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
     };
@@ -188,16 +193,19 @@ constexpr Candidate<Product> products[] = {
 //                  784x128x32        57.1      -   69.2   60.7
 //                  784x256x128        447      -    507    465
 //                  512x2048x800    103780      -  67853  64509
-const char *best(const Gemm &g, bool constant) {
+// Where OpenBLAS is not to be had, what is next takes its place.
+const char *best(const Gemm &g, bool constant, bool openblas) {
+  auto openblas_or = [&](const char *next) { return openblas ? by_openblas : next; };
   const Thresholds::Products &t = thresholds().products;
   double work = static_cast<double>(checked_mul(g.batch, g.m)) * static_cast<double>(g.n) * static_cast<double>(g.k);
   double b = static_cast<double>(g.n) * static_cast<double>(g.k);
   if (g.trans_a) {
-    if (g.n > 8 && g.n < 13 && g.k >= 64) return by_openblas;
-    return g.trans_b ? by_openblas : work >= t.transposed_work ? by_dnnl : by_small;
+    if (g.trans_b) return openblas_or(by_dnnl);
+    if (g.n > 8 && g.n < 13 && g.k >= 64) return openblas_or(by_small);
+    return work >= t.transposed_work ? by_dnnl : by_small;
   }
   if (constant && few_columns(g)) return by_panels;
-  if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? by_small : by_openblas;
+  if (!g.trans_b && g.n < 8 && g.k >= 64) return g.n == 1 ? by_small : openblas_or(by_small);
   if (constant) {
     if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return by_small;
     if (t.three_rows && (g.m == 3 || g.m == 4) && b >= 1 << 19) return by_dnnl;
@@ -205,10 +213,11 @@ const char *best(const Gemm &g, bool constant) {
   }
   if (g.trans_b) {
     if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return by_small;
-    if (g.m == 1 || work <= 1 << 18) return by_openblas;
+    if (g.m == 1 || work <= 1 << 18) return openblas_or(by_small);
     return g.m <= 8 && b > 1 << 16 ? by_small : by_dnnl;
   }
-  return g.m >= t.rows && b >= 1 << 18 && work >= t.work ? t.large : by_small;
+  if (g.m < t.rows || b < 1 << 18 || work < t.work) return by_small;
+  return t.large == by_openblas ? openblas_or(by_dnnl) : t.large;
 }
 
 // A batch whose two sides move in different ways: one item at a time.
@@ -251,6 +260,12 @@ constexpr Candidate<ByItem> products_by_item[] = {
          kernels::blas::sgemm(g.trans_a, g.trans_b, g.m, g.n, g.k, 1, a, g.lda, b, g.ldb, 0, c, g.n);
        });
      }},
+    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); },
+     [](const ByItem &at) {
+       return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
+         small_of(g)(g.m, g.n, g.k, a, g.lda, b, g.ldb, nullptr, 0, c, g.n);
+       });
+     }},
     {"reference_by_item", always,
      [](const ByItem &at) {
        return by_item("reference_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
@@ -279,7 +294,8 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.k == 0) return reference(g, slices);
   bool constant = b && g.stride_b == 0;
   const Product p{g, slices, constant ? b : nullptr};
-  return choose<Product>(site, products, p, best(g, constant && !g.trans_a));
+  const bool openblas = kernels::blas::usable() && site.allows(by_openblas);
+  return choose<Product>(site, products, p, best(g, constant && !g.trans_a, openblas));
 }
 
 std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &g, std::span<const BatchAxis> axes,

@@ -83,8 +83,8 @@ TEST(KernelNames, AreSortedAndListedOnce) {
   const auto &names = kernel_names();
   EXPECT_EQ(names, (std::vector<std::string>{"depthwise_conv", "direct_conv", "dnnl_conv", "dnnl_conv_data",
                                              "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm", "openblas_by_item",
-                                             "openblas_gemm", "own_lstm", "packed_conv", "packed_gemm", "small_gemm",
-                                             "winograd_conv", "winograd_conv_data"}));
+                                             "openblas_gemm", "own_lstm", "packed_conv", "packed_gemm", "small_by_item",
+                                             "small_gemm", "winograd_conv", "winograd_conv_data"}));
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 

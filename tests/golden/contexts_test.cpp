@@ -66,6 +66,7 @@ const std::vector<std::vector<std::string>> kernels_off = {
     {"small_gemm"},
     {"openblas_gemm"},
     {"openblas_by_item"},
+    {"openblas_by_item", "small_by_item"},
     {"dnnl_lstm"},
     {"own_lstm"},
     {"direct_conv"},

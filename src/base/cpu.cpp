@@ -117,6 +117,14 @@ Type type() noexcept {
 #endif
 }
 
+int64_t first_cache_ways() noexcept {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  return std::max<int64_t>(0, sysconf(_SC_LEVEL1_DCACHE_SIZE)) / 4096;  // a way is a page
+#else
+  return 0;
+#endif
+}
+
 size_t current() noexcept {
   const int core = sched_getcpu();
   return core < 0 ? 0 : static_cast<size_t>(core);

@@ -11,6 +11,8 @@ std::string isa();   // the vector extensions found, best last: "sse4.2 avx2 fma
 // What thresholds are kept for. avx512: of AMD (through units of 256 bits before Zen 5) and others.
 enum class Type { intel_avx512, avx512, avx2, neon };
 Type type() noexcept;
+// Lines that addresses a multiple of 4096 bytes apart share in the first data cache; 0 when the system does not say.
+int64_t first_cache_ways() noexcept;
 int cores_available();  // by affinity and by the cgroup's quota, at least 1
 // On which core the calling thread runs at this moment; 0 when the system does not say.
 size_t current() noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.hpp"
 #include "base/tensor.hpp"
 #include "dispatch/choose.hpp"
 #include "dispatch/thresholds.hpp"
@@ -159,6 +160,16 @@ constexpr Candidate<Product> products[] = {
     {"reference_gemm", always, [](const Product &p) { return reference(p.g, p.slices); }},
 };
 
+// Do more rows of A than the first cache has room for begin at the same place of a page? oneDNN copies them then. On
+// the EPYC of Zen 4, whose first cache has 8 ways (packed / oneDNN, B constant):
+//   12x1024x1024   244 /  221      64x1024x1024  1200 / 1170     512x1024x1024  10200 / 9310
+//   24x1024x1024   479 /  438     128x1024x1024  2530 / 2330     512x512x2048   10200 / 9320
+//   16x1024x1024   293 /  292     512x512x512    2330 / 2310     512x2048x512    9500 / 9310  short of a page
+bool crowded(const Gemm &g, const Thresholds::Products &t) {
+  static const int64_t ways = cpu::first_cache_ways();
+  return ways > 0 && ways < t.tile_rows && g.m > ways && g.lda % 1024 == 0;
+}
+
 // What is alike on all of them; measured on the EPYC, microseconds of small / packed / OpenBLAS / oneDNN (packed where
 // B is constant) for m x n x k; N, T: as stored, transposed.
 //   B constant     1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
@@ -209,6 +220,7 @@ const char *best(const Gemm &g, bool constant, bool openblas) {
   if (constant) {
     if (g.m > 1 && !g.trans_b && (g.n <= 8 || (g.n <= 16 && g.k <= 4))) return by_small;
     if (t.three_rows && (g.m == 3 || g.m == 4) && b >= 1 << 19) return by_dnnl;
+    if (crowded(g, t)) return by_dnnl;
     return g.m >= t.constant_rows && b >= 1 << 18 ? by_dnnl : by_panels;
   }
   if (g.trans_b) {

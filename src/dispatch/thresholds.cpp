@@ -50,7 +50,7 @@ constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direc
 }
 
 // EPYC of Zen 4, 1 MiB L2.
-constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 1 << 26}, convs_with(more)};
+constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 12, 1 << 26}, convs_with(more)};
 
 // Xeon of Sapphire Rapids, 2 MiB L2; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some
 // 48 rows on. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:
@@ -61,17 +61,17 @@ constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 1 << 26}, convs_with(
 //             256x512x512      1190   1060   1240   1100     1024x256x256     1500   1090   1330   1250
 //             1024x1024x1024  83500  24900  21100  21100     3x1024x1024       275    201    887    209
 //   not, TN   784x256x128       431      -    444    409     784x128x32       62.3      -   98.9   75.1
-constexpr Thresholds intel_avx512{{by_dnnl, 1, 1 << 24, 48, true, 1 << 24}, convs_with(more)};
+constexpr Thresholds intel_avx512{{by_dnnl, 1, 1 << 24, 48, true, 12, 1 << 24}, convs_with(more)};
 
 // The same Xeon, all three kept from AVX-512:
 //   not, NN   16x1024x1024     1690      -    780   1020     64x512x512        468      -    524    459
 //             128x1024x1024   12000      -   4050   4700     512x1024x256     3880      -   3820   4120
 //   constant  512x1024x1024   55900  18300  15900  16800     3x1024x1024       514    282    672    395
 //   not, TN   784x256x128       773      -    742    728
-constexpr Thresholds avx2{{by_openblas, 1, 1 << 24, 257, false, 1 << 24}, convs_with(few)};
+constexpr Thresholds avx2{{by_openblas, 1, 1 << 24, 257, false, 6, 1 << 24}, convs_with(few)};
 
 // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
-constexpr Thresholds neon{{by_openblas, 1, 1 << 24, never, false, std::numeric_limits<double>::infinity()},
+constexpr Thresholds neon{{by_openblas, 1, 1 << 24, never, false, 12, std::numeric_limits<double>::infinity()},
                           convs_with(few)};
 
 }  // namespace

@@ -20,6 +20,8 @@ struct Thresholds {
     // B constant: oneDNN from so many rows on, and for 3 or 4 of them, as a tile of ours has 1, 2 or 4.
     int64_t constant_rows;
     bool three_rows;
+    // Rows of A that a tile of ours reads side by side.
+    int64_t tile_rows;
     // A transposed, B of any size: oneDNN from so many multiplications on.
     double transposed_work;
   };

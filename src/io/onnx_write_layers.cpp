@@ -71,10 +71,20 @@ void conv(Writer &w, const Listed &) {
   need_no_activation(w, op->fused);
   const ops::Conv &how = op->how;
   std::vector<Said> said{{"strides", how.strides}, {"dilations", how.dilation}, {"group", how.groups}};
-  if (how.padding == ops::Padding::same) said.emplace_back("auto_pad", "SAME_UPPER");
-  if (how.padding == ops::Padding::causal) {
-    Ints pads(2 * how.strides.size(), 0);
-    pads[how.strides.size() - 1] = reach_of(how, w.shape(1)).back() - 1;
+  const Ints reach = reach_of(how, w.shape(1));
+  const size_t n = reach.size();
+  const bool holes = std::any_of(how.dilation.begin(), how.dilation.end(), [](int64_t d) { return d != 1; });
+  Ints pads(2 * n, 0);
+  if (how.padding == ops::Padding::same && holes) {  // ONNX Runtime computes no pads of a window with holes
+    for (size_t i = 0; i < n; ++i) {
+      if (how.strides[i] != 1) w.refuse("it has strides and holes, padded to the same size");
+      pads[i] = (reach[i] - 1) / 2, pads[n + i] = reach[i] - 1 - pads[i];
+    }
+    said.emplace_back("pads", pads);
+  } else if (how.padding == ops::Padding::same) {
+    said.emplace_back("auto_pad", "SAME_UPPER");
+  } else if (how.padding == ops::Padding::causal) {
+    pads[n - 1] = reach.back() - 1;
     said.emplace_back("pads", pads);
   }
   const int rank = w.shape(0).rank();

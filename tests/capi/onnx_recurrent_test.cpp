@@ -140,4 +140,28 @@ TEST_F(OnnxRecurrence, OfAMaskedLstmFromGivenStatesIsReadAgain) {
   EXPECT_EQ(std::vector<float>(z.begin() + 18, z.begin() + 20), (std::vector<float>{2, 0.25}));
 }
 
+// What a stateful layer keeps is no weight: a file begins with zeros, as does one of any other format.
+TEST_F(OnnxRecurrence, OfAStatefulLayerBeginsWithZeros) {
+  for (const char *kind : {"LSTM", "GRU", "SimpleRNN"}) {
+    Own<dl4_graph> g;
+    ok(dl4_graph_create(nullptr, g.out()));
+    const dl4_node x = input(g, "x", {2, 3, 5}), y = add(g, kind, "layer", R"({"units": 2, "stateful": true})", x);
+    Own<dl4_model> m, again;
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    const auto fresh = dl4_test::run(m, {tensor({2, 3, 5}, numbers(30))})[0];
+    {
+      auto t = trainer(m, R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.0}},
+                              "loss": "MeanSquaredError"})");
+      auto d = dataset(tensor({2, 3, 5}, numbers(30)), tensor({2, 2}, numbers(4)), R"({"batch_size": 2})");
+      ok(dl4_trainer_fit(t, d, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+    }
+    EXPECT_NE(dl4_test::run(m, {tensor({2, 3, 5}, numbers(30))})[0], fresh) << kind;  // it has a state now
+    ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));
+    ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
+    const auto got = dl4_test::run(again, {tensor({2, 3, 5}, numbers(30))})[0];
+    ASSERT_EQ(got.size(), fresh.size()) << kind;
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], fresh[i], 1e-6) << kind;
+  }
+}
+
 }  // namespace

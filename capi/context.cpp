@@ -45,7 +45,7 @@ void Context::Options::fields(kinds::Fields &f) {
   f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
       .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
   f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
-  f("memory_limit", memory_limit).at_least(0).doc("bytes for one model, trainer or plan");
+  f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
   f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
@@ -58,7 +58,8 @@ Context::Context(const Json &options) {
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
   if (!options_.threads) options_.threads = cpu::cores_available();
-  if (!options_.memory_limit) options_.memory_limit = half_of_the_memory();
+  limited_ = options_.memory_limit.has_value();
+  if (!limited_) options_.memory_limit = half_of_the_memory();
 }
 
 graph::Settings Context::settings() const {
@@ -67,6 +68,7 @@ graph::Settings Context::settings() const {
   s.seed = static_cast<uint64_t>(options_.seed);
   s.scheme = options_.seed_scheme;
   s.memory_limit = *options_.memory_limit;
+  s.limited = limited_;
   return s;
 }
 

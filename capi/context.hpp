@@ -44,7 +44,8 @@ class Context {
 
  private:
   Options options_;
-  mutable Mutex mutex_;  // of the seed and the crew
+  bool limited_ = false;  // memory_limit was asked for
+  mutable Mutex mutex_;   // of the seed and the crew
   std::shared_ptr<Crew> crew_;
   const std::shared_ptr<runtime::Sessions> sessions_ = std::make_shared<runtime::Sessions>();
 };

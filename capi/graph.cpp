@@ -135,10 +135,14 @@ dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
   return guard(__func__, [&] {
     dl4_graph &graph = object(g, "g");
     Gate::Alone alone(graph.gate, "graph");
-    Json j = io::parse_object(string(json, "json"), Code::invalid_argument, "json", graph.core.settings().memory_limit);
+    const std::string given = string(json, "json");
+    io::Budget budget = io::budget_for(graph.core.settings(), static_cast<int64_t>(given.size()));
+    Json j = io::parse_object(given, Code::invalid_argument, "json", budget);
     std::vector<graph::Node> in, out;
     try {
-      graph.core.merge(io::read_architecture(j), &in, &out);
+      const graph::Architecture architecture = io::read_architecture(j);
+      io::take_layers(budget, architecture);
+      graph.core.merge(architecture, &in, &out);
     } catch (Error &e) {
       if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;  // there is no file
       throw;

@@ -8,10 +8,11 @@ namespace {
 constexpr char verified[] = "check sums and sizes of every tensor";
 
 struct LoadOptions {
-  bool verify = true, external_data = false, weights = true;
+  bool verify = true, external_data = true, weights = true;
   void fields(kinds::Fields &f) {
     f("verify", verify).doc(verified);
-    f("external_data", external_data).doc("read tensors of an ONNX model that lie in other files of its folder");
+    f("external_data", external_data)
+        .doc("read tensors of an ONNX model that lie in other files of its folder, where it is loaded by its path");
     f("weights", weights).doc("read the weights; else they are zeros");
   }
 };

@@ -209,10 +209,11 @@ dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, d
   clear(out);
   return guard(__func__, [&] {
     dl4_tensor *&to = needed(out, "out");
-    const int64_t limit = capi::context(c).core->settings().memory_limit;
+    const graph::Settings settings = capi::context(c).core->settings();
     const std::string which = string_or_empty(name, "name");
-    const io::File file(string(path, "path"), limit);
-    to = new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, limit));
+    const io::File file(string(path, "path"), settings.memory_limit);
+    io::Budget budget = io::budget_for(settings, file.size());
+    to = new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, budget));
   });
 }
 

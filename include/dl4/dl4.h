@@ -70,14 +70,17 @@
  * ---- Promises -------------------------------------------------------------------------------------------------
  *
  *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
- *      other file and no connection, and starts nothing.
+ *      connection, starts nothing, and opens no other file but one: an ONNX model's tensors in the model's own folder.
  *  S2  Limits: header of a file 100 MB, nesting 64, 10,000 members of a JSON object, names 1,024 bytes, 100,000 layers,
  *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. A JSON text takes at most 5 times
  *      its bytes and 16 MiB while it is read (a list of millions of one-digit numbers takes more: DL4_OUT_OF_MEMORY).
  *      The weights of a model, the constants of a graph, the JSON of a file or a graph, what a trainer keeps, the
  *      working memory of a run, the outputs that a call makes, a shuffled batch, dense copies of strided tensors: each
- *      within the context's memory_limit, checked before it is allocated. (Packed copies that kernels make of weights
- *      are not counted, nor is a tensor that was asked for.)
+ *      within the context's memory_limit, checked before it is allocated. What loading a file makes is counted
+ *      together, each byte before it is allocated: the file itself where it is copied, what is inflated, JSON, lists,
+ *      constants, layers and tensors. All of it may take the memory_limit that was asked for; by default 256 MiB and 16
+ *      times the bytes of the file, and of those beside it that are read, within half of the machine's memory. (Packed
+ *      copies that kernels make of weights are not counted, nor is a tensor that was asked for.)
  *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
  *      arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
@@ -359,7 +362,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          name, whatever else is in the graph; "tensorflow": from the seed and the order of
  *                          creation, whatever the names, as after tf.random.set_seed(seed)
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
- *   memory_limit   int     bytes for one model, trainer or plan (S2); default: half of the machine's memory
+ *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
+ *                          for a load less, by the size of its file
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
  *   kernels_off    strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
@@ -618,13 +622,16 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Lambda, or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
  * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.
  * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
- * quantized models as if nothing were rounded); inputs and outputs keep their names, free axes stay free, constants of
- * Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If and Loop among it.
+ * QuantizeLinear rounds and clips as ONNX says, and what stands between DequantizeLinear and the next QuantizeLinear is
+ * computed in float32). Nodes may stand in any order. Inputs and outputs keep their names, free axes stay free,
+ * constants of Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If and Loop
+ * among it.
  * Options: verify (bool, default true): compare the CRC-32 that every file has of its header and of each tensor: a
  * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
- * have none.) external_data (bool, default false): read tensors of an ONNX model that lie in other files, which must be
- * in the model's folder. weights (bool, default true): false: no more of the file is read than the architecture, all
- * weights are zeros, and their checksums are not compared (of ONNX all is read).
+ * have none.) external_data (bool, default true): read tensors of an ONNX model that lie in other files. These must be
+ * in the model's folder, and no link may lead out of it; a model that is loaded from memory has none. weights (bool,
+ * default true): false: no more of the file is read than the architecture, all weights are zeros, and their checksums
+ * are not compared (of ONNX all is read).
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
  * (path), DL4_UNSUPPORTED (path). */
@@ -678,7 +685,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *
  *   format   string   "auto" (default): what the end of the path says, "native" if it says nothing else and in memory;
  *                     "native"; "keras": .keras, which Keras 3 loads; "weights.h5": Keras's file of weights alone;
  *                     "npz": the weights by name, which numpy.load() reads
- *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free
+ *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free; a
+ *                     stateful layer begins with zeros, whatever state it has by now
  * May be NULL: options.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; a path that ends in .h5
  * alone). */

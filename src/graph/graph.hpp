@@ -118,6 +118,7 @@ struct Settings {
   uint64_t seed = 0;
   SeedScheme scheme = SeedScheme::dl4;
   int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
+  bool limited = false;              // it was asked for
 };
 
 class Graph {

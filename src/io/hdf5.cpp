@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n");
 constexpr int max_depth = 64;
 constexpr size_t max_objects = 2'000'000;
-constexpr int64_t max_filters = 32;  // HDF5's own limit
-constexpr int64_t shared = 2;        // a flag of a message: it stands elsewhere
+constexpr int64_t max_filters = 32;     // HDF5's own limit
+constexpr int64_t shared = 2;           // a flag of a message: it stands elsewhere
+constexpr int64_t object_bytes = 1024;  // about what an object takes in memory, beside its path
 
 // Where the header of the root group stands.
 int64_t root_of(Blocks &b) {
@@ -180,6 +181,7 @@ void Blocks::take(int64_t size, const char *what) {
 
 std::string Blocks::read(int64_t at, int64_t size, const char *what) {
   if (size < 0 || size > left_) corrupt(what, " lies outside of the file, or over others");
+  budget_.take(size, "HDF5: ", what);
   std::string bytes(static_cast<size_t>(size), '\0');
   read(at, std::as_writable_bytes(std::span(bytes)), what);
   return bytes;
@@ -193,7 +195,7 @@ void Blocks::read(int64_t at, std::span<std::byte> to, const char *what) {
   source_.read(at, to);
 }
 
-Hdf5::Hdf5(const Source &source, int64_t memory_limit) try : blocks_(source), memory_limit_(memory_limit) {
+Hdf5::Hdf5(const Source &source, Budget &budget) try : blocks_(source, budget), budget_(budget) {
   add_links(root_of(blocks_), "", 0);
 } catch (Error &error) {
   if (error.code == Code::invalid_argument) error.code = Code::corrupt_file;  // a size past 64 bits
@@ -236,6 +238,7 @@ Hdf5::Object Hdf5::object(int64_t at) const {
 
 void Hdf5::add_links(int64_t at, const std::string &path, int depth) {
   if (depth > max_depth) corrupt('"', path, "\": groups are nested deeper than ", max_depth);
+  budget_.take(checked_add(object_bytes, 3 * static_cast<int64_t>(path.size())), "HDF5: the object \"", path, '"');
   const auto [before, is_new] = paths_.emplace(at, path);
   if (!is_new) unsupported("one object has two names, \"", before->second, "\" and \"", path, '"');
   if (paths_.size() > max_objects) unsupported("more than ", max_objects, " objects");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tensor.hpp"
+#include "io/budget.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {
@@ -36,7 +37,7 @@ struct Dataset {
 // runs in circles or lies over others comes to an end.
 class Blocks {
  public:
-  explicit Blocks(const Source &source) : source_(source), left_(2 * source.size() + 65536) {}
+  Blocks(const Source &source, Budget &budget) : source_(source), left_(2 * source.size() + 65536), budget_(budget) {}
   std::string read(int64_t at, int64_t size, const char *what);
   void read(int64_t at, std::span<std::byte> to, const char *what);
   // Counts what is made out of what was read before.
@@ -46,23 +47,24 @@ class Blocks {
  private:
   const Source &source_;
   int64_t left_;
+  Budget &budget_;
 };
 
 }  // namespace hdf5
 
 class Hdf5 {
  public:
-  // Of a source that outlives this; its whole tree is read, the data are not. Refuses with CORRUPT_FILE what is not
-  // sound, with UNSUPPORTED, by its name, what h5py does not write for Keras: soft and external links, an object with
-  // two names.
-  Hdf5(const Source &source, int64_t memory_limit);
+  // Of a source that outlives this, as does the budget; its whole tree is read, the data are not. Refuses with
+  // CORRUPT_FILE what is not sound, with UNSUPPORTED, by its name, what h5py does not write for Keras: soft and
+  // external links, an object with two names.
+  Hdf5(const Source &source, Budget &budget);
 
   // By their paths: "layers/dense/vars/0".
   const std::map<std::string, hdf5::Dataset> &datasets() const { return datasets_; }
   // Is there a group or dataset?
   bool contains(const std::string &path) const { return attributes_.count(path) != 0; }
   // Floats of any size as float32, integers as int64. Refuses other filters than gzip and shuffle, by their number, and
-  // what would take more than the memory limit, before it is allocated.
+  // what is past the budget, before it is allocated.
   Tensor read(const std::string &path) const;
   // An attribute that is a text or a list of texts; none where there is no such attribute. Of a list that was split,
   // "name0", "name1", ..., all parts. The path of the root is "".
@@ -85,7 +87,7 @@ class Hdf5 {
 
   mutable hdf5::Blocks blocks_;
   mutable std::map<int64_t, std::map<int64_t, std::string>> heaps_{};  // global ones, by place
-  const int64_t memory_limit_;
+  Budget &budget_;
   std::map<std::string, hdf5::Dataset> datasets_;
   std::map<std::string, Attributes> attributes_;  // of every object
   std::map<int64_t, std::string> paths_;          // by place

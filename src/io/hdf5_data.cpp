@@ -145,8 +145,6 @@ void Hdf5::read_chunks(const Dataset &d, std::byte *to) const {
   for (int64_t id : d.filters)
     if (id != gzip && id != shuffle) unsupported("data behind filter ", id, "; gzip and shuffle are supported");
   const int64_t bytes = bytes_of(d.chunk, d.type.size);
-  if (bytes > memory_limit_)
-    fail(Code::out_of_memory, "HDF5: a chunk takes ", bytes, " bytes, the memory limit is ", memory_limit_);
   std::set<std::vector<int64_t>> seen;
   each_chunk(blocks_, d.at, rank, [&](std::string stored, int64_t mask, const std::vector<int64_t> &place) {
     for (size_t i = 0; i < rank; ++i)
@@ -155,10 +153,12 @@ void Hdf5::read_chunks(const Dataset &d, std::byte *to) const {
     for (size_t i = d.filters.size(); i-- > 0;) {
       if (mask >> i & 1) continue;
       if (d.filters[i] == shuffle) {
+        budget_.take(static_cast<int64_t>(stored.size()), "HDF5: a chunk");
         stored = unshuffled(stored, static_cast<size_t>(d.type.size));
         continue;
       }
       if (bytes / max_ratio > static_cast<int64_t>(stored.size())) corrupt("a chunk claims ", bytes, " bytes");
+      budget_.take(bytes, "HDF5: a chunk");
       std::string inflated(static_cast<size_t>(bytes), '\0');
       if (!inflate(stored, std::as_writable_bytes(std::span(inflated)), false))
         corrupt("a chunk is not the ", bytes, " bytes that it should be");
@@ -180,16 +180,15 @@ Tensor Hdf5::read(const std::string &path) const try {
   if (d.dims.size() > max_rank) unsupported("a shape of rank ", d.dims.size(), "; at most ", max_rank);
   const Tensor t{real ? DType::f32 : DType::i64, Shape(d.dims), nullptr};
   const int64_t bytes = bytes_of(d.dims, d.type.size);
-  if (std::max(bytes, t.bytes()) > memory_limit_)
-    fail(Code::out_of_memory, "it takes ", std::max(bytes, t.bytes()), " bytes, the memory limit is ", memory_limit_);
   // What the file can't hold is refused before it is allocated.
   const int64_t held = d.layout == Dataset::Layout::compact      ? static_cast<int64_t>(d.compact.size())
                        : d.layout == Dataset::Layout::contiguous ? std::min(d.size, blocks_.size())
                        : d.layout == Dataset::Layout::chunked    ? checked_mul(blocks_.size(), max_ratio)
                                                                  : 0;
   if (bytes > held) corrupt("it claims ", bytes, " bytes, the file has ", held);
-  Tensor out{t.dtype, t.shape, allocate(t.bytes())};
   const bool as_it_is = real && d.type.size == 4 && !d.type.turned;
+  budget_.take(checked_add(t.bytes(), as_it_is ? 0 : bytes), "HDF5: the dataset");
+  Tensor out{t.dtype, t.shape, allocate(t.bytes())};
   const Bytes place = as_it_is ? out.data : allocate(bytes);
   if (bytes == 0) return out;
   if (d.layout == Dataset::Layout::compact)

@@ -97,8 +97,9 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
 
 // fill(graph): gives each of its weights a value.
 template <class F>
-std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &settings, F fill) {
+std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &settings, Budget &budget, F fill) {
   const graph::Architecture a = architecture_of(j);
+  take_layers(budget, a);
   auto graph = std::make_shared<graph::Graph>(settings);
   std::vector<graph::Node> in, out;
   graph->merge(a, &in, &out);
@@ -133,10 +134,10 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
 }
 
 // The store of a file: of an archive a member, else the file itself. `member` keeps it.
-const Source &store_of(const Source &source, int64_t memory_limit, bool verified, std::unique_ptr<Source> &member,
+const Source &store_of(const Source &source, Budget &budget, bool verified, std::unique_ptr<Source> &member,
                        std::unique_ptr<Zip> &zip) {
   if (!is_zip(source)) return source;
-  zip = std::make_unique<Zip>(source, memory_limit);
+  zip = std::make_unique<Zip>(source, budget);
   if (!zip->contains(weights_name))
     fail(Code::unsupported, "the file has no \"", weights_name, "\"; other forms of weights are not read");
   member = zip->open(weights_name, verified);
@@ -144,10 +145,10 @@ const Source &store_of(const Source &source, int64_t memory_limit, bool verified
 }
 
 // What the model was compiled with, or null.
-Json compiled(const Hdf5 &file, const Json &config, int64_t limit) {
+Json compiled(const Hdf5 &file, const Json &config, Budget &budget) {
   const std::vector<std::string> said = file.texts("", "training_config");
   if (said.empty()) return config.value("compile_config", nullptr);
-  return parse_object(said[0], Code::corrupt_file, "\"training_config\"", limit);
+  return parse_object(said[0], Code::corrupt_file, "\"training_config\"", budget);
 }
 
 // The variables of the optimizer, as Keras 3 counts them.
@@ -198,31 +199,30 @@ graph::Architecture read_architecture(const Json &j) {
 bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
 bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
 
-std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
-                                         Json *training, bool weights) {
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
+                                         bool verified, Json *training, bool weights) {
   return as_file_error([&] {
-    const int64_t limit = settings.memory_limit;
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
     std::string said;
     int major = 3;
     if (is_zip(source)) {
-      const Zip archive(source, limit);
+      const Zip archive(source, budget);
       if (!archive.contains(config_name))
         fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
       said = archive.text(config_name);
       if (archive.contains(metadata_name))
-        major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, limit)
+        major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, budget)
                              .value("keras_version", "3")
                              .get<std::string>());
     }
-    const Hdf5 file(store_of(source, limit, verified && weights, member, zip), limit);
+    const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
     if (!zip) said = whole_model(file), major = major_of(file, "");
     const Json config =
-        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", limit), major);
-    if (training) *training = compiled(file, config, limit);
-    return model_from(config, settings, [&](const graph::Graph &g) {
-      const Weights all = weights_of(g, limit);
+        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
+    if (training) *training = compiled(file, config, budget);
+    return model_from(config, settings, budget, [&](const graph::Graph &g) {
+      const Weights all = weights_of(g, settings.memory_limit);
       if (!weights) {
         for (const auto &w : all) w->value = zeros_for(*w);
         return;
@@ -283,11 +283,11 @@ std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
 
 }  // namespace
 
-void load_keras_training(train::Trainer &t, const Source &source, int64_t memory_limit) {
+void load_keras_training(train::Trainer &t, const Source &source, Budget &budget) {
   auto state = as_file_error([&] {
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
-    const Hdf5 file(store_of(source, memory_limit, true, member, zip), memory_limit);
+    const Hdf5 file(store_of(source, budget, true, member, zip), budget);
     const graph::Model &m = t.model();
     const std::vector<std::string> order = keras_paths(graph::keras_json(m), m.weights()).order;
     return state_with(t, order, variables_of(file), weights_in(m, file));
@@ -295,11 +295,11 @@ void load_keras_training(train::Trainer &t, const Source &source, int64_t memory
   t.restore(state, t.position_json());
 }
 
-std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, int64_t memory_limit, bool verified) {
+std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, Budget &budget, bool verified) {
   return as_file_error([&] {
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
-    const Hdf5 file(store_of(source, memory_limit, verified, member, zip), memory_limit);
+    const Hdf5 file(store_of(source, budget, verified, member, zip), budget);
     return weights_in(m, file);
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
+#include "io/budget.hpp"
 #include "io/file.hpp"
 #include "train/trainer.hpp"
 
@@ -22,8 +23,8 @@ bool is_hdf5(const Source &source);
 // A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
 // our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null. weights:
 // else they are zeros, and none is read.
-std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, bool verified,
-                                         Json *training = nullptr, bool weights = true);
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
+                                         bool verified, Json *training = nullptr, bool weights = true);
 // What stands for the value of a weight that is not read: pages that nobody touches take no memory.
 Tensor zeros_for(const graph::Weight &w);
 
@@ -42,9 +43,9 @@ KerasFile keras_file(const graph::Model &m);
 KerasFile keras_file(const train::Trainer &t);
 // The weights and the optimizer's variables of a .keras or .h5 file of Keras 3 into a trainer of the same layers and
 // optimizer; refuses any other, and then has changed nothing.
-void load_keras_training(train::Trainer &t, const Source &source, int64_t memory_limit);
+void load_keras_training(train::Trainer &t, const Source &source, Budget &budget);
 
 // The values of a model's weights, in their order, in a .keras, .weights.h5 or .h5 file of the same layers.
-std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, int64_t memory_limit, bool verified);
+std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, Budget &budget, bool verified);
 
 }  // namespace dl4::io

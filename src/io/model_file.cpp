@@ -120,18 +120,18 @@ Format format_of(const std::string &path) {
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
                                          const std::string &outside, Json *training, bool weights) {
-  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, verified, training, weights);
-  if (is_onnx(source)) return load_onnx(source, settings, outside);
+  Budget budget = budget_for(settings, source.size());
+  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, budget, verified, training, weights);
+  if (is_onnx(source)) return load_onnx(source, settings, budget, outside);
   const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
-  const Archive a =
-      read_archive(source, settings.memory_limit, weights ? std::function<bool(const std::string &)>() : is_constant);
+  const Archive a = read_archive(source, budget, weights ? std::function<bool(const std::string &)>() : is_constant);
   check_heading(a, "dl4-model");
-  if (verified) verify(a, settings.memory_limit);
-  const Json json =
-      parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", settings.memory_limit);
+  if (verified) verify(a, budget);
+  const Json json = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", budget);
   return as_file_error([&] {
     const auto tensors = a.by_name();
     const graph::Architecture architecture = graph::read_architecture(json, tensors);
+    take_layers(budget, architecture);
     auto known = std::count_if(architecture.layers.begin(), architecture.layers.end(),
                                [](const auto &l) { return l.role == graph::Architecture::Role::constant; });
     // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
@@ -154,18 +154,18 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
 namespace {
 
 // The tensors of a file by their names, without what of ours is no weight.
-std::map<std::string, Tensor> named_tensors(const Source &source, int64_t limit, bool verified) {
-  if (is_zip(source)) return read_npz(Zip(source, limit), limit, verified);
+std::map<std::string, Tensor> named_tensors(const Source &source, Budget &budget, bool verified) {
+  if (is_zip(source)) return read_npz(Zip(source, budget), budget, verified);
   if (is_onnx(source))
     throw Error(Code::unsupported, "an ONNX file has its weights in its nodes: expected a file of tensors by name")
         .with("expected", "a file of tensors by name")
         .with("got", "an ONNX file");
-  const Archive a = read_archive(source, limit);
+  const Archive a = read_archive(source, budget);
   std::map<std::string, Tensor> all = a.by_name();
   const auto format = a.metadata.find("format");
   if (format == a.metadata.end() || !format->second.starts_with("dl4-")) return all;
   check_heading(a, "dl4-model");
-  if (verified) verify(a, limit);
+  if (verified) verify(a, budget);
   std::erase_if(all, [](const auto &item) { return item.first.starts_with("constants/"); });
   return all;
 }
@@ -173,16 +173,16 @@ std::map<std::string, Tensor> named_tensors(const Source &source, int64_t limit,
 }  // namespace
 
 void load_weights(graph::Model &m, const Source &source, const Naming &naming, bool verified) {
-  const int64_t limit = m.graph().settings().memory_limit;
+  Budget budget = budget_for(m.graph().settings(), source.size());
   std::vector<Tensor> values;
-  if (is_hdf5(source) || (is_zip(source) && !is_npz(Zip(source, limit)))) {
+  if (is_hdf5(source) || (is_zip(source) && !is_npz(Zip(source, budget)))) {
     for (const char *key : {"names", "partial"})
       if (key == std::string_view("names") ? !naming.names.empty() : naming.partial)
         throw Error(Code::unsupported, text('"', key, "\": Keras's files keep weights by layer, not by name"))
             .with("attribute", key);
-    values = keras_weights(m, source, limit, verified);
+    values = keras_weights(m, source, budget, verified);
   } else {
-    values = named_weights(m, named_tensors(source, limit, verified), naming);
+    values = named_weights(m, named_tensors(source, budget, verified), naming);
   }
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].data) m.weights()[i]->set(std::move(values[i]));
@@ -196,12 +196,12 @@ void save_checkpoint(const train::Trainer &t, const std::string &path) {
 }
 
 void load_checkpoint(train::Trainer &t, const Source &source) {
-  const int64_t limit = t.model().graph().settings().memory_limit;
-  if (is_zip(source) || is_hdf5(source)) return load_keras_training(t, source, limit);
-  const Archive a = read_archive(source, limit);
+  Budget budget = budget_for(t.model().graph().settings(), source.size());
+  if (is_zip(source) || is_hdf5(source)) return load_keras_training(t, source, budget);
+  const Archive a = read_archive(source, budget);
   check_heading(a, "dl4-checkpoint");
-  verify(a, limit);
-  const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", limit);
+  verify(a, budget);
+  const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", budget);
   t.restore(a.by_name(), position);
 }
 
@@ -213,9 +213,10 @@ std::string save_states(States states) {
 }
 
 void load_states(const States &states, const Source &source) {
-  const Archive a = read_archive(source);
+  Budget budget(INT64_MAX);  // of our own bytes: they are checked, and hold no more than they have
+  const Archive a = read_archive(source, budget);
   check_heading(a, "dl4-states");
-  verify(a);
+  verify(a, budget);
   const auto saved = a.by_name();
   for (const auto &[name, to] : states) {
     const auto it = saved.find(name);

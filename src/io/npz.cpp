@@ -107,7 +107,7 @@ std::vector<int64_t> dims_of(const Json &shape) {
   return dims;
 }
 
-Tensor read_npy(const Source &source, int64_t limit) {
+Tensor read_npy(const Source &source, Budget &budget) {
   const auto bytes_at = [&](int64_t at, int64_t size) {
     if (size > source.size() - at) corrupt_array("it ends after ", source.size(), " bytes");
     std::string bytes(static_cast<size_t>(size), '\0');
@@ -133,8 +133,9 @@ Tensor read_npy(const Source &source, int64_t limit) {
   const int64_t bytes = checked_mul(Shape(dims).elements(), type.size);
   if (bytes != source.size() - begin)
     corrupt_array("its shape takes ", bytes, " bytes, the file has ", source.size() - begin);
-  if (checked_mul(Shape(dims).elements(), size_of(type.dtype)) > limit)
-    fail(Code::out_of_memory, ".npy: it takes more than the memory limit of ", limit);
+  const int64_t made = checked_mul(Shape(dims).elements(), size_of(type.dtype));
+  const bool as_it_is = type.size == size_of(type.dtype) && !type.turned;
+  budget.take(checked_add(checked_mul(made, turned ? 2 : 1), as_it_is ? 0 : bytes), ".npy: the array");
   Tensor t = elements_at(source, begin, type, Shape(dims));
   if (!turned) return t;
   std::vector<int> perm(dims.size());
@@ -168,14 +169,12 @@ bool is_npz(const Zip &zip) {
   return std::any_of(names.begin(), names.end(), [](const std::string &n) { return n.ends_with(ending); });
 }
 
-std::map<std::string, Tensor> read_npz(const Zip &zip, int64_t memory_limit, bool verified) {
+std::map<std::string, Tensor> read_npz(const Zip &zip, Budget &budget, bool verified) {
   std::map<std::string, Tensor> all;
-  int64_t left = memory_limit;
   for (const std::string &name : zip.names()) {
     if (!name.ends_with(ending)) continue;
     try {
-      const Tensor t = as_file_error([&] { return read_npy(*zip.open(name, verified), left); });
-      left -= t.bytes();
+      const Tensor t = as_file_error([&] { return read_npy(*zip.open(name, verified), budget); });
       all.emplace(name.substr(0, name.size() - ending.size()), t);
     } catch (Error &error) {
       throw error.in('"' + name + '"').with("tensor", name);
@@ -184,20 +183,20 @@ std::map<std::string, Tensor> read_npz(const Zip &zip, int64_t memory_limit, boo
   return all;
 }
 
-Tensor read_numpy(const Source &source, const std::string *name, int64_t memory_limit) {
+Tensor read_numpy(const Source &source, const std::string *name, Budget &budget) {
   if (!is_zip(source)) {
     if (name)
       throw Error(Code::not_found, text("a .npy file has one tensor without a name, asked for \"", *name, '"'))
           .with("tensor", *name);
-    return as_file_error([&] { return read_npy(source, memory_limit); });
+    return as_file_error([&] { return read_npy(source, budget); });
   }
   return as_file_error([&] {
-    const Zip zip(source, memory_limit);
+    const Zip zip(source, budget);
     std::string known;
     for (const std::string &member : zip.names()) {
       if (!member.ends_with(ending)) continue;
       const std::string its = member.substr(0, member.size() - ending.size());
-      if (name && its == *name) return read_npy(*zip.open(member, true), memory_limit);
+      if (name && its == *name) return read_npy(*zip.open(member, true), budget);
       known += (known.empty() ? "" : ", ") + Json(its).shown();
     }
     Error error(Code::not_found, name ? text("the file has no tensor \"", *name, "\", it has ", known)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tensor.hpp"
+#include "io/budget.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {
@@ -16,11 +17,11 @@ class Zip;
 bool is_npz(const Zip &zip);
 // All tensors by their names, without ".npy": floats of 2 bytes as float32, what is smaller than an int32 as that.
 // Refuses with CORRUPT_FILE what is not sound, with UNSUPPORTED, by its descr, what is neither numbers nor bools, and
-// with OUT_OF_MEMORY what would take more than the limit.
-std::map<std::string, Tensor> read_npz(const Zip &zip, int64_t memory_limit, bool verified);
+// with OUT_OF_MEMORY what is past the budget.
+std::map<std::string, Tensor> read_npz(const Zip &zip, Budget &budget, bool verified);
 
 // Out of a .npz file the tensor of a name; out of a .npy file, where `name` is null, its own.
-Tensor read_numpy(const Source &source, const std::string *name, int64_t memory_limit);
+Tensor read_numpy(const Source &source, const std::string *name, Budget &budget);
 // The header of a .npy file, behind which the tensor's bytes stand.
 std::string npy_header(const Tensor &t);
 

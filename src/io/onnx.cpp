@@ -17,16 +17,16 @@ bool is_onnx(const Source &source) {
          first[8] != '{';  // behind the length of a safetensors header
 }
 
-std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Settings &settings,
+std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Settings &settings, Budget &budget,
                                         const std::string &folder) {
   return as_file_error([&] {
     const int64_t size = source.size();
-    if (size > settings.memory_limit)
-      fail(Code::out_of_memory, "the file has ", size, " bytes, the memory limit is ", settings.memory_limit);
+    budget.take(size, "the file");
     const Tensor bytes = make_tensor(DType::u8, {size});
     source.read(0, bytes.memory());
-    const onnx::File file = onnx::parse(bytes.chars());
-    return onnx::Reader(file, settings, {folder, settings.memory_limit}).model();
+    const onnx::File file = onnx::parse(bytes.chars(), budget);
+    onnx::Outside outside{folder, budget};
+    return onnx::Reader(file, settings, outside).model();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graph/model.hpp"
+#include "io/budget.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {
@@ -13,7 +14,7 @@ bool is_onnx(const Source &source);
 
 // folder: where tensors outside of the file may be read; "" = nowhere. Refuses with UNSUPPORTED, by node and op, what
 // our layers can't do.
-std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Settings &settings,
+std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Settings &settings, Budget &budget,
                                         const std::string &folder);
 
 // Refuses with UNSUPPORTED, by the layer's name, what has no counterpart.

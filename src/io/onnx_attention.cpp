@@ -57,7 +57,7 @@ Tensor pairs(const Op &op, const Part &q, const Part &k, DType type, F f) {
     op.refuse(
         "of a free number of steps with \"is_causal\", a window or lengths is not supported; export it with that "
         "number");
-  op.r.graph().need_room(checked_mul(t.factor, s.factor, size_of(type)));
+  op.take(checked_mul(t.factor, s.factor, size_of(type)));
   Tensor all = make_tensor(type, {t.factor, s.factor});
   for (int64_t i = 0; i < t.factor; ++i)
     for (int64_t j = 0; j < s.factor; ++j)
@@ -104,7 +104,7 @@ Short mask_of(const Op &op, const Part &k) {
   if (keys == all || mask.rank() == 0 || (keys == Dim{} && op.opset() < 24)) return {op.x(3)};
   if (op.opset() < 24 || !keys.known() || !all.known() || keys.factor < 1 || keys.factor > all.factor)
     op.refuse("with a mask of another number of keys than there are is not supported");
-  op.r.graph().need_room(checked_mul(all.factor, 9));
+  op.take(checked_mul(all.factor, 9));
   Ints from;
   Tensor seen = make_tensor(DType::boolean, {all.factor});
   for (int64_t i = 0; i < all.factor; ++i) {

@@ -9,14 +9,10 @@
 namespace dl4::io::onnx {
 namespace {
 
-// What is made of a file may not be much more than the file.
 class Room {
  public:
-  explicit Room(size_t bytes) : left_(8 * bytes + (1 << 20)) {}
-  void take(size_t bytes) {
-    if (bytes > left_) fail(Code::corrupt_file, "the file has far more fields than an ONNX model of its size");
-    left_ -= bytes;
-  }
+  explicit Room(Budget &budget) : budget_(budget) {}
+  void take(size_t bytes) { budget_.take(static_cast<int64_t>(bytes), "another field"); }
   template <class T>
   T &add(std::vector<T> &list) {
     take(2 * sizeof(T));  // a vector grows by doubling
@@ -29,7 +25,7 @@ class Room {
   bool in_body = false;
 
  private:
-  size_t left_;
+  Budget &budget_;
 };
 
 int64_t number_of(std::string_view s, const char *what) {
@@ -294,8 +290,8 @@ const Attribute *NodeProto::find(std::string_view attribute) const {
   return it == attributes.end() ? nullptr : &*it;
 }
 
-File parse(std::string_view bytes) {
-  Room room(bytes.size());
+File parse(std::string_view bytes, Budget &budget) {
+  Room room(budget);
   File file;
   bool graph = false;
   Message m(bytes, "the model");

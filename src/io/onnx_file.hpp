@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/tensor.hpp"
+#include "io/budget.hpp"
 
 namespace dl4::io::onnx {
 
@@ -89,14 +91,15 @@ struct File {
 };
 
 // The file that the bytes are, which it refers to. Refuses with CORRUPT_FILE, and with UNSUPPORTED functions and sparse
-// tensors; what it takes in memory beside the bytes is at most 8 times their number and 1 MiB.
-File parse(std::string_view bytes);
+// tensors.
+File parse(std::string_view bytes, Budget &budget);
 
-// Where tensors outside of the file may be read.
+// Where tensors outside of the file may be read, and what a load may take.
 struct Outside {
   std::string folder;  // "": nowhere
-  int64_t memory_limit = INT64_MAX;
+  Budget &budget;
+  std::set<std::string> files{};  // that were opened
 };
-Tensor read(const Numbers &t, const Outside &outside);
+Tensor read(const Numbers &t, Outside &outside);
 
 }  // namespace dl4::io::onnx

@@ -10,7 +10,8 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t most_listed = int64_t{1} << 24;  // places that a list names
+constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
+constexpr int64_t place_bytes = 64;                // about what one of them takes, on its way to a layer
 
 // ---- slices --------------------------------------------------------------------------------------------------------
 
@@ -44,7 +45,8 @@ struct Taken {
                        : std::max<int64_t>((first - last - step - 1) / -step, 0);
   }
   Ints places(const Op &op) const {
-    if (count > most_listed) op.refuse("takes ", count, " places with a step of ", step);
+    if (count > most_places) op.refuse("takes ", count, " places with a step of ", step);
+    op.take(checked_mul(count, place_bytes));
     Ints list;
     for (int64_t i = 0; i < count; ++i) list.push_back(first + i * step);
     return list;
@@ -68,13 +70,18 @@ void slice(const Op &op) {
   if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
       (steps && steps->size() != starts->size()))
     fail(Code::corrupt_file, "has lists of different lengths");
-  if (v.sizes && v.rank() == 1 && starts->size() == 1 && (*starts)[0].known() && (*ends)[0].known()) {
+  for (const auto *numbers : {&axes, &steps})
+    if (*numbers && !std::all_of((*numbers)->begin(), (*numbers)->end(), [](const Dim &d) { return d.known(); }))
+      op.refuse("with an axis or a step that depends on a free size is not supported");
+  const auto listed = v.rank() == 1 ? op.sizes(0) : std::nullopt;
+  if (listed && starts->size() == 1 && (*starts)[0].known() && (*ends)[0].known()) {
     std::vector<Dim> some;
     const int64_t step = steps ? (*steps)[0].factor : 1;
+    if (axes) op.axis_of((*axes)[0].factor, 1);
     if (step == 0) fail(Code::corrupt_file, "has a step of 0");
-    const Taken some_of(static_cast<int64_t>(v.sizes->size()), (*starts)[0].factor, (*ends)[0].factor, step);
-    for (int64_t i : some_of.places(op)) some.push_back((*v.sizes)[static_cast<size_t>(i)]);
-    return op.give_sizes(0, std::move(some));
+    const Taken some_of(static_cast<int64_t>(listed->size()), (*starts)[0].factor, (*ends)[0].factor, step);
+    for (int64_t i : some_of.places(op)) some.push_back((*listed)[static_cast<size_t>(i)]);
+    return op.give_sizes(0, std::move(some), false, v.onnx_type());
   }
   const Perm perm = v.perm(), back = inverse(perm);
   Node x = v.filled ? graph::no_node : op.as(v, perm);
@@ -118,13 +125,14 @@ void slice(const Op &op) {
 
 void gather(const Op &op) {
   Value &v = op.in(0), &ids = op.in(1);
-  const auto list = op.sizes(1);
+  const auto list = op.elements(1), from = v.rank() == 1 ? op.sizes(0) : std::nullopt;
   const bool known = list && std::all_of(list->begin(), list->end(), [](const Dim &d) { return d.known(); });
-  if (v.sizes && v.rank() == 1 && known && ids.rank() <= 1) {
+  if (from && known) {
     std::vector<Dim> some;
+    op.axis(0, v.rank());
     for (const Dim &d : *list)
-      some.push_back((*v.sizes)[static_cast<size_t>(op.axis_of(d.factor, static_cast<int>(v.sizes->size())))]);
-    return op.give_sizes(0, std::move(some), ids.rank() == 0);
+      some.push_back((*from)[static_cast<size_t>(op.axis_of(d.factor, static_cast<int>(from->size())))]);
+    return op.give_elements(0, std::move(some), ids.dims, v.onnx_type());
   }
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
   std::vector<Dim> dims(v.dims.begin(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -219,6 +227,7 @@ int64_t place_of(const Ints &at, const Ints &dims) {
 Ints element_places(const Op &op, size_t indices, const Ints &data) {
   const auto axis = static_cast<size_t>(op.axis(0, static_cast<int>(data.size())));
   const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
+  op.take(checked_mul(static_cast<int64_t>(ids.size()), place_bytes));
   if (dims.size() != data.size()) fail(Code::corrupt_file, "has indices of ", dims.size(), " axes for ", data.size());
   for (size_t i = 0; i < dims.size(); ++i)
     if (i != axis && dims[i] > data[i]) fail(Code::corrupt_file, "has more indices than places");
@@ -244,7 +253,8 @@ Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, In
   int64_t listed = 1;
   for (int64_t d : dims) listed = checked_mul(listed, d);
   for (size_t i = batch + deep; i < data.size(); ++i) listed = checked_mul(listed, data[i]);
-  if (listed > most_listed) op.refuse("of ", listed, " places is not supported");
+  if (listed > most_places) op.refuse("of ", listed, " places is not supported");
+  op.take(checked_mul(listed, place_bytes));
   const Ints rows(dims.begin(), dims.end() - 1),
       block(data.begin() + static_cast<std::ptrdiff_t>(batch + deep), data.end());
   out = rows;
@@ -276,7 +286,8 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
   const std::string how = op.string("reduction", "none");
   int64_t n = 1;
   for (int64_t d : data) n = checked_mul(n, d);
-  if (n > most_listed) op.refuse("into ", n, " places is not supported");
+  if (n > most_places) op.refuse("into ", n, " places is not supported");
+  op.take(checked_mul(checked_add(n, static_cast<int64_t>(places.size())), place_bytes));
   if (op.in(0).dtype != op.in(2).dtype) fail(Code::corrupt_file, "joins ", op.in(0).dtype, " and ", op.in(2).dtype);
   const char *kinds[][2] = {
       {"add", "BroadcastAdd"}, {"mul", "BroadcastMultiply"}, {"max", "BroadcastMaximum"}, {"min", "BroadcastMinimum"}};
@@ -292,8 +303,8 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
   for (size_t i = 0; i < places.size(); ++i) {
     const auto place = static_cast<size_t>(places[i]);
     const size_t round = kind ? times[place]++ : 0;
-    if (round == rounds.size()) rounds.push_back(first);
-    if (rounds.size() > 64 || static_cast<int64_t>(rounds.size()) * n > 2 * most_listed)
+    if (round == rounds.size()) op.take(checked_mul(n, place_bytes)), rounds.push_back(first);
+    if (rounds.size() > 64 || static_cast<int64_t>(rounds.size()) * n > 2 * most_places)
       op.refuse("with ", rounds.size(), " updates of one of ", n, " places is not supported");
     rounds[round][place] = n + static_cast<int64_t>(i);
   }
@@ -347,24 +358,27 @@ void range(const Op &op) {
   const auto start = op.constant(0), limit = op.constant(1), step = op.constant(2);
   if (!limit && range_over_axis(op)) return;
   if (!start || !limit || !step) op.refuse("of numbers that the model computes is not supported");
-  const double from = op.number(0, 0), by = op.number(2, 0);
-  const double count = std::ceil((op.number(1, 0) - from) / by);
-  if (by == 0 || !(count < 1e8)) fail(Code::corrupt_file, "has ", count, " numbers");
-  const auto n = static_cast<int64_t>(std::max(count, 0.0));
-  op.r.graph().need_room(8 * n);
-  Tensor t = make_tensor(start->dtype, {n});
-  for (int64_t i = 0; i < n; ++i) {
-    const double v = from + by * static_cast<double>(i);
-    if (t.dtype == DType::f32)
-      t.as<float>()[i] = static_cast<float>(v);
-    else if (t.dtype == DType::i32)
-      t.as<int32_t>()[i] = static_cast<int32_t>(v);
-    else if (t.dtype == DType::i64)
-      t.as<int64_t>()[i] = static_cast<int64_t>(v);
-    else
-      op.refuse("of ", t.dtype, " is not supported");
+  if (start->elements() != 1 || limit->elements() != 1 || step->elements() != 1 || start->dtype != limit->dtype ||
+      start->dtype != step->dtype)
+    fail(Code::corrupt_file, "expects three numbers of one type");
+  const Type type = op.in(0).onnx_type();
+  if (start->dtype == DType::f32) {
+    const double from = op.number(0, 0), by = op.number(2, 0), count = std::ceil((op.number(1, 0) - from) / by);
+    if (by == 0 || !(count < 1e9)) fail(Code::corrupt_file, "has ", count, " numbers");
+    const auto n = static_cast<int64_t>(std::max(count, 0.0));
+    op.take(checked_mul(n, size_of(DType::f32)));
+    Tensor t = make_tensor(DType::f32, {n});
+    for (int64_t i = 0; i < n; ++i) t.as<float>()[i] = static_cast<float>(from + by * static_cast<double>(i));
+    return op.give_constant(0, std::move(t), type);
   }
-  op.give_constant(0, std::move(t));
+  const int64_t from = ints_of(*start)[0], by = ints_of(*step)[0],
+                reach = checked_add(ints_of(*limit)[0], checked_mul(-1, from));
+  if (by == 0) fail(Code::corrupt_file, "has a step of 0");
+  const int64_t n = reach != 0 && (reach > 0) == (by > 0) ? 1 + (reach > 0 ? reach - 1 : reach + 1) / by : 0;
+  op.take(checked_mul(n, 2, size_of(DType::i64)));
+  Ints list(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) list[static_cast<size_t>(i)] = from + i * by;
+  op.give_constant(0, tensor_of(list, start->dtype, {n}), type);
 }
 
 void trilu(const Op &op) {
@@ -374,7 +388,7 @@ void trilu(const Op &op) {
   const Dim &rows = v.dims[v.dims.size() - 2], &columns = v.dims.back();
   if (!rows.known() || !columns.known())
     op.refuse("of a matrix with free axes is not supported; export it with that size");
-  op.r.graph().need_room(checked_mul(rows.factor, columns.factor));
+  op.take(checked_mul(rows.factor, columns.factor));
   const bool upper = op.integer("upper", 1) != 0;
   Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
   for (int64_t i = 0; i < rows.factor; ++i)
@@ -393,6 +407,7 @@ void one_hot(const Op &op) {
   if (!values || values->elements() != 2) op.refuse("its values are computed by the model; they must be constants");
   if (!(depth >= 1 && depth <= 1e6)) op.refuse("has a depth of ", depth);
   const auto n = static_cast<int64_t>(depth);
+  op.take(checked_mul(n, place_bytes));
   const auto axis = static_cast<size_t>(op.axis_of(op.integer("axis", -1), v.rank() + 1));
   Ints numbers(static_cast<size_t>(n)), dims(v.dims.size() + 1, 1);
   std::iota(numbers.begin(), numbers.end(), 0);

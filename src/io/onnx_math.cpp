@@ -108,7 +108,7 @@ void pairwise(const Op &op, const char *kind) {
 // ---- sizes ---------------------------------------------------------------------------------------------------------
 
 std::optional<Dim> truth(bool yes) { return Dim{yes ? 1 : 0, {}}; }
-bool is_never(const Dim &a, const Dim &b) { return a.known() && a.factor < 0 && !b.known(); }
+bool is_never(const Dim &a, const Dim &b) { return a.known() && a.factor < 0 && !b.known() && b.factor > 0; }
 
 std::optional<Dim> sum(const Dim &a, const Dim &b, int64_t sign) {
   if (b == Dim{0, {}}) return a;
@@ -120,8 +120,9 @@ std::optional<Dim> sum(const Dim &a, const Dim &b, int64_t sign) {
 }
 
 std::optional<Dim> quotient(const Dim &a, const Dim &b) {
-  if (a.known() && b.known() && b.factor > 0) return Dim{a.factor / b.factor, {}};
-  return a / b;
+  if (!a.known() || !b.known()) return a / b;
+  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1)) return {};
+  return Dim{a.factor / b.factor, {}};
 }
 
 std::optional<Dim> equal(const Dim &a, const Dim &b) {
@@ -136,23 +137,61 @@ std::optional<Dim> known_only(const Dim &a, const Dim &b, F f) {
   return Dim{static_cast<int64_t>(f(a.factor, b.factor)), {}};
 }
 
-using SizeRule = std::optional<Dim> (*)(const Dim &, const Dim &);
-
-// Arithmetic of sizes is done here, not by layers. False: it can't be.
-bool on_sizes(const Op &op, SizeRule rule, Type type = Type::int64) {
-  const auto a = op.sizes(0), b = op.sizes(1);
-  if (!a || !b || op.in(0).rank() > 1 || op.in(1).rank() > 1) return false;
-  const size_t n = a->size() == 1 ? b->size() : a->size();
-  if (b->size() != n && b->size() != 1) return false;
-  std::vector<Dim> out;
+// The elements of `list`, of the shape `from`, at each place of a shape that it broadcasts to.
+std::vector<Dim> spread(const std::vector<Dim> &list, const std::vector<Dim> &from, const std::vector<Dim> &to,
+                        size_t n) {
+  std::vector<Dim> all;
   for (size_t i = 0; i < n; ++i) {
-    const auto d = rule((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
-    if (!d) return false;
+    size_t left = i, place = 0, step = 1;
+    for (size_t k = 1; k <= from.size(); ++k) {
+      const auto has = static_cast<size_t>(from[from.size() - k].factor),
+                 wants = static_cast<size_t>(to[to.size() - k].factor);
+      if (has != 1) place += left % wants * step;
+      left /= wants, step *= has;
+    }
+    all.push_back(list[place]);
+  }
+  return all;
+}
+
+// Arithmetic of integers that are known while the file is read is done here, not by layers: f(elements of each input)
+// for each element of what they broadcast to. False: it can't be.
+template <class F>
+bool on_elements(const Op &op, Type type, F f, size_t operands = 0) {
+  std::vector<std::vector<Dim>> lists;
+  std::vector<const Value *> values;
+  for (size_t i = 0; i < (operands ? operands : op.inputs()); ++i) {
+    auto list = op.elements(i);
+    if (!list) return false;
+    lists.push_back(std::move(*list));
+    values.push_back(&op.in(i));
+  }
+  const std::vector<Dim> dims = op.broadcast(values);
+  int64_t n = 1;
+  for (const Dim &d : dims) n = checked_mul(n, d.factor);
+  if (n > static_cast<int64_t>(most_listed)) return false;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    for (size_t k = 1; k <= values[i]->dims.size(); ++k) {
+      const Dim &has = values[i]->dims[values[i]->dims.size() - k];
+      if (!(has == Dim{}) && !(has == dims[dims.size() - k])) return false;  // it does not broadcast
+    }
+    lists[i] = spread(lists[i], values[i]->dims, dims, static_cast<size_t>(n));
+  }
+  std::vector<Dim> out;
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    const std::optional<Dim> d = f(lists, i);
+    if (!d || (d->known() && !holds(type, d->factor))) return false;
     out.push_back(*d);
   }
-  op.give_sizes(0, std::move(out), op.in(0).rank() == 0 && op.in(1).rank() == 0, type);
+  op.give_elements(0, std::move(out), dims, type);
   return true;
 }
+
+using SizeRule = std::optional<Dim> (*)(const Dim &, const Dim &);
+bool on_sizes(const Op &op, SizeRule rule, Type type) {
+  return on_elements(op, type, [&](const auto &lists, size_t i) { return rule(lists[0][i], lists[1][i]); });
+}
+bool on_sizes(const Op &op, SizeRule rule) { return on_sizes(op, rule, op.in(0).onnx_type()); }
 
 void add(const Op &op) {
   if (!on_sizes(op, [](const Dim &a, const Dim &b) { return sum(a, b, 1); })) pairwise(op, "BroadcastAdd");
@@ -230,18 +269,11 @@ void fold(const Op &op, const char *kind, bool mean = false) {
 // ---- choices and types ---------------------------------------------------------------------------------------------
 
 void where(const Op &op) {
-  const auto c = op.sizes(0), a = op.sizes(1), b = op.sizes(2);
-  const auto known = [](const Dim &d) { return d.known(); };
-  if (c && a && b && std::all_of(c->begin(), c->end(), known) && op.in(1).dtype != DType::f32) {
-    const size_t n = std::max({c->size(), a->size(), b->size()});
-    const auto fits = [&](const auto &list) { return list->size() == n || list->size() == 1; };
-    if (fits(c) && fits(a) && fits(b)) {
-      std::vector<Dim> out;
-      const auto at = [](const auto &list, size_t i) { return (*list)[list->size() == 1 ? 0 : i]; };
-      for (size_t i = 0; i < n; ++i) out.push_back(at(c, i).factor ? at(a, i) : at(b, i));
-      return op.give_sizes(0, std::move(out), op.in(0).rank() + op.in(1).rank() + op.in(2).rank() == 0);
-    }
-  }
+  const auto chosen = [](const auto &lists, size_t i) -> std::optional<Dim> {
+    if (!lists[0][i].known()) return {};
+    return lists[lists[0][i].factor ? 1 : 2][i];
+  };
+  if (on_elements(op, op.in(1).onnx_type(), chosen)) return;
   const Perm perm = common(op, {0, 1, 2});
   Node x = in_form(op, 1, perm), y = in_form(op, 2, perm);
   unify(op, x, y);
@@ -276,7 +308,8 @@ void clip(const Op &op) {
 void cast_to(const Op &op, Type to) {
   Value &v = op.in(0);
   const DType type = stands_for(to);
-  if (v.sizes && type != DType::f32 && type != DType::boolean) return op.give_sizes(0, *v.sizes, v.dims.empty(), to);
+  const auto same = [](const auto &lists, size_t i) { return std::optional(lists[0][i]); };
+  if (v.sizes && type != DType::f32 && type != DType::boolean && on_elements(op, to, same, 1)) return;
   const Type exact[] = {Type::float32, Type::float64, Type::int32,    Type::int64,
                         Type::boolean, Type::float16, Type::bfloat16, Type::uint8};
   if (std::find(std::begin(exact), std::end(exact), to) == std::end(exact))
@@ -285,7 +318,11 @@ void cast_to(const Op &op, Type to) {
     op.refuse("to ", to, " is not supported: nothing is rounded to fewer digits; export the model in float32");
   if (type == DType::u8 && v.dtype != DType::boolean && v.type != Type::uint8)
     op.refuse("to uint8 is not supported: numbers would not wrap around");
-  if (v.dtype == type) return op.give_value(0, v);
+  if (v.dtype == type) {
+    Value as_it_is = v;
+    if (type != DType::f32) as_it_is.type = to;
+    return op.give_value(0, std::move(as_it_is));
+  }
   if (const auto t = op.constant(0); t && t->elements() == 1 && type == DType::f32) {
     Tensor number = make_tensor(type, t->shape);
     *number.as<float>() = static_cast<float>(op.number(0, 0));
@@ -295,23 +332,11 @@ void cast_to(const Op &op, Type to) {
   op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
 }
 void cast(const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }
-void cast_like(const Op &op) {
-  const Value &like = op.in(1);
-  const auto type = [&] {
-    for (Type t : {Type::float32, Type::int32, Type::int64, Type::boolean})
-      if (like.dtype == stands_for(t)) return t;
-    return Type::uint8;
-  };
-  cast_to(op, like.type == Type::none ? type() : like.type);
-}
+void cast_like(const Op &op) { cast_to(op, op.in(1).onnx_type()); }
 
 void negative(const Op &op) {
-  const auto sizes = op.sizes(0);
-  if (!sizes || !std::all_of(sizes->begin(), sizes->end(), [](const Dim &d) { return d.known(); }))
-    return unary(op, "Negative");
-  std::vector<Dim> out;
-  for (const Dim &d : *sizes) out.push_back(d * Dim{-1, {}});
-  op.give_sizes(0, std::move(out), op.in(0).rank() == 0);
+  const auto less = [](const auto &lists, size_t i) { return sum(Dim{0, {}}, lists[0][i], -1); };
+  if (!on_elements(op, op.in(0).onnx_type(), less)) unary(op, "Negative");
 }
 
 void as_it_is(const Op &op) { op.give_value(0, op.in(0)); }

@@ -71,10 +71,14 @@ void plain_reduction(const Op &op, const char *kind, size_t since_input = 18) {
 
 void product(const Op &op) {
   const auto sizes = op.sizes(0);
-  if (!sizes || op.in(0).rank() != 1) return plain_reduction(op, "Prod");
+  const bool noop = op.integer("noop_with_empty_axes", 0) != 0;
+  if (!sizes || op.in(0).rank() != 1 || noop) return plain_reduction(op, "Prod");
+  const bool attribute = op.integers("axes").has_value();
+  if (attribute || op.opset() >= 18)
+    for (int64_t a : op.integers("axes", 1).value_or(Ints{})) op.axis_of(a, 1);
   Dim all;
   for (const Dim &d : *sizes) all = all * d;
-  op.give_sizes(0, {all}, op.integer("keepdims", 1) == 0);
+  op.give_sizes(0, {all}, op.integer("keepdims", 1) == 0, op.in(0).onnx_type());
 }
 
 void extreme(const Op &op, const char *kind, const char *of_flags) {
@@ -149,7 +153,7 @@ void hardmax(const Op &op) {
   softmax_like(op, [&](Node x, const Ints &axes) {
     const int64_t n = op.shape(x)[static_cast<int>(axes[0])];
     if (axes.size() > 1 || n == free_dim) op.refuse("over several axes, or a free one, is not supported");
-    op.r.graph().need_room(checked_mul(n, 16));
+    op.take(checked_mul(n, 16));
     Ints numbers, dims(static_cast<size_t>(op.shape(x).rank()), 1);
     for (int64_t i = 0; i < n; ++i) numbers.push_back(i);
     dims[static_cast<size_t>(axes[0])] = n;
@@ -201,7 +205,7 @@ Tensor by_channel(const Op &op, size_t i, const char *what, int64_t channels) {
   if (t.elements() == channels) return reshaped(t, {channels});
   if (t.elements() < 1 || channels % t.elements() != 0)
     fail(Code::corrupt_file, "has a ", what, " of ", t.elements(), " numbers for ", channels, " channels");
-  op.r.graph().need_room(checked_mul(channels, 4));
+  op.take(checked_mul(channels, 4));
   Tensor all = make_tensor(DType::f32, {channels});  // one for each group, in opset 18
   const int64_t each = channels / t.elements();
   for (int64_t k = 0; k < channels; ++k) all.as<float>()[k] = t.as<float>()[k / each];

@@ -1,5 +1,6 @@
 // A node while it is read: its attributes, its inputs in the order that a layer wants, its outputs.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -36,7 +37,7 @@ Dim operator*(const Dim &a, const Dim &b) {
 }
 
 std::optional<Dim> operator/(const Dim &a, const Dim &b) {
-  if (b.factor == 0 || a.factor % b.factor != 0) return {};
+  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1) || a.factor % b.factor != 0) return {};
   Dim d{a.factor / b.factor, {}};
   std::set_difference(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(),
                       std::back_inserter(d.symbols));
@@ -50,12 +51,50 @@ Tensor tensor_of(const Ints &list, bool scalar) {
   return t;
 }
 
+Tensor tensor_of(const Ints &list, DType type, const Shape &shape) {
+  Tensor t = make_tensor(type, shape);
+  for (size_t i = 0; i < list.size(); ++i)
+    if (type == DType::i64)
+      t.as<int64_t>()[i] = list[i];
+    else if (type == DType::i32)
+      t.as<int32_t>()[i] = static_cast<int32_t>(list[i]);
+    else
+      t.as<uint8_t>()[i] = static_cast<uint8_t>(list[i]);
+  return t;
+}
+
+bool holds(Type type, int64_t v) {
+  switch (type) {
+    case Type::boolean:
+      return v == 0 || v == 1;
+    case Type::uint8:
+      return v == static_cast<uint8_t>(v);
+    case Type::int8:
+      return v == static_cast<int8_t>(v);
+    case Type::uint16:
+      return v == static_cast<uint16_t>(v);
+    case Type::int16:
+      return v == static_cast<int16_t>(v);
+    case Type::int32:
+      return v == static_cast<int32_t>(v);
+    case Type::uint32:
+      return v == static_cast<uint32_t>(v);
+    default:
+      return type != Type::uint64 || v >= 0;
+  }
+}
+
+Type Value::onnx_type() const {
+  if (type != Type::none) return type;
+  for (Type t : {Type::float32, Type::int32, Type::int64, Type::boolean})
+    if (dtype == stands_for(t)) return t;
+  return Type::uint8;
+}
+
 Ints ints_of(const Tensor &t) {
+  if (t.dtype == DType::i64) return {t.as<int64_t>(), t.as<int64_t>() + t.elements()};
   Ints list;
   for (int64_t i = 0; i < t.elements(); ++i) switch (t.dtype) {
-      case DType::i64:
-        list.push_back(t.as<int64_t>()[i]);
-        break;
       case DType::i32:
         list.push_back(t.as<int32_t>()[i]);
         break;
@@ -109,6 +148,8 @@ std::optional<Ints> Op::integers(std::string_view name, size_t input) const {
   if (!has(input)) return {};
   const auto t = constant(input);
   if (!t) refuse("its input \"", std::string(name), "\" is computed by the model; it must be a constant");
+  if (t->shape.rank() > 1) fail(Code::corrupt_file, "has \"", std::string(name), "\" of ", t->shape.rank(), " axes");
+  take(8 * t->elements());
   return ints_of(*t);
 }
 
@@ -123,22 +164,27 @@ int64_t Op::axis_of(int64_t axis, int rank) const {
   return axis < 0 ? axis + rank : axis;
 }
 
-std::optional<std::vector<Dim>> Op::sizes(size_t i) const {
+std::optional<std::vector<Dim>> Op::sizes(size_t i) const { return in(i).rank() > 1 ? std::nullopt : elements(i); }
+
+std::optional<std::vector<Dim>> Op::elements(size_t i) const {
   Value &v = in(i);
   if (v.sizes) return v.sizes;
-  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > 4096) return {};
+  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > static_cast<int64_t>(most_listed))
+    return {};
   std::vector<Dim> list;
   for (int64_t n : ints_of(*v.constant)) list.push_back({n, {}});
   return list;
 }
 
-std::optional<Tensor> Op::constant(size_t i) const {
-  Value &v = in(i);
+std::optional<Tensor> Op::constant(size_t i) const { return constant_of(in(i)); }
+
+std::optional<Tensor> Op::constant_of(Value &v) const {
   if (v.constant || !v.sizes || !std::all_of(v.sizes->begin(), v.sizes->end(), [](const Dim &d) { return d.known(); }))
     return v.constant;
-  Ints list;
+  Ints list, dims;
   for (const Dim &d : *v.sizes) list.push_back(d.factor);
-  return v.constant = tensor_of(list, v.dims.empty());
+  for (const Dim &d : v.dims) dims.push_back(d.factor);
+  return v.constant = tensor_of(list, v.dtype, Shape(dims));
 }
 
 Tensor Op::floats(size_t i, const char *what) const {
@@ -158,28 +204,21 @@ double Op::number(size_t i, double otherwise) const {
 Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
 
 Node Op::as(Value &v, const Perm &perm) const {
-  if (v.quantized)
-    refuse("computes with quantized numbers; only what stands between DequantizeLinear and QuantizeLinear is read");
   for (const Form &f : v.forms)
     if (f.perm == perm) return f.node;
   if (v.forms.empty()) {
-    std::optional<Tensor> t = v.constant;
-    if (!t && v.sizes) {
-      Ints list;
-      for (const Dim &d : *v.sizes) {
-        if (!d.known())
-          refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
-        list.push_back(d.factor);
-      }
-      t = tensor_of(list, v.dims.empty());
-    }
+    const std::optional<Tensor> t = constant_of(v);
+    if (!t && v.sizes)
+      refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
     if (!t) refuse("reads a number repeated along a free axis, which no layer gives; export it with that size");
+    take(t->bytes());
     v.forms.push_back({perm, constant_node(perm == plain(v.rank()) ? *t : transposed(*t, perm))});
     return v.forms[0].node;
   }
   const Perm at = inverse(v.forms[0].perm);
   Perm turn;
   for (int axis : perm) turn.push_back(at[static_cast<size_t>(axis)]);
+  take(layer_bytes);
   const Node n = r.graph().add("Transpose", r.free_name("transpose"), {{"perm", Ints(turn.begin(), turn.end())}}, {},
                                {v.forms[0].node})[0];
   v.forms.push_back({perm, n});
@@ -194,6 +233,9 @@ std::string Op::layer_name() const {
 std::vector<Node> Op::layers(const std::string &kind, Json config, const std::vector<Node> &in,
                              graph::Arguments arguments, const Weights &weights) const {
   graph::Graph &g = r.graph();
+  int64_t bytes = checked_add(layer_bytes, 64 * static_cast<int64_t>(in.size()));
+  for (const auto &[name, t] : weights) bytes = checked_add(bytes, t.bytes());  // made for the layer
+  take(bytes);
   const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), in);
   for (const auto &w : g.layers().back().weights) {
     const auto it =
@@ -248,22 +290,38 @@ void Op::give_value(size_t i, Value v) const {
   if (wants(i)) r.set(node.out[i], std::move(v));
 }
 
-void Op::give_constant(size_t i, Tensor t) const {
+void Op::give_constant(size_t i, Tensor t, Type type) const {
   Value v;
+  v.type = type;
   v.dtype = t.dtype;
   for (int64_t d : t.shape) v.dims.push_back({d, {}});
   v.constant = std::move(t);
   give_value(i, std::move(v));
 }
 
-void Op::give_sizes(size_t i, std::vector<Dim> sizes, bool scalar, Type type) const {
-  if (scalar && sizes.size() != 1) fail(Code::corrupt_file, "makes one number of ", sizes.size());
+void Op::give_filled(double number, std::vector<Dim> dims, DType dtype, Type type) const {
+  if (dtype != DType::f32 && std::abs(number) > 0x1p53) refuse("repeats a number past 2^53 along a free axis");
+  Value v;
+  v.type = type;
+  v.dtype = dtype;
+  v.dims = std::move(dims);
+  v.filled = number;
+  give_value(0, std::move(v));
+}
+
+void Op::give_elements(size_t i, std::vector<Dim> elements, std::vector<Dim> dims, Type type) const {
   Value v;
   v.type = type;
   v.dtype = stands_for(type);
-  if (!scalar) v.dims.push_back({static_cast<int64_t>(sizes.size()), {}});
-  v.sizes = std::move(sizes);
+  v.dims = std::move(dims);
+  v.sizes = std::move(elements);
   give_value(i, std::move(v));
+}
+
+void Op::give_sizes(size_t i, std::vector<Dim> sizes, bool scalar, Type type) const {
+  std::vector<Dim> dims;
+  if (!scalar) dims.push_back({static_cast<int64_t>(sizes.size()), {}});
+  give_elements(i, std::move(sizes), std::move(dims), type);
 }
 
 std::vector<Dim> Op::broadcast(const std::vector<const Value *> &values) const {

@@ -219,7 +219,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
     return op.layer("Take", {{"indices", from}, {"axis", at}}, {x});
   }
   if (n > 1 << 14 || m > 1 << 14) op.refuse("between ", n, " and ", m, " blended places is not supported");
-  op.r.graph().need_room(checked_mul(n, m, 4));
+  op.take(checked_mul(n, m, 4));
   Ints turn(static_cast<size_t>(op.shape(x).rank()));
   for (size_t i = 0; i < turn.size(); ++i) turn[i] = static_cast<int64_t>(i);
   std::swap(turn[static_cast<size_t>(at)], turn.back());

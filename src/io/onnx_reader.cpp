@@ -12,6 +12,7 @@ namespace dl4::io::onnx {
 namespace {
 
 constexpr int64_t oldest = 7, newest = 28;
+constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
 
 const Row *find(std::string_view op) {
   for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
@@ -36,9 +37,61 @@ std::string hint(const NodeProto &node) {
   return ": no layer of ours computes it";
 }
 
+// What a node reads, itself or in a body that is its attribute.
+std::set<std::string_view> names_read(const NodeProto &n) {
+  std::set<std::string_view> names, own;
+  for (const Attribute &a : n.attributes) {
+    if (!a.graph) continue;
+    for (const NodeProto &inner : a.graph->nodes) {
+      names.insert(inner.in.begin(), inner.in.end());
+      own.insert(inner.out.begin(), inner.out.end());
+    }
+    for (const Port &p : a.graph->inputs) own.insert(p.name);
+    for (const Port &p : a.graph->outputs) names.insert(p.name);
+  }
+  for (std::string_view name : own) names.erase(name);
+  names.insert(n.in.begin(), n.in.end());
+  return names;
+}
+
+// The nodes, each behind all that it reads, else as they stand in the file.
+std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
+                                      const std::map<std::string_view, std::vector<const NodeProto *>> &readers) {
+  std::vector<size_t> waits_for(nodes.size(), 0);  // outputs of other nodes
+  const auto each_reader = [&](const NodeProto &n, auto f) {
+    for (std::string_view name : n.out)
+      if (const auto it = readers.find(name); !name.empty() && it != readers.end())
+        for (const NodeProto *reader : it->second) f(static_cast<size_t>(reader - nodes.data()));
+  };
+  std::set<std::string_view> given;
+  for (const NodeProto &n : nodes) {
+    for (std::string_view name : n.out)
+      if (!name.empty() && !given.insert(name).second)
+        fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
+    each_reader(n, [&](size_t i) { ++waits_for[i]; });
+  }
+  std::set<size_t> ready;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waits_for[i] == 0) ready.insert(ready.end(), i);
+  std::vector<const NodeProto *> order;
+  while (!ready.empty()) {
+    const size_t next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(&nodes[next]);
+    each_reader(nodes[next], [&](size_t i) {
+      if (--waits_for[i] == 0) ready.insert(i);
+    });
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waits_for[i] != 0)
+      fail(Code::corrupt_file, "the nodes go round in a circle: ", who(nodes[i]),
+           " waits for its own output, or for a node that does");
+  return order;
+}
+
 }  // namespace
 
-Reader::Reader(const File &file, const graph::Settings &settings, const Outside &outside, Reader *outer)
+Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
     : file_(file),
       outside_(outside),
       outer_(outer),
@@ -48,15 +101,9 @@ Reader::Reader(const File &file, const graph::Settings &settings, const Outside 
     fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
          " are read (onnx.version_converter makes one of another)");
   for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
-  for (const NodeProto &n : file.nodes) {
-    std::set<std::string_view> names(n.in.begin(), n.in.end());
-    for (const Attribute &a : n.attributes) {
-      if (!a.graph) continue;
-      for (const NodeProto &inner : a.graph->nodes) names.insert(inner.in.begin(), inner.in.end());
-      for (const Port &p : a.graph->outputs) names.insert(p.name);
-    }
-    for (std::string_view name : names) readers_[name].push_back(&n);
-  }
+  for (const NodeProto &n : file.nodes)
+    for (std::string_view name : names_read(n)) readers_[name].push_back(&n);
+  order_ = sorted(file.nodes, readers_);
   for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
   for (const Port &p : file.inputs) names_.insert(std::string(p.name));
 }
@@ -101,6 +148,8 @@ Value &Reader::value(std::string_view name) {
 }
 
 void Reader::set(std::string_view name, Value v) {
+  const size_t listed = v.sizes ? v.sizes->size() : 0;
+  outside_.budget.take(static_cast<int64_t>(value_bytes + (v.dims.size() + listed) * sizeof(Dim)), "a value");
   if (!values_.emplace(std::string(name), std::move(v)).second)
     fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
 }
@@ -176,6 +225,7 @@ Value &Reader::from_outside(std::string_view name) {
   symbols_ = std::max(symbols_, outer_->symbols_);
   Value v = there;
   v.forms.clear();
+  v.quantized.reset();
   const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
   if (!listed && !v.sizes && !v.filled) {
     const NodeProto none{};
@@ -196,12 +246,12 @@ Node Reader::seen(Node outside) {
 
 Node Reader::constant(Tensor t) {
   if (outer_) return seen(outer_->constant(std::move(t)));
-  graph_->need_room(t.bytes());
+  outside_.budget.take(checked_add(checked_mul(2, t.bytes()), layer_bytes), "a constant");  // it is copied
   return graph_->constant(free_name("constant"), std::move(t));
 }
 
 void Reader::nodes() {
-  for (const NodeProto &n : file_.nodes) run(n);
+  for (const NodeProto *n : order_) run(*n);
   if (outer_) outer_->symbols_ = symbols_;
 }
 

@@ -36,17 +36,28 @@ struct Form {
   Perm perm;
   Node node;
 };
+// What QuantizeLinear gave, as floats.
+struct Quantized {
+  Node less_zero;  // before the zero point was added
+  int64_t zero;
+  bool not_negative;  // without it
+};
 struct Value {
   Type type = Type::none;
   DType dtype = DType::f32;
   std::vector<Dim> dims;
   std::vector<Form> forms;  // the first is what was made; empty: only as numbers
   std::optional<Tensor> constant;
-  std::optional<std::vector<Dim>> sizes;  // the elements of integers that were made of sizes
+  std::optional<std::vector<Dim>> sizes;  // the elements, in their order, of integers that were made of sizes
   std::optional<double> filled;           // every element, where no shape is known: without forms
-  bool not_negative = false, quantized = false;
+  std::optional<Quantized> quantized;     // the first form
+  bool not_negative = false;
 
   int rank() const { return static_cast<int>(dims.size()); }
+  // Known while the file is read: a new shape of the same elements takes no layer.
+  bool at_hand() const { return constant || sizes || filled; }
+  // As ONNX has it; integers that ours made are of the type that stands for theirs.
+  Type onnx_type() const;
   // How its axes lie as it was made.
   Perm perm() const { return forms.empty() ? plain(rank()) : forms[0].perm; }
 };
@@ -56,7 +67,7 @@ class Op;
 class Reader {
  public:
   // outer: of the graph that this one is a body in, null if it is in none.
-  Reader(const File &file, const graph::Settings &settings, const Outside &outside, Reader *outer = nullptr);
+  Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer = nullptr);
   std::shared_ptr<graph::Model> model();
 
   // ---- of a body
@@ -66,7 +77,7 @@ class Reader {
   std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
   bool is_body() const { return outer_ != nullptr; }
 
-  const Outside &outside() const { return outside_; }
+  Outside &outside() const { return outside_; }
   int64_t opset() const { return outer_ ? outer_->opset() : file_.opset; }
   Value &value(std::string_view name);
   bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
@@ -94,7 +105,7 @@ class Reader {
   Node seen(Node outside);
 
   const File &file_;
-  const Outside outside_;
+  Outside &outside_;
   Reader *const outer_;
   std::shared_ptr<graph::Graph> graph_;
   std::vector<std::pair<Node, Node>> seen_;  // outside, and as an input of the body
@@ -105,6 +116,7 @@ class Reader {
   std::set<std::string> names_, outputs_;
   std::map<std::string, int> numbered_;
   std::set<const NodeProto *> skipped_;
+  std::vector<const NodeProto *> order_;  // each behind all that it reads
   int symbols_ = 0;
 };
 
@@ -126,6 +138,8 @@ class Op {
   const NodeProto &node;
 
   int64_t opset() const { return r.opset(); }
+  // Of what is to be made of the node, before it is.
+  void take(int64_t bytes) const { r.outside().budget.take(bytes, "it"); }
   bool has(size_t i) const { return i < node.in.size() && !node.in[i].empty(); }
   size_t inputs() const { return node.in.size(); }
   bool wants(size_t i) const { return i < node.out.size() && !node.out[i].empty(); }
@@ -139,9 +153,13 @@ class Op {
   int64_t axis_of(int64_t axis, int rank) const;
   // Of an attribute, or where the opset has it among the inputs, of that one; none: left out.
   std::optional<Ints> integers(std::string_view name, size_t input) const;
-  // Of a constant.
+  // The elements of integers of any shape that are known while the file is read, where they are no more than
+  // most_listed.
+  std::optional<std::vector<Dim>> elements(size_t i) const;
+  // The same of a list, or of one number.
   std::optional<std::vector<Dim>> sizes(size_t i) const;
   std::optional<Tensor> constant(size_t i) const;
+  std::optional<Tensor> constant_of(Value &v) const;
   Tensor floats(size_t i, const char *what) const;  // refuses what is no constant of floats
   double number(size_t i, double otherwise) const;  // of a constant of one element; otherwise: left out
 
@@ -177,8 +195,12 @@ class Op {
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
   void give(size_t i, Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
   void give(size_t i, Node n) const { give(i, n, {}); }
-  void give_constant(size_t i, Tensor t) const;
+  void give_constant(size_t i, Tensor t, Type type = Type::none) const;
+  // Integers of that shape.
+  void give_elements(size_t i, std::vector<Dim> elements, std::vector<Dim> dims, Type type) const;
   void give_sizes(size_t i, std::vector<Dim> sizes, bool scalar = false, Type type = Type::int64) const;
+  // One number, wherever a shape is not known.
+  void give_filled(double number, std::vector<Dim> dims, DType dtype, Type type) const;
   void give_value(size_t i, Value v) const;
   // The dims of inputs that broadcast.
   std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
@@ -205,8 +227,13 @@ std::span<const Row> recurrent_rows();
 std::span<const Row> scan_rows();
 std::span<const Row> quantized_rows();
 
-// Integers, as a tensor of int64.
+// Integers that a node may list.
+constexpr size_t most_listed = 4096;
+// Integers, as a tensor of int64, or of a shape and another type of integers, which holds them.
 Tensor tensor_of(const Ints &list, bool scalar = false);
+Tensor tensor_of(const Ints &list, DType type, const Shape &shape);
+// Is it a number of that type?
+bool holds(Type type, int64_t v);
 Ints ints_of(const Tensor &t);
 
 }  // namespace dl4::io::onnx

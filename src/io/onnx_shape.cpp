@@ -48,16 +48,22 @@ Node reshaped(const Op &op, Node x, const std::vector<Dim> &from, const std::vec
 
 void give_reshaped(const Op &op, std::vector<Dim> to) {
   Value &v = op.in(0);
-  if (v.sizes && to.size() <= 1) return op.give_sizes(0, *v.sizes, to.empty());
+  if (to.size() > static_cast<size_t>(max_rank)) op.refuse("gives a value of ", to.size(), " axes");
+  if (v.at_hand()) {
+    const Dim has = product(v.dims), wants = product(to);
+    if (has != wants && ((has.known() && wants.known()) || !v.filled))
+      fail(Code::corrupt_file, "gives a shape of another number of elements");
+  }
   if (v.filled) {
     Value other = v;
     other.dims = std::move(to);
     return op.give_value(0, std::move(other));
   }
-  if (v.constant && v.forms.empty()) {
+  if (v.sizes) return op.give_elements(0, *v.sizes, std::move(to), v.onnx_type());
+  if (v.constant) {
     Ints dims;
     for (const Dim &d : to) dims.push_back(d.factor);
-    return op.give_constant(0, io::reshaped(*v.constant, Shape(dims)));
+    return op.give_constant(0, io::reshaped(*v.constant, Shape(dims)), v.type);
   }
   if (to == v.dims) return op.give_value(0, v);
   op.give(0, reshaped(op, op.x(0), v.dims, to), to);
@@ -106,7 +112,12 @@ void transpose(const Op &op) {
   Perm sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   if (sorted != plain(v.rank())) fail(Code::corrupt_file, "\"perm\" is no order of the ", v.rank(), " axes");
-  if (v.constant && v.forms.empty()) return op.give_constant(0, transposed(*v.constant, perm));
+  if (const auto t = op.constant(0)) {
+    op.take(t->bytes());
+    return op.give_constant(0, transposed(*t, perm), v.type);
+  }
+  if (v.sizes && perm != plain(v.rank())) op.refuse("of sizes of free axes is not supported");
+  v.quantized.reset();
   // Nothing moves: the value's axes have other numbers now.
   const Perm back = inverse(perm);
   const std::vector<Dim> dims = v.dims;
@@ -119,10 +130,14 @@ void transpose(const Op &op) {
 void squeeze(const Op &op) {
   Value &v = op.in(0);
   auto axes = op.integers("axes", 1);
-  if (v.sizes && v.rank() <= 1) return op.give_sizes(0, *v.sizes, true);
   std::vector<bool> gone(static_cast<size_t>(v.rank()), false);
   if (axes)
-    for (int64_t a : *axes) gone[static_cast<size_t>(op.axis_of(a, v.rank()))] = true;
+    for (int64_t a : *axes) {
+      const auto at = static_cast<size_t>(op.axis_of(a, v.rank()));
+      if (v.dims[at].known() && v.dims[at].factor != 1)
+        fail(Code::corrupt_file, "takes away axis ", at, " of ", v.dims[at].factor, " places");
+      gone[at] = true;
+    }
   else
     for (size_t i = 0; i < gone.size(); ++i) gone[i] = v.dims[i] == Dim{1, {}};
   std::vector<Dim> dims;
@@ -131,7 +146,7 @@ void squeeze(const Op &op) {
     number[i] = static_cast<int>(dims.size());
     if (!gone[i]) dims.push_back(v.dims[i]);
   }
-  if (v.forms.empty() || dims.size() == gone.size()) return give_reshaped(op, dims);
+  if (v.at_hand() || dims.size() == gone.size()) return give_reshaped(op, dims);
   const Form form = v.forms[0];
   Ints places;
   Perm perm;
@@ -149,7 +164,7 @@ void unsqueeze(const Op &op) {
   Value &v = op.in(0);
   const auto axes = op.integers("axes", 1);
   if (!axes) fail(Code::corrupt_file, "has no \"axes\"");
-  if (v.sizes && v.rank() == 0 && axes->size() == 1) return op.give_sizes(0, *v.sizes);
+  if (axes->size() > max_rank) op.refuse("gives a value of more than ", max_rank, " axes");
   const int rank = v.rank() + static_cast<int>(axes->size());
   if (rank > max_rank) op.refuse("gives a value of ", rank, " axes");
   std::vector<bool> is_new(static_cast<size_t>(rank), false);
@@ -166,7 +181,7 @@ void unsqueeze(const Op &op) {
     dims.push_back(is_new[i] ? Dim{1, {}} : v.dims[old]);
     if (!is_new[i]) number.push_back(static_cast<int>(i)), ++old;
   }
-  if (v.forms.empty()) return give_reshaped(op, dims);
+  if (v.at_hand()) return give_reshaped(op, dims);
   if (v.forms[0].perm == plain(v.rank()))
     return op.give(0, op.layer("ExpandDims", {{"axis", places}}, {op.x(0)}), dims);
   // The new ones go to the front of a value that lies in another order.
@@ -183,7 +198,7 @@ void unsqueeze(const Op &op) {
 
 Node ones(const Op &op, const Ints &dims, DType type) {
   const Shape s(dims);
-  op.r.graph().need_room(checked_mul(s.elements(), size_of(type)));
+  op.take(checked_mul(s.elements(), size_of(type)));
   Tensor t = make_zeros(type, s);
   for (int64_t i = 0; i < s.elements(); ++i) switch (type) {
       case DType::f32:
@@ -210,6 +225,8 @@ void expand(const Op &op) {
   std::vector<Dim> dims(rank, Dim{1, {}});
   Ints by(rank, 1);
   bool same = rank == v.dims.size();
+  const auto t = op.constant(0);
+  const bool one = t && t->elements() == 1;
   const auto of = [&](const std::vector<Dim> &list, size_t i) {
     return i + list.size() < rank ? Dim{1, {}} : list[i + list.size() - rank];
   };
@@ -219,21 +236,14 @@ void expand(const Op &op) {
     if (want == has || want == Dim{1, {}}) continue;
     same = false;
     if (!want.known()) {
-      if (has == Dim{1, {}} && v.constant && v.constant->elements() == 1) continue;
+      if (has == Dim{1, {}} && (v.filled || one)) continue;
       op.refuse("along a free axis is not supported; leave it out where the layer behind it broadcasts");
     }
     by[i] = want.factor;
   }
   if (same) return op.give_value(0, v);
   const bool free = std::any_of(dims.begin(), dims.end(), [](const Dim &d) { return !d.known(); });
-  if (free && v.constant && v.constant->elements() == 1) {
-    Value filled = v;
-    filled.dims = dims;
-    filled.filled = op.number(0, 0);
-    filled.constant.reset();
-    filled.forms.clear();
-    return op.give_value(0, std::move(filled));
-  }
+  if (v.filled || (free && one)) return op.give_filled(op.number(0, 0), std::move(dims), v.dtype, v.type);
   const char *kind = v.dtype == DType::boolean ? "LogicalAnd" : "BroadcastMultiply";
   op.give(0, op.layer(kind, Json::object(), {op.x(0), ones(op, by, v.dtype)}), dims);
 }
@@ -242,9 +252,11 @@ void constant_of_shape(const Op &op) {
   const auto wanted = op.sizes(0);
   if (!wanted) op.refuse("of a shape that the model computes from numbers is not supported");
   Tensor one = make_zeros(DType::f32, {});
+  Type type = Type::float32;
   if (const Attribute *a = op.node.find("value")) {
     if (!a->t) op.refuse("has a \"value\" that is no tensor");
     one = read(*a->t, op.r.outside());
+    type = a->t->type;
     if (one.elements() != 1) fail(Code::corrupt_file, "has a \"value\" of ", one.elements(), " numbers");
   }
   if (wanted->size() > max_rank) op.refuse("gives a value of ", wanted->size(), " axes");
@@ -255,27 +267,25 @@ void constant_of_shape(const Op &op) {
   }
   const Shape shape(dims);
   if (!shape.known()) {
-    Value v;
-    v.dtype = one.dtype;
-    v.dims = *wanted;
-    v.filled = one.dtype == DType::f32 ? static_cast<double>(one.as<float>()[0]) : static_cast<double>(ints_of(one)[0]);
-    return op.give_value(0, std::move(v));
+    const double number =
+        one.dtype == DType::f32 ? static_cast<double>(one.as<float>()[0]) : static_cast<double>(ints_of(one)[0]);
+    return op.give_filled(number, *wanted, one.dtype, type);
   }
-  op.r.graph().need_room(checked_mul(shape.elements(), size_of(one.dtype)));
+  op.take(checked_mul(shape.elements(), size_of(one.dtype)));
   Tensor t = make_tensor(one.dtype, shape);
   const auto each = static_cast<size_t>(size_of(one.dtype));
-  for (int64_t i = 0; i < t.elements(); ++i)
-    std::memcpy(t.data.get() + static_cast<size_t>(i) * each, one.data.get(), each);
-  op.give_constant(0, std::move(t));
+  const size_t all = static_cast<size_t>(t.bytes());
+  if (all > 0) std::memcpy(t.data.get(), one.data.get(), each);
+  for (size_t done = each; done < all; done *= 2)
+    std::memcpy(t.data.get() + done, t.data.get(), std::min(done, all - done));
+  op.give_constant(0, std::move(t), type);
 }
 
 void constant(const Op &op) {
   if (op.node.attributes.size() != 1) fail(Code::corrupt_file, "has ", op.node.attributes.size(), " values");
   const Attribute &a = op.node.attributes[0];
   if (a.name == "value" && a.t) {
-    op.give_constant(0, read(*a.t, op.r.outside()));
-    op.r.value(op.node.out[0]).type = a.t->type;
-    return;
+    return op.give_constant(0, read(*a.t, op.r.outside()), a.t->type);
   }
   if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer(a.name, 0)}, true));
   if (a.name == "value_ints") return op.give_constant(0, tensor_of(*op.integers(a.name)));
@@ -312,13 +322,16 @@ void tile(const Op &op) {
 
 void concat(const Op &op) {
   std::vector<Dim> all;
-  bool sizes = op.in(0).rank() == 1;
+  size_t n = 0;
+  for (size_t i = 0; i < op.inputs(); ++i)
+    if (const Value &v = op.in(i); v.rank() == 1 && v.dims[0].known()) n += static_cast<size_t>(v.dims[0].factor);
+  bool sizes = op.in(0).rank() == 1 && n <= most_listed;
   for (size_t i = 0; i < op.inputs() && sizes; ++i) {
     const auto list = op.sizes(i);
     sizes = list.has_value();
     if (list) all.insert(all.end(), list->begin(), list->end());
   }
-  if (sizes) return op.give_sizes(0, std::move(all));
+  if (sizes) return op.give_sizes(0, std::move(all), false, op.in(0).onnx_type());
   const int rank = op.in(0).rank();
   const auto axis = static_cast<size_t>(op.axis(1, rank));
   Perm perm = plain(rank);
@@ -330,7 +343,7 @@ void concat(const Op &op) {
     if (v.perm() != plain(rank)) perm = v.perm();
     filled &= v.filled && v.filled == op.in(0).filled;
     const Dim &d = v.dims[axis];
-    whole = whole.known() && d.known() ? Dim{whole.factor + d.factor, {}} : Dim{1, {op.r.fresh()}};
+    whole = whole.known() && d.known() ? Dim{checked_add(whole.factor, d.factor), {}} : Dim{1, {op.r.fresh()}};
   }
   std::vector<Dim> dims = op.in(0).dims;
   dims[axis] = whole;
@@ -355,7 +368,7 @@ void split(const Op &op) {
   const Dim whole = v.dims[axis];
   if (!given) {
     if (!whole.known()) op.refuse("of a free axis into equal parts is not supported");
-    const int64_t n = op.integer("num_outputs", parts), each = n > 0 ? (whole.factor + n - 1) / n : 0;
+    const int64_t n = op.integer("num_outputs", parts), each = n == parts ? (whole.factor + n - 1) / n : 0;
     given = Ints(static_cast<size_t>(parts), each);
     if (n != parts || n == 0) fail(Code::corrupt_file, "says it has ", n, " outputs, and has ", parts);
     given->back() = whole.factor - each * (n - 1);

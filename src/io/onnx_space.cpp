@@ -330,7 +330,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
   }
   out.push_back(1);
   const Shape shape(out);
-  op.r.graph().need_room(checked_mul(shape.elements(), 4));
+  op.take(checked_mul(shape.elements(), 4));
   Tensor t = make_tensor(DType::f32, shape);
   for (int64_t i = 0; i < t.elements(); ++i) {
     double all = 1;

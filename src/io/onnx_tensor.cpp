@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "io/bytes.hpp"
 #include "io/file.hpp"
 #include "io/onnx_file.hpp"
@@ -65,20 +66,22 @@ void store(uint64_t bits, Type type, void *to) {
 }
 
 // The bytes of a tensor in another file, which must lie in the model's folder.
-std::string outside_bytes(const Numbers &t, int64_t wanted, const Outside &outside) {
+Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
   const std::string who = text("tensor \"", std::string(t.name), "\"");
   if (outside.folder.empty())
     throw Error(Code::unsupported, text(who, " lies in another file, \"", t.location,
-                                        "\"; the option \"external_data\" of dl4_model_load() allows those in the "
-                                        "model's folder"))
+                                        "\"; that is read for a model that is loaded by its path, with the option "
+                                        "\"external_data\" true"))
         .with("tensor", std::string(t.name));
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(outside.folder, error),
                  path = fs::weakly_canonical(folder / fs::path(t.location), error);
   const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  if (error || t.location.empty() || fs::path(t.location).is_absolute() || end != folder.end() || rest == path.end())
-    throw Error(Code::corrupt_file, text(who, " lies in \"", t.location, "\", outside of the model's folder"))
+  const bool has_nul = t.location.find('\0') != t.location.npos;
+  if (error || has_nul || t.location.empty() || fs::path(t.location).is_absolute() || end != folder.end() ||
+      rest == path.end())
+    throw Error(Code::corrupt_file, text(who, " lies in ", Json(t.location).shown(), ", outside of the model's folder"))
         .with("tensor", std::string(t.name));
   const io::File file(path.string(), INT64_MAX);
   if (t.length >= 0 && t.length != wanted)
@@ -86,17 +89,22 @@ std::string outside_bytes(const Numbers &t, int64_t wanted, const Outside &outsi
   if (t.offset > file.size() || file.size() - t.offset < wanted)
     fail(Code::corrupt_file, who, ": expected ", wanted, " bytes from ", t.offset, " on, \"", t.location, "\" has ",
          file.size());
-  if (wanted > outside.memory_limit)
-    fail(Code::out_of_memory, who, " takes ", wanted, " bytes, the memory limit is ", outside.memory_limit);
-  std::string bytes(static_cast<size_t>(wanted), '\0');
-  file.read(t.offset, std::as_writable_bytes(std::span(bytes)));
+  if (outside.files.insert(path.string()).second) outside.budget.add_file(file.size());
+  outside.budget.take(wanted, who);
+  const Tensor bytes = make_tensor(DType::u8, {wanted});
+  file.read(t.offset, bytes.memory());
   return bytes;
+}
+
+// Are its bytes in a file those of ours?
+bool lies_as_ours(Type type) {
+  const bool same = type == Type::float32 || type == Type::uint8 || type == Type::int32 || type == Type::int64;
+  return same && std::endian::native == std::endian::little;
 }
 
 void read_raw(std::string_view raw, Type type, Tensor &to) {
   const auto each = static_cast<size_t>(bytes_each(type)), size = static_cast<size_t>(size_of(to.dtype));
-  const bool same = type == Type::float32 || type == Type::uint8 || type == Type::int32 || type == Type::int64;
-  if (same && std::endian::native == std::endian::little && !raw.empty()) {
+  if (lies_as_ours(type) && !raw.empty()) {
     std::memcpy(to.data.get(), raw.data(), raw.size());
     return;
   }
@@ -122,7 +130,7 @@ void read_fields(const Numbers &t, Tensor &to) {
 
 }  // namespace
 
-Tensor read(const Numbers &t, const Outside &outside) {
+Tensor read(const Numbers &t, Outside &outside) {
   try {
     const DType type = stands_for(t.type);
     if (t.dims.size() > max_rank) fail(Code::unsupported, "has ", t.dims.size(), " axes; at most ", max_rank);
@@ -130,15 +138,17 @@ Tensor read(const Numbers &t, const Outside &outside) {
       if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);
     const Shape shape(t.dims);
     const int64_t wanted = checked_mul(shape.elements(), bytes_each(t.type));
-    std::string other;
+    Tensor other;
     if (t.external) other = outside_bytes(t, wanted, outside);
-    const std::string_view raw = t.external ? std::string_view(other) : t.raw;
+    if (t.external && lies_as_ours(t.type)) return {type, shape, other.data};
+    const std::string_view raw = t.external ? other.chars() : t.raw;
     size_t there = raw.size() + 8 * t.single.size();
     for (std::string_view p : t.packed) there += p.size();
     if (static_cast<size_t>(shape.elements()) > there)  // before anything is allocated
       fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " wants ", wanted);
     if (!raw.empty() && static_cast<int64_t>(raw.size()) != wanted)
       fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " wants ", wanted);
+    outside.budget.take(checked_mul(shape.elements(), size_of(type)), "it");
     Tensor tensor = make_tensor(type, shape);
     if (raw.empty() && !t.external)
       read_fields(t, tensor);

@@ -61,8 +61,12 @@ int64_t whole(const Json &j, const std::string &name, const char *what) {
   return j.get<int64_t>();
 }
 
-Json parse(std::string_view text, Code code, const char *what, const Json::Limits &limits) {
+constexpr int64_t times_a_text = 5;  // of its bytes: what JSON takes while it is read
+
+Json parse(std::string_view text, Code code, const char *what, Budget &budget, Json::Limits limits = {}) {
   try {
+    limits.memory = budget.left();
+    budget.take(checked_mul(static_cast<int64_t>(text.size()), times_a_text), "JSON");
     Json j = Json::parse(text, limits);
     if (!j.is_object()) fail(code, "expected an object");
     return j;
@@ -73,7 +77,7 @@ Json parse(std::string_view text, Code code, const char *what, const Json::Limit
 }
 
 // The length of the header, and the header.
-std::string read_head(const Source &source) {
+std::string read_head(const Source &source, Budget &budget) {
   uint64_t size = 0;
   if (source.size() < 8) corrupt("the file has ", source.size(), " bytes, too few for a safetensors header");
   source.read(0, std::as_writable_bytes(std::span(&size, 1)));
@@ -81,6 +85,7 @@ std::string read_head(const Source &source) {
     corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
   if (static_cast<int64_t>(size) > source.size() - 8)
     corrupt("the header claims ", size, " bytes, the file has ", source.size() - 8, " after its length");
+  budget.take(8 + static_cast<int64_t>(size), "the header");
   std::string head(8 + static_cast<size_t>(size), '\0');
   source.read(0, std::as_writable_bytes(std::span(head)));
   return head;
@@ -165,11 +170,14 @@ void share_tensors(const Source &source, int64_t begins, std::span<Entry> entrie
 
 // The others in one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel
 // has them.
-void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
+void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries, Budget &budget) {
   constexpr int64_t aligned = 64;
-  int64_t size = 0;
-  for (const Entry &e : entries)
+  int64_t size = 0, narrow = 0;
+  for (const Entry &e : entries) {
     if (!e.tensor.data) size = checked_add(size, round_up(e.tensor.bytes(), aligned));
+    if (e.half != Half::none) narrow = checked_add(narrow, e.bytes);
+  }
+  budget.take(checked_add(size, narrow), "the tensors");
   const Bytes block = allocate(size);
   std::byte *place = block.get();
   for (auto &[name, t, begin, bytes, half] : entries) {
@@ -192,8 +200,12 @@ void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries
 
 }  // namespace
 
-Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit) {
-  return parse(text, code, what, {.memory = memory_limit});
+Json parse_object(std::string_view text, Code code, const char *what, Budget &budget) {
+  return parse(text, code, what, budget);
+}
+Json parse_object(std::string_view text, Code code, const char *what) {
+  Budget all(INT64_MAX);
+  return parse(text, code, what, all);
 }
 
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
@@ -253,13 +265,12 @@ std::string to_bytes(const Archive &a) {
   return bytes;
 }
 
-Archive read_archive(const Source &source, int64_t memory_limit,
-                     const std::function<bool(const std::string &)> &wanted) {
+Archive read_archive(const Source &source, Budget &budget, const std::function<bool(const std::string &)> &wanted) {
   Archive a;
-  a.head = read_head(source);
+  a.head = read_head(source, budget);
   const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
   const Json header =
-      parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", {max_tensors + 1, memory_limit});
+      parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", budget, {.members = max_tensors + 1});
   int64_t claimed = 0;  // never more than there is: no allocation past twice the file's size
   std::vector<Entry> entries;
   for (const auto &[its_name, j] : header.items()) {
@@ -279,12 +290,12 @@ Archive read_archive(const Source &source, int64_t memory_limit,
              : entries.end();
   const std::span<Entry> read(entries.begin(), left_out);
   share_tensors(source, begins, read);
-  read_tensors(source, begins, read);
+  read_tensors(source, begins, read, budget);
   for (Entry &e : entries) a.tensors.emplace_back(std::move(e.name), std::move(e.tensor));
   return a;
 }
 
-void verify(const Archive &a, int64_t memory_limit) {
+void verify(const Archive &a, Budget &budget) {
   const auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find(std::string(sums_of_tensors));
   for (auto it : {found, sums})
     if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : sums_of_tensors, '"');
@@ -292,8 +303,8 @@ void verify(const Archive &a, int64_t memory_limit) {
   if (at == std::string_view::npos || a.head.compare(at, no_sum.size(), found->second) != 0 ||
       found->second != checksum_of_head(a.head))
     corrupt("the header's checksum does not fit it");
-  const Json j =
-      parse(sums->second, Code::corrupt_file, text('"', sums_of_tensors, '"').c_str(), {max_tensors, memory_limit});
+  const Json j = parse(sums->second, Code::corrupt_file, text('"', sums_of_tensors, '"').c_str(), budget,
+                       {.members = max_tensors});
   std::map<std::string_view, const Json *> by_name;
   for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
   for (const auto &[name, t] : a.tensors)

@@ -11,6 +11,7 @@
 
 #include "base/json.hpp"
 #include "base/tensor.hpp"
+#include "io/budget.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {
@@ -33,13 +34,14 @@ std::string to_bytes(const Archive &a);
 
 // Floats of 2 bytes come as float32. Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes,
 // shapes, offsets, names twice. Nothing is allocated before the file itself has shown that it holds that many bytes;
-// JSON that would take more than the limit is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
-Archive read_archive(const Source &source, int64_t memory_limit = INT64_MAX,
-                     const std::function<bool(const std::string &)> &wanted = {});
+// what is past the budget is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
+Archive read_archive(const Source &source, Budget &budget, const std::function<bool(const std::string &)> &wanted = {});
 // Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit what was read of it.
-void verify(const Archive &a, int64_t memory_limit = INT64_MAX);
+void verify(const Archive &a, Budget &budget);
 
-// Json::parse of a text whose value must be an object; what is wrong with it is told with `code`.
-Json parse_object(std::string_view text, Code code, const char *what, int64_t memory_limit = INT64_MAX);
+// Json::parse of a text whose value must be an object; what is wrong with it is told with `code`. Of a load, by its
+// budget.
+Json parse_object(std::string_view text, Code code, const char *what, Budget &budget);
+Json parse_object(std::string_view text, Code code, const char *what);
 
 }  // namespace dl4::io

@@ -18,6 +18,7 @@ constexpr std::string_view local_mark("PK\x03\x04"), central_mark("PK\x01\x02"),
     end64_mark("PK\x06\x06"), locator_mark("PK\x06\x07");
 constexpr int64_t local_bytes = 30, end_bytes = 22, locator_bytes = 20, end64_bytes = 56;
 constexpr int64_t max_directory = 100'000'000;
+constexpr int64_t times_a_directory = 8;  // of its bytes: what is made of it
 constexpr uint64_t full = 0xFFFFFFFF;
 constexpr int64_t stored_method = 0, deflate_method = 8;
 constexpr int64_t max_ratio = 1032;  // of deflate
@@ -139,9 +140,10 @@ bool inflate(std::string_view from, std::span<std::byte> to, bool raw) {
   return status == Z_STREAM_END && written == to.size() && read == from.size();
 }
 
-Zip::Zip(const Source &source, int64_t memory_limit) : source_(source), memory_limit_(memory_limit) {
+Zip::Zip(const Source &source, Budget &budget) : source_(source), budget_(budget) {
   const Directory d = end_of(source);
-  if (d.size > std::min(max_directory, memory_limit)) corrupt_zip("its directory claims ", d.size, " bytes");
+  if (d.size > std::min(max_directory, source.size())) corrupt_zip("its directory claims ", d.size, " bytes");
+  budget.take(checked_mul(d.size, times_a_directory), "zip archive: its directory");
   const std::string directory = bytes_at(source, d.begin, d.size);
   directory_ = d.begin;
   Cursor c(directory, "zip archive: the directory");
@@ -208,9 +210,7 @@ std::unique_ptr<Source> Zip::open(const std::string &name, bool verified) const 
     to = std::make_unique<Part>(source_, begin, m.stored);
   } else {
     if (m.size / max_ratio > m.stored) corrupt_zip('"', name, "\" claims ", m.size, " bytes out of ", m.stored);
-    if (m.size > memory_limit_ || m.stored > memory_limit_)
-      fail(Code::out_of_memory, "zip archive: \"", name, "\" takes ", m.size, " bytes, the memory limit is ",
-           memory_limit_);
+    budget_.take(checked_add(m.size, m.stored), "zip archive: \"", name, '"');
     auto inflated = std::make_unique<Inflated>(m.size);
     if (!inflate(bytes_at(source_, begin, m.stored), inflated->all(), true))
       corrupt_zip('"', name, "\" is not the ", m.size, " bytes that it claims");
@@ -223,6 +223,7 @@ std::unique_ptr<Source> Zip::open(const std::string &name, bool verified) const 
 std::string Zip::text(const std::string &name) const {
   const std::unique_ptr<Source> source = open(name, true);
   if (source->size() > max_directory) corrupt_zip('"', name, "\" has ", source->size(), " bytes");
+  budget_.take(source->size(), "zip archive: \"", name, '"');
   return bytes_at(*source, 0, source->size());
 }
 

@@ -7,19 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "io/budget.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {
 
 class Zip {
  public:
-  // Reads the directory of a source that outlives this. Refuses with CORRUPT_FILE what is not whole: members that lie
-  // over each other or outside, names twice, absolute or with "..".
-  Zip(const Source &source, int64_t memory_limit);
+  // Reads the directory of a source that outlives this, as does the budget. Refuses with CORRUPT_FILE what is not
+  // whole: members that lie over each other or outside, names twice, absolute or with "..".
+  Zip(const Source &source, Budget &budget);
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
   std::vector<std::string> names() const;
   // The bytes of a member: where they lie if they are stored, else inflated. verified: their sum is compared. Refuses
-  // one that is not there or encrypted, and what would take more than the memory limit.
+  // one that is not there or encrypted, and what is past the budget.
   std::unique_ptr<Source> open(const std::string &name, bool verified) const;
   std::string text(const std::string &name) const;
 
@@ -32,7 +33,7 @@ class Zip {
   int64_t begin_of(const std::string &name, const Member &m) const;
 
   const Source &source_;
-  const int64_t memory_limit_;
+  Budget &budget_;
   int64_t directory_ = 0;  // where it begins: all members lie before
   std::map<std::string, Member> members_;
 };

@@ -40,6 +40,67 @@ TEST(OnnxMaxPool, OfAFreeImageSaysNoPlaces) {
                  {"the_MaxPool", "pads alone"});
 }
 
+// A column of integers that a node makes of constants, added to x.
+std::string column(const std::string &made) {
+  return model_of(made + named("Cast", {"n"}, "f", integer("to", floats_type)) + named("Add", {"x", "f"}, "y"),
+                  port(11, "x", floats_type, {-1, 3}) + port(12, "y", floats_type, {-1, 3}));
+}
+
+TEST(OnnxIntegers, KeepTheirShapeAndTypeWhereverTheyAreComputed) {
+  const std::string c = initializer<int64_t>("c", int64_type, {3, 1}, {1, 2, 3}),
+                    two = initializer<int64_t>("two", int64_type, {2, 1}, {10, 20}),
+                    row = initializer<int64_t>("row", int64_type, {3}, {7, 8, 9}),
+                    yes = initializer<uint8_t>("yes", 9, {3}, {1, 0, 1});
+  const std::vector<float> zeros(9, 0);
+  const auto result = [&](const std::string &made) { return run<float, float>(column(made), {3, 3}, zeros); };
+  EXPECT_EQ(result(named("Neg", {"c"}, "n") + c), (std::vector<float>{-1, -1, -1, -2, -2, -2, -3, -3, -3}));
+  EXPECT_EQ(result(named("Where", {"yes", "c", "row"}, "n") + yes + c + row),
+            (std::vector<float>{1, 8, 1, 2, 8, 2, 3, 8, 3}));
+  EXPECT_EQ(result(named("Add", {"c", "row"}, "n") + c + row), (std::vector<float>{8, 9, 10, 9, 10, 11, 10, 11, 12}));
+  const std::string lost = named("Neg", {"two"}, "m") + named("Reshape", {"m", "shape"}, "n") + two +
+                           initializer<int64_t>("shape", int64_type, {1}, {3});
+  expect_refusal(column(lost), DL4_CORRUPT_FILE, {"(Reshape)", "another number of elements"});
+  // An int32 stays one.
+  const std::string narrow = model_of(named("Neg", {"c"}, "y") + initializer<int32_t>("c", 6, {2}, {5, -6}),
+                                      port(11, "x", floats_type, {1}) + port(12, "y", 6, {2}));
+  EXPECT_EQ((run<int32_t, float>(narrow, {1}, {0})), (std::vector<int32_t>{-5, 6}));
+}
+
+std::string there_and_back(const std::string &constants, const std::string &said = "", bool back = true) {
+  const std::string there = named("QuantizeLinear", {"x", "s", "z"}, "q", said);
+  if (!back)
+    return model_of(there + named("Cast", {"q"}, "y", integer("to", 6)) + constants,
+                    port(11, "x", floats_type, {-1, 4}) + port(12, "y", 6, {-1, 4}));
+  return model_of(there + named("DequantizeLinear", {"q", "s", "z"}, "y", said) + constants,
+                  port(11, "x", floats_type, {-1, 4}) + port(12, "y", floats_type, {-1, 4}));
+}
+
+TEST(OnnxQuantized, NumbersAreRoundedToEvenAndClipped) {
+  const std::string half = initializer<float>("s", floats_type, {}, {0.5f});
+  const std::vector<float> x{-5, 0.25f, 0.75f, 1000, -1000, 1.25f, -0.25f, 3};
+  const auto got = [&](int type, auto zero) {
+    return run<float, float>(there_and_back(half + initializer("z", type, {}, std::vector{zero})), {2, 4}, x);
+  };
+  EXPECT_EQ(got(2, uint8_t{0}), (std::vector<float>{0, 0, 1, 127.5f, 0, 1, 0, 3}));
+  EXPECT_EQ(got(2, uint8_t{4}), (std::vector<float>{-2, 0, 1, 125.5f, -2, 1, 0, 3}));
+  EXPECT_EQ(got(3, int8_t{0}), (std::vector<float>{-5, 0, 1, 63.5f, -64, 1, 0, 3}));
+  EXPECT_EQ(got(4, uint16_t{1}), (std::vector<float>{-0.5f, 0, 1, 1000, -0.5f, 1, 0, 3}));
+  EXPECT_EQ(got(5, int16_t{-7}), (std::vector<float>{-5, 0, 1, 1000, -1000, 1, 0, 3}));
+  const std::string whole = there_and_back(half + initializer<uint8_t>("z", 2, {}, {4}), "", false);
+  EXPECT_EQ((run<int32_t, float>(whole, {2, 4}, x)), (std::vector<int32_t>{0, 4, 6, 255, 0, 6, 4, 10}));
+}
+
+TEST(OnnxQuantized, ScalesOfAnAxisAreItsPlacesOwn) {
+  const std::string of_axis =
+      initializer<float>("s", floats_type, {4}, {1, 2, 4, 8}) + initializer<int8_t>("z", 3, {4}, {0, 1, 2, 3});
+  const std::vector<float> x{2.5f, 3, 6, 4, -200, -300, 5000, 5000};
+  EXPECT_EQ((run<float, float>(there_and_back(of_axis), {2, 4}, x)),
+            (std::vector<float>{2, 4, 8, 0, -128, -258, 500, 992}));
+  expect_refusal(there_and_back(of_axis, integer("axis", 0)), DL4_UNSUPPORTED, {"(QuantizeLinear)", "free axis"});
+  const std::string floats = initializer<float>("s", floats_type, {}, {1}) + initializer<int32_t>("z", 6, {}, {0});
+  expect_refusal(there_and_back(floats), DL4_UNSUPPORTED, {"(QuantizeLinear)", "int32", "8 and 16 bits"});
+}
+
 std::string power(const std::string &initializers, const char *exponent) {
   return model_of(node("Pow", {"x", exponent}) + initializers,
                   port(11, "x", int64_type, {-1, 4}) + port(12, "y", int64_type, {-1, 4}));

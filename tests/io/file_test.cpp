@@ -118,8 +118,9 @@ Archive sample() {
 }
 
 Archive read(const std::string &bytes, bool verified = true) {
-  Archive a = read_archive(Memory(std::as_bytes(std::span(bytes))));
-  if (verified) verify(a);
+  Budget budget(INT64_MAX);
+  Archive a = read_archive(Memory(std::as_bytes(std::span(bytes))), budget);
+  if (verified) verify(a, budget);
   return a;
 }
 

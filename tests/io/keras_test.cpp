@@ -36,17 +36,20 @@ struct Parts {
   std::string config, weights;
   explicit Parts(const char *name) {
     const File file(std::string(DL4_SOURCE_DIR "/tests/io/data/") + name, INT64_MAX);
-    const Zip zip(file, INT64_MAX);
+    Budget budget(INT64_MAX);
+    const Zip zip(file, budget);
     config = zip.text("config.json");
     weights = bytes_of(*zip.open("model.weights.h5", true));
   }
   std::string file() const { return zipped({{"config.json", config}, {"model.weights.h5", weights}}); }
 };
 
-Error refused(const std::string &bytes, int64_t limit = INT64_MAX) {
+// limit: one that was asked for.
+Error refused(const std::string &bytes, std::optional<int64_t> limit = {}) {
   try {
     graph::Settings settings;
-    settings.memory_limit = limit;
+    settings.limited = limit.has_value();
+    settings.memory_limit = limit.value_or(int64_t{1} << 40);
     load_model(Memory(std::as_bytes(std::span(bytes))), settings, true);
   } catch (const Error &e) {
     return e;
@@ -136,15 +139,17 @@ TEST(KerasFiles, OperationsAndOutputsThatCannotBeAreRefusedByName) {
     expect_refusal(with("nested.keras", [&](Json &j) { config(j, class_name)[key] = value; }), code, message);
   };
   const Json two = Json::array({1, 1}), axis = Json::array({7, 1});
-  refused_with("Moveaxis", "source", two, Code::unsupported, "layer \"moveaxis\": the operation Moveaxis names an axis");
+  refused_with("Moveaxis", "source", two, Code::unsupported,
+               "layer \"moveaxis\": the operation Moveaxis names an axis");
   refused_with("Moveaxis", "destination", two, Code::unsupported, "names an axis twice");
   refused_with("Moveaxis", "source", Json::array({1}), Code::unsupported, "moves 1 axes to 2 places");
   refused_with("Moveaxis", "source", axis, Code::corrupt_file, "layer \"moveaxis\": axis 7 is out of range");
   refused_with("Round", "decimals", 400, Code::corrupt_file, "expected a finite number");
   refused_with("Round", "decimals", 1.5, Code::corrupt_file, "layer \"round\": expected an integer, got 1.5");
   refused_with("OnesLike", "dtype", "int32", Code::unsupported, "the operation OnesLike makes int32");
-  for (const auto &[call, message] :
-       {std::pair{INT64_MIN, "expected a node of at least 0"}, {int64_t{0}, "has no call -1"}, {int64_t{9}, "no call 8"}})
+  for (const auto &[call, message] : {std::pair{INT64_MIN, "expected a node of at least 0"},
+                                      {int64_t{0}, "has no call -1"},
+                                      {int64_t{9}, "no call 8"}})
     expect_refusal(with("nested.keras",
                         [&, call = call](Json &j) {
                           j["config"]["output_layers"] = Json::array({Json::array({"outer", call, 0})});
@@ -208,6 +213,16 @@ TEST(KerasFiles, AZipBombIsRefusedBeforeItIsInflated) {
   expect_refusal(file, Code::corrupt_file, "claims 1073741824 bytes out of 100");
   write(entry + 24, 100000, 4);
   EXPECT_EQ(refused(file, 50000).code, Code::out_of_memory);
+  EXPECT_EQ(refused(file).code, Code::corrupt_file);  // it is inflated, and no such data
+  // A gigabyte out of a megabyte, which deflate can give: past what a file of that size may take by default.
+  std::string wide = zipped({{"config.json", std::string(1100000, 'x')}});
+  file.swap(wide);
+  const size_t place = file.find("PK\x01\x02");
+  write(place + 10, 8, 2);
+  write(place + 24, 1u << 30, 4);
+  const Error e = refused(file);
+  EXPECT_EQ(e.code, Code::out_of_memory) << e.message;
+  EXPECT_NE(e.message.find("\"config.json\" takes 1074841824 bytes"), std::string::npos) << e.message;
 }
 
 TEST(KerasFiles, OtherHdf5FilesAreRefused) {

@@ -33,7 +33,8 @@ std::string npy(const std::string &header, const std::string &data, int version 
 
 std::map<std::string, Tensor> read(const std::string &bytes, int64_t limit = INT64_MAX) {
   const Memory source = memory(bytes);
-  return read_npz(Zip(source, INT64_MAX), limit, true);
+  Budget all(INT64_MAX), budget(limit);
+  return read_npz(Zip(source, all), budget, true);
 }
 
 void expect_refusal(const std::function<void()> &f, Code code, const std::string &words) {
@@ -48,7 +49,8 @@ void expect_refusal(const std::function<void()> &f, Code code, const std::string
 
 TEST(Npz, WhatNumPyWroteIsRead) {
   const File file(DL4_SOURCE_DIR "/tests/io/data/arrays.npz", INT64_MAX);
-  const auto all = read_npz(Zip(file, INT64_MAX), INT64_MAX, true);
+  Budget budget(INT64_MAX);
+  const auto all = read_npz(Zip(file, budget), budget, true);
   const std::pair<const char *, DType> expected[] = {
       {"<f2", DType::f32}, {"<f4", DType::f32},     {">f4", DType::f32},   {"<f8", DType::f64}, {"|i1", DType::i32},
       {"<i2", DType::i32}, {">i4", DType::i32},     {"<i8", DType::i64},   {"|u1", DType::u8},  {"<u2", DType::i32},
@@ -96,7 +98,8 @@ TEST(Npz, FilesThatAreNotSoundAreRefused) {
   expect_refusal([&] { read(zipped("a.npy", "\x93NUMPX\1")); }, Code::corrupt_file, "does not begin with");
   expect_refusal([&] { read(zipped("a.npy", npy(good, data, 9))); }, Code::unsupported, "a file of version 9");
   expect_refusal([&] { read(zipped("a.npy", npy(good, data).substr(0, 20))); }, Code::corrupt_file, "it ends after 20");
-  expect_refusal([&] { read(zipped("a.npy", npy(good, data)), 4); }, Code::out_of_memory, "the memory limit of 4");
+  expect_refusal([&] { read(zipped("a.npy", npy(good, data)), 4); }, Code::out_of_memory,
+                 "loading this file may take 4 in all");
 }
 
 // A Dense of 2 units over 3 features.
@@ -219,13 +222,15 @@ TEST(NamedWeights, HalvesOfOtherMakersAreRead) {
   put(file, header.size(), 8);
   file += header;
   for (uint64_t n : {0x3E00, 0xC000, 0x3FC0, 0xC000}) put(file, n, 2);
-  const auto all = read_archive(memory(file)).by_name();
+  Budget budget(INT64_MAX);
+  const auto all = read_archive(memory(file), budget).by_name();
   for (const char *name : {"f", "b"}) {
     ASSERT_EQ(all.at(name).dtype, DType::f32);
     EXPECT_EQ(all.at(name).as<float>()[0], 1.5f) << name;
     EXPECT_EQ(all.at(name).as<float>()[1], -2.0f) << name;
   }
-  expect_refusal([&] { read_archive(memory(file.substr(0, file.size() - 2))); }, Code::corrupt_file, "do not fit");
+  expect_refusal([&] { read_archive(memory(file.substr(0, file.size() - 2)), budget); }, Code::corrupt_file,
+                 "do not fit");
 }
 
 }  // namespace

@@ -38,7 +38,6 @@ ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
 
 EXCLUDED = {
-    "test_div_int32_trunc": "integers are not divided",
     "test_lstm_with_peepholes": "peepholes",
     "test_scan_sum": "a Scan from before opset 9, with another signature",
     "test_resize_downsample_scales_linear_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",

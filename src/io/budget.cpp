@@ -1,0 +1,34 @@
+#include "io/budget.hpp"
+
+#include <algorithm>
+
+#include "graph/architecture.hpp"
+#include "graph/graph.hpp"
+
+namespace dl4::io {
+namespace {
+
+constexpr int64_t free_bytes = int64_t{1} << 28, times_the_file = 16;
+
+}  // namespace
+
+Budget budget_for(const graph::Settings &settings, int64_t file_bytes) {
+  if (settings.limited) return Budget(settings.memory_limit);
+  Budget b(std::min(free_bytes, settings.memory_limit));
+  b.most_ = settings.memory_limit;
+  b.add_file(file_bytes);
+  return b;
+}
+
+void Budget::add_file(int64_t bytes) {
+  const int64_t more = std::clamp<int64_t>(most_ - whole_, 0, checked_mul(bytes, times_the_file));
+  whole_ += more, left_ += more;
+}
+
+void take_layers(Budget &budget, const graph::Architecture &a) {
+  size_t n = a.layers.size();
+  for (const auto &l : a.layers) n += l.calls.size();
+  budget.take(checked_mul(static_cast<int64_t>(n), layer_bytes), n, " layers and calls");
+}
+
+}  // namespace dl4::io

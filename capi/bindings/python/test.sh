@@ -6,3 +6,11 @@ python=${DL4_PYTHON:-python3}
 "$python" -c 'import numpy' 2>/dev/null || { echo "skipped: no Python with NumPy"; exit 77; }
 export PYTHONPATH=$PWD:$PWD/tests PYTHONDONTWRITEBYTECODE=1
 for test in tests/test_*.py; do "$python" "$test"; done
+# Calls once more by what is compiled for a wheel.
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r dl4 "$copy"
+if ! "$python" compiled.py "$copy/dl4"; then exit; fi
+export PYTHONPATH=$copy:$PWD/tests
+"$python" -c 'from dl4 import _bound'
+for test in tests/test_calls.py tests/test_handles.py; do "$python" "$test"; done

@@ -77,28 +77,44 @@ class Session(Object):
         return [Tensor(out) for out in outs]
 
 
-class Bound:
-    """A session, tensors and the outputs of their first run, which each call writes anew: for one thread at a time."""
+class _Call:
+    """dl4_session_run on arguments that stay. `_bound.c` has the same in C; a wheel brings it."""
 
-    __slots__ = ("take", "arrays", "outputs", "_arguments", "_held")
+    __slots__ = ("outputs", "_check", "_arguments")
 
-    def __init__(self, session, inputs):
-        ins, outs = handles(inputs)[0], (C.c_void_p * session.count)()
-        counts, none = (C.c_int64(len(inputs)), C.c_int64(session.count)), C.c_void_p()
-        places = C.cast(ins, C.c_void_p), C.cast(outs, C.c_void_p)
-        self._arguments = C.c_void_p(session.handle), places[0], counts[0], places[1], counts[1], none
-        self._held = session, inputs, ins, outs
-        check(_run(*self._arguments))
-        self.outputs = [Tensor(out) for out in outs]
-        self.arrays = [t.numpy() for t in self.outputs]
-
-    __reduce_ex__ = Object.__reduce_ex__  # a copy would write the same outputs
+    def __init__(self, run, session, ins, n_ins, outs, n_outs, check):
+        places = C.c_void_p(session), C.c_void_p(ins), C.c_int64(n_ins), C.c_void_p(outs), C.c_int64(n_outs), C.c_void_p()
+        self._arguments, self._check = places, check
+        self.outputs = None
 
     def __call__(self):
         error = _run(*self._arguments)
         if error:
-            check(error)
+            self._check(error)
         return self.outputs
+
+
+try:
+    from ._bound import Call as _Call
+except ImportError:
+    pass
+
+
+class Bound(_Call):
+    """A session, tensors and the outputs of their first run, which each call writes anew: for one thread at a time."""
+
+    __slots__ = ("take", "arrays", "_held")
+
+    def __init__(self, session, inputs):
+        ins, outs = handles(inputs)[0], (C.c_void_p * session.count)()
+        self._held = session, inputs, ins, outs
+        places = C.addressof(ins), len(inputs), C.addressof(outs), session.count
+        super().__init__(C.cast(_run, C.c_void_p).value, session.handle, *places, check)
+        self()
+        self.outputs = [Tensor(out) for out in outs]
+        self.arrays = [t.numpy() for t in self.outputs]
+
+    __reduce_ex__ = Object.__reduce_ex__  # a copy would write the same outputs
 
 
 class KeptSession(Session):

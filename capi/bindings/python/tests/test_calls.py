@@ -27,6 +27,19 @@ class Calls(unittest.TestCase):
         self.assertIs(run()[0], out)
         np.testing.assert_array_equal(out.numpy(), m.predict(2 * X))
 
+    def test_a_bound_session_refuses_what_a_run_refuses_and_goes_on(self):
+        m = keras.Sequential([keras.Input((2,), dtype="int32"), keras.layers.Embedding(3, 4)])
+        ids = np.array([[0, 2]], "int32")
+        run = m.core.session().bind([dl4.Tensor.of(ids)])
+        expected = run()[0].numpy().copy()
+        ids[0, 1] = 3
+        with self.assertRaisesRegex(dl4.Error, "index 3 is out of range"):
+            run()
+        ids[0, 1] = 2
+        np.testing.assert_array_equal(run()[0].numpy(), expected)
+        with self.assertRaises(dl4.Error):
+            m.core.session().bind([dl4.Tensor.of(ids), dl4.Tensor.of(ids)])
+
     def test_results_are_the_callers(self):
         m = small()
         first = m(X)

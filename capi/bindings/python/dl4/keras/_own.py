@@ -3,7 +3,7 @@
 import inspect
 
 from . import _overrides, _state
-from ._tensors import as_tensor, flatten, is_tensor, map_nest
+from ._tensors import as_tensor, carries_mask, flatten, is_tensor, map_nest
 
 _NOT_LAYERS = {
     "_calls",
@@ -147,7 +147,7 @@ class Own:
             self._build_for(args, kwargs)
             self._check_spec(args)
             outputs = self._call_with(args, dict(kwargs), training, record)
-            outputs = self._with_mask(args, outputs)
+            outputs = self._with_mask(args, kwargs, outputs)
             self._check_told(args, kwargs, outputs)
             record.losses += [v.penalty() for v in self._variables if v.has_penalty]
             if getattr(self, "activity_regularizer", None) is not None:
@@ -201,29 +201,34 @@ class Own:
         for s, t in zip(spec if isinstance(spec, (list, tuple)) else [spec], leaves):
             s.check(t.shape, self.name)
 
-    def _with_mask(self, args, outputs):
+    def _with_mask(self, args, kwargs, outputs):
         """As its compute_mask() says, which for a layer of the library's is that of its kind; with supports_masking
-        the input's."""
-        if not args or not is_tensor(outputs):
+        the inputs'."""
+        first = args[0] if args else next(iter(kwargs.values()), None)
+        if self.class_name is None:
+            if not self._has_masks() or all(mask_of(t) is not None for t in flatten(outputs)):
+                return outputs
+            masks = kwargs.get("mask") or self.compute_mask(first, map_nest(mask_of, first))
+            return masked(outputs, masks)
+        if not is_tensor(outputs):
             return outputs
-        from ._tensors import layer_of
-
-        if type(self).compute_mask is not Own.compute_mask or _overrides.overrides(self, "compute_mask"):
-            mask = self.compute_mask(args[0], map_nest(mask_of, args[0]))
-        elif self.class_name is not None and len(args) == 1:
-            mask = self.compute_mask(args[0], map_nest(mask_of, args[0]))
-        elif self.class_name is None and self.supports_masking and is_tensor(args[0]):
-            mask = mask_of(args[0])
+        if _overrides.overrides(self, "compute_mask") or len(args) == 1:
+            mask = self.compute_mask(first, map_nest(mask_of, first))
         else:
             return outputs
         if mask is None:
-            carried = mask_of(outputs) if self.class_name is not None else None
+            carried = mask_of(outputs)
             if carried is None:
                 return outputs
             from . import ops
 
             mask = ops.cast(ops.ones_like(carried), "bool")  # all are there
-        return layer_of("SetMask")([outputs, mask])
+        return _set_mask(outputs, mask)
+
+    def _has_masks(self):
+        """Does it say which masks its outputs carry?"""
+        own = type(self).compute_mask is not Own.compute_mask or _overrides.overrides(self, "compute_mask")
+        return own or self.supports_masking
 
     def _check_told(self, args, kwargs, outputs):
         """Refuses what compute_output_shape() or compute_output_spec() of its user's says against call()."""
@@ -419,14 +424,36 @@ def _batch(t):
 
 
 def mask_of(t):
-    """The mask that a symbolic tensor carries, or None."""
-    graph = _state.scratch()
+    """The mask that a symbolic tensor, or what a layer gave for arrays, carries, or None."""
     if not is_tensor(t):
-        return None
-    for call in t.call.needed():
-        call.put(graph)
-    if not graph.carries_mask(t.call.nodes[graph][t.index]):
+        return getattr(t, "_keras_mask", None)
+    if not carries_mask(t):
         return None
     from ._tensors import layer_of
 
     return layer_of("GetMask", name=_state.unique("carried_mask"))(t)
+
+
+def _set_mask(t, mask):
+    from ._tensors import layer_of
+
+    return layer_of("SetMask")([t, mask])
+
+
+def masked(outputs, masks):
+    """Outputs with these masks, in their order, where they carry none themselves."""
+    if masks is None:
+        return outputs
+    masks = flatten(masks)
+    masks += [None] * len(flatten(outputs))
+    rest = iter(masks)
+    return map_nest(
+        lambda t: t if (m := next(rest)) is None or not is_tensor(t) or mask_of(t) is not None else _set_mask(t, m),
+        outputs,
+    )
+
+
+def masked_as(before, now):
+    """What a function made of a tensor, with the mask of that."""
+    mask = mask_of(before)
+    return now if mask is None or mask_of(now) is not None else _set_mask(now, mask)

@@ -214,6 +214,25 @@ def layer_of(kind, **config):
     return layer
 
 
+def carries_mask(t):
+    graph = _state.scratch()
+    if graph not in t.call.nodes:
+        for call in t.call.needed():
+            call.put(graph)
+    return graph.carries_mask(t.call.nodes[graph][t.index])
+
+
+def unmasked(t):
+    """A tensor without the mask that it carries, as operations of keras.ops take it: none of them sets one."""
+    from . import layers
+
+    if not t.shape or not carries_mask(t):
+        return t
+    same = layers.Transpose(perm=list(range(len(t.shape))), name=_state.unique("unmasked"))
+    same.is_operation = True
+    return Call(same, [t]).try_out()[0]
+
+
 def is_tensor(x):
     return isinstance(x, KerasTensor)
 

@@ -8,9 +8,10 @@ from .. import core as _core
 from ..abi import Error as _Error
 from . import _cells, _kinds, _overrides, _state
 from ._inputs import InputLayer, InputSpec
-from ._own import Own as _Own
+from ._own import Own as _Own, masked_as as _masked_as
 from ._tensors import Call as _Call
 from ._tensors import Input, as_tensor as _as_tensor, cast as _cast, flatten as _flatten, is_tensor as _is_tensor
+from ._tensors import unmasked as _unmasked
 from ._traced import is_native as _is_native
 from ._variables import Weight as _Weight
 from ._words import keras_words as _keras_words, typed as _typed
@@ -18,6 +19,7 @@ from ._words import keras_words as _keras_words, typed as _typed
 __all__ = ["Input", "InputLayer", "InputSpec", "Lambda", "Layer", "Wrapper"]
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
+_WITH_MASKS = {"SetMask", "GetMask", "Identity", "Loss", "Metric"}  # operations of this package's, not of keras.ops
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
@@ -204,6 +206,8 @@ class Layer(_Own, _kinds.Kind):
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
         if self.class_name in _PROMOTE:
             inputs = [_cast(t, "float32") if "int" in t.dtype else t for t in inputs]
+        if self.is_operation and self.class_name not in _WITH_MASKS:
+            inputs = [_unmasked(t) for t in inputs]
         call = _Call(self, inputs, plain, tensors)
         with _keras_words(self.class_name, self._config, inputs):
             outputs = call.try_out()
@@ -211,7 +215,7 @@ class Layer(_Own, _kinds.Kind):
         self.built = True
         if "activation" in self._python:
             with _state.traced(self):
-                outputs = [self._python["activation"](outputs[0])] + outputs[1:]
+                outputs = [_masked_as(outputs[0], self._python["activation"](outputs[0]))] + outputs[1:]
         if self.class_name in _cells.KINDS:
             return _cells.packed(self, outputs)
         if self.class_name == "RNN" and self.return_state:

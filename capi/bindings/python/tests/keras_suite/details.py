@@ -193,3 +193,73 @@ def integers_that_are_none(keras):
     axis = mistyped(lambda: keras.layers.LayerNormalization(axis={"a": 1}))
     auc = keras.metrics.AUC(thresholds=[0.5])
     return axis, mistyped(lambda: keras.layers.RepeatVector("3")), list(auc.thresholds), auc.num_thresholds
+
+
+@program
+def operations_set_no_mask(keras):
+    """A mean over time leaves out what a mask masks: keras.ops carry none on, layers do."""
+    ops, found = keras.ops, []
+    ids = np.array([[1, 2, 0, 0], [3, 0, 0, 4]], "int32")
+    table = np.random.RandomState(3).standard_normal((5, 4)).astype("float32")
+    for f in (
+        lambda x: ops.tile(x, (1, 1, 2)),
+        lambda x: ops.concatenate([x, x], -1),
+        ops.softmax,
+        ops.relu,
+        ops.gelu,
+        ops.silu,
+        ops.sigmoid,
+        ops.tanh,
+        lambda x: ops.swapaxes(ops.swapaxes(x, 1, 2), 1, 2),
+        lambda x: ops.moveaxis(x, 2, 1),
+        lambda x: x + 1.0,
+        lambda x: keras.activations.relu(x) * x,
+        ops.stop_gradient,
+        ops.log_softmax,
+        keras.layers.ReLU(),
+        keras.layers.Dense(2, activation=lambda x: x * 2.0, kernel_initializer="ones"),
+        keras.layers.Activation(lambda x: ops.tanh(x) * 2.0),
+        lambda x: keras.layers.ReLU()(ops.convert_to_tensor(x)),
+    ):
+        x = keras.Input((4,), dtype="int32")
+        y = keras.layers.Embedding(5, 4, mask_zero=True, name="table")(x)
+        m = keras.Model(x, keras.layers.GlobalAveragePooling1D()(f(y)))
+        m.get_layer("table").set_weights([table])
+        found.append(m.predict(ids, verbose=0))
+    return found
+
+
+@program
+def masks_of_layers_of_ones_own(keras):
+    """supports_masking carries the masks of a list to the outputs in their order, unless they have one."""
+
+    class Both(keras.layers.Layer):
+        def __init__(self, supports):
+            super().__init__()
+            self.supports_masking = supports
+
+        def call(self, inputs):
+            return [x * 2.0 for x in inputs]
+
+    class First(Both):
+        def call(self, inputs):
+            return inputs[0] + inputs[1]
+
+    class Told(Both):
+        def compute_mask(self, inputs, previous_mask):
+            return previous_mask[1]
+
+        def call(self, inputs):
+            return inputs[0] + inputs[1]
+
+    ids = [np.array([[1, 2, 0, 0], [3, 0, 0, 4]], "int32"), np.array([[0, 2, 1, 0], [3, 3, 0, 4]], "int32")]
+    table, found = np.random.RandomState(3).standard_normal((5, 4)).astype("float32"), []
+    for layer in (Both(True), Both(False), First(True), Told(True)):
+        xs = [keras.Input((4,), dtype="int32") for _ in ids]
+        embed = keras.layers.Embedding(5, 4, mask_zero=True)
+        ys = layer([embed(x) for x in xs])
+        ys = ys if isinstance(ys, (list, tuple)) else [ys]
+        m = keras.Model(xs, [keras.layers.GlobalAveragePooling1D()(y) for y in ys])
+        embed.set_weights([table])
+        found += [np.asarray(v) for v in (lambda p: p if isinstance(p, list) else [p])(m.predict(ids, verbose=0))]
+    return found

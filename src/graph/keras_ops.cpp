@@ -52,6 +52,7 @@ class Operation {
   }
 
   const std::string &name() const { return name_; }
+  bool is_maskless() const { return is_maskless_; }
 
   void add() {
     if (class_ == "Take" || class_ == "GetItem" || class_ == "Where") {
@@ -216,11 +217,13 @@ class Operation {
     finish("Where", std::move(config), std::move(in));
   }
 
-  // A tensor as a tensor, which Keras's masks of attention are.
+  // A tensor as a tensor, which Keras's masks of attention are: the same one, with its mask.
   void add_same() {
     for (const auto &[key, value] : config_.items())
       if (!value.is_null() && value != false) refuse("has \"", key, "\": ", value.shown());
-    same(only(), name_);
+    const Value x = only();
+    layer("Identity", Json::object(), {x}, name_);
+    is_maskless_ = maskless_.has(x.ref.of.layer);
   }
 
   // All 0 or 1 in the shape of a value; as booleans what Keras makes of the masks of a Concatenate.
@@ -351,6 +354,7 @@ class Operation {
   Maskless &maskless_;
   std::vector<Layer> &to_;
   int made_ = 0;
+  bool is_maskless_ = true;  // is what it gives, as operations drop masks?
 };
 
 Operation::Taken Operation::taken(const Json &item, int64_t dim) const {
@@ -433,7 +437,7 @@ bool is_operation(const Json &layer) {
 void add_operation(const Json &layer, Maskless &maskless, std::vector<Layer> &to) {
   Operation operation(layer, maskless, to);
   as_layer(operation.name(), [&] { operation.add(); });
-  maskless.layers.insert(to.back().name);
+  if (operation.is_maskless()) maskless.layers.insert(to.back().name);
 }
 
 }  // namespace dl4::graph

@@ -34,8 +34,8 @@ struct Maskless {
   std::set<std::string> layers{};
   bool has(const std::string &layer) const { return all || layers.contains(layer); }
 };
-// Adds the layers that compute it, the last one under its name, which is maskless then: operations drop masks. Refuses
-// with UNSUPPORTED, by its class, what our layers can't say.
+// Adds the layers that compute it, the last one under its name, which is maskless then: operations drop masks, but for
+// ConvertToTensor, which gives what it is given. Refuses with UNSUPPORTED, by its class, what our layers can't say.
 void add_operation(const Json &layer, Maskless &maskless, std::vector<Architecture::Layer> &to);
 
 }  // namespace dl4::graph

@@ -188,7 +188,16 @@ class Refusals(unittest.TestCase):
                 return self.dense(x) @ self.dense.kernel
 
         self.refused("constraint", lambda: keras.layers.Layer().add_weight(shape=(2,), constraint=lambda w: w))
-        self.refused("symbolic value", lambda: Assigns()(keras.Input((3,))))
+        x = keras.Input((3,))
+        assigning = keras.Model(x, keras.layers.Dense(1)(Assigns()(x)))
+        assigning.compile("sgd", "mse")
+        for f in (
+            lambda: assigning.predict(X[:, :3], verbose=0),
+            lambda: assigning.fit(X[:, :3], X[:, :1], verbose=0),
+            lambda: assigning.evaluate(X[:, :3], X[:, :1], verbose=0),
+        ):
+            self.refused("call() assigns this variable", f)
+        self.assertEqual(assigning(X[:, :3]).shape, (20, 1))
         self.refused("add_weight", lambda: Reads()(keras.Input((4,))))
         m = keras.Sequential([keras.Input((4,)), Branches(), keras.layers.Dense(3)])
         m.compile("sgd", "mse")

@@ -1,6 +1,9 @@
 """keras.ops where numbers are large, not finite, or of free axes: NumPy's values, on arrays and in models."""
 
+import json
+import tempfile
 import unittest
+import zipfile
 
 import numpy as np
 
@@ -248,6 +251,36 @@ class Roll(Operations):
     def test_more_free_axes_need_an_axis(self):
         with self.assertRaisesRegex(NotImplementedError, "roll: expected an axis"):
             ops.roll(keras.Input((None, 3)), 1)
+
+
+class Masks(unittest.TestCase):
+    def test_a_tensor_of_a_file_made_a_tensor_keeps_its_mask(self):
+        """Keras's ConvertToTensor gives what it is given; other operations drop masks."""
+        x = keras.Input((4,), dtype="int32")
+        y = keras.layers.Embedding(5, 3, mask_zero=True)(x)
+        mean, ids = keras.layers.GlobalAveragePooling1D(), np.array([[1, 2, 0, 0], [3, 0, 0, 4]], "int32")
+        m = keras.Model(x, mean(keras.layers.ReLU(name="same")(y)))
+        n = keras.Model(x, mean(ops.relu(y)))
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.keras"
+            m.save(path)
+            with zipfile.ZipFile(path) as file:
+                parts = {name: file.read(name) for name in file.namelist()}
+            config = json.loads(parts["config.json"])
+            for layer in config["config"]["layers"]:
+                if layer["name"] == "same":
+                    layer.update(module="keras.src.ops.core", class_name="ConvertToTensor", registered_name=None)
+                    layer["config"] = {"name": "same", "dtype": None}
+            parts["config.json"] = json.dumps(config)
+            with zipfile.ZipFile(path, "w") as file:
+                for name, part in parts.items():
+                    file.writestr(name, part)
+            table = np.abs(m.get_weights()[0])
+            m.set_weights([table])
+            loaded = keras.models.load_model(path)
+        loaded.set_weights([table])
+        np.testing.assert_allclose(loaded.predict(ids, verbose=0), m.predict(ids, verbose=0), 1e-6)
+        self.assertGreater(np.abs(n.predict(ids, verbose=0) - m.predict(ids, verbose=0)).max(), 1e-3)
 
 
 class Segments(unittest.TestCase):

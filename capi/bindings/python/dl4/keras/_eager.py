@@ -1,13 +1,13 @@
 """Layers, models and functions of symbolic tensors, called on arrays."""
 
 from .. import core
-from ..abi import ShapeMismatch
+from ..abi import Busy, ShapeMismatch
 from . import _state
 from ._tensors import KerasTensor, flatten, pack_like, symbolic_like
 from ._words import keras_words
 
 _FROM_THE_RIGHT = {"Softmax"}  # whose masks broadcast, the last axis to the last
-_KEPT = 16  # traces of one layer, by the shapes and the other arguments
+_KEPT = 32  # traces of one layer, by the shapes and the other arguments
 
 
 def run(session, tensors, nest):
@@ -44,6 +44,8 @@ def _eager_class():
                 return self
 
             def __array_wrap__(self, array, context=None, return_scalar=False):
+                if array.dtype == numpy.float64:  # of integers, or of a number: there is no wider type than float32
+                    array = array.astype("float32")
                 return array.view(Eager)  # also of one number, as a tensor is
 
         _class = Eager
@@ -56,56 +58,107 @@ def is_array(x):
     )
 
 
+def with_mask(array, mask):
+    """An array of its own that carries a mask, as what a layer gives may."""
+    if mask is None:
+        return array
+    array = array.view(type(array))
+    array._keras_mask = mask
+    return array
+
+
 def _key(x):
     try:
         hash(x)
-        return x
+        return type(x), x
     except TypeError:
-        return repr(x)
+        return type(x), repr(x)
 
 
-def computed(layer, args, kwargs):
-    """A layer, or a function of symbolic tensors, called on arrays (and lists of numbers)."""
+def computed(layer, args, kwargs, traced=None):
+    """A layer of the library's, or a function of symbolic tensors, called on arrays (and lists of numbers). `traced`:
+    what gives its symbolic outputs."""
     args, kwargs = _numbers(layer, args, kwargs)
     _need_rows(layer, args, kwargs.get("mask"))
     leaves = flatten([args, kwargs])
-    tensors = {
-        i: core.Tensor.of(getattr(x, "value", x) if hasattr(x, "symbolic") else x)
-        for i, x in enumerate(leaves)
-        if is_array(x)
-    }
+    tensors, masks = {}, {}
+    for i, x in enumerate(leaves):
+        if is_array(x):
+            tensors[i] = core.Tensor.of(getattr(x, "value", x) if hasattr(x, "symbolic") else x)
+            if hasattr(layer, "_symbolic") and getattr(x, "_keras_mask", None) is not None:
+                masks[i] = core.Tensor.of(x._keras_mask, "bool")
     training, whole = kwargs.get("training"), _stateful(layer)
+    training = _state.training() if training is None else training
     key = (
         tuple(
-            (tensors[i].shape[not whole :], len(tensors[i].shape), tensors[i].dtype) if i in tensors else _key(x)
+            (tensors[i].shape[not whole :], len(tensors[i].shape), tensors[i].dtype, i in masks)
+            if i in tensors
+            else _key(x)
             for i, x in enumerate(leaves)
         ),
         tuple(sorted(kwargs)),
         len(args),
         _structure(args),
+        bool(training),
     )
     kept = getattr(layer, "_eager", None)
-    functional, sessions = (kept or {}).get(key, (None, None))
-    if functional is None:
-        functional, sessions = _trace(layer, args, kwargs, leaves, tensors, training), {}
+    trace = (kept or {}).get(key)
+    if trace is None:
+        trace = Trace(traced or getattr(layer, "_symbolic", layer), args, kwargs, leaves, tensors, masks, training, whole)
         if kept is not None:
             if len(kept) >= _KEPT:
                 kept.clear()
-            kept[key] = functional, sessions
-    session = sessions.get("session")
-    if session is None or sessions["changes"] != _state.changes():
-        extra = functional.losses
-        model = functional.with_outputs(extra) if extra else functional.core
-        with _state.building:
-            session = sessions["session"] = model.session(training=bool(training))
-        sessions["changes"] = _state.changes()
-    got = [eager(t.numpy()) for t in session.run(list(tensors.values()))]
+            kept[key] = trace
+    given = [t for i in tensors for t in ((tensors[i], masks[i]) if i in masks else (tensors[i],))]
+    outputs, losses = trace.run(given)
     if training:
-        _move_statistics(functional, list(tensors.values()))
-    count = len(functional.outputs)
+        move_statistics(trace.functional, given)
     if hasattr(layer, "_last_losses"):
-        layer._last_losses = [v.reshape(()) for v in got[count:]] + _activity(layer, got[:count])
-    return pack_like(functional.nest_out, got[:count])
+        layer._last_losses = losses + _activity(layer, flatten(outputs))
+    return outputs
+
+
+class Trace:
+    """What a layer or a function does with arrays of some shapes, as a model of the library's."""
+
+    def __init__(self, function, args, kwargs, leaves, tensors, masks, training, whole):
+        from ._functional import Functional
+        from ._own import mask_of
+        from ._tensors import layer_of
+
+        symbols, inputs = list(leaves), []
+        for i, t in tensors.items():
+            symbols[i] = symbolic_like(t, fixed=whole)
+            inputs.append(symbols[i])
+            if i in masks:
+                inputs.append(symbolic_like(masks[i], fixed=whole))
+                symbols[i] = layer_of("SetMask")(inputs[-2:])
+        inside, named = pack_like([list(args), kwargs], symbols)
+        with _state.traced(None, (), {}, training) as record:
+            nest = function(*inside, **named)
+            carried = [mask_of(t) if hasattr(function, "__self__") else None for t in flatten(nest)]
+        self.carried = [m is not None for m in carried]
+        outputs = [nest, [m for m in carried if m is not None]]
+        self.functional, self.training = Functional(inputs, outputs, record.losses, alone=True), bool(training)
+        self.session = self.changes = None
+        self.weightless = not self.functional.core.weights()
+
+    def run(self, tensors):
+        """Outputs and losses."""
+        if self.session is None or self.changes != _state.changes() and not self.weightless:
+            extra = self.functional.losses
+            model = self.functional.with_outputs(extra) if extra else self.functional.core
+            with _state.building:
+                self.session = model.session(training=self.training)
+            self.changes = _state.changes()
+        got = [eager(t.numpy()) for t in self.session.run(tensors)]
+        count = len(self.functional.outputs)
+        outputs, masks = pack_like(self.functional.nest_out, got[:count])
+        if masks:
+            rest = iter(masks)
+            leaves = [with_mask(x, next(rest) if c else None) for x, c in zip(flatten(outputs), self.carried)]
+            outputs = pack_like(outputs, leaves)
+        return outputs, [v.reshape(()) for v in got[count:]]
 
 
 def _need_rows(layer, args, mask):
@@ -142,14 +195,22 @@ def _stateful(layer):
     return bool(config.get("stateful") or any(_stateful(v) for v in config.values() if hasattr(v, "_symbolic")))
 
 
-def _move_statistics(functional, tensors):
+def move_statistics(functional, tensors):
     """What training writes without training it, as moving means: by a step that learns nothing."""
     layers = {c.layer for c in functional.calls if c.layer is not None and c.layer.class_name == "BatchNormalization"}
     if not any(layer.trainable and layer.trainable_weights for layer in layers):
         return
     still = {"class_name": "SGD", "config": {"learning_rate": 0.0}}
     outputs = ["output" if t.dtype == "float32" else None for t in functional.outputs]
-    core.Trainer(functional.core, {"optimizer": still, "loss": outputs, "nan_guard": "off"}).step(tensors, [])
+    options = {"optimizer": still, "loss": outputs, "nan_guard": "off"}
+    try:
+        trainer = core.Trainer(functional.core, options)
+    except Busy:
+        from ._training import make_room
+
+        make_room({id(layer) for layer in layers})
+        trainer = core.Trainer(functional.core, options)
+    trainer.step(tensors, [])
     _state.changed()
 
 
@@ -157,18 +218,6 @@ def _structure(x):
     if isinstance(x, dict):
         return tuple((k, _structure(v)) for k, v in sorted(x.items(), key=str))
     return tuple(_structure(v) for v in x) if isinstance(x, (list, tuple)) else 0
-
-
-def _trace(layer, args, kwargs, leaves, tensors, training):
-    from ._functional import Functional
-
-    symbols = list(leaves)
-    for i, t in tensors.items():
-        symbols[i] = symbolic_like(t, fixed=_stateful(layer))
-    inside, named = pack_like([list(args), kwargs], symbols)
-    with _state.traced(None, (), {}, training) as record:
-        nest = layer._symbolic(*inside, **named) if hasattr(layer, "_symbolic") else layer(*inside, **named)
-    return Functional([symbols[i] for i in tensors], nest, record.losses, alone=True)
 
 
 def _numbers(layer, args, kwargs):

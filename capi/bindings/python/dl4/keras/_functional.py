@@ -3,7 +3,7 @@
 import weakref
 
 from . import _state, layers as _layers
-from ._tensors import Call, Input, flatten, is_tensor, map_nest, pack_like
+from ._tensors import Call, Input, carries_mask, flatten, is_tensor, map_nest, pack_like
 
 models = weakref.WeakSet()  # those that exist
 
@@ -15,7 +15,7 @@ class Functional:
         """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
         if any(is_tensor(t) and t.call.layer is not None for t in flatten(inputs)):
             inputs, outputs = from_the_middle(inputs, outputs)
-        self.nest_in, self.nest_out, self.nothing = inputs, outputs, None
+        self.nest_in, self.nest_out, self.nothing, self.steps = inputs, outputs, None, None
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
         for word, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
             for t in tensors:
@@ -23,6 +23,8 @@ class Functional:
                     raise ValueError(f"All `{word}` values must be KerasTensors. Received: {t!r} of type {type(t)}")
         self.calls = self._needed()
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
+        self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
+        self._own = self._masked = None
         self.losses = self._losses(losses)
         with _state.building:
             homes = {c.layer.graph for c in self.calls if c.layer is not None and c.layer.graph is not None}
@@ -36,6 +38,21 @@ class Functional:
         models.add(self)
         one = is_tensor(inputs) and is_tensor(outputs)
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
+
+    def has_own(self):
+        """Is there a call() of its user's in it?"""
+        if self._own is None:
+            self._own = any(r.layer is not None and r.outputs is not None and _is_own(r.layer) for r in self.records)
+        return self._own
+
+    def is_masked(self):
+        """Does an output carry a mask?"""
+        if self._masked is None:
+            self._masked = any(t.shape and carries_mask(t) for t in self.outputs)
+        return self._masked
+
+    def is_simple(self):
+        return not self.has_own() and not self.is_masked()
 
     def nodes(self, tensors):
         return [t.call.nodes[self.graph][t.index] for t in tensors]
@@ -153,6 +170,14 @@ class Functional:
         with _state.traced(None, (), {}, True) as record:
             outputs = self.called(self.inputs, again=True, training=None)
         return Functional(self.nest_in, outputs, record.losses)
+
+
+def _is_own(layer):
+    """Of the layer of a record, which may be a model."""
+    functional = getattr(layer, "_functional", None)
+    if functional is None or layer._has_own_call():
+        return layer._is_own()
+    return functional.has_own()
 
 
 def from_the_middle(inputs, outputs):

@@ -15,6 +15,8 @@ def function(f):
     """A function of tensors that computes when it is given arrays."""
     import functools
 
+    f._eager = {}
+
     @functools.wraps(f)
     def either(*args, **kwargs):
         if symbolic(args, kwargs):

@@ -75,7 +75,8 @@ class Own:
             from . import ops
 
             value = ops.sum(value) if is_tensor(value) and value.shape else value
-            (_state.records()[-1].losses if _state.records() and is_tensor(value) else self._added).append(value)
+            record = _state.records()[-1] if _state.records() else None
+            (self._added if record is None or record.runs is is_tensor(value) else record.losses).append(value)
 
     def _need_init(self):
         if "_variables" not in self.__dict__:
@@ -106,7 +107,7 @@ class Own:
                 return self._emitted(*args, **kwargs)
             from ._eager import computed
 
-            return computed(self._emitted, args, kwargs)
+            return computed(self, args, kwargs, self._emitted)
         raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
 
     # ---- tracing
@@ -162,6 +163,15 @@ class Own:
             _state.owner().branches |= record.branches
         self._calls = self._calls or [_Traced(args, outputs)]
         return outputs
+
+    def _tried(self, args, kwargs, training):
+        """Calls it on symbolic tensors like these arrays, which builds the layers in it, in one graph."""
+        from ._eager import Trace, is_array
+        from ..core import Tensor
+
+        leaves = flatten([list(args), kwargs])
+        tensors = {i: Tensor.of(x) for i, x in enumerate(leaves) if is_array(x) and not hasattr(x, "symbolic")}
+        Trace(self._symbolic, args, kwargs, leaves, tensors, {}, training, False)
 
     def _call_with(self, args, kwargs, training, record):
         parameters = inspect.signature(self.call).parameters

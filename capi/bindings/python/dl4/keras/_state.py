@@ -158,7 +158,8 @@ class Record:
 
     def __init__(self, layer=None, args=(), kwargs=None, training=None):
         self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
-        self.outputs, self.branches, self.losses = None, False, []
+        self.outputs, self.branches, self.losses, self.assigned = None, False, [], None
+        self.runs = False  # is it a call on arrays, whose call() runs?
 
 
 def records():
@@ -176,9 +177,21 @@ def traced(layer, *arguments):
         records().pop()
 
 
+@contextlib.contextmanager
+def running(layer, training):
+    """A call on arrays: what is called in it hears whether it is training."""
+    record = Record(layer, training=training)
+    record.runs = True
+    records().append(record)
+    try:
+        yield record
+    finally:
+        records().pop()
+
+
 def owner():
-    calls = _thread.records
-    return calls[0] if calls else None
+    """The outermost call that is being traced."""
+    return next((r for r in _thread.records if not r.runs), None)
 
 
 def training():

@@ -21,6 +21,13 @@ from ._words import keras_words
 _trained = weakref.WeakSet()  # models that have a trainer
 
 
+def make_room(layers, but=None):
+    """Models that train these layers, by their ids, give their trainers up, and go on from their state later."""
+    for other in list(_trained):
+        if other is not but and other._trainer is not None and any(id(c.layer) in layers for c in other._need().calls):
+            other._suspend()
+
+
 def joined(batches):
     """The outputs of batches, each along its first axis."""
     import numpy
@@ -57,7 +64,7 @@ class Training(Objective, Steps):
         self.loss, self._trainer, self._suspended, self._as_trained, self._loaded = loss, None, None, None, False
         from ._traced import needs_targets
 
-        if self._functional is not None and not needs_targets(self._compiled):
+        if self._functional is not None and not needs_targets(self._compiled) and self._functional.assigned is None:
             try:
                 self._ready()  # what can't be is refused here
             except Structure:
@@ -82,6 +89,7 @@ class Training(Objective, Steps):
                 warnings.warn("The model does not have any trainable weights.", stacklevel=3)
         if self._trainer is None:
             functional = self._for_training()
+            self._need_pure(functional)
             with self._as_compiled():
                 try:
                     self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())
@@ -107,14 +115,7 @@ class Training(Objective, Steps):
 
     def _take_over(self):
         """Other models that share weights with this one give their trainers up, and go on from their state later."""
-        mine = {id(c.layer) for c in self._need().calls if c.layer is not None}
-        for other in list(_trained):
-            if (
-                other is not self
-                and other._trainer is not None
-                and any(id(c.layer) in mine for c in other._need().calls)
-            ):
-                other._suspend()
+        make_room({id(c.layer) for c in self._need().calls if c.layer is not None}, self)
 
     def _suspend(self):
         """Gives the trainer up and keeps its state for the next one."""

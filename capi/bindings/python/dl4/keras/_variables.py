@@ -67,7 +67,9 @@ class Weight:
 
     @property
     def value(self):
-        return self.symbolic() if _state.owner() is not None else self.numpy()
+        from ._eager import eager
+
+        return self.symbolic() if _state.owner() is not None else eager(self.numpy())
 
     def symbolic(self):
         raise NotImplementedError(
@@ -75,8 +77,11 @@ class Weight:
         )
 
     def assign(self, value):
+        if _state.owner() is not None:  # it is tried out, or becomes part of a graph
+            _state.owner().assigned = self.path
+            return self
         if is_tensor(value):
-            raise NotImplementedError(f"{self.path}: a variable can't be assigned a symbolic value in this version")
+            raise ValueError(f"{self.path}: expected an array, got {value!r}")
         import numpy
 
         value = numpy.asarray(value)
@@ -101,10 +106,10 @@ class Weight:
         return self
 
     def assign_add(self, value):
-        return self.assign(self.numpy() + value)
+        return self.assign(value if _state.owner() is not None else self.numpy() + value)
 
     def assign_sub(self, value):
-        return self.assign(self.numpy() - value)
+        return self.assign(value if _state.owner() is not None else self.numpy() - value)
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -281,7 +286,7 @@ class Variable(Weight):
         return self._tensor
 
     def assign(self, value):
-        if self._layer is not None:
+        if self._layer is not None or _state.owner() is not None:
             return super().assign(value)
         self._array = Tensor.of(value, self.dtype).numpy().reshape(self.shape).copy()
         return self

@@ -184,8 +184,9 @@ class Layer(_Own, _kinds.Kind):
         if _state.owner() is not None or any(_is_tensor(leaf) for leaf in _flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
         from ._eager import computed
+        from ._immediate import immediate
 
-        return computed(self, args, kwargs)
+        return (immediate if self._is_own() else computed)(self, args, kwargs)
 
     def _is_own(self):
         """Does it do something that the library's layer would not?"""

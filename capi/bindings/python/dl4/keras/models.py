@@ -5,8 +5,9 @@ import json
 from .. import core
 from . import _state, layers as _layers
 from ._data import leaves_of, ranked
-from ._eager import eager, is_array, run
+from ._eager import computed, eager, is_array, move_statistics, run, with_mask
 from ._functional import Functional as _Graph
+from ._immediate import immediate, passed_through
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
 from ._words import keras_words
@@ -82,43 +83,64 @@ class Model(_layers.Layer, Training):
 
     def __call__(self, *args, **kwargs):
         self._check_spec(args)
-        if len(args) == 1 and not kwargs and _state.owner() is None:
+        traced = _state.owner() is not None
+        if len(args) == 1 and not kwargs and not traced and not _state.training():
             with keras_words("Functional", {}):
-                got = self._quick(args[0])
+                got = self._quick(args[0], called=True)
             if got is not None:
                 return eager(got[0])
-        if _state.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+        if traced or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return self._symbolic(*args, **kwargs)
+        if self._has_own_call():
+            return immediate(self, args, kwargs)
         training = kwargs.pop("training", None)
+        training = _state.training() if training is None else training
         mask = kwargs.pop("mask", None)
-        if len(args) != 1 or kwargs or mask is not None:
-            from ._eager import computed
+        if len(args) == 1 and not kwargs and mask is None:
+            functional = self._built_for(args[0])
+            if functional.has_own():
+                given = [with_mask(eager(t.numpy()), m) for t, m in self._with_masks(args[0])]
+                return passed_through(functional, given, training)
+            if not functional.is_masked() and all(m is None for _, m in self._with_masks(args[0])):
+                return self._run(args[0], training)
+        more = {"training": training, "mask": mask}
+        return computed(self, args, {**kwargs, **{k: v for k, v in more.items() if v is not None}})
 
-            return computed(
-                self,
-                args,
-                {
-                    **kwargs,
-                    **({} if training is None else {"training": training}),
-                    **({} if mask is None else {"mask": mask}),
-                },
-            )
-        x = args[0]
-        functional = self._functional or self._built_for(x)
-        if training:
-            functional = self._for_training()
+    def _run(self, x, training):
+        """Its session on arrays."""
+        functional = self._for_training() if training else self._need()
         session = self._inference(bool(training))
         if len(functional.inputs) == 1 and is_array(x):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
         with keras_words("Functional", {}):
-            return run(session, tensors, functional.nest_out)
+            outputs = run(session, tensors, functional.nest_out)
+        if training:
+            move_statistics(functional, tensors)
+        return outputs
 
-    def _quick(self, x):
+    def _with_masks(self, x):
+        """Tensors of the inputs, each with the mask that its array carries."""
+        if len(self._functional.inputs) == 1 and is_array(x):
+            return list(zip(self._inputs_of(x), [getattr(x, "_keras_mask", None)]))
+        return list(zip(self._inputs_of(x), [getattr(v, "_keras_mask", None) for v in self._arranged(x)]))
+
+    def _has_own_call(self):
+        return type(self).call not in (Model.call, Sequential.call)
+
+    def _tried(self, args, kwargs, training):
+        if len(args) == 1 and not kwargs:
+            self._built_for(args[0])
+        else:
+            super()._tried(args, kwargs, training)
+
+    def _quick(self, x, called=False):
         """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
         functional = self._functional
         if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
+            return None
+        if called and not functional.is_simple() or getattr(x, "_keras_mask", None) is not None:
             return None
         return self._inference().through(x)
 
@@ -134,10 +156,19 @@ class Model(_layers.Layer, Training):
             self._session = {}, _state.changes()
         sessions = self._session[0]
         if training not in sessions:
+            self._need_pure(self._for_training() if training else self._need())
             model = self._for_training().core if training else self.core
             with _state.building:
                 sessions[training] = model.session(training=training)
         return sessions[training]
+
+    def _need_pure(self, functional):
+        """Raises where a call() assigns a variable, which it can do on arrays alone."""
+        if functional.assigned is not None:
+            raise NotImplementedError(
+                f"{functional.assigned}: call() assigns this variable. It does so where the model is called on arrays; "
+                "fit(), evaluate() and predict() run in the library and can't in this version"
+            )
 
     def _for_training(self):
         """The functional model as training sees it: the same, unless a call() asks whether it is training."""
@@ -178,7 +209,7 @@ class Model(_layers.Layer, Training):
 
     def _symbolic(self, *args, **kwargs):
         """Its calls again, on other tensors; of a class of one's own, its call()."""
-        own = type(self).call not in (Model.call, Sequential.call)
+        own = self._has_own_call()
         if self._functional is None or own or len(args) != 1 or kwargs.get("mask") is not None:
             return self._traced(*args, **kwargs)
         functional, x = self._functional, args[0]
@@ -256,7 +287,7 @@ class Model(_layers.Layer, Training):
 
     @property
     def layers(self):
-        own = type(self).call not in (Model.call, Sequential.call)
+        own = self._has_own_call()
         return self._functional.layers() if self._functional is not None and not own else self._inner()
 
     @layers.setter

@@ -261,6 +261,8 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     from ._eager import eager
 
     array = numpy.asarray(x)
+    if dtype in (None, str(array.dtype)) and getattr(x, "_keras_mask", None) is not None:
+        return x  # the same, with its mask
     if dtype is None and array.dtype == numpy.float64:
         dtype = "float32"
     if dtype is None and array.dtype == numpy.int64 and not hasattr(x, "dtype"):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import threading
 
 from .abi import Object, library, made
@@ -50,25 +51,85 @@ class Inside:
 
     def __exit__(self, *_):
         global _inside
+        _inside -= 1
         if self.waiting and _current is not None and threading.current_thread() is threading.main_thread():
             signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)
-        _inside -= 1
 
 
 inside, inside_waiting = Inside(), Inside(waiting=True)
+
+
+def _of_a_signal(unraisable):
+    """Was it raised by the handler of a signal, or on the way into a callback, where only such a handler runs?"""
+    if "ctypes callback function" in (unraisable.err_msg or ""):
+        return True
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(getattr(h, "__func__", h), "__code__", None) for h in handlers} - {None}
+    at = unraisable.exc_traceback
+    while at is not None:
+        if at.tb_frame.f_code in codes:
+            return True
+        at = at.tb_next
+    return False
+
+
+@contextlib.contextmanager
+def heard():
+    """A list of what handlers of signals raise while a call is under way and Python can only report: as a callback
+    begins, and in finalizers. The call raises it as it ends."""
+    lost = []
+    if threading.current_thread() is not threading.main_thread():  # where handlers never run
+        yield lost
+        return
+    before = sys.unraisablehook
+
+    def keep(unraisable):
+        if _of_a_signal(unraisable):
+            lost.append(unraisable.exc_value or unraisable.exc_type())
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = keep
+    try:
+        yield lost
+    finally:
+        sys.unraisablehook = before
 
 
 @contextlib.contextmanager
 def interruptible(given=None):
     """The flag of a long call: the one that is given, or one that Ctrl-C triggers at once, for Python itself looks at
     signals only when the call has returned. KeyboardInterrupt is raised then."""
-    global _current
     handler = signal.getsignal(signal.SIGINT)
     alone = given is None and threading.current_thread() is threading.main_thread()
     if not alone or handler is not signal.default_int_handler:
         yield _current if alone and handler is _pressed else given  # a call within a callback ends with the outer one
         return
-    cancel, (reading, writing) = Cancel(), os.pipe()
+    cancel = Cancel()
+    try:
+        with contextlib.ExitStack() as undo:  # a handler may raise at each step of it
+            _watched(cancel, undo)
+            undo.callback(signal.signal, signal.SIGINT, handler)
+            undo.callback(signal.pthread_sigmask, signal.SIG_SETMASK, signal.pthread_sigmask(signal.SIG_BLOCK, []))
+            undo.callback(_begun, None)
+            _begun(cancel)
+            signal.signal(signal.SIGINT, _pressed)
+            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)  # it goes to the thread that watches
+            yield cancel
+    finally:
+        if cancel.triggered:
+            raise KeyboardInterrupt from None
+
+
+def _begun(cancel):
+    global _current, _inside
+    _current, _inside = cancel, 0
+
+
+def _watched(cancel, undo):
+    """A thread sees Ctrl-C at once, until it is undone."""
+    reading, writing = os.pipe()
+    undo.callback(os.close, reading)
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
@@ -85,18 +146,6 @@ def interruptible(given=None):
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
-    _current = cancel
-    signal.signal(signal.SIGINT, _pressed)
-    masked = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)  # it goes to the thread that watches
-    try:
-        yield cancel
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-        signal.signal(signal.SIGINT, handler)
-        signal.set_wakeup_fd(before)
-        os.close(writing)
-        thread.join()
-        os.close(reading)
-        _current = None
-        if cancel.triggered:
-            raise KeyboardInterrupt from None
+    undo.callback(thread.join)
+    undo.callback(os.close, writing)
+    undo.callback(signal.set_wakeup_fd, before)

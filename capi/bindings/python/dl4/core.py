@@ -4,7 +4,7 @@ import ctypes as C
 import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
-from .cancel import inside, inside_waiting, interruptible
+from .cancel import heard, inside, inside_waiting, interruptible
 from .session import KeptSession, Session, Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, numpy_module, shape_of
 
@@ -225,14 +225,18 @@ class Trainer(Object):
 
     def __init__(self, model, options=None):
         """Without options those that the model was compiled with in Keras."""
-        self.lost = None
+        self.lost = self.reduce = None
         super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
         self.names = json.loads(self.describe(0))["metric_names"]
 
     def _batch(self, function, x, y, w):
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        error = function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n))
-        self._raise(error, [])
+        if self.reduce is None:
+            check(function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n)))
+            return list(metrics)
+        with heard() as lost:
+            error = function(self.handle, *handles(x), *handles(y), *handles(w), metrics, len(metrics), C.byref(n))
+            self._raise(error, lost)
         return list(metrics)
 
     def step(self, x, y, w=()):
@@ -247,10 +251,11 @@ class Trainer(Object):
     def fit(self, train, valid=None, progress=None, cancel=None, **options):
         """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back. Ctrl-C
         or `cancel` ends it after a step."""
-        raised = []
 
         def tell(_, event, step, total, metrics, n):
             try:
+                if raised:
+                    return -1
                 values = list((C.c_double * n).from_address(metrics)) if n else []
                 with inside:
                     stop = progress(event, step, total, values)
@@ -261,7 +266,7 @@ class Trainer(Object):
 
         function = callbacks["dl4_progress_fn"](tell) if progress else callbacks["dl4_progress_fn"]()
         history = C.c_void_p()
-        with interruptible(cancel) as flag:
+        with heard() as raised, interruptible(cancel) as flag:
             error = library.dl4_trainer_fit(
                 self.handle,
                 train.handle,
@@ -289,13 +294,15 @@ class Trainer(Object):
             if raised:
                 raise raised[0] from None
             raise e
+        if raised:
+            raise raised[0]
 
     def evaluate(self, dataset, cancel=None):
         """The metrics over all batches; Ctrl-C or `cancel` ends it between two."""
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
-        with interruptible(cancel) as flag:
+        with heard() as lost, interruptible(cancel) as flag:
             error = library.dl4_trainer_evaluate(self.handle, dataset.handle, flag, metrics, len(metrics), C.byref(n))
-            self._raise(error, [], dataset)
+            self._raise(error, lost, dataset)
         return list(metrics)
 
     def set_workers(self, rank, size, reduce):
@@ -316,8 +323,10 @@ class Trainer(Object):
 
         function = callbacks["dl4_reduce_fn"](sums) if reduce else callbacks["dl4_reduce_fn"]()
         no_release = callbacks["dl4_release_fn"]()
-        self._raise(library.dl4_trainer_set_workers(self.handle, rank, size, function, None, no_release), [])
-        self.reduce = function
+        with heard() as lost:
+            error = library.dl4_trainer_set_workers(self.handle, rank, size, function, None, no_release)
+            self._raise(error, lost)
+        self.reduce = function if reduce else None
 
     def get(self, key):
         return made("dl4_trainer_get", self, encoded(key), type=C.c_double)

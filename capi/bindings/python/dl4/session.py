@@ -4,7 +4,7 @@ import ctypes as C
 import functools
 
 from .abi import Attrs, Object, call, check, content, library, made
-from .cancel import interruptible
+from .cancel import heard, interruptible
 from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
 
 _SMALL = 1 << 16  # bytes of an array that is rather copied than wrapped
@@ -72,8 +72,15 @@ class Session(Object):
     def predict(self, dataset, cancel=None):
         """Of all batches; Ctrl-C or `cancel` ends it between two."""
         outs = (C.c_void_p * self.count)()
-        with interruptible(cancel) as flag:
-            check(library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count))
+        with heard() as lost, interruptible(cancel) as flag:
+            error = library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count)
+            failure, dataset.failure = dataset.failure, None
+            try:
+                check(error)
+            except Exception as e:
+                raise failure or (lost[0] if lost else e) from None
+            if lost:
+                raise lost[0]
         return [Tensor(out) for out in outs]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -122,6 +123,88 @@ class Interrupts(unittest.TestCase):
         thread = threading.Thread(target=elsewhere)
         thread.start(), thread.join()
         self.assertEqual(len(raised), 1)
+
+
+class Mine(Exception):
+    pass
+
+
+class Signals(unittest.TestCase):
+    """What a handler raises comes out of the call that is under way as itself."""
+
+    def setUp(self):
+        def ring(*_):
+            raise Mine
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, ring))
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+
+    def rings(self, call, times=25):
+        """Runs a call again and again, each time until the signal comes, at some moment of it."""
+        r = np.random.default_rng(2)
+        hook = sys.unraisablehook
+        for i in range(times):
+            with self.subTest(i=i), self.assertRaises(Mine):
+                signal.setitimer(signal.ITIMER_REAL, r.uniform(0.001, 0.02))
+                begun = time.monotonic()
+                while time.monotonic() < begun + 30:
+                    call()
+        self.assertIs(sys.unraisablehook, hook)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
+
+    def test_in_fit(self):
+        m = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
+        m.compile("sgd", "mse")
+        x, y = np.zeros((256, 64), "float32"), np.zeros((256, 64), "float32")
+        trainer, data = m._ready(), dl4.Dataset([dl4.Tensor.of(x)], [dl4.Tensor.of(y)], batch_size=1)
+        self.rings(lambda: trainer.fit(data, progress=lambda *_: False, epochs=50))
+        self.rings(lambda: m.fit(x, y, batch_size=1, epochs=50, verbose=0))
+
+        class Hears(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                sum(range(50))
+
+        self.rings(lambda: m.fit(x, y, batch_size=2, epochs=50, verbose=0, callbacks=[Hears()], validation_data=(x, y)))
+        self.assertTrue(np.isfinite(m.evaluate(x, y, verbose=0)))
+
+    def test_in_what_asks_for_batches(self):
+        m = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
+        m.compile("sgd", "mse")
+
+        def batches():
+            for _ in range(500):
+                yield np.zeros((4, 64), "float32"), np.zeros((4, 64), "float32")
+
+        for call in (lambda: m.fit(batches(), verbose=0), lambda: m.evaluate(batches()), lambda: m.predict(batches())):
+            self.rings(call, 12)
+
+    def test_what_a_generator_raises_comes_out_of_predict(self):
+        def batches():
+            yield (np.zeros((4, 64), "float32"),)
+            raise Mine
+
+        m = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
+        with self.assertRaises(Mine):
+            m.predict(batches(), verbose=0)
+
+    def test_what_others_lose_is_reported_as_before(self):
+        reported = []
+
+        class Fails:
+            def __del__(self):
+                raise LookupError
+
+        class Drops(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                Fails()
+
+        before, sys.unraisablehook = sys.unraisablehook, lambda u: reported.append(u.exc_type)
+        try:
+            m = wide()
+            m.fit(X[:32], Y[:32], verbose=0, callbacks=[Drops()])
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(reported, [LookupError])
 
 
 if __name__ == "__main__":

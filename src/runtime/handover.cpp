@@ -25,7 +25,7 @@ void Handover::try_out(bool helped, int runs) {
 }
 
 void Handover::leave_alone(double at_least) {
-  wait_ = std::clamp(at_least, std::min(2 * wait_, usual_wait), longest_wait);
+  wait_ = std::clamp(at_least, std::min(wait_ + wait_, usual_wait), longest_wait);
 }
 
 void Handover::note(double spent, double phases) {

@@ -69,7 +69,7 @@ class Plot(unittest.TestCase):
 
     def test_maps_and_filters(self):
         m = model()
-        part = keras.Model(m.input, m.get_layer("conv").output)
+        part = keras.Model(m.inputs, m.get_layer("conv").output)
         maps = part.predict(np.ones((1, 6, 6, 1)), verbose=0)
         figure = self.plot.feature_maps(maps)
         self.assertEqual(len(figure.axes), 4)

@@ -161,7 +161,7 @@ class Own:
         if _state.owner() is not None:
             _state.owner().losses += record.losses
             _state.owner().branches |= record.branches
-        self._calls = self._calls or [_Traced(args, outputs)]
+        self._calls = self._calls or [Traced(args, outputs)]
         return outputs
 
     def _tried(self, args, kwargs, training):
@@ -419,7 +419,7 @@ def _zeros_for(x, masks):
     return numpy.zeros([sizes[i] if d is None else d for i, d in enumerate(x.shape)], x.dtype)
 
 
-class _Traced:
+class Traced:
     """The first call of a layer of one's own, for its `input` and `output`."""
 
     def __init__(self, args, outputs):

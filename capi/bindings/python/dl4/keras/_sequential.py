@@ -118,6 +118,15 @@ class Sequential(Model):
         return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]
 
     @property
+    def input(self):
+        """Of its first call on symbolic tensors, as in Keras; `inputs` are the model's own."""
+        return _layers.Layer.input.fget(self)
+
+    @property
+    def output(self):
+        return _layers.Layer.output.fget(self)
+
+    @property
     def inputs(self):
         return self._built_part("inputs")
 

@@ -311,6 +311,8 @@ class Layer(_Own, _kinds.Kind):
     def __getattr__(self, key):
         if key.startswith("_"):
             raise AttributeError(key)
+        if key in ("input", "output"):
+            self._one_call()
         if self.class_name is not None:
             known = _kinds.facts("layer")[self.class_name]
             if self.__dict__.get("built") and any(w["name"] == key for w in known["weights"]):

@@ -8,6 +8,7 @@ from ._data import leaves_of, ranked
 from ._eager import computed, eager, is_array, move_statistics, run, with_mask
 from ._functional import Functional as _Graph
 from ._immediate import immediate, passed_through
+from ._own import Traced
 from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
 from ._training import Training
 from ._words import keras_words
@@ -237,6 +238,7 @@ class Model(_layers.Layer, Training):
         with _state.traced(self, args, kwargs, training) as record:
             outputs = functional.called(given, training, again=functional.branches() and training is not None)
             record.outputs, record.branches = outputs, functional.branches() and training is None
+        self._calls = self._calls or [Traced(args, outputs)]
         if _state.owner() is not None:
             _state.owner().losses += record.losses
             _state.owner().branches |= record.branches

@@ -263,3 +263,15 @@ def masks_of_layers_of_ones_own(keras):
         embed.set_weights([table])
         found += [np.asarray(v) for v in (lambda p: p if isinstance(p, list) else [p])(m.predict(ids, verbose=0))]
     return found
+
+
+@program
+def input_of_a_sequential_model(keras):
+    """It is of its first call; the model's own are `inputs`."""
+    m = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4), keras.layers.Dense(2)])
+    before = [raised(lambda: m.input), raised(lambda: m.output)]
+    x = keras.Input((3,), name="given")
+    y = m(x)
+    part = keras.Model(m.inputs, m.layers[0].output)
+    part.trainable = False
+    return before, m.input.name, float(m.output is y), len(m.trainable_weights), part.output_shape[1]

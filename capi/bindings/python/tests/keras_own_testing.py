@@ -29,7 +29,6 @@ NOT_HERE = {
     r"_clip_gradients|query_dense|_build\(|_calculate_score|_sliding_window|_operations|_state_tree|_fn\b|monitor_op|"
     r"_use_positional|\._functional\b|_compute_attention|_can_attempt|_analyze_einsum|_moving_average|assertLogs|"
     r"compute_fans|squeeze_or_expand_to_same_rank|name_scope": "looks into Keras's machinery",
-    r"\w+\.set_model\(|(callback|cbk|stopper|plateau)\w*\.on_": "callbacks that the library runs, driven by hand",
     r"MultiOptimizer|ref_labels|lanczos|tukey|optional=True|call_function|optional": "not in the library",
     r"OneStateRNNCell|TwoStatesRNNCell|class \w*Cell\b": "cells written in Python",
 }

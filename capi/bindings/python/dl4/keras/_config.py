@@ -59,8 +59,7 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False):
     from .layers import InputLayer
 
     copy = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
-    own = type(model).call not in (Model.call, Sequential.call)
-    if own:
+    if model._has_own_call():
         return type(model).from_config(model.get_config())
 
     def clone(layer):

@@ -36,6 +36,7 @@ _MODEL = {
         python="compute_loss compute_metrics get_metrics_result reset_metrics metrics losses",
         fit="""train_step make_train_function trainable_weights trainable_variables non_trainable_weights
         non_trainable_variables metrics_variables weights variables""",
+        run="__call__",
         evaluate="make_test_function",
         predict="make_predict_function",
         save="save_own_variables load_own_variables get_compile_config compile_from_config",

@@ -14,6 +14,9 @@ _NOT_LAYERS = {
     "_init_arguments",
     "_eager",
     "_functional",
+    "_base",
+    "_pending",
+    "_own_metrics",
     "_session",
     "_owner",
     "_trainer",
@@ -100,6 +103,10 @@ class Own:
         super().__setattr__(key, value)
         if key in _REPLACED and "_graphs" in self.__dict__:
             self._graphs.clear()  # what was tried of the library's layer
+            self._replaced()
+
+    def _replaced(self):
+        pass
 
     def call(self, *args, **kwargs):
         if self.class_name is not None:

@@ -73,11 +73,20 @@ class Sequential(Model):
 
     def _rebuild(self):
         self._functional, self.built = None, False
+        self.__dict__.pop("_pending", None)
         first = self._list[0] if self._list else None
         if isinstance(first, _layers.InputLayer):
-            self._trace(first.tensor)
+            self._trace_when_asked(first.tensor)
         elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
-            self._trace(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+            self._trace_when_asked(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+
+    def _trace_when_asked(self, inputs):
+        if not self._has_own_call():
+            return self._trace(inputs)
+        self._begin(inputs, None)
+
+    def _replaced(self):
+        self._rebuild()
 
     def build(self, input_shape=None):
         first = self._list[0] if self._list else None
@@ -94,6 +103,8 @@ class Sequential(Model):
     def _trace(self, inputs):
         if not self._list:
             raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
+        if self._has_own_call():
+            return super()._trace(inputs)
         try:
             outputs = inputs
             for layer in self._list:

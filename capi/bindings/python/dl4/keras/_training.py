@@ -320,7 +320,7 @@ class Training(Objective, Steps):
 
     def _need_library_steps(self, who):
         """Raises for what training would have to call of this model's, or of its layers'."""
-        _overrides.refuse(self, who, "fit", "python")
+        _overrides.refuse(self, who, "fit", "python", "run")
         for layer in self._flatten_layers(include_self=False):
             _overrides.refuse(layer, who, "fit")
 
@@ -366,7 +366,7 @@ class Training(Objective, Steps):
     ):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
-        _overrides.refuse(self, "evaluate()", "evaluate")
+        _overrides.refuse(self, "evaluate()", "evaluate", "run")
         told = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
         if self._fitting or self._has_steps():
             logs = self._tested(x, y, sample_weight, batch_size or 32, steps, told)
@@ -399,7 +399,7 @@ class Training(Objective, Steps):
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         size = batch_size or 32
-        _overrides.refuse(self, "predict()", "predict")
+        _overrides.refuse(self, "predict()", "predict", "run")
         if _overrides.overrides(self, "predict_step"):
             return self._predicted(x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose))
         if callbacks is None and steps is None and hasattr(x, "flags") and 0 < len(x) <= size:
@@ -434,7 +434,7 @@ class Training(Objective, Steps):
             told.tell("on_predict_batch_end", i, {"outputs": outputs})
 
     def predict_on_batch(self, x):
-        _overrides.refuse(self, "predict_on_batch()", "predict")
+        _overrides.refuse(self, "predict_on_batch()", "predict", "run")
         if _overrides.overrides(self, "predict_step"):
             return _compiled.joined([self.predict_step((as_array(x),))])
         given = self._inputs_of(x)

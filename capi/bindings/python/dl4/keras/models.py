@@ -3,7 +3,7 @@
 import json
 
 from .. import core
-from . import _state, layers as _layers
+from . import _overrides, _state, layers as _layers
 from ._data import leaves_of, ranked
 from ._eager import computed, eager, is_array, move_statistics, run, with_mask
 from ._functional import Functional as _Graph
@@ -37,8 +37,34 @@ class Model(_layers.Layer, Training):
         self._functional, self._session, self._compiled, self._trainer = None, None, None, None
         self._training_functional = self._suspended = self._as_trained = self._initial_epoch = None
         self.stop_training, self.history, self.optimizer = False, None, None
+        self._base = None if inputs is None else _Graph(inputs, outputs)
         if inputs is not None:
-            self._set(_Graph(inputs, outputs))
+            self._begin(inputs, self._base)
+
+    def _begin(self, inputs, functional):
+        """Has this graph, or where call() is its user's that of call(), traced when it is asked for: its attributes are
+        there by then."""
+        if not self._has_own_call():
+            return self._set(functional)
+        self._session = self._trainer = self._training_functional = None
+        self.built = True
+        del self._functional
+        self._pending = inputs
+
+    def __getattr__(self, key):
+        if key == "_functional" and "_pending" in self.__dict__:
+            inputs, self._functional = self.__dict__.pop("_pending"), None
+            self._trace(inputs)
+            return self._functional
+        return super().__getattr__(key)
+
+    def _has_own_call(self):
+        return _overrides.overrides(self, "call")
+
+    def _replaced(self):
+        """Its call() is another one."""
+        if self._base is not None:
+            self._begin(self._base.nest_in, self._base)
 
     def _set(self, functional):
         self._functional, self._session, self._trainer, self._training_functional = functional, None, None, None
@@ -210,8 +236,7 @@ class Model(_layers.Layer, Training):
 
     def _symbolic(self, *args, **kwargs):
         """Its calls again, on other tensors; of a class of one's own, its call()."""
-        own = self._has_own_call()
-        if self._functional is None or own or len(args) != 1 or kwargs.get("mask") is not None:
+        if self._functional is None or self._has_own_call() or len(args) != 1 or kwargs.get("mask") is not None:
             return self._traced(*args, **kwargs)
         functional, x = self._functional, args[0]
         if isinstance(x, dict):
@@ -245,9 +270,9 @@ class Model(_layers.Layer, Training):
         return outputs
 
     def call(self, inputs, training=None, mask=None):
-        if self._functional is None:
+        if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
-        return self._functional.called(flatten(inputs))
+        return self._base.called(flatten(inputs))
 
     # ---- what it has
 
@@ -289,17 +314,17 @@ class Model(_layers.Layer, Training):
 
     @property
     def layers(self):
-        own = self._has_own_call()
-        return self._functional.layers() if self._functional is not None and not own else self._inner()
+        own = self._has_own_call() and self._base is None
+        return (self._base or self._functional).layers() if self._functional is not None and not own else self._inner()
 
     @layers.setter
     def layers(self, _):
         raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
 
     def _inner(self):
-        if self.__dict__.get("_functional") is not None and type(self).call is Model.call:
-            return [x for x in self._functional.layers() if isinstance(x, _layers.Layer)]
-        return super()._inner()
+        base = self.__dict__.get("_base")
+        found = [x for x in base.layers() if isinstance(x, _layers.Layer)] if base is not None else []
+        return list(dict.fromkeys(found + super()._inner())) if self._has_own_call() or base is None else found
 
     @property
     def weights(self):
@@ -353,7 +378,7 @@ class Model(_layers.Layer, Training):
         """Of a functional or sequential model, its layers and calls; a class of one's own says it itself."""
         from ._config import model_config
 
-        if type(self).call not in (Model.call, Sequential.call):
+        if self._has_own_call():
             return {}
         return model_config(self)
 

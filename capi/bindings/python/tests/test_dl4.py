@@ -187,7 +187,6 @@ class Refusals(unittest.TestCase):
             def call(self, x):
                 return self.dense(x) @ self.dense.kernel
 
-        self.refused("constraint", lambda: keras.layers.Layer().add_weight(shape=(2,), constraint=lambda w: w))
         x = keras.Input((3,))
         assigning = keras.Model(x, keras.layers.Dense(1)(Assigns()(x)))
         assigning.compile("sgd", "mse")

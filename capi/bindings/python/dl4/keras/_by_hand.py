@@ -4,6 +4,7 @@ from .. import core
 from . import _kinds, _state, layers, ops
 from ._functional import Functional
 from ._tensors import Input
+from ._traced import native
 
 
 class ByHand:
@@ -14,12 +15,12 @@ class ByHand:
         with _state.uncounted(), _state.traced(None):
             inputs = [Input(shape=tuple(v.shape), name=f"gradient_{i}") for i, v in enumerate(variables)]
             self.weights = [
-                layers.Weight(shape=list(v.shape), initializer="Zeros", constraint=v.constraint, name=f"weight_{i}")
+                layers.Weight(shape=list(v.shape), initializer="Zeros", constraint=native(v.constraint), name=f"weight_{i}")
                 for i, v in enumerate(variables)
             ]
             loss = sum(ops.sum(w._symbolic() * g) for w, g in zip(self.weights, inputs))
         self.core = Functional(inputs, loss, alone=True).core
-        options = {"optimizer": optimizer.to_json_value(), "loss": ["output"], "nan_guard": "off"}
+        options = {"optimizer": optimizer._native(), "loss": ["output"], "nan_guard": "off"}
         self.trainer = core.Trainer(self.core, _kinds.as_json(options))
         optimizer.bind(self.trainer)
 
@@ -38,3 +39,4 @@ class ByHand:
         self.trainer.step([core.Tensor.of(g[None]) for g in given], [])
         for v, w in zip(variables, self.weights):
             v.assign(self.core.get_weight(f"{w._home_name}/value"))
+            v.constrain()

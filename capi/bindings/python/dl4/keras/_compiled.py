@@ -3,7 +3,7 @@
 import itertools
 
 from . import _overrides, losses, metrics
-from ._kinds import Kind, facts
+from ._kinds import Kind
 from ._tensors import flatten, map_nest, pack_like
 from ._traced import aligned
 
@@ -11,15 +11,6 @@ from ._traced import aligned
 def is_python(metric):
     """Does it take batches by methods of its user's?"""
     return isinstance(metric, metrics.Metric) and bool(_overrides.having(metric, "own"))
-
-
-def direction(metric):
-    """up, down, or None where nobody said which is better."""
-    if "_direction" in vars(metric):
-        return metric._direction
-    if isinstance(metric, metrics.MeanMetricWrapper):
-        return "down" if hasattr(metric.function, "to_json_value") else None
-    return facts("metric")[metric.class_name].get("direction") if metric.class_name else None
 
 
 class _Function(losses.Loss):
@@ -113,7 +104,9 @@ class CompileMetrics:
 
     def reset_state(self):
         self.results = None
-        for metric in self.metrics:
+        compiled = self.model._compiled
+        given = [m for key in ("metrics", "weighted_metrics") for m in flatten(compiled[key])]
+        for metric in {id(m): m for m in [*self.metrics, *given] if isinstance(m, metrics.Metric)}.values():
             metric.reset_state()
 
     def result(self):

@@ -4,6 +4,7 @@ import codecs
 import marshal
 import types
 
+from . import _overrides
 from ._tensors import Input, flatten, is_tensor, map_nest
 
 
@@ -59,7 +60,7 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False):
     from .layers import InputLayer
 
     copy = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
-    if model._has_own_call():
+    if _overrides.overrides(model, "call"):
         return type(model).from_config(model.get_config())
 
     def clone(layer):

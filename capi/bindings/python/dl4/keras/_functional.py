@@ -38,6 +38,30 @@ class Functional:
         models.add(self)
         one = is_tensor(inputs) and is_tensor(outputs)
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
+        self.adds_losses, self._added = bool(self.losses or self._active()), None
+
+    def _active(self):
+        """The calls of the library's layers that have a penalty on what they give."""
+        return [
+            c
+            for c in self.calls
+            if c.layer is not None and c.layer._config.get("activity_regularizer") is not None and not c.layer._is_own()
+        ]
+
+    def added_losses(self):
+        """What a call adds to the losses of a model, beside the penalties on weights."""
+        from . import ops, regularizers
+
+        if self._added is None:
+            layers = [layer for r in self.records if r.layer is not None for layer in r.layer._flatten_layers()]
+            known = {id(v._penalty) for layer in layers for v in layer._variables}
+            found = [t for t in self.losses if id(t) not in known]
+            with _state.uncounted(), _state.traced(None):
+                for call in self._active():
+                    penalty = regularizers.get(call.layer._config["activity_regularizer"])
+                    found += [penalty(t) / ops.cast(ops.shape(t)[0], "float32") for t in call.outputs]
+            self._added = found
+        return self._added
 
     def has_own(self):
         """Is there a call() of its user's in it?"""

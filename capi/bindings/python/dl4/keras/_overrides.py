@@ -56,15 +56,15 @@ _OUTCOMES = {
     "initializer": _outcomes(own="__call__", called=f"{_READ} clone"),
     "regularizer": _outcomes(own="__call__", called=_READ),
     "constraint": _outcomes(own="__call__", called=_READ),
-    "callback": {name: "called" for words in NAMES["callback"].values() for name in words.split()},
+    "callback": {name: "called" for words in NAMES["callback"].values() for name in words.split()},  # that are here
 }
 _OUTCOMES["optimizer"] = {**dict.fromkeys(NAMES["optimizer"][""].split(), "compile"), **_OUTCOMES["optimizer"]}
 # Where the library does the work these are not called.
 _NOT_OF_THE_LIBRARY = {
-    "layer": set("add_weight add_variable get_initial_state states output_size state_size".split()),
+    "layer": set("add_weight add_variable supports_masking get_initial_state states output_size state_size".split()),
     "metric": {"add_variable", "add_weight"},
-    "callback": set(_OUTCOMES["callback"]) - {"set_model", "set_params", "model"},
 }
+_OF_KINDS = {"Circle": {"call"}}  # whose values carry which of them count
 _known = weakref.WeakKeyDictionary()  # by class: how many names its classes had, and those it overrides
 
 
@@ -122,7 +122,10 @@ def overrides(thing, *names):
 def outcome(cls, name):
     """called, own, steps or python (of a model), the verb that refuses it, or made."""
     category = category_of(cls)
-    if getattr(cls, "class_name", None) is not None and name in _NOT_OF_THE_LIBRARY.get(category, ()):
+    kind = getattr(cls, "class_name", None)
+    if kind is not None and (name in _NOT_OF_THE_LIBRARY.get(category, ()) or name in _OF_KINDS.get(kind, ())):
+        return "made"
+    if category == "callback" and not any(name in vars(c) for c in cls.__mro__ if is_ours(None, c)):
         return "made"
     return _OUTCOMES[category].get(name, "made")
 
@@ -149,10 +152,11 @@ def refused(cls, name, who):
     )
 
 
-def refuse(thing, who, *outcomes):
+def refuse(thing, who, *outcomes, but=()):
     """Raises for what it overrides that would have to be called."""
     for name in having(thing, *outcomes):
-        raise refused(type(thing), name, who)
+        if name not in but:
+            raise refused(type(thing), name, who)
 
 
 def need_class(cls):

@@ -3,7 +3,7 @@
 import inspect
 
 from . import _overrides, _state
-from ._tensors import as_tensor, carries_mask, flatten, is_tensor, map_nest
+from ._tensors import as_tensor, carries_mask, flatten, is_tensor, map_nest, pack_like
 
 _NOT_LAYERS = {
     "_calls",
@@ -127,14 +127,14 @@ class Own:
         given = inspect.signature(self.build).parameters
         shapes = self._shapes_of(args, kwargs)
         named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        self._shapes = shapes
+        self._shapes, self._dtypes = shapes, [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
         if _overrides.overrides(self, "build"):
             if len(named) > 1 and len(shapes) > 1:
                 self.build(*shapes[: len(named)])
             elif named and shapes:
                 self.build(shapes[0])
             elif not named:
-                self.build()
+                self.build(*(shapes if any(p.kind == p.VAR_POSITIONAL for p in given.values()) else ()))
         self.built = True
 
     @staticmethod
@@ -221,26 +221,20 @@ class Own:
     def _with_mask(self, args, kwargs, outputs):
         """As its compute_mask() says, which for a layer of the library's is that of its kind; with supports_masking
         the inputs'."""
-        first = args[0] if args else next(iter(kwargs.values()), None)
         if self.class_name is None:
+            first = args[0] if args else next(iter(kwargs.values()), None)
             if not self._has_masks() or all(mask_of(t) is not None for t in flatten(outputs)):
                 return outputs
             masks = kwargs.get("mask") or self.compute_mask(first, map_nest(mask_of, first))
             return masked(outputs, masks)
-        if not is_tensor(outputs):
+        given = [*args, *(v for v in kwargs.values() if any(is_tensor(leaf) for leaf in flatten(v)))]
+        if not given or not is_tensor(outputs) and not _overrides.overrides(self, "compute_mask"):
             return outputs
-        if _overrides.overrides(self, "compute_mask") or len(args) == 1:
-            mask = self.compute_mask(first, map_nest(mask_of, first))
-        else:
+        if len(given) > 1 and not _overrides.overrides(self, "compute_mask"):
             return outputs
-        if mask is None:
-            carried = mask_of(outputs)
-            if carried is None:
-                return outputs
-            from . import ops
-
-            mask = ops.cast(ops.ones_like(carried), "bool")  # all are there
-        return _set_mask(outputs, mask)
+        masks, leaves = flatten(self.compute_mask(given[0], map_nest(mask_of, given[0]))), flatten(outputs)
+        found = [_masked_alone(t, m) for t, m in zip(leaves, masks)]
+        return pack_like(outputs, found + leaves[len(found) :])
 
     def _has_masks(self):
         """Does it say which masks its outputs carry?"""
@@ -262,8 +256,7 @@ class Own:
                 else:
                     count = len(inspect.signature(self.compute_output_shape).parameters)
                     said = self.compute_output_shape(*self._shapes_of(args, kwargs)[: max(count, 1)])
-                    one = is_tensor(outputs)
-                    same = _alike([said] if one else list(said), [t.shape for t in flatten(outputs)])
+                    same = _alike(_shapes_in(said), [t.shape for t in flatten(outputs)])
                 if not same:
                     raise ValueError(
                         f"{type(self).__name__}.{name}: says {said}, while call() of layer {self.name} gives "
@@ -272,10 +265,20 @@ class Own:
         finally:
             del self.__dict__["_asked"]
 
+    def get_build_config(self):
+        """What build_from_config() needs, kept in configs where a class of one's own says it."""
+        return {"input_shape": self._shapes[0]} if self._shapes else None
+
+    def build_from_config(self, config):
+        if config:
+            self.build(*config.values())
+
     def compute_mask(self, inputs, mask=None, previous_mask=None):
         if self.class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
             mask = previous_mask if mask is None else mask
             return None if mask is None or mask[0] is None else mask[0]
+        if self.class_name in ("MultiHeadAttention", "GroupQueryAttention"):
+            return previous_mask if mask is None else mask
         if self.class_name is not None:
             return masks_through(self, inputs, previous_mask if mask is None else mask)
         return (previous_mask if mask is None else mask) if self.supports_masking else None
@@ -364,6 +367,26 @@ class Own:
         for layer in self._inner():
             found += layer.losses
         return found
+
+
+def _masked_alone(t, mask):
+    """A tensor with a mask, or none, whatever what it is made of carries."""
+    from . import ops
+
+    if not is_tensor(t):
+        return t
+    if mask is None and mask_of(t) is not None:
+        mask = ops.cast(ops.ones_like(mask_of(t)), "bool")  # all are there
+    return t if mask is None else _set_mask(t, mask)
+
+
+def _shapes_in(nest):
+    """A shape, or those of a nest, in order."""
+    if isinstance(nest, dict):
+        return [shape for key in sorted(nest, key=str) for shape in _shapes_in(nest[key])]
+    if any(isinstance(d, (tuple, list, dict)) for d in nest):
+        return [shape for item in nest for shape in _shapes_in(item)]
+    return [tuple(nest)]
 
 
 def _alike(told, shapes):

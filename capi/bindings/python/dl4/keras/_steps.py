@@ -141,12 +141,18 @@ class Steps:
         return logs
 
     def _in_order(self, logs):
-        """Values in the order of the metrics."""
-        names = []
-        for metric in self.metrics:
-            names += list(metric.result()) if isinstance(metric, CompileMetrics) else [metric.name]
-        names = [n for n in names if n in logs] + sorted(n for n in logs if n not in names)
-        return [logs[n] for n in names]
+        """Values in the order of compile(), others behind by name."""
+        names, outputs = ["loss"], self._output_keys()
+        for key in ("metrics", "weighted_metrics"):
+            given = self._compiled[key]
+            for i, listed in enumerate(
+                [] if given is None else self._metric_lists(given, len(self.outputs), outputs, key, True)
+            ):
+                for m in listed:
+                    name = m if isinstance(m, str) else getattr(m, "name", None) or getattr(m, "__name__", "")
+                    names.append(name if len(outputs) == 1 else f"{outputs[i]}_{name}")
+        names = [n for n in dict.fromkeys(names) if n in logs]
+        return [logs[n] for n in names + sorted(logs.keys() - set(names))]
 
     def _predicted(self, x, size, steps, told):
         told.tell("on_predict_begin", {})

@@ -1,9 +1,16 @@
 """Who is told what happens in fit(), evaluate() and predict()."""
 
+from . import _overrides
 
 class Callback:
     """What fit(), evaluate() and predict() tell; model and params are set before. Between two batches a model may be
     read and run, its weights and its optimizer's learning rate be set; between two epochs it may do anything."""
+
+    category = "callback"
+
+    def __new__(cls, *args, **kwargs):
+        _overrides.need_class(cls)
+        return super().__new__(cls)
 
     def __init__(self):
         self.model, self.params = None, None

@@ -21,6 +21,11 @@ def is_native(thing):
     return thing is None or isinstance(thing, (str, dict)) or hasattr(thing, "to_json_value")
 
 
+def native(thing):
+    """What the library has of it: nothing of what is called in Python."""
+    return thing if is_native(thing) else None
+
+
 def only_native(thing):
     """(function of Python or None, kind of the library's or None)."""
     if isinstance(thing, type):
@@ -47,10 +52,10 @@ def architecture(function, y_true_shape, y_pred_shape):
 
 def loss_config(loss, y_true_shape, y_pred_shape):
     """A loss for the library: itself, or the graph of a function or of an object with call()."""
-    if is_native(loss):
-        return _kinds.as_json(loss)
     if isinstance(loss, _kinds.Kind):
         _overrides.refuse(loss, "a loss of compile()", "compile")
+    if is_native(loss):
+        return _kinds.as_json(loss)
     function = getattr(loss, "call", None) or loss
     y_true_shape, shaped = aligned(y_true_shape, y_pred_shape, getattr(loss, "aligns", True))
     config = {"model": architecture(shaped(function), y_true_shape, y_pred_shape)}

@@ -15,6 +15,7 @@ from ._losses_of import Structure
 from ._objective import Objective, is_still
 from ._steps import Steps, Watched
 from ._tensors import flatten, pack_like
+from ._traced import is_native
 from ._told import CallbackList, Unknown, listed
 from ._words import keras_words
 
@@ -460,13 +461,15 @@ class Training(Objective, Steps):
         try:
             with self._as_compiled():
                 values = trainer.step(*lists)
+            for weight in self._constrained():
+                weight.constrain()
         finally:
             _state.changed()
         logs = dict(zip(trainer.shown, trainer.kept(values)))
         if watched is not None:
             logs.update(watched.results())
         self._note(logs)
-        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
+        return dict(sorted(logs.items())) if return_dict else _one(self._in_order(logs) if watched else [*logs.values()])
 
     def _one_step(self, x, y, class_weight, return_dict):
         history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
@@ -475,6 +478,10 @@ class Training(Objective, Steps):
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
+
+    def _constrained(self):
+        """Weights with a constraint in Python, called after each update."""
+        return [w for w in self.trainable_weights if not is_native(w.constraint)]
 
     def _note(self, logs):
         """What was measured last, which metrics show."""
@@ -516,7 +523,7 @@ class Progress:
     def __init__(self, told, model, trainer, watched, epoch):
         self.told, self.model, self.trainer, self.watched, self.last = told, model, trainer, watched, []
         self.epoch, self.schedule = epoch, model.optimizer.own_schedule()
-        self.hears = told.hears_batches("train")
+        self.hears, self.constrained = told.hears_batches("train"), model._constrained()
 
     def logs(self, metrics):
         """By name, as Keras has them."""
@@ -539,6 +546,8 @@ class Progress:
         elif event == abi.constants["DL4_EPOCH_END"]:
             self.last = metrics
         elif event == abi.constants["DL4_BATCH_END"]:
+            for weight in self.constrained:
+                weight.constrain()
             if self.hears:
                 _state.changed()
                 self.told.tell("on_train_batch_end", step - 1, self.logs(metrics))

@@ -44,11 +44,19 @@ class Weight:
 
     @property
     def regularizer(self):
-        return self._layer._config_of(f"{self._name}_regularizer")
+        return self._layer._of_weight(self._name, "regularizer")
 
     @property
     def constraint(self):
-        return self._layer._config_of(f"{self._name}_constraint")
+        return self._layer._of_weight(self._name, "constraint")
+
+    def constrain(self):
+        """After an update: what a constraint in Python makes of it."""
+        from ._eager import eager
+        from ._traced import is_native
+
+        if self.trainable and not is_native(self.constraint):
+            self.assign(self.constraint(eager(self.numpy())))
 
     @property
     def ndim(self):
@@ -174,10 +182,10 @@ class Variable(Weight):
     ):
         import numpy
         from . import layers
-        from ._traced import is_native
+        from ._traced import is_native, native as native_of
 
         self._shown, self._owner, self._array = name, owner, None
-        self._given = regularizer, constraint
+        self._given = regularizer, constraint() if isinstance(constraint, type) else constraint
         given = None if is_native(initializer) else initializer
         if given is not None and callable(given):
             if shape is None:
@@ -214,17 +222,11 @@ class Variable(Weight):
 
         self._penalty, native = only_native(regularizer)
         config["regularizer"] = native
-        if isinstance(constraint, type):
-            constraint = constraint()
-        if not is_native(constraint):
-            raise NotImplementedError(
-                f"{constraint!r}: a constraint that is called after each update is not in this version"
-            )
         super().__init__(
             layers.Weight(
                 shape=[int(d) for d in shape],
                 learned=self._trainable,
-                constraint=constraint,
+                constraint=native_of(self.constraint),
                 name=_state.unique("weight") if owner is None else f"{owner.name}_{name}",
                 **{k: v for k, v in config.items() if v is not None},
             ),

@@ -71,7 +71,8 @@ class Layer(_Own, _kinds.Kind):
         self._graphs, self.graph, self._core = _WeakKeyDictionary(), None, None
         self._facts, self._weights, self._eager, self._first_emitted = None, {}, {}, None
         self.name = name or _state.unique(_state.snake_case(type(self).__name__))
-        self._trainable, self._calls, self._shapes, self.built = bool(trainable), [], None, False
+        self._trainable, self._calls, self.built = bool(trainable), [], False
+        self._shapes = self._dtypes = None  # of the call that it is built for
         self._init_own(activity_regularizer)
         if self.class_name is not None:
             self._take_functions()
@@ -99,7 +100,7 @@ class Layer(_Own, _kinds.Kind):
                 self._python[key] = self._config.pop(key)
                 if self.class_name == "Activation":
                     self._config[key] = "linear"
-            elif key.endswith("_initializer"):
+            elif key.endswith(("_initializer", "_constraint")):
                 self._python[key] = self._config.pop(key)
 
     # ---- places in graphs
@@ -133,9 +134,15 @@ class Layer(_Own, _kinds.Kind):
             if not key.endswith("_initializer"):
                 continue
             name = key[: -len("_initializer")]
-            for w, (shape, _) in self.weight_facts().items():
-                if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel"):
-                    core_model.set_weight(f"{self._home_name}/{w}", self._first_values(f, name, shape))
+            for w, shape in self._weights_of(name):
+                core_model.set_weight(f"{self._home_name}/{w}", self._first_values(f, name, shape))
+
+    def _weights_of(self, name):
+        """Those of which an attribute of that name says something, with their shapes."""
+        found = [(w, shape) for w, (shape, _) in self.weight_facts().items() if name in _says_of(w)]
+        if not found and name not in ("bias", "gamma", "beta"):
+            raise NotImplementedError(f"{self.name}: {name} in Python is not in this version for {self.class_name}")
+        return found
 
     def _first_values(self, function, name, shape):
         """What an initializer of Python's gives; the gate that forgets begins at 1 where Keras's does."""
@@ -277,16 +284,18 @@ class Layer(_Own, _kinds.Kind):
             if self.class_name not in _EMBEDDINGS:
                 return
             input_shape = (None, None)
+        together = self.class_name in _LISTS
         if input_shape is not None and not isinstance(input_shape, dict):
-            shapes = (input_shape, *shapes)
-            several = len(shapes) > 1 or (shapes[0] and isinstance(shapes[0][0], (list, tuple)))
-            shapes = (shapes if len(shapes) > 1 else shapes[0]) if several else [shapes[0]]
+            nested = not shapes and input_shape and isinstance(input_shape[0], (list, tuple))
+            together |= bool(nested)
+            shapes = list(input_shape) if nested else [input_shape, *shapes]
         else:
             shapes = list((input_shape or named).values())
-        dtype = "int32" if self.class_name in _EMBEDDINGS else "float32"
-        tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s in shapes]
+        dtypes = ["int32" if self.class_name in _EMBEDDINGS else "float32"] * len(shapes)
+        if self._dtypes and len(self._dtypes) == len(shapes):
+            dtypes = self._dtypes
+        tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s, dtype in zip(shapes, dtypes)]
         with _state.traced(None):
-            together = len(tensors) == 1 or self.class_name in _LISTS
             self._emitted(*([tensors[0] if len(tensors) == 1 else tensors] if together else tensors))
             if not self._is_own():
                 self._calls = self._calls or [self._first_emitted]
@@ -347,9 +356,14 @@ class Layer(_Own, _kinds.Kind):
             return (value,) * int(axes[1])
         return value
 
-    def _config_of(self, key):
-        """What was said of one of its weights."""
-        return self._read(key, self._config.get(key))
+    def _of_weight(self, weight, what):
+        """The initializer, regularizer or constraint of one of its weights."""
+        for key in (f"{name}_{what}" for name in _says_of(weight)):
+            if key in self._python:
+                return self._python[key]
+            if self._config.get(key) is not None:
+                return self._read(key, self._config[key])
+        return None
 
     def _weight(self, name):
         if name not in self._weights:
@@ -485,6 +499,12 @@ class Layer(_Own, _kinds.Kind):
 
 
 _TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}
+
+
+def _says_of(weight):
+    """What attributes call a weight: `recurrent` too is recurrent_kernel."""
+    name = weight.rsplit("/", 1)[-1]
+    return [name, name[: -len("_kernel")]] if name.endswith("_kernel") else [name]
 
 
 def _plain(value):

@@ -9,7 +9,7 @@ from ._eager import computed, eager, is_array, move_statistics, run, with_mask
 from ._functional import Functional as _Graph
 from ._immediate import immediate, passed_through
 from ._own import Traced
-from ._tensors import Input, flatten, is_tensor, map_nest, symbolic_like
+from ._tensors import Input, flatten, is_tensor, map_nest, pack_like, symbolic_like
 from ._training import Training
 from ._words import keras_words
 
@@ -59,7 +59,10 @@ class Model(_layers.Layer, Training):
         return super().__getattr__(key)
 
     def _has_own_call(self):
-        return _overrides.overrides(self, "call")
+        """Is there more to its calls than the layers in them?"""
+        return _overrides.overrides(
+            self, "call", "compute_mask", "supports_masking", "compute_output_shape", "compute_output_spec"
+        )
 
     def _replaced(self):
         """Its call() is another one."""
@@ -83,7 +86,7 @@ class Model(_layers.Layer, Training):
         return self._functional
 
     def build(self, input_shape=None):
-        if self._functional is not None or input_shape is None:
+        if self._functional is not None or input_shape is None or any(r.layer is self for r in _state.records()):
             return
         if isinstance(input_shape, dict):
             inputs = {k: Input(batch_shape=s, name=k) for k, s in input_shape.items()}
@@ -91,6 +94,7 @@ class Model(_layers.Layer, Training):
             inputs = [Input(batch_shape=s) for s in input_shape]
         else:
             inputs = Input(batch_shape=input_shape)
+        self.built = True  # a build() of its user's has been asked, and asks this one
         self._trace(inputs)
 
     def _trace(self, inputs):
@@ -136,13 +140,17 @@ class Model(_layers.Layer, Training):
     def _run(self, x, training):
         """Its session on arrays."""
         functional = self._for_training() if training else self._need()
-        session = self._inference(bool(training))
+        losses = functional.added_losses() if functional.adds_losses else []
+        session = self._inference(bool(training), losses)
         if len(functional.inputs) == 1 and is_array(x):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
         with keras_words("Functional", {}):
-            outputs = run(session, tensors, functional.nest_out)
+            outputs = run(session, tensors, functional.nest_out if not losses else [*functional.outputs, losses])
+        if losses:
+            *outputs, self._last_losses = outputs
+            outputs = pack_like(functional.nest_out, outputs)
         if training:
             move_statistics(functional, tensors)
         return outputs
@@ -152,9 +160,6 @@ class Model(_layers.Layer, Training):
         if len(self._functional.inputs) == 1 and is_array(x):
             return list(zip(self._inputs_of(x), [getattr(x, "_keras_mask", None)]))
         return list(zip(self._inputs_of(x), [getattr(v, "_keras_mask", None) for v in self._arranged(x)]))
-
-    def _has_own_call(self):
-        return type(self).call not in (Model.call, Sequential.call)
 
     def _tried(self, args, kwargs, training):
         if len(args) == 1 and not kwargs:
@@ -167,7 +172,7 @@ class Model(_layers.Layer, Training):
         functional = self._functional
         if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
             return None
-        if called and not functional.is_simple() or getattr(x, "_keras_mask", None) is not None:
+        if called and (functional.adds_losses or not functional.is_simple()) or getattr(x, "_keras_mask", None) is not None:
             return None
         return self._inference().through(x)
 
@@ -177,17 +182,19 @@ class Model(_layers.Layer, Training):
         _warn_of_structure(x, functional.nest_in)
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._arranged(x), functional.inputs)]
 
-    def _inference(self, training=False):
-        """A session with the weights of today, whose random numbers go on from call to call."""
+    def _inference(self, training=False, losses=()):
+        """A session with the weights of today, whose random numbers go on from call to call; with losses behind the
+        outputs."""
         if self._session is None or self._session[1] != _state.changes():
             self._session = {}, _state.changes()
-        sessions = self._session[0]
-        if training not in sessions:
-            self._need_pure(self._for_training() if training else self._need())
-            model = self._for_training().core if training else self.core
+        sessions, key = self._session[0], (training, bool(losses))
+        if key not in sessions:
+            functional = self._for_training() if training else self._need()
+            self._need_pure(functional)
+            model = functional.with_outputs(losses) if losses else functional.core
             with _state.building:
-                sessions[training] = model.session(training=training)
-        return sessions[training]
+                sessions[key] = model.session(training=training)
+        return sessions[key]
 
     def _need_pure(self, functional):
         """Raises where a call() assigns a variable, which it can do on arrays alone."""
@@ -272,7 +279,10 @@ class Model(_layers.Layer, Training):
     def call(self, inputs, training=None, mask=None):
         if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
-        return self._base.called(flatten(inputs))
+        given = flatten(inputs)
+        if _state.owner() is not None or any(is_tensor(t) for t in given):
+            return self._base.called(given)
+        return passed_through(self._base, given, training)
 
     # ---- what it has
 
@@ -378,7 +388,7 @@ class Model(_layers.Layer, Training):
         """Of a functional or sequential model, its layers and calls; a class of one's own says it itself."""
         from ._config import model_config
 
-        if self._has_own_call():
+        if _overrides.overrides(self, "call"):
             return {}
         return model_config(self)
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import _kinds, schedules
+from . import _kinds, _overrides, schedules
 from ._traced import is_native
 from ._words import keras_words
 
@@ -121,6 +121,7 @@ class Optimizer(_kinds.Kind):
         """Updates variables by gradients that are arrays."""
         from ._by_hand import ByHand
 
+        _overrides.refuse(self, "apply()", "compile", but=("apply", "apply_gradients"))
         if self._trainer is not None and self._by_hand is None:
             raise NotImplementedError(
                 f"{self.name}: the optimizer of a model that has been trained can't be applied by hand in this version"

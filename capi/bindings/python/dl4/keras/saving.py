@@ -6,7 +6,7 @@ import os
 import warnings
 
 from .. import abi, core
-from . import _state
+from . import _overrides, _state
 
 _registered, _scopes, _safe = {}, [], [True]
 
@@ -97,6 +97,8 @@ def serialize_keras_object(thing):
             "config": config,
             "registered_name": name or (cls.__name__ if own else None),
         }
+        if hasattr(cls, "category") and _overrides.overrides(thing, "get_build_config"):
+            item["build_config"] = thing.get_build_config()
         return item
     if hasattr(thing, "to_json_value"):
         return thing.to_json_value()
@@ -131,7 +133,10 @@ def deserialize_keras_object(config, custom_objects=None, safe_mode=None):
                 f"`@keras.saving.register_keras_serializable()`. Full object config: {config}"
             )
         inner = dict(config["config"])
-        return cls.from_config({k: _inside(v) for k, v in inner.items()} if not _is_model(cls) else inner)
+        made = cls.from_config({k: _inside(v) for k, v in inner.items()} if not _is_model(cls) else inner)
+        if config.get("build_config") and hasattr(made, "build_from_config"):
+            made.build_from_config(config["build_config"])
+        return made
 
 
 def _inside(value):
@@ -164,6 +169,12 @@ def _known(name, config):
 # ---- files
 
 
+def _need_files(model, who):
+    """Raises for what would have to be called for a file, where the library writes and reads it."""
+    for layer in model._flatten_layers():
+        _overrides.refuse(layer, who, "save")
+
+
 def _path(filepath, overwrite):
     path = os.fspath(filepath)
     if not overwrite and os.path.exists(path):
@@ -175,6 +186,7 @@ def save_model(model, filepath, overwrite=True, zipped=True):
     """A whole model: .safetensors; .keras for Keras, with what it was compiled with and its optimizer's state."""
     if not zipped:
         raise NotImplementedError("a model is one file: expected zipped=True")
+    _need_files(model, "save()")
     path = _path(filepath, overwrite)
     if path.endswith(".keras") and model.compiled:
         try:
@@ -186,12 +198,14 @@ def save_model(model, filepath, overwrite=True, zipped=True):
 
 def save_weights(model, filepath, overwrite=True):
     """As .weights.h5, .npz or, with the architecture, .safetensors."""
+    _need_files(model, "save_weights()")
     model.core.save(_path(filepath, overwrite))
 
 
 def load_weights(model, filepath, skip_mismatch=False):
     """Of Keras's files and .npz by layer and name; of this library's by position, as the weights stand in both."""
     path = os.fspath(filepath)
+    _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
         if skip_mismatch:
             raise NotImplementedError(f"{path}: skip_mismatch is for files of this library")

@@ -1,0 +1,133 @@
+"""Classes that override one method of Keras's interface, and samples of every layer to use them on."""
+
+import json
+import pathlib
+import struct
+
+import numpy as np
+
+import dl4.keras as keras
+from dl4.abi import registry
+from dl4.keras import _config, _interface
+from dl4.keras._rebuilt import rebuilt
+from dl4.keras._tensors import flatten, is_tensor, map_nest
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[4] / "tests" / "golden"
+ROWS = 2
+
+
+def interface(category, kind):
+    """The names of a class's interface, and those of this package's classes that are no words of Python's."""
+    names = {}
+    for key, words in _interface.NAMES[category].items():
+        if not key or kind in key.split():
+            names.update(dict.fromkeys(words.split()))
+    return list(names)
+
+
+def overriding(base, name, hits, changed=lambda result: result):
+    """A subclass of `base` whose method, or property, notes that it was asked and changes what the base's gives."""
+    known = getattr(base, name, None)
+    if isinstance(known, property) or name in PROPERTIES:
+
+        def get(self):
+            hits.append(name)
+            return changed(known.fget(self) if isinstance(known, property) else None)
+
+        member = property(get, known.fset if isinstance(known, property) else None)
+    elif name == "from_config":
+
+        def made(cls, config, *args, **kwargs):
+            hits.append(name)
+            return changed(super(sub, cls).from_config(config, *args, **kwargs))
+
+        member = classmethod(made)
+    else:
+
+        def method(self, *args, **kwargs):
+            hits.append(name)
+            return changed(getattr(super(sub, self), name)(*args, **kwargs) if known is not None else None)
+
+        member = method
+    sub = type("Mine", (base,), {name: member, "__module__": __name__})
+    return sub
+
+
+PROPERTIES = set(
+    """losses weights variables metrics trainable_weights trainable_variables non_trainable_weights
+    non_trainable_variables metrics_variables input_spec supports_masking input output path dtype compute_dtype
+    variable_dtype input_dtype dtype_policy trainable quantization_mode layers inputs outputs input_shape output_shape
+    learning_rate iterations metrics_names jit_compile run_eagerly distribute_strategy distribute_reduction_method loss
+    kernel embeddings states output_size state_size thresholds model""".split()
+)
+
+
+def samples():
+    """By kind of layer: its config, and the arguments of a call with inputs to be made for it."""
+    found = {}
+    for path in sorted(GOLDEN.glob("*.safetensors")):
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        for case in json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["cases"]):
+            architecture = case.get("model")
+            if not isinstance(architecture, dict) or "layers" not in architecture:
+                continue
+            if {layer["class_name"] for layer in architecture["layers"]} <= found.keys() | {"Input", "Constant"}:
+                continue
+            for layer, args, kwargs, _ in _config._steps(rebuilt(architecture)._functional):
+                if layer is not None and layer.class_name not in found:
+                    found[layer.class_name] = dict(layer._config), args, kwargs
+    x, t, edges = keras.Input((4,)), keras.Input((5, 4)), keras.Input((3, 2), dtype="int32")
+    more = {
+        "Cast": ({"to": "float32"}, x),
+        "GlobalAttention": ({"units": 3}, [t, t]),
+        "GraphAttention": ({"units": 2}, [t, edges]),
+        "GraphNetwork": ({"edge_units": 2, "node_units": 2}, [t, edges]),
+        "JoinHeads": ({}, [x, x]),
+        "LocalAttention": ({"window": 1}, [t, t]),
+        "LocalResponseNormalization": ({}, t),
+        "ReLU": ({}, x),
+        "SetLengths": ({}, [t, keras.Input((), dtype="int32")]),
+        "SetMask": ({}, [t, keras.Input((5,), dtype="bool")]),
+        "StackedRNNCells": ({"cells": [keras.layers.SimpleRNNCell(3)]}, x),
+        "StopGradient": ({}, x),
+    }
+    found.update({kind: (config, (arg,), {}) for kind, (config, arg) in more.items()})
+    return found
+
+
+# What a graph is made of inside: not called by a class of a user's.
+PARTS = {"GetMask", "GraphCell", "Functional", "Loss", "Metric", "Weight"}
+
+
+def inputs_for(args, kwargs):
+    """The same arguments of new inputs, and arrays for these."""
+    new, arrays, random = {}, [], np.random.RandomState(3)
+    for t in flatten([list(args), kwargs]):
+        if is_tensor(t) and t not in new:
+            shape = [ROWS if i == 0 else 3 if d is None else d for i, d in enumerate(t.shape)]
+            new[t] = keras.Input(batch_shape=shape, dtype=t.dtype)
+            arrays.append(random.randint(0, 2, shape).astype(t.dtype) if t.dtype != "float32" else random.rand(*shape))
+
+    def other(t):
+        return new.get(t, t) if is_tensor(t) else t
+
+    return map_nest(other, list(args)), map_nest(other, dict(kwargs)), list(new.values()), arrays
+
+
+class Sample:
+    """A layer of a class called, as a model of its own."""
+
+    def __init__(self, cls, config, args, kwargs):
+        self.layer = cls(**config)
+        args, kwargs, inputs, self.arrays = inputs_for(args, kwargs)
+        self.outputs = self.layer(*args, **kwargs)
+        self.model = keras.Model(inputs, self.outputs)
+
+    def run(self):
+        x = [a.astype("float32") if a.dtype == "float64" else a for a in self.arrays]
+        return [np.asarray(y) for y in flatten(self.model.predict(x if len(x) > 1 else x[0], verbose=0))]
+
+
+def kinds(category):
+    return sorted(registry(category)[category])

@@ -111,6 +111,7 @@ class Training(Objective, Steps):
         try:
             yield
         finally:
+            changed += [layer for layer in self._as_trained or () if vars(layer).pop("_waits", False)]
             for layer in changed:
                 layer._let_train(layer.trainable)
 

@@ -5,7 +5,7 @@ import re as _re
 from weakref import WeakKeyDictionary as _WeakKeyDictionary
 
 from .. import core as _core
-from ..abi import Error as _Error
+from ..abi import Busy as _Busy, Error as _Error
 from . import _cells, _kinds, _overrides, _state
 from ._inputs import InputLayer, InputSpec
 from ._own import Own as _Own, masked_as as _masked_as
@@ -381,7 +381,10 @@ class Layer(_Own, _kinds.Kind):
             layer.trainable = yes
         for variable in self._variables:
             variable.trainable = yes
-        self._let_train(yes)
+        try:
+            self._let_train(yes)
+        except _Busy:  # in a callback: when this step of the fit is over
+            self._waits = True
         self._graphs = _WeakKeyDictionary({g: n for g, n in self._graphs.items() if not g.scratch})
         self.forget_facts()
 

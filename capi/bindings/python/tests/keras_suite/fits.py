@@ -277,3 +277,21 @@ def a_seed_repeats_a_fit(keras):
         losses.append(m.fit(X, Y, verbose=0, epochs=2, batch_size=4).history["loss"])
         losses.append(m.fit(X, Y, verbose=0, epochs=2, batch_size=4, steps_per_epoch=3).history["loss"])
     return [float(losses[:2] == losses[2:])]
+
+
+@program
+def frozen_by_a_callback(keras):
+    """It counts from the next compile() on."""
+
+    class Freeze(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.model.layers[0].trainable = False
+
+    m = net(keras)
+    m.fit(X, Y, batch_size=5, epochs=2, verbose=0, shuffle=False, callbacks=[Freeze()])
+    moved, left = m.get_weights(), len(m.trainable_weights)
+    m.compile("sgd", "mse")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        m.fit(X, Y, verbose=0)
+    return moved, left, m.get_weights()

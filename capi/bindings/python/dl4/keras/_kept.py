@@ -111,7 +111,9 @@ class State:
 
 def variables(optimizer):
     """Of an optimizer, as Keras lists them."""
-    found = [State(optimizer, "iterations"), State(optimizer, "learning_rate")]
+    found = [State(optimizer, "iterations")]
+    if not callable(optimizer._config.get("learning_rate")):
+        found.append(State(optimizer, "learning_rate"))
     if optimizer._trainer is not None:
         kept = Kept(optimizer._trainer)
         for i, name in enumerate(kept.trained):

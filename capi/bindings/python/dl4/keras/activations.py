@@ -6,10 +6,13 @@ from . import _kinds
 
 class _Function:
     def __init__(self, name):
+        self._eager = {}
         self.__name__, self.__doc__ = name, _kinds.documentation(_kinds.facts("activation")[name])
 
     def __call__(self, x, *args, **config):
         from . import layers, ops
+        from ._eager import computed
+        from ._functions import symbolic
 
         names = [a["name"] for a in _kinds.facts("activation")[self.__name__]["attributes"]]
         config = {**dict(zip(names, args)), **config}
@@ -19,6 +22,8 @@ class _Function:
             return x
         if isinstance(config.get("axis"), (list, tuple)) and self.__name__ in ("softmax", "log_softmax"):
             return getattr(ops, self.__name__)(x, **config)
+        if not symbolic(x):
+            return computed(self, [x], config)
         layer = layers.Activation(activation=how)
         layer.is_operation = True
         return layer(x)

@@ -1,14 +1,19 @@
 """Classes that override one method of Keras's interface, and samples of every layer to use them on."""
 
+import contextlib
+import io
 import json
+import os
 import pathlib
 import struct
+import unittest
+import warnings
 
 import numpy as np
 
 import dl4.keras as keras
 from dl4.abi import registry
-from dl4.keras import _config, _interface
+from dl4.keras import _config, _interface, _overrides
 from dl4.keras._rebuilt import rebuilt
 from dl4.keras._tensors import flatten, is_tensor, map_nest
 
@@ -131,3 +136,88 @@ class Sample:
 
 def kinds(category):
     return sorted(registry(category)[category])
+
+
+X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
+Y = X[:, :1] + 1.0
+# What only a user calls, and finds as it is written.
+LAYERS_DIRECT = """add_metric count_params get_weights set_weights stateless_call trainable_weights trainable_variables
+non_trainable_weights non_trainable_variables losses metrics_variables input output path quantize quantized_build
+quantized_call rematerialized_call adapt reset_state reset_states enable_lora add_loss""".split()
+MODELS_DIRECT = """compile fit evaluate predict train_on_batch test_on_batch predict_on_batch get_layer layers summary
+save save_weights load_weights export to_json metrics_names jit_compile run_eagerly get_state_tree set_state_tree
+stateless_compute_loss get_quantization_layer_structure distribute_strategy distribute_reduction_method inputs outputs
+input_shape output_shape add pop""".split()
+
+
+def doubled(y):
+    return map_nest(lambda t: keras.ops.cast(t, "float32") * 2 + 1, y)
+
+
+def dense(base=keras.layers.Dense, **config):
+    return base(1, kernel_initializer="ones", **config)
+
+
+def model_of(layer, cls=keras.Sequential, **how):
+    m = cls([keras.Input((3,)), layer])
+    m.compile(keras.optimizers.SGD(0.1), **{"loss": "mse", **how})
+    return m
+
+
+def trained(m, epochs=1, **how):
+    return m.fit(X, Y, batch_size=4, epochs=epochs, verbose=0, shuffle=False, **how)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def refused(self, cls, name, f):
+        """f() raises, and says of which class and which method."""
+        with self.assertRaises((NotImplementedError, ValueError), msg=f"{cls.__mro__[1].__name__}.{name}") as caught:
+            f()
+        self.assertIn(f"{cls.__name__}.{name}", str(caught.exception))
+
+    def is_refused(self, cls, name, make):
+        """Is it refused when an object is made? Then by name."""
+        if _overrides.outcome(cls, name) != "made":
+            return False
+        self.refused(cls, name, make)
+        return True
+
+    def direct(self, thing, name, hits):
+        """Its own method is found on it."""
+        if name in PROPERTIES or isinstance(getattr(type(thing), name, None), property):
+            with contextlib.suppress(Exception):
+                getattr(thing, name)
+        else:
+            with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+                getattr(thing, name)(os.path.join(os.devnull, "x"))  # which is no place
+        self.assertIn(name, hits)
+
+
+CONFIGS = ("get_config", "from_config", "get_build_config", "build_from_config")
+CHANGES = {
+    "call": doubled,
+    "__call__": doubled,
+    "get_config": lambda r: {**r, "name": "changed"},
+    "get_build_config": lambda r: {"more": 7},
+    "input_spec": lambda r: keras.layers.InputSpec(ndim=77),
+    "supports_masking": lambda r: True,
+}
+
+
+def see_config(case, cls, name, hits, make=None):
+    """Configs are written and read by a class's own methods."""
+    make = make or cls
+    if name == "build_from_config":
+        config = {**keras.saving.serialize_keras_object(make()), "build_config": {"input_shape": (2, 3)}}
+        keras.saving.deserialize_keras_object(config, {"Mine": cls})
+        return case.assertTrue(hits)
+    config = keras.saving.serialize_keras_object(make())
+    if name == "get_build_config":
+        return case.assertEqual(config["build_config"], {"more": 7})
+    if name == "get_config":
+        return case.assertEqual(config["config"]["name"], "changed")
+    keras.saving.deserialize_keras_object(config, {"Mine": cls})
+    return case.assertTrue(hits)

@@ -158,16 +158,6 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
         yield tuple(map_nest(lambda v: v if v is None else v[part], v) for v in whole)
 
 
-def split(x, y, sample_weight, fraction):
-    """The first and the last part of arrays, as Keras's validation_split cuts them."""
-    from ._data import as_array
-
-    whole = [map_nest(_array, as_array(v)) for v in (_listed(x), y, sample_weight)]
-    at = int(len(flatten(whole[0])[0]) * (1.0 - fraction))
-    first, last = slice(None, at), slice(at, None)
-    return ([map_nest(lambda v: None if v is None else v[part], v) for v in whole] for part in (first, last))
-
-
 def _listed(x):
     import numpy
 

@@ -73,10 +73,12 @@ def category_of(cls):
 
 
 def is_ours(value, owner):
-    """Is a member of a class of this package's, also where a user's function was put into its class?"""
+    """Is a member of a class this package's? A user's function in a class of ours is not, whatever name it was given."""
+    if owner.__module__.split(".")[0] != _PACKAGE:
+        return False
     function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-    module = getattr(function, "__module__", None) if callable(function) else None
-    return (module or owner.__module__).split(".")[0] == _PACKAGE
+    names = getattr(function, "__globals__", None)
+    return names is None or names["__name__"].split(".")[0] in (_PACKAGE, "contextlib")
 
 
 def _names(cls):
@@ -147,8 +149,11 @@ def having(thing, *outcomes):
 def refused(cls, name, who):
     """The error: `who` would have to call that method."""
     c, base = _interface_of(cls)[1].get(name, cls), next(b for b in cls.__mro__ if is_ours(None, b))
+    if not any(name in words.split() for words in NAMES[category_of(cls)].values()):
+        return NotImplementedError(f"{c.__name__}.{name}: the name is {base.__name__}'s own here: expected another one")
     return NotImplementedError(
-        f"{c.__name__}.{name}: {who} would not call this method, in which {base.__name__} is overridden, in this version"
+        f"{c.__name__}.{name}: {who} would not call this method, in which {base.__name__} is overridden, in this "
+        "version"
     )
 
 

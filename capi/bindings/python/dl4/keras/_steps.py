@@ -1,4 +1,4 @@
-"""Keras's steps of a batch, in Python: what a model's user overrides of them is called, by evaluate() and predict(), and
+"""Keras's steps of a batch, in Python: what a model's user overrides of them is called by evaluate() and predict(), and
 for the validation in fit()."""
 
 import inspect
@@ -56,7 +56,8 @@ class Steps:
             return []
         if self._entries() is not None:
             raise NotImplementedError(f"{type(self).__name__}: steps in Python need one loss for each output")
-        losses, ys, outputs, ws = self._plain_losses(), self._targets_by_output(y), flatten(y_pred), flatten(sample_weight)
+        losses, ys = self._plain_losses(), self._targets_by_output(y)
+        outputs, ws = flatten(y_pred), flatten(sample_weight)
         weights, found = self._compiled["loss_weights"], []
         factors = [None] * len(losses)
         if weights is not None:

@@ -8,7 +8,7 @@ import weakref
 
 from .. import abi, core
 from ..cancel import inside_waiting, interruptible
-from . import _compiled, _kinds, _overrides, _state
+from . import _compiled, _overrides, _state
 from ._data import Cut, Stream, as_array, is_whole, split
 from ._kept import Kept
 from ._losses_of import Structure
@@ -142,6 +142,8 @@ class Training(Objective, Steps):
         trainer = self._ready()
         if trainer.added:
             raise ValueError("a loss of a layer's own has no place in the file")
+        for metric in filter(_compiled.is_python, self._compiled_metrics()):
+            warnings.warn(f"{path}: saved without metric {metric.name}, which is Python", stacklevel=5)
         with self._as_compiled():
             abi.call("dl4_trainer_save", trainer, path.encode())
 

@@ -36,7 +36,7 @@ class MonitorCallback(Callback):
         from . import ops
 
         name = self.monitor[len("val_") :] if self.monitor.startswith("val_") else self.monitor
-        kind = self.model._kinds_of_metrics().get(name)
+        kind = getattr(self.model, "_kinds_of_metrics", dict)().get(name)
         up = self.mode == "max" or self.mode == "auto" and kind in _UP
         if self.mode == "auto" and not up and name != "loss" and kind not in _DOWN:
             raise ValueError(

@@ -4,7 +4,7 @@ import inspect
 
 from . import _state, layers as _layers
 from ._functional import Functional as _Graph
-from ._tensors import Input, is_tensor, map_nest
+from ._tensors import Input, flatten, is_tensor, map_nest
 from .models import Model
 
 
@@ -124,6 +124,21 @@ class Sequential(Model):
             if not isinstance(layer, _layers.InputLayer):
                 inputs = layer(inputs)
         return inputs
+
+    def __call__(self, *args, **kwargs):
+        on_arrays = _state.owner() is None and not any(is_tensor(leaf) for leaf in flatten([args, kwargs]))
+        if self._functional is None and on_arrays and len(args) == 1 and any(one._is_own() for one in self.layers):
+            try:
+                self._built_for(args[0])
+            except NotImplementedError:  # as Keras: they can't be called on symbolic tensors
+                return self._one_by_one(args[0], kwargs.get("training"))
+        return super().__call__(*args, **kwargs)
+
+    def _one_by_one(self, x, training):
+        with _state.running(None, training):
+            for layer in self.layers:
+                x = layer(x)
+        return x
 
     def _inner(self):
         return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, _layers.Layer)]

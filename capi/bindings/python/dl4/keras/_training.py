@@ -190,8 +190,8 @@ class Training(Objective, Steps):
         """By a name in the logs: the library's kind of a metric, or of the loss of an output."""
         from . import metrics
 
-        found = {}
-        for given in self._compiled_metrics():
+        found, outputs = {}, self._output_keys() if self._functional is not None else ()
+        for given in self._compiled_metrics() if self.compiled else ():
             if isinstance(given, str):
                 known = metrics.get(given)
                 name = given
@@ -201,8 +201,8 @@ class Training(Objective, Steps):
             if kind is None and hasattr(known, "to_json_value"):
                 kind = metrics.get(known.to_json_value()).class_name
             found[name] = kind
-            found.update({f"{output}_{name}": kind for output in self._output_keys()})
-        found.update({f"{output}_loss": "MeanSquaredError" for output in self._output_keys()})
+            found.update({f"{output}_{name}": kind for output in outputs})
+        found.update({f"{output}_loss": "MeanSquaredError" for output in outputs})
         return found
 
     # ---- data

@@ -129,10 +129,13 @@ class Model(_layers.Layer, Training):
         mask = kwargs.pop("mask", None)
         if len(args) == 1 and not kwargs and mask is None:
             functional = self._built_for(args[0])
+            masks = [getattr(v, "_keras_mask", None) for v in flatten(args[0])]
             if functional.has_own():
-                given = [with_mask(eager(t.numpy()), m) for t, m in self._with_masks(args[0])]
+                given = [eager(t.numpy()) for t in self._inputs_of(args[0])]
+                if len(given) == len(masks):
+                    given = [with_mask(t, m) for t, m in zip(given, masks)]
                 return passed_through(functional, given, training)
-            if not functional.is_masked() and all(m is None for _, m in self._with_masks(args[0])):
+            if not functional.is_masked() and all(m is None for m in masks):
                 return self._run(args[0], training)
         more = {"training": training, "mask": mask}
         return computed(self, args, {**kwargs, **{k: v for k, v in more.items() if v is not None}})
@@ -154,12 +157,6 @@ class Model(_layers.Layer, Training):
         if training:
             move_statistics(functional, tensors)
         return outputs
-
-    def _with_masks(self, x):
-        """Tensors of the inputs, each with the mask that its array carries."""
-        if len(self._functional.inputs) == 1 and is_array(x):
-            return list(zip(self._inputs_of(x), [getattr(x, "_keras_mask", None)]))
-        return list(zip(self._inputs_of(x), [getattr(v, "_keras_mask", None) for v in self._arranged(x)]))
 
     def _tried(self, args, kwargs, training):
         if len(args) == 1 and not kwargs:

@@ -179,3 +179,16 @@ def types_of_arrays(keras):
 
     wide, whole = Types()(X.astype("float64")), Types()(np.array([[1, 2, 3]], "int32"))
     return str(np.asarray(wide).dtype), np.asarray(whole)
+
+
+@program
+def a_sequential_model_without_symbols(keras):
+    class Looks(keras.layers.Layer):
+        def compute_output_spec(self, *args, **kwargs):
+            raise NotImplementedError
+
+        def call(self, x):
+            return x * 2.0
+
+    m = keras.Sequential([keras.layers.Dense(2, kernel_initializer="ones"), Looks(), keras.layers.Dropout(0.5)])
+    return np.asarray(m(X)), np.asarray(m(X * 2.0)), len(m.weights)

@@ -191,6 +191,36 @@ TEST(Softmax, EveryViewMatchesDouble) {
   });
 }
 
+// Sums of many are as exact as sums of few: in rows and in columns.
+TEST(Softmax, LongRows) {
+  on_every_target([] {
+    for (const View &v : {View{1, 10'000'000, 1}, View{1, 3'000'000, 3}}) {
+      const std::vector<float> x = random_floats(v.size(), 0, 1);
+      std::vector<float> y(x.size()), z(x.size()), most(static_cast<size_t>(v.inner));
+      softmax(x.data(), y.data(), v.outer, v.axis, v.inner);
+      log_softmax(x.data(), z.data(), v.outer, v.axis, v.inner);
+      logsumexp(x.data(), most.data(), v.outer, v.axis, v.inner);
+      v.each(x.data(), [&](const std::vector<double> &values, int64_t at) {
+        double exps = 0, whole = 0;
+        for (double value : values) exps += std::exp(value);
+        for (int64_t a = 0; a < v.axis; ++a) whole += static_cast<double>(y[static_cast<size_t>(a * v.inner + at)]);
+        EXPECT_NEAR(whole, 1, 5e-7) << v.inner;
+        EXPECT_NEAR(static_cast<double>(most[static_cast<size_t>(at)]), std::log(exps), 2e-6) << v.inner;
+        EXPECT_NEAR(static_cast<double>(z[static_cast<size_t>(at)]), values[0] - std::log(exps), 2e-6) << v.inner;
+      });
+      // Of dy = 1 at every second place the gradient is y (dy - sum of dy y), half of y.
+      std::vector<float> dy(x.size()), dx(x.size());
+      for (size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i / static_cast<size_t>(v.inner) % 2);
+      softmax_grad(dy.data(), y.data(), dx.data(), v.outer, v.axis, v.inner);
+      for (int64_t at = 0; at < v.inner; ++at) {
+        double total = 0;
+        for (int64_t a = 0; a < v.axis; ++a) total += static_cast<double>(dx[static_cast<size_t>(a * v.inner + at)]);
+        EXPECT_NEAR(total, 0, 2e-7) << v.inner;
+      }
+    }
+  });
+}
+
 TEST(Softmax, SpecialRows) {
   on_every_target([] {
     for (int64_t inner : {1, 2}) {

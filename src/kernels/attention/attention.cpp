@@ -26,12 +26,13 @@ struct ScoreBlock {
 #define HWY_TARGET_INCLUDE "kernels/attention/attention.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/simd/math-inl.hpp"
+#include "kernels/simd/sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-template <int64_t n>
+template <int n>
 struct Vectors {};
 
 // f(column, so many vectors) for the columns, two vectors at a time; those past the last query hold anything.
@@ -42,14 +43,14 @@ HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
   if (j < b.cols) f(j, Vectors<1>());
 }
 
-// f(key) for the keys that some query sees, others(key) for masked ones.
+// Of n keys from `first` on: f(key) for those that some query sees, others(key) for masked ones.
 template <class F, class G>
-HWY_INLINE void keys(const ScoreBlock &b, const F &f, const G &others) {
+HWY_INLINE void keys(const ScoreBlock &b, int64_t first, int64_t n, const F &f, const G &others) {
   if (!b.mask) {
-    for (int64_t i = 0; i < b.keys; ++i) f(i);
+    for (int64_t i = first; i < first + n; ++i) f(i);
     return;
   }
-  for (int64_t i = 0; i < b.keys; ++i) {
+  for (int64_t i = first; i < first + n; ++i) {
     if (b.mask[i])
       f(i);
     else
@@ -69,11 +70,11 @@ HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
 
 // Scores become exp(score - max), 0 for what is not seen.
 void attention_weights(const ScoreBlock &b, float *max, float *sum) {
-  columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
-    V most[n], total[n];
-    for (int64_t a = 0; a < n; ++a) most[a] = set(-infinity), total[a] = hn::Zero(D());
+  columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n];
+    for (int64_t a = 0; a < n; ++a) most[a] = set(-infinity);
     keys(
-        b,
+        b, 0, b.keys,
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
           for (int64_t a = 0; a < n; ++a) {
@@ -83,25 +84,30 @@ void attention_weights(const ScoreBlock &b, float *max, float *sum) {
           }
         },
         [](int64_t) {});
-    keys(
-        b,
-        [&](int64_t i) HWY_ATTR {
-          DL4_UNROLL
-          for (int64_t a = 0; a < n; ++a) {
-            float *at = b.s + i * attention_block + j + a * lanes;
-            V p = exp_negative(hn::Sub(load(at), most[a]));
-            if (!all_see(b, i)) p = hn::IfThenElseZero(seen(b, i, j + a * lanes), p);
-            total[a] = hn::Add(total[a], p);
-            store(p, at);
-          }
-        },
-        [&](int64_t i) HWY_ATTR {
-          DL4_UNROLL
-          for (int64_t a = 0; a < n; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
-        });
+    const auto few = [&](int64_t first, int64_t count) HWY_ATTR {
+      Strip<n> total = zeros<n>();
+      keys(
+          b, first, count,
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              float *at = b.s + i * attention_block + j + a * lanes;
+              V p = exp_negative(hn::Sub(load(at), most[a]));
+              if (!all_see(b, i)) p = hn::IfThenElseZero(seen(b, i, j + a * lanes), p);
+              total.v[a] = hn::Add(total.v[a], p);
+              store(p, at);
+            }
+          },
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+          });
+      return total;
+    };
+    const Strip<n> total = by_halves<n>(0, b.keys, few);
     for (int64_t a = 0; a < n; ++a) {
       store(most[a], max + j + a * lanes);
-      store(total[a], sum + j + a * lanes);
+      store(total.v[a], sum + j + a * lanes);
     }
   });
 }
@@ -110,42 +116,46 @@ void attention_weights(const ScoreBlock &b, float *max, float *sum) {
 // gradient of the scores times `scale`.
 void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float scale, float *d) {
   const V by = set(scale);
-  columns(b, [&]<int64_t n>(int64_t j, Vectors<n>) HWY_ATTR {
-    V most[n], part[n], mean[n];
+  columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n], part[n];
     for (int64_t a = 0; a < n; ++a) {
       most[a] = load(max + j + a * lanes);
       part[a] = load(inverse + j + a * lanes);
-      mean[a] = hn::Zero(D());
     }
-    keys(
-        b,
-        [&](int64_t i) HWY_ATTR {
-          DL4_UNROLL
-          for (int64_t a = 0; a < n; ++a) {
-            const int64_t c = j + a * lanes, at = i * attention_block + c;
-            V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), most[a])), part[a]), g = load(d + at);
-            if (!all_see(b, i)) {
-              p = hn::IfThenElseZero(seen(b, i, c), p);
-              g = hn::IfThenElseZero(seen(b, i, c), g);
+    const auto few = [&](int64_t first, int64_t count) HWY_ATTR {
+      Strip<n> sum = zeros<n>();
+      keys(
+          b, first, count,
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              const int64_t c = j + a * lanes, at = i * attention_block + c;
+              V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), most[a])), part[a]), g = load(d + at);
+              if (!all_see(b, i)) {
+                p = hn::IfThenElseZero(seen(b, i, c), p);
+                g = hn::IfThenElseZero(seen(b, i, c), g);
+              }
+              sum.v[a] = hn::MulAdd(p, g, sum.v[a]);
+              store(p, b.s + at);
             }
-            mean[a] = hn::MulAdd(p, g, mean[a]);
-            store(p, b.s + at);
-          }
-        },
-        [&](int64_t i) HWY_ATTR {
-          DL4_UNROLL
-          for (int64_t a = 0; a < n; ++a) {
-            store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
-            store(hn::Zero(D()), d + i * attention_block + j + a * lanes);
-          }
-        });
+          },
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+              store(hn::Zero(D()), d + i * attention_block + j + a * lanes);
+            }
+          });
+      return sum;
+    };
+    const Strip<n> mean = by_halves<n>(0, b.keys, few);
     keys(
-        b,
+        b, 0, b.keys,
         [&](int64_t i) HWY_ATTR {
           DL4_UNROLL
           for (int64_t a = 0; a < n; ++a) {
             const int64_t c = j + a * lanes, at = i * attention_block + c;
-            V g = hn::Mul(hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean[a])), by);
+            V g = hn::Mul(hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean.v[a])), by);
             if (!all_see(b, i)) g = hn::IfThenElseZero(seen(b, i, c), g);
             store(g, d + at);
           }

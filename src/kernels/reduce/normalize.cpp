@@ -7,38 +7,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce/normalize.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/simd/simd-inl.hpp"
+#include "kernels/simd/sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
-namespace {
-
-HWY_INLINE V only(V v, Part p) { return hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(p.m)), v); }
-
-// The sum over i of f(i, Full or Part): short blocks in float, their sums in double.
-template <class F>
-HWY_INLINE double row_sum(int64_t n, const F &f) {
-  constexpr int64_t block = 128 * lanes;
-  double total = 0;
-  for (int64_t begin = 0; begin < n; begin += block) {
-    const int64_t end = HWY_MIN(n, begin + block);
-    V a = hn::Zero(D()), b = a, c = a, d = a;
-    int64_t i = begin;
-    for (; i + 4 * lanes <= end; i += 4 * lanes) {
-      a = hn::Add(a, f(i, Full()));
-      b = hn::Add(b, f(i + lanes, Full()));
-      c = hn::Add(c, f(i + 2 * lanes, Full()));
-      d = hn::Add(d, f(i + 3 * lanes, Full()));
-    }
-    for (; i + lanes <= end; i += lanes) a = hn::Add(a, f(i, Full()));
-    if (i < end) b = hn::Add(b, only(f(i, Part{end - i}), Part{end - i}));
-    total += static_cast<double>(sum_lanes(hn::Add(hn::Add(a, b), hn::Add(c, d))));
-  }
-  return total;
-}
-
-}  // namespace
-
 void normalize_all(const float *x, const float *gamma, const float *beta, float *y, float *mean, float *by,
                    int64_t rows, int64_t n, float epsilon, bool center) {
   const auto count = static_cast<double>(n);

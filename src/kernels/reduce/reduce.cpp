@@ -7,62 +7,27 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce/reduce.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/simd/simd-inl.hpp"
+#include "kernels/simd/sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE V first_n(V v, int64_t n) { return hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(n)), v); }
-
-// Short blocks in float, their sums in double.
-template <class F>
-double row_sum(const float *x, int64_t n, const F &f) {
-  constexpr int64_t block = 128 * lanes;
-  double total = 0;
-  for (int64_t begin = 0; begin < n; begin += block) {
-    const int64_t end = HWY_MIN(n, begin + block);
-    V a = hn::Zero(D()), b = a, c = a, d = a;
-    int64_t i = begin;
-    for (; i + 4 * lanes <= end; i += 4 * lanes) {
-      a = hn::Add(a, f(load(x + i)));
-      b = hn::Add(b, f(load(x + i + lanes)));
-      c = hn::Add(c, f(load(x + i + 2 * lanes)));
-      d = hn::Add(d, f(load(x + i + 3 * lanes)));
-    }
-    for (; i + lanes <= end; i += lanes) a = hn::Add(a, f(load(x + i)));
-    if (i < end) b = hn::Add(b, first_n(f(load_n(x + i, end - i)), end - i));
-    total += sum_lanes(hn::Add(hn::Add(a, b), hn::Add(c, d)));
-  }
-  return total;
-}
-
-// Made with braces: gcc compiles an implicit constructor for no instruction set, and arm64's vectors have one.
-template <int K>
-struct Strip {
-  V v[K];
-};
-
-// K vectors of columns over `rows` rows: halves of halves down to 64 rows, so that errors stay small. The last vector
-// has m columns. f(v, k): what is summed.
+// K vectors of columns over `rows` rows. The last vector has m columns. f(v, k): what is summed.
 template <int K, class F>
 Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const F &f) {
-  Strip<K> s{};
-  for (int k = 0; k < K; ++k) s.v[k] = hn::Zero(D());
-  if (rows > 64) {
-    const int64_t half = (rows / 2 + 63) / 64 * 64;
-    s = column_sum<K>(x, half, row, m, f);
-    const Strip<K> t = column_sum<K>(x + half * row, rows - half, row, m, f);
-    for (int k = 0; k < K; ++k) s.v[k] = hn::Add(s.v[k], t.v[k]);
+  const auto few = [&](int64_t first, int64_t n) HWY_ATTR {
+    const float *p = x + first * row;
+    Strip<K> s = zeros<K>();
+    if (m == lanes) {
+      for (int64_t r = 0; r < n; ++r, p += row)
+        for (int k = 0; k < K; ++k) s.v[k] = hn::Add(s.v[k], f(load(p + k * lanes), k));
+    } else {
+      for (int64_t r = 0; r < n; ++r, p += row) s.v[0] = hn::Add(s.v[0], f(load_n(p, m), 0));
+    }
     return s;
-  }
-  if (m == lanes) {
-    for (int64_t r = 0; r < rows; ++r, x += row)
-      for (int k = 0; k < K; ++k) s.v[k] = hn::Add(s.v[k], f(load(x + k * lanes), k));
-  } else {
-    for (int64_t r = 0; r < rows; ++r, x += row) s.v[0] = hn::Add(s.v[0], f(load_n(x, m), 0));
-  }
-  return s;
+  };
+  return by_halves<K>(0, rows, few);
 }
 
 // For every strip of columns of [.., inner]: body(constant K, first column, columns of the last vector).
@@ -87,7 +52,8 @@ void sums(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, 
           const F &f) {
   for (int64_t o = 0; o < outer; ++o, x += axis * row, y += row) {
     if (inner == 1 && row == 1) {
-      *y = static_cast<float>(row_sum(x, axis, f) / divisor);
+      *y = static_cast<float>(row_sum(axis, [&](int64_t i, auto s) HWY_ATTR { return f(s.get(x + i)); }) /
+                              static_cast<double>(divisor));
       continue;
     }
     const V d = set(divisor);

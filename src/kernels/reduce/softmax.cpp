@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/reduce/softmax.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/simd/math-inl.hpp"
+#include "kernels/simd/sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -34,9 +35,12 @@ struct Columns {
   }
   template <class F>
   HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
-    V r = hn::Zero(D());
-    for (int64_t a = 0; a < axis; ++a) r = hn::Add(r, f(get(x, a), get(x2, a)));
-    return r;
+    const auto few = [&](int64_t begin, int64_t n) HWY_ATTR {
+      Strip<1> r = zeros<1>();
+      for (int64_t a = begin; a < begin + n; ++a) r.v[0] = hn::Add(r.v[0], f(get(x, a), get(x2, a)));
+      return r;
+    };
+    return by_halves<1>(0, axis, few).v[0];
   }
   template <class F>
   HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const {
@@ -56,14 +60,8 @@ struct Row {
   }
   template <class F>
   HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
-    V r = hn::Zero(D());
-    int64_t a = 0;
-    for (; a + lanes <= axis; a += lanes) r = hn::Add(r, f(load(x + a), load(x2 + a)));
-    if (a < axis) {
-      V t = f(load_n(x + a, axis - a), load_n(x2 + a, axis - a));
-      r = hn::Add(r, hn::IfThenElseZero(first(axis - a), t));
-    }
-    return set(sum_lanes(r));
+    return set(
+        static_cast<float>(row_sum(axis, [&](int64_t i, auto s) HWY_ATTR { return f(s.get(x + i), s.get(x2 + i)); })));
   }
   template <class F>
   HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const {

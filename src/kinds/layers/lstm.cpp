@@ -68,7 +68,10 @@ struct LSTM : RecurrentLayer<LstmCell> {
         ops::lstm(c.e, x, w.kernel, w.recurrent_kernel, w.bias, first[0], first[1], used, how.go_backwards);
     how.end(c, states, {h, last});
     ops::Id out = how.return_sequences ? y : h;
-    if (how.zero_output_for_mask && used != ops::none) out = zeroed(c, out, used);
+    if (how.zero_output_for_mask && used != ops::none)
+      out = zeroed(c, out, used);
+    else if (!how.return_sequences && used != ops::none && first[0] != ops::none)  // the output starts at 0, h does not
+      out = ops::select(c.e, ops::reduce(c.e, ops::Reduce::max, used, {1}, true), out, c.e.scalar(0));
     c.penalize(cell.weights.activity_regularizer, out);
     std::vector<Symbol> outputs{{out, how.return_sequences ? c.mask() : ops::none}};
     for (ops::Id s : {h, last}) {

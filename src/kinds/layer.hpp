@@ -93,6 +93,7 @@ class Call {
   bool training() const;
   bool flag(const std::string &key, bool fallback) const;
   std::span<const Symbol> symbols(const std::string &key) const;
+  const Arguments &arguments() const { return arguments_; }
 
   ops::Id weight(const char *name, const Shape &shape, const Of<Initializer> &initializer,
                  const Of<Regularizer> &regularizer = nullptr, const Of<Constraint> &constraint = nullptr) {

@@ -30,7 +30,7 @@ TEST(Broadcasting, MasksThatDoNotFit) {
 TEST(Broadcasting, AttentionOfImages) {
   expect_call_refusal("Attention", {}, {{2, 3, 4, 5}, {2, 4, 5}},
                       "input 1 is incompatible with the layer: expected ndim=4");
-  expect_call_refusal("AdditiveAttention", {}, {{2, 3}, {2, 3}}, "expected min_ndim=3, found ndim=2");
+  expect_call_refusal("AdditiveAttention", {}, {{2, 3}, {3}}, "expected min_ndim=3, found ndim=2");
   expect_call_refusal("Attention", {}, {{2, 3, 4, 5}, {2, 3, 6, 5}, {2, 3, 4, 5}}, "as many steps");
   expect_refusal(Code::unsupported, "\"mask\": is taken with inputs of 3 axes, got 4", [] {
     LayerCall l("Attention");

@@ -32,8 +32,8 @@ void FreeAttention::free_fields(Fields &f) {
 
 Facts FreeAttention::free_facts() const {
   Facts f = ScoredAttention::facts();
-  f.inputs = {{"query", "(B, D), (B, Tq, D) or (B, H, W, D)"},
-              {"value", "(B, Tv, V) or (B, H, W, V)"},
+  f.inputs = {{"query", "(B, D), (B, Tq, D) or (B, H, W, D); of one sample (D) or (Tq, D)"},
+              {"value", "(B, Tv, V) or (B, H, W, V); of one sample (Tv, V)"},
               {"key", "as the value with features of its own, value by default"}};
   f.outputs = {{"y", "as the query, with V for D"},
                {"scores", "as the query, with the value's Tv or H, W for D", "return_attention_scores"}};
@@ -137,9 +137,9 @@ ScoredAttention::Weighed FreeAttention::weighed(Call &c, const Parts &, Id score
   return {ops::sparsemax(e, ops::binary(e, ops::Binary::max, score, e.scalar(-2))), keep};
 }
 
-std::vector<Symbol> FreeAttention::call(Call &c) const {
+std::vector<Symbol> FreeAttention::attend(Call &c) const {
   Emit &e = c.e;
-  std::vector<Symbol> out = ScoredAttention::call(c);
+  std::vector<Symbol> out = ScoredAttention::attend(c);
   const Shape query = c.shape(0), value = c.shape(1);
   auto times = [&](const Shape &s) { return s.first(s.rank() - 1).last(s.rank() - 2); };
   if (out.size() > 1 && value.rank() == 4) out[1].value = ops::reshape(e, out[1].value, 2, times(value));

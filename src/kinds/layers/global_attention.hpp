@@ -13,13 +13,13 @@ struct FreeAttention : ScoredAttention {
   std::optional<int64_t> units;
   Of<Initializer> kernel_initializer = parse<Initializer>("GlorotUniform");
 
-  std::vector<Symbol> call(Call &c) const override;
-
   ops::Id dot_query(Call &c, ops::Id query) const override;
   ops::Id scores(Call &c, ops::Id query, ops::Id key) const override;
   Weighed weighed(Call &c, const Parts &p, ops::Id score, ops::Id keep) const override;
 
  protected:
+  std::vector<Symbol> attend(Call &c) const override;
+  bool takes_one_query() const override { return true; }
   void free_fields(Fields &f);
   Facts free_facts() const;
   int64_t units_of(Call &c) const { return units.value_or(c.last_dim(0)); }

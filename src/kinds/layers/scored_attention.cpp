@@ -17,10 +17,11 @@ void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
 }
 
 Facts ScoredAttention::facts() const {
-  return {.inputs = {{"query", "(B, ..., Tq, D)"},
-                     {"value", "(B, ..., Tv, V)"},
-                     {"key", "(B, ..., Tv, D), value by default"}},
-          .outputs = {{"y", "(B, ..., Tq, V)"}, {"scores", "(B, ..., Tq, Tv)", "return_attention_scores"}},
+  return {.inputs = {{"query", "(B, ..., Tq, D); of one sample (Tq, D) or (D)"},
+                     {"value", "(B, ..., Tv, V); of one sample (Tv, V)"},
+                     {"key", "(B, ..., Tv, D), of one sample (Tv, D), value by default"}},
+          .outputs = {{"y", "(B, ..., Tq, V), as the query"},
+                      {"scores", "(B, ..., Tq, Tv), as the query", "return_attention_scores"}},
           .arguments = {{"mask", "tensors",
                          "of query (B, Tq) and value (B, Tv), of inputs of 3 axes alone: masked values have no weight, "
                          "masked queries give 0. A "
@@ -62,6 +63,31 @@ ScoredAttention::Weighed ScoredAttention::weighed(Call &c, const Parts &, Id sco
 }
 
 std::vector<Symbol> ScoredAttention::call(Call &c) const {
+  if (c.shape(1).rank() != 2 || c.shape(0).rank() > 2 || c.shape(0).rank() == 0) return attend(c);
+  ops::Emit &e = c.e;
+  auto batch_of_one = [&](Symbol s) {
+    for (Id *v : {&s.value, &s.mask})
+      if (*v != none) *v = ops::expand_dims(e, *v, 0);
+    return s;
+  };
+  std::vector<Symbol> in;
+  for (const Symbol &s : c.in) in.push_back(batch_of_one(s));
+  const bool one = c.shape(0).rank() == 1 && !takes_one_query();
+  if (one) in[0].value = ops::expand_dims(e, in[0].value, 1);
+  Arguments arguments = c.arguments();
+  for (Symbol &s : arguments.symbols["mask"]) s = batch_of_one(s);
+  if (arguments.symbols["mask"].empty()) arguments.symbols.erase("mask");
+  Call batch(e, c.host, std::move(in), arguments, c.training());
+  std::vector<Symbol> out = attend(batch);
+  for (Symbol &s : out) {
+    if (one) s.value = ops::squeeze(e, s.value, 1);
+    s.value = ops::squeeze(e, s.value, 0);
+    if (s.mask != none) s.mask = c.mask(0);
+  }
+  return out;
+}
+
+std::vector<Symbol> ScoredAttention::attend(Call &c) const {
   ops::Emit &e = c.e;
   if (auto given = c.symbols("mask"); given.size() == 1 || given.size() > 3)
     fail(Code::invalid_argument, "\"mask\": expected a list of 2 or 3, [query_mask, value_mask], got ", given.size());

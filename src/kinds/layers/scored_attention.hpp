@@ -11,7 +11,8 @@ struct ScoredAttention : Layer {
   std::optional<int64_t> seed;
 
   Arity arity() const override { return {2, 3}; }
-  std::vector<Symbol> call(Call &c) const override;
+  // Of one sample, a value (Tv, V) and a query (Tq, D) or (D), as of a batch of one.
+  std::vector<Symbol> call(Call &c) const final;
 
   // What is attended with and to; masks: none where nothing is masked.
   struct Parts {
@@ -33,6 +34,8 @@ struct ScoredAttention : Layer {
   Facts facts() const override;
 
  protected:
+  virtual std::vector<Symbol> attend(Call &c) const;      // of a batch
+  virtual bool takes_one_query() const { return false; }  // (B, D)
   void scored_fields(Fields &f, const char *scale_doc);
 };
 

@@ -61,8 +61,9 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
         for (size_t i = 0; i < passes.size(); ++i) {
           Pass p = passes[i];
           int64_t scale = p.outer / outer, row = scale * p.inner * size;
-          std::byte *y = i + 1 < passes.size() ? between : r.out<std::byte>(0);
-          between += outer * row;
+          const bool last = i + 1 == passes.size();
+          std::byte *y = last ? r.out<std::byte>(0) : between;
+          if (!last) between += outer * row;  // null where nothing is kept: no row, no offset
           p.outer = scale * (end - begin);
           run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
           x = y;

@@ -19,7 +19,7 @@ std::vector<kernels::Block> blocks_of(std::span<const Operand> parts, int axis, 
       blocks.push_back({part, 0, p.outer, bytes, 0, bytes, offset, row});
     else
       blocks.push_back({0, part, p.outer, bytes, offset, row, 0, bytes});
-    offset += bytes;
+    offset = checked_add(offset, bytes);
   }
   return blocks;
 }

@@ -60,11 +60,8 @@ dl4_error *make_error(Code code, std::string message, const std::vector<std::pai
   for (const auto &[key, value] : facts)
     if (!value.empty()) detail[key] = valid_utf8(value);
   add_facts(detail, message);
-  message = valid_utf8(message);
-  for (char &c : message)
-    if (c == '\n' || c == '\0') c = ' ';
   e->code = code;
-  e->message_text = std::move(message);
+  e->message_text = printable(message);
   e->detail_text = dump(detail);
   e->message = e->message_text.c_str();
   e->detail = e->detail_text.c_str();

@@ -35,6 +35,28 @@ std::string valid_utf8(std::string_view s) {
   return valid;
 }
 
+std::string printable(std::string_view s, bool lines) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(s.size());
+  while (!s.empty()) {
+    const size_t n = utf8_length(s);
+    const auto first = static_cast<unsigned char>(s[0]);
+    // Beside ASCII's those from U+0080 to U+009F, some of which terminals obey too.
+    const unsigned code = n == 1 ? first : n == 2 && first == 0xC2 ? static_cast<unsigned char>(s[1]) : 0x20;
+    if (n == 0)
+      out += "\xEF\xBF\xBD";
+    else if (code == '\n' && !lines)
+      out += "\\n";
+    else if ((code < 0x20 && code != '\n') || (code >= 0x7F && code < 0xA0))
+      out += {'\\', 'x', digits[code >> 4], digits[code & 15]};
+    else
+      out += s.substr(0, n);
+    s.remove_prefix(n ? n : 1);
+  }
+  return out;
+}
+
 std::string excerpt(std::string_view s, size_t most) {
   if (s.size() <= most) return std::string(s);
   size_t end = most - 3;

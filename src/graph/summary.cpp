@@ -3,6 +3,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/utf8.hpp"
 #include "graph/model.hpp"
 
 namespace dl4::graph {
@@ -71,9 +72,9 @@ std::string table(const Graph &g, const std::vector<CallId> &calls) {
     for (Node n : sources(c)) {
       Origin o = g.origin(n);
       from += (from.empty() ? "" : ", ") +
-              text(g.layer_of(o.call).name, '[', g.calls()[o.call].number, "][", o.output, ']');
+              text(printable(g.layer_of(o.call).name), '[', g.calls()[o.call].number, "][", o.output, ']');
     }
-    rows.push_back({text(l.name, " (", kind_of(l), ')'), c.out.size() > 1 ? "[" + shapes + "]" : shapes,
+    rows.push_back({text(printable(l.name), " (", kind_of(l), ')'), c.out.size() > 1 ? "[" + shapes + "]" : shapes,
                     grouped(parameters), from.empty() ? "-" : from});
   }
   size_t columns = chain ? 3 : 4, total = 0;
@@ -101,7 +102,7 @@ std::string table(const Graph &g, const std::vector<CallId> &calls) {
 
 std::string quoted(const std::string &s) {
   std::string q = "\"";
-  for (char c : s) {
+  for (char c : printable(s)) {
     if (c == '"' || c == '\\') q += '\\';
     q += c;
   }

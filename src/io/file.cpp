@@ -26,6 +26,13 @@ namespace {
       .with("path", path);
 }
 
+// The path itself; the system would read one with a NUL, which a file's text may hold, to there alone.
+const std::string &whole(const std::string &path) {
+  if (path.find('\0') != std::string::npos)
+    throw Error(Code::io, text("cannot open \"", path, "\": expected a path, got one with a NUL")).with("path", path);
+  return path;
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -89,7 +96,8 @@ void Memory::read(int64_t at, std::span<std::byte> to) const {
 }
 
 File::File(const std::string &path, int64_t limit)
-    : path_(path), fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // a pipe would let us wait
+    : path_(whole(path)),
+      fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // a pipe would let us wait
   if (fd_ < 0) refuse("open", path, errno);
   try {
     struct stat info {};
@@ -124,7 +132,7 @@ void File::read(int64_t at, std::span<std::byte> to) const {
 }
 
 void write_file(const std::string &path, std::span<const std::string_view> parts) {
-  const std::string target = resolved(path), folder = folder_of(target);
+  const std::string target = resolved(whole(path)), folder = folder_of(target);
   struct stat old {};
   bool exists = stat(target.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) refuse("write", path, errno);

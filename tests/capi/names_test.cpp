@@ -59,4 +59,26 @@ TEST(Names, OfMetricsAndFilesHaveNoNul) {
                  "\"filename\"");
 }
 
+// A terminal obeys control characters, and a log has one message a line: neither is moved by a name.
+TEST(Names, InMessagesAndSummariesAreOneLine) {
+  const std::string name = "a\x1b[31m\nb\xC2\x9b";
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, 4});
+  dl4_node y = add(g, "Dense", name.c_str(), R"({"units": 2})", x);
+  const Refusal r = refusal(dl4_graph_add(g, "Dense", name.c_str(), attrs(R"({"units": 2})"), nullptr, &x, 1, &y, 1));
+  EXPECT_NE(r.message.find(R"(a\x1b[31m\nb\x9b)"), std::string::npos) << r.message;
+  auto in_order = [](const std::string &text) {
+    for (const char c : text) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n');
+    EXPECT_EQ(text.find("\xC2\x9b"), std::string::npos);
+  };
+  for (const int32_t format : {DL4_FORMAT_TEXT, DL4_FORMAT_DOT}) {
+    Own<dl4_blob> b;
+    ok(dl4_describe(g, format, b.out()));
+    in_order(dl4_blob_data(b));
+    EXPECT_NE(std::string(dl4_blob_data(b)).find("x1b[31m"), std::string::npos);
+  }
+  in_order(r.message);
+}
+
 }  // namespace

@@ -226,6 +226,21 @@ std::string with_header(const std::string &header, size_t data) {
   return s + header + std::string(data, '\0');
 }
 
+// The system would read the path up to there, another file.
+TEST(File, APathWithANulIsRefused) {
+  for (const bool writes : {false, true}) try {
+      const std::string path("/dev/null\0x", 11);
+      if (writes)
+        write_file(path, {});
+      else
+        File(path, 100);
+      ADD_FAILURE();
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Code::io);
+      EXPECT_NE(error.message.find("one with a NUL"), std::string::npos) << error.message;
+    }
+}
+
 TEST(Safetensors, HeadersThatLieAreRefused) {
   for (const char *header :
        {"[]", "{", R"({"w": 3})", R"({"w": {"dtype": "F32", "shape": [1]}})",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/float_mode.hpp"
+#include "base/host.hpp"
 #include "base/shape.hpp"
 #include "objects.hpp"
 
@@ -15,15 +16,44 @@ namespace dl4::capi {
 // The exception in flight as an error object; never fails.
 dl4_error *to_error(const char *function) noexcept;
 
-// Runs the body of an entry; nothing gets past.
+// A call under way, and the functions of the host's that it owes at its end.
+class Entry {
+ public:
+  // The messages of this log are delivered then, whatever becomes of the call.
+  void owes(const Log &log) { log_ = log.queue(); }
+  void end() {
+    if (log_) Log::deliver(std::move(log_));
+    GiveBack::now();
+  }
+
+ private:
+  std::shared_ptr<Log::Queue> log_;
+};
+
+// Runs the body of an entry, body() or body(entry). No exception gets past, but for the end of the thread: a function
+// of the host's may end it, and then all that is ours is left in order.
 template <class F>
-dl4_error *guard(const char *function, F &&body) noexcept {
+dl4_error *guard(const char *function, F &&body) {
   OwnFloats floats;
+  Uncancelled whole;
   try {
-    body();
-    return nullptr;
-  } catch (...) {
-    return to_error(function);
+    Entry entry;
+    Ref<dl4_error> error;
+    try {
+      if constexpr (std::is_invocable_v<F, Entry &>)
+        body(entry);
+      else
+        body();
+    } catch (abi::__forced_unwind &) {
+      throw;
+    } catch (...) {
+      error = Ref<dl4_error>::adopt(to_error(function));
+    }
+    entry.end();
+    return error.detach();
+  } catch (abi::__forced_unwind &) {
+    GiveBack::leave_behind();
+    throw;
   }
 }
 

@@ -12,10 +12,17 @@ struct CustomOptions {
   std::string doc;
   int64_t outputs = 1;
   std::vector<std::string> weights;
+  enum class Direction { up, down, unknown };
+  Direction direction = Direction::unknown;
   void fields(kinds::Fields &f) {
     f("doc", doc).doc("what the kind does, for readers of the registry");
     f("outputs", outputs).at_least(1).at_most(max_outputs).doc("outputs of a layer");
     f("weights", weights).doc("names of a layer's weights");
+    f("direction", direction, {"up", "down"})
+        .null_means(Direction::unknown)
+        .doc(
+            "whether a greater value of a metric is a better one, for callbacks of mode \"auto\"; null: it can't be "
+            "told");
   }
   static constexpr int64_t max_outputs = 64;
 };
@@ -76,12 +83,10 @@ class Function final : public ops::CustomFunction {
     const size_t n = f_->outputs + f_->weights;
     std::vector<int32_t> out_ranks(n, -1);
     std::vector<int64_t> out_dims(n * max_rank, -1);
-    int32_t answer;
-    {
-      OwnFloats floats;
-      answer = f_->shape(f_->user, config_.c_str(), ranks.data(), dims.data(), static_cast<int64_t>(src.size()),
-                         out_ranks.data(), out_dims.data(), static_cast<int64_t>(n));
-    }
+    const int32_t answer = call_host("shape function", f_->name, [&] {
+      return f_->shape(f_->user, config_.c_str(), ranks.data(), dims.data(), static_cast<int64_t>(src.size()),
+                       out_ranks.data(), out_dims.data(), static_cast<int64_t>(n));
+    });
     if (answer != 0)
       throw Error(Code::callback_failed, text("the shape function of \"", f_->name, "\" gave ", answer))
           .with("answer", std::to_string(answer));
@@ -105,21 +110,23 @@ class Function final : public ops::CustomFunction {
     return handles;
   }
 
-  int32_t forward(void *const *args, kernels::Bound &bound) const noexcept override {
+  int32_t forward(void *const *args, kernels::Bound &bound) const override {
     auto &handles = static_cast<Handles &>(bound);
     handles.point(args);
     dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
-    OwnFloats floats;
-    return f_->forward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
-                       static_cast<int64_t>(f_->outputs));
+    return call_host("forward function", f_->name, [&] {
+      return f_->forward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
+                         static_cast<int64_t>(f_->outputs));
+    });
   }
-  int32_t backward(void *const *args, kernels::Bound &bound) const noexcept override {
+  int32_t backward(void *const *args, kernels::Bound &bound) const override {
     auto &handles = static_cast<Handles &>(bound);
     handles.point(args);
     dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
-    OwnFloats floats;
-    return f_->backward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst, dst + f_->outputs,
-                        static_cast<int64_t>(f_->outputs), dst + 2 * f_->outputs);
+    return call_host("backward function", f_->name, [&] {
+      return f_->backward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst, dst + f_->outputs,
+                          static_cast<int64_t>(f_->outputs), dst + 2 * f_->outputs);
+    });
   }
 
  private:
@@ -139,7 +146,7 @@ using namespace dl4::capi;
 dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options, dl4_shape_fn shape,
                             dl4_forward_fn forward, dl4_backward_fn backward, void *user) {
   return guard(__func__, [&] {
-    kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}};
+    kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}, {}};
     const bool is_layer = kind.category == "layer";
     if (!is_layer && kind.category != "loss" && kind.category != "metric")
       refuse_argument("category", text("expected \"layer\", \"loss\" or \"metric\", got \"", kind.category, '"'));
@@ -151,6 +158,7 @@ dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_at
     };
     if (!is_layer && o.outputs != 1) refuse("outputs", text("expected 1 for a ", kind.category, ", got ", o.outputs));
     if (!is_layer && !o.weights.empty()) refuse("weights", text("expected none for a ", kind.category));
+    if (is_layer && o.direction != CustomOptions::Direction::unknown) refuse("direction", "expected null for a layer");
     if (!shape && !o.weights.empty()) refuse("weights", "expected none without a shape function");
     for (size_t i = 0; i < o.weights.size(); ++i)
       if (o.weights[i].empty() || std::find(o.weights.begin(), o.weights.begin() + static_cast<ptrdiff_t>(i),
@@ -160,6 +168,7 @@ dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_at
         Functions{kind.name, static_cast<size_t>(o.outputs), o.weights.size(), shape, forward, backward, user});
     kind.doc = std::move(o.doc);
     kind.weights = std::move(o.weights);
+    if (o.direction != CustomOptions::Direction::unknown) kind.rises = o.direction == CustomOptions::Direction::up;
     kind.function = [functions](const std::string &config) { return std::make_shared<Function>(functions, config); };
     kinds::add_custom(std::move(kind));
   });

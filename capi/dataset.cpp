@@ -6,7 +6,11 @@ namespace {
 
 struct CallbackOptions {
   std::optional<int64_t> steps;
-  void fields(kinds::Fields &f) { f("steps", steps).at_least(0).doc("batches of an epoch"); }
+  bool samples = false;
+  void fields(kinds::Fields &f) {
+    f("steps", steps).at_least(0).doc("batches of an epoch");
+    f("samples", samples).doc("each call gives one sample, without an axis of the batch");
+  }
 };
 
 // room: bytes for copies; what they take goes off. optional: an element may be NULL.
@@ -36,13 +40,24 @@ int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
   d.held.clear();
   std::vector<dl4_tensor *> x(d.nx), y(d.ny), w(d.ny);
   auto count = [](const auto &list) { return static_cast<int64_t>(list.size()); };
-  int32_t answer = fn(d.user, index, x.data(), count(x), y.data(), count(y), w.data(), count(w));
   bool valid = true;
-  for (auto *list : {&x, &y, &w})
-    for (dl4_tensor *&t : *list) {
-      valid &= !t || cast(t);
-      if (cast(t)) d.held.push_back(Ref<dl4_tensor>::adopt(t));
+  d.held.reserve(x.size() + 2 * y.size());
+  struct Taken {  // also where the function does not come back
+    ~Taken() {
+      for (auto *list : {&x, &y, &w})
+        for (dl4_tensor *t : *list) {
+          valid &= !t || cast(t);
+          if (cast(t)) held.push_back(Ref<dl4_tensor>::adopt(t));
+        }
     }
+    std::vector<dl4_tensor *> &x, &y, &w;
+    std::vector<Ref<dl4_tensor>> &held;
+    bool &valid;
+  };
+  const int32_t answer = call_host("batch function", [&] {
+    Taken taken{x, y, w, d.held, valid};
+    return fn(d.user->user, index, x.data(), count(x), y.data(), count(y), w.data(), count(w));
+  });
   if (answer != 0) return answer;
   auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name,
                   bool optional) {
@@ -107,10 +122,10 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     const auto o = read_options<CallbackOptions>(options);
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
     dl4_dataset *self = data.get();  // it owns the core
-    data->core =
-        train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); }, o.steps);
-    data->user = user;
-    data->give_back = release;
+    data->user = std::make_unique<Release>(nullptr, user);
+    data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); },
+                                      o.steps, o.samples);
+    data->user->f = release;  // only what came to be an object is given back
     to = data.detach();
   });
 }

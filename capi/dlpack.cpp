@@ -17,9 +17,11 @@ constexpr Code codes[] = {{DType::f32, 2, 32}, {DType::f64, 2, 64}, {DType::i32,
                           {DType::i64, 0, 64}, {DType::u8, 1, 8},   {DType::boolean, 6, 8}};
 
 template <class M>
-struct Imported {
+struct Imported final : GiveBack {
   M *managed = nullptr;
-  ~Imported() {
+
+ private:
+  void call() override {
     if (managed && managed->deleter) managed->deleter(managed);
   }
 };
@@ -40,7 +42,7 @@ dl4_tensor *import_any(M *m) {
   if (!a.data && shape.elements()) refuse_argument("managed", "its data is NULL");
   auto *first = a.data ? static_cast<std::byte *>(a.data) + a.byte_offset : nullptr;
   need_aligned(first, found->dtype, "managed");
-  auto keep = std::make_shared<Imported<M>>();
+  auto keep = give_back_last<Imported<M>>();
   auto *t = new dl4_tensor(found->dtype, shape, a.strides, Bytes(keep, first));
   keep->managed = m;
   return t;
@@ -82,7 +84,10 @@ M *share(dl4_tensor &t) {
     m.flags = t.read_only ? read_only : 0;
   }
   m.manager = owner.get();
-  m.deleter = [](M *self) { delete static_cast<Owner *>(self->manager); };
+  m.deleter = [](M *self) {
+    delete static_cast<Owner *>(self->manager);
+    GiveBack::now();  // no call of ours is under way
+  };
   return &owner.release()->managed;
 }
 

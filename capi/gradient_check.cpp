@@ -158,13 +158,13 @@ using namespace dl4::capi;
 dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, int64_t n_in, const dl4_attrs *options,
                                      dl4_blob **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     const dl4_model &model = object(m, "m");
     dl4_blob *&to = needed(out, "out");
     const auto o = read_options<CheckOptions>(options);
     std::vector<const dl4_tensor *> given;
     for (dl4_tensor *t : array(in, n_in, "in")) given.push_back(&element(t, "in", given.size()));
-    LogDelivery delivery(model.context->log);
+    entry.owes(model.context->log);
     Gate::Reading reading(*model.weights, "model");
     const runtime::Options run = model.context->options();
     to = make_blob(dump(Check(*model.core, run, given, o).report(run)));

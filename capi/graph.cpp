@@ -25,11 +25,16 @@ void give(const std::vector<graph::Node> &nodes, std::span<dl4_node> to) {
   for (size_t i = 0; i < std::min(nodes.size(), to.size()); ++i) to[i] = static_cast<dl4_node>(nodes[i]);
 }
 
+void clear_ids(dl4_node *out, int64_t n) noexcept {
+  if (out && n <= INT32_MAX)  // what is refused by its length is not written to
+    for (int64_t i = 0; i < n; ++i) out[i] = -1;
+}
+
 // f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
 // in y = layer(y).
 template <class F>
 dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
-                const F &f) noexcept {
+                const F &f) {
   dl4_error *failed = guard(who, [&] {
     dl4_graph &graph = object(g, "g");
     auto from = nodes_of(array(in, n_in, "in"));
@@ -37,8 +42,7 @@ dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in,
     Gate::Alone alone(graph.gate, "graph");
     give(f(graph, from, to.size()), to);
   });
-  if (failed && out && n_out <= INT32_MAX)  // what is refused by its length is not written to
-    for (int64_t i = 0; i < n_out; ++i) out[i] = -1;
+  if (failed) clear_ids(out, n_out);
   return failed;
 }
 
@@ -163,6 +167,7 @@ dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_
 }
 
 dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap, int64_t *count) {
+  clear_ids(out, cap);
   clear(count);
   return guard(__func__, [&] {
     const dl4_graph &graph = object(g, "g");

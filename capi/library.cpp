@@ -155,13 +155,15 @@ void dl4_retain(void *object) {
 }
 
 void dl4_release(void *object) {
-  if (const Object *o = object_of(object)) const_cast<Object *>(o)->release();
+  const Object *o = object_of(object);
+  if (o) guard(__func__, [&] { const_cast<Object *>(o)->release(); });
 }
 
 dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(describe_any(object, format));
+    const std::string text = describe_any(object, format);
+    to = make_blob(format == DL4_FORMAT_JSON ? text : printable(text, true));  // names in it may be a file's
   });
 }

@@ -66,19 +66,22 @@ using namespace dl4::capi;
 dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const dl4_attrs *a, dl4_tensor *y_true,
                        dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     Context &context = *capi::context(c).core;
     const std::string which = string(category, "category"), name = string(kind, "kind");
     if (which != "loss" && which != "metric")
       refuse_argument("category", text("expected \"loss\" or \"metric\", got \"", which, '"'));
     const bool is_loss = which == "loss";
     const Json config = plain(a, "a");
-    Json of = name;  // without attributes a word may stand for more: "accuracy"
-    if (!config.empty()) of = {{"class_name", name}, {"config", config}};
+    // A word that is no kind's name, such as "accuracy", is one of a trainer's.
+    const auto &kinds = kinds::entries(which);
+    const bool is_kind = std::any_of(kinds.begin(), kinds.end(), [&](const auto *e) { return e->name == name; });
+    Json of = name;
+    if (is_kind || !config.empty()) of = {{"class_name", name}, {"config", config}};
     Given given{&object(y_true, "y_true"), &object(y_pred, "y_pred")};
     if (w) given.push_back(&object(w, "w"));
     dl4_tensor *&to = needed(out, "out");
-    LogDelivery delivery(context.log);
+    entry.owes(context.log);
     to = new dl4_tensor(is_loss ? loss(context, name, of, given) : metric(context, of, given));
   });
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host.hpp"
 #include "base/json.hpp"
 #include "base/tensor.hpp"
 #include "context.hpp"
@@ -81,6 +82,21 @@ struct dl4_model final : dl4::capi::Object {
 };
 
 namespace dl4::capi {
+// What the host wants to hear when the library no longer needs something of its.
+struct Release final : GiveBack {
+  explicit Release(dl4_release_fn f = nullptr, void *user = nullptr) : f(f), user(user) {}
+  dl4_release_fn f;
+  void *user;
+
+ private:
+  void call() override {
+    if (f) f(user);
+  }
+};
+inline void let_go(std::unique_ptr<Release> r) noexcept {
+  if (r && r->f) GiveBack::later(std::move(r));
+}
+
 // A model among attributes, where it stands, and who uses its weights.
 struct GivenModel {
   graph::Given model;
@@ -148,29 +164,25 @@ struct dl4_dataset final : dl4::capi::Object {
   ~dl4_dataset() override {
     core.reset();
     held.clear();
-    if (give_back) give_back(user);
+    dl4::capi::let_go(std::move(user));
   }
   dl4::capi::Gate gate;
   std::unique_ptr<dl4::train::Dataset> core;
   size_t nx = 0, ny = 0;                         // how many tensors the batch callback is asked for
   bool labels = true;                            // are targets and weights looked at?
   std::vector<dl4::capi::Ref<dl4_tensor>> held;  // the callback's, until the next batch
-  dl4_release_fn give_back = nullptr;
-  void *user = nullptr;
+  std::unique_ptr<dl4::capi::Release> user;      // what the callback is called with
 };
 
 struct dl4_trainer final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::trainer;
   dl4_trainer(dl4_model &model, const dl4::Json &options)
       : Object(type), model(&model), core(model.core, options, model.context->options()) {}
-  ~dl4_trainer() override {
-    if (give_back) give_back(workers);
-  }
+  ~dl4_trainer() override { dl4::capi::let_go(std::move(workers)); }
   mutable dl4::capi::Gate gate;
   const dl4::capi::Ref<dl4_model> model;
   dl4::train::Trainer core;
-  dl4::train::Batch batch;  // of the call under way
-  void *workers = nullptr;  // what their function is called with
-  dl4_release_fn give_back = nullptr;
+  dl4::train::Batch batch;                      // of the call under way
+  std::unique_ptr<dl4::capi::Release> workers;  // what their function is called with
 };
 // NOLINTEND

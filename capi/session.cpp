@@ -69,11 +69,11 @@ using namespace dl4::capi;
 
 dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     const dl4_model &model = object(m, "m");
     dl4_session *&to = needed(out, "out");
     const SessionOptions given = session_options(options);
-    LogDelivery delivery(model.context->log);
+    entry.owes(model.context->log);
     Gate::Reading reading(*model.weights, "model");
     graph::Inference in =
         graph::inference(*model.core, {given.training, given.gradients, given.cotangents, given.states});
@@ -142,17 +142,17 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
 
 dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                            dl4_cancel *cancel) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_session &session = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    LogDelivery delivery(session.context->log);
+    entry.owes(session.context->log);
     run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
   });
 }
 
 dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel, dl4_tensor **out, int64_t n_out) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_session &session = object(s, "s");
     dl4_dataset &data = object(d, "d");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
@@ -163,7 +163,7 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
       fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", to.views.size());
     Ref<dl4_session> keep_session(&session);
     std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
-    LogDelivery delivery(session.context->log);
+    entry.owes(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
     auto whole = train::predict(*session.core, *data.core, *session.context->memory, flag(keep));
     for (size_t i = 0; i < whole.size(); ++i) {

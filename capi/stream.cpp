@@ -48,11 +48,11 @@ int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction) {
 
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                           dl4_cancel *cancel) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_stream &stream = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     Gate::OneAlone alone(stream.gate, "stream");
-    LogDelivery delivery(stream.context->log);
+    entry.owes(stream.context->log);
     run_tensors(stream.core, stream.core.outputs_count(), *stream.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
   });

@@ -21,16 +21,6 @@ std::string describe(const dl4_tensor &t, int32_t format) {
 
 namespace {
 
-// Memory of the user's, given back with the last reference.
-struct Borrowed {
-  dl4_release_fn release = nullptr;
-  void *user = nullptr;
-  bool taken = false;  // only what came to be an object is given back
-  ~Borrowed() {
-    if (taken && release) release(user);
-  }
-};
-
 void need_known(const Shape &shape) {
   if (!shape.known()) refuse_argument("dims", text("expected dims of at least 0, got ", shape));
 }
@@ -123,11 +113,9 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     need_room(shape, strides ? strides : dense_strides(shape).data(), size_of(type), bytes);
     if (!data && bytes) refuse_argument("data", "expected memory, got NULL");
     need_aligned(data, type, "data");
-    auto borrowed = std::make_shared<Borrowed>();
-    borrowed->release = release;
-    borrowed->user = user;
+    auto borrowed = give_back_last<Release>(nullptr, user);
     to = new dl4_tensor(type, shape, strides, Bytes(borrowed, static_cast<std::byte *>(data)));
-    borrowed->taken = true;
+    borrowed->f = release;  // only what came to be an object is given back
   });
 }
 

@@ -17,15 +17,13 @@ namespace {
 // Everything that must stand still while a trainer works, and stay alive even if a callback releases it.
 class Working {
  public:
-  explicit Working(dl4_trainer &t)
-      : trainer_(&t),
-        delivery_(t.model->context->log),
-        alone_(t.gate, "trainer"),
-        weights_(*t.model->weights, "model") {}
+  Working(Entry &entry, dl4_trainer &t)
+      : trainer_(&t), alone_(t.gate, "trainer"), weights_(*t.model->weights, "model") {
+    entry.owes(t.model->context->log);
+  }
 
  private:
   Ref<dl4_trainer> trainer_;
-  LogDelivery delivery_;
   Gate::Alone alone_, weights_;
 };
 
@@ -58,9 +56,9 @@ template <class F>
 dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y,
                     int64_t ny, dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
   clear(n);
-  return guard(who, [&] {
+  return guard(who, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
-    Working working(trainer);
+    Working working(entry, trainer);
     trainer.core.jointly([&] {
       need_metrics(metrics, cap);
       give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
@@ -122,13 +120,13 @@ using namespace dl4::capi;
 
 dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_model &model = object(m, "m");
     const Json how = options ? plain(options, "options") : io::trainer_options(model.training);
     if (how.is_null())
       refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
     dl4_trainer *&to = needed(out, "out");
-    LogDelivery delivery(model.context->log);
+    entry.owes(model.context->log);
     Gate::Alone weights(*model.weights, "model");
     to = new dl4_trainer(model, how);
   });
@@ -147,9 +145,9 @@ dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t 
 }
 
 dl4_error *dl4_trainer_apply(dl4_trainer *t) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
-    Working working(trainer);
+    Working working(entry, trainer);
     trainer.core.apply();
   });
 }
@@ -166,11 +164,11 @@ dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_te
 }
 
 dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v, int32_t add) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     std::string name = string(weight, "weight");
     const dl4_tensor &value = object(v, "v");
-    Working working(trainer);
+    Working working(entry, trainer);
     trainer.core.set_gradient(name, value.as_dense(), add != 0);
   });
 }
@@ -186,18 +184,21 @@ dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
 dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options,
                            dl4_progress_fn fn, void *user, dl4_cancel *cancel, dl4_blob **history) {
   clear(history);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     dl4_dataset &data = object(train, "train");
     dl4_dataset *validation = object_or_null(valid, "valid");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
-    Working working(trainer);
+    Working working(entry, trainer);
     train::Progress progress;
     if (fn) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         trainer.model->context->log.deliver();
         Gate::Lent lent(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
-        return fn(user, static_cast<int32_t>(event), step, total, metrics.data(), static_cast<int64_t>(metrics.size()));
+        return call_host("progress function", [&] {
+          return fn(user, static_cast<int32_t>(event), step, total, metrics.data(),
+                    static_cast<int64_t>(metrics.size()));
+        });
       };
     }
     Files files(*trainer.model->context, trainer.core.rank() == 0);
@@ -217,11 +218,11 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
 dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics, int64_t cap,
                                 int64_t *n) {
   clear(n);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     dl4_dataset &data = object(d, "d");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
-    Working working(trainer);
+    Working working(entry, trainer);
     trainer.core.jointly([&] {
       need_metrics(metrics, cap);
       const Batches batches = ask_for(data, trainer);
@@ -252,19 +253,21 @@ dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
 
 dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn, void *user,
                                    dl4_release_fn release) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     if (!fn && size != 1) refuse_argument("fn", "expected a function, got NULL");
-    Working working(trainer);
+    Working working(entry, trainer);
+    auto workers = std::make_unique<Release>(release, user);
     train::Workers::Reduce reduce;
     if (fn)
       reduce = [fn, user](void *values, int64_t n, DType dtype) {
-        return fn(user, values, n, static_cast<int32_t>(dtype == DType::f32 ? DL4_FLOAT32 : DL4_INT32));
+        return call_host("reduce function", [&] {
+          return fn(user, values, n, static_cast<int32_t>(dtype == DType::f32 ? DL4_FLOAT32 : DL4_INT32));
+        });
       };
     trainer.core.set_workers(rank, size, std::move(reduce), [&](train::Workers &workers) { start(trainer, workers); });
-    if (trainer.give_back) trainer.give_back(trainer.workers);
-    trainer.workers = user;
-    trainer.give_back = release;
+    let_go(std::move(trainer.workers));
+    trainer.workers = std::move(workers);
   });
 }
 
@@ -288,19 +291,19 @@ dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out) {
 }
 
 dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     std::string from = string(path, "path");
-    Working working(trainer);
+    Working working(entry, trainer);
     io::load_checkpoint(trainer.core, io::File(from, trainer.model->context->settings().memory_limit));
   });
 }
 
 dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     const io::Memory source(bytes_of(data, bytes));
-    Working working(trainer);
+    Working working(entry, trainer);
     io::load_checkpoint(trainer.core, source);
   });
 }

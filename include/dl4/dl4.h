@@ -51,6 +51,7 @@
  *            caller's, to be read and released. Any of them can give DL4_INVALID_ARGUMENT (NULL, wrong or unusable
  *            handle, value out of range), DL4_OUT_OF_MEMORY or DL4_INTERNAL; other codes stand after "Errors:".
  *            On failure every out pointer is NULL, every out id -1, every out count 0, and no object has changed.
+ *            A message is one line: control characters of names and texts that it quotes are escapes (\n, \x1b).
  *            Functions that cannot report an error answer 0 or NULL for a NULL or wrong handle.
  * Ownership  Out pointers are new references, freed with dl4_release(). Objects keep what they need alive: release in
  *            any order, also from a finalizer. Strings and dims that are returned live as long as their object.
@@ -62,6 +63,10 @@
  * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
  *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
  *            state that a program starts with.
+ * Callbacks  Each may end its thread (pthread_exit, a cancellation, which acts in callbacks alone, an interpreter that
+ *            exits): the call is unwound, its objects work on other threads, and what it had to give back is given back
+ *            by the next call. A C++ exception out of one is DL4_CALLBACK_FAILED with its what(); out of a
+ *            dl4_release_fn, dl4_free_fn or dl4_log_fn it is dropped. longjmp out of one is not allowed.
  * Stack      A dl4_session_run() of shapes that were run before takes at most 64 KiB of its thread's stack, any other
  *            call 128 KiB, callbacks not counted. (A program that is linked with the library gives 64 KiB more of
  *            each thread's stack to OpenBLAS, for thread-local data; one that loads it by dlopen() does not.)
@@ -273,7 +278,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
 /* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights; "positional" (of layers also
  * "call_positional"): the names of the arguments by position in Keras, with those that are not in this version;
- * "default_only": other values than the default are refused; of a metric "log_name", its name in logs.
+ * "default_only": other values than the default are refused; of a metric "log_name", its name in logs, and "direction",
+ * "up" where a greater value is a better one, "down" where a smaller one is.
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.
  * May be NULL: category, name.
@@ -297,6 +303,8 @@ DL4_API const char *dl4_registry_name(const char *category, int64_t i);
  *   doc            string  what the kind does, for readers of the registry
  *   outputs        int     outputs of a layer; default 1
  *   weights        strings names of a layer's weights
+ *   direction      string  "up" or "down": whether a greater value of a loss's metric or of a metric is a better one, for
+ *                          callbacks whose mode is "auto"; by default null: they refuse it
  * May be NULL: options, shape (every output has the shape of the last source), backward (it can't be trained through),
  * user.
  * Keeps: shape, forward, backward, user (until the process ends). */
@@ -647,8 +655,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void 
 /* Loads a model from a tensor of such a file's bytes, uint8 [bytes]; options as for dl4_model_load(). Of a file of ours
  * the weights stay where they are, uncopied, if `file` is dense and aligned for floats: the memory of several processes
  * that map one file is shared, and with verify false only what runs is read. The bytes must not change until nothing
- * that was made of the model is left; dl4_tensor_wrap() tells when. What is written (set_weight, training) is copied
- * first.
+ * that was made of the model is left; dl4_tensor_wrap() tells when. A mapped file that is cut meanwhile ends the process
+ * by SIGBUS where a page that is gone is read: write a new file in its place, as dl4_model_save() does. What is written
+ * (set_weight, training) is copied first.
  * May be NULL: c, options.
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
@@ -852,8 +861,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs
 DL4_API int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
- * sequence has T steps, at least 1; an output that is no sequence is that of the last step. On failure the stream is
- * where it was.
+ * sequence has T steps, at least 1; an output that is no sequence is that of the last step. All runs are one sequence:
+ * where a step is masked the output of the step before repeats, also that of the run before, and also of a stateful
+ * layer (Keras takes each for a call, which begins with an output of 0). On failure the stream is where it was.
  * May be NULL: cancel (looked at between the steps).
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel), DL4_BUSY
  * (s). */
@@ -876,8 +886,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void 
  * Threads: any, at once. */
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
- * category is "loss" or "metric", kind and a its name and attributes. y_true and y_pred are [B, ...]; w, sample
- * weights, has their first axes. out is one float32, or a value for each item of a loss of reduction "none", or the
+ * category is "loss" or "metric", kind and a its name and attributes. The words "accuracy" and "acc" mean what they mean
+ * in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
+ * axes. out is one float32, or a value for each item of a loss of reduction "none", or the
  * numbers of a metric that has several.
  * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
  * May be NULL: c, a, w.
@@ -893,7 +904,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category,
 /* Makes a dataset of whole tensors, each [B, ...] with the same B.
  * w has one tensor [B] or [B, T] for each target, NULL for those that have none, or none at all (nw = 0).
  * Options:
- *   batch_size      int   default 32; the last batch may be shorter, and the only one
+ *   batch_size      int   default 32; the last batch may be shorter, and the only one. null: each step gets one row, a
+ *                         sample without an axis of the batch, as a model whose inputs have none takes it: nodes [N, F]
+ *                         of x [B, N, F]
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
  *   seed            int   of the orders; default 0
  *   drop_remainder  bool  leave a short last batch out; default false
@@ -905,7 +918,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tens
                                                         int64_t nw, const dl4_attrs *options, dl4_dataset **out);
 
 /* Makes a dataset of batches that a callback gives, one after the other.
- * Options: steps (int): batches of an epoch, if you know; else the callback tells the end.
+ * Options:
+ *   steps    int   batches of an epoch, if you know; else the callback tells the end
+ *   samples  bool  each call gives one sample without an axis of the batch, whose tensors need not have as many rows as
+ *                  each other or as those before: a graph's nodes [N, F] and edges [E, 2], for a model of these; default
+ *                  false
  * May be NULL: c, user, release, options.
  * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it
  * is not called). */
@@ -930,6 +947,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *                                   that is taken gets a number, as in Keras: "mae", "mae_1"; a metric of several
  *                                   numbers has a name for each: "f1_score[0]". They see no sample weights
  *   weighted_metrics  list          the same, with the sample weights; a name that is taken is "weighted_mae"
+ *   output_names      strings       of all outputs, in these options by name, in metric_names and in history; default
+ *                                   the names of the layers that give them
  *   nan_guard         string        "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
  *                                   DL4_NUMERIC and leaves the weights of the last good step
  *   exclude_from_weight_decay strings  weights that the optimizer's weight_decay leaves alone, by name ("dense/bias")

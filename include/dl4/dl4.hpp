@@ -30,6 +30,9 @@
 #include <vector>
 
 #include "dl4.h"
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
 
 namespace dl4 {
 
@@ -382,12 +385,9 @@ class Trainer : public Object<dl4_trainer> {
     Outside<Progress> told{std::move(progress), raised_};
     auto tell = [](void *user, int32_t event, int64_t step, int64_t total, const double *m, int64_t n) -> int32_t {
       auto &t = *static_cast<Outside<Progress> *>(user);
-      try {
+      return t.call([&] {
         return t.function(event, step, total, {m, static_cast<size_t>(n)}) ? DL4_STOP : DL4_CONTINUE;
-      } catch (...) {
-        *t.raised = std::current_exception();
-        return -1;
-      }
+      });
     };
     dl4_blob *history = nullptr;
     rethrow(dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options, told.function ? +tell : nullptr,
@@ -413,13 +413,7 @@ class Trainer : public Object<dl4_trainer> {
     auto kept = std::make_unique<Outside<Reduce>>(std::move(reduce), raised_);
     auto call = [](void *user, void *values, int64_t n, int32_t dtype) -> int32_t {
       auto &r = *static_cast<Outside<Reduce> *>(user);
-      try {
-        r.function(values, n, dtype);
-        return DL4_CONTINUE;
-      } catch (...) {
-        *r.raised = std::current_exception();
-        return -1;
-      }
+      return r.call([&] { return r.function(values, n, dtype), DL4_CONTINUE; });
     };
     rethrow(dl4_trainer_set_workers(get(), rank, size, kept->function ? +call : nullptr, kept.get(),
                                     [](void *user) { delete static_cast<Outside<Reduce> *>(user); }));
@@ -431,6 +425,20 @@ class Trainer : public Object<dl4_trainer> {
   template <class F>
   struct Outside {
     Outside(F f, std::shared_ptr<std::exception_ptr> r) : function(std::move(f)), raised(std::move(r)) {}
+    // -1 where `f` throws. The end of the thread is no exception to be kept.
+    template <class Call>
+    int32_t call(Call f) const {
+      try {
+        return f();
+#ifdef __GLIBCXX__
+      } catch (abi::__forced_unwind &) {
+        throw;
+#endif
+      } catch (...) {
+        *raised = std::current_exception();
+        return -1;
+      }
+    }
     F function;
     std::shared_ptr<std::exception_ptr> raised;
   };

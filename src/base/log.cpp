@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/fork.hpp"
+#include "base/host.hpp"
+#include "base/utf8.hpp"
 
 namespace dl4 {
 namespace {
@@ -101,21 +103,21 @@ void Log::write(Level level, const std::string &message) noexcept {
   if (!takes(level)) return;
   NoFork whole;  // the sink's lock
   try {
-    queue_->logger.log(levels[level], spdlog::string_view_t(message.data(), message.size()));
+    const std::string line = printable(message);
+    queue_->logger.log(levels[level], spdlog::string_view_t(line.data(), line.size()));
   } catch (...) {
   }
 }
 
-void Log::deliver() noexcept {
-  if (!takes(error)) return;
+void Log::deliver(std::shared_ptr<Queue> queue) {
+  auto kept = queue->sink->take();
+  if (kept.empty()) return;
+  std::lock_guard turn(queue->turn);
   try {
-    auto queue = queue_;  // the logger may drop what holds this
-    auto kept = queue->sink->take();
-    if (kept.empty()) return;
-    std::lock_guard turn(queue->turn);
     for (const auto &[level, message] : kept)
-      if (queue->deliver) queue->deliver(queue->user, level, message.c_str());
-  } catch (...) {
+      if (queue->deliver)
+        call_host("logger", [&, level = level, text = message.c_str()] { queue->deliver(queue->user, level, text); });
+  } catch (const std::exception &) {
   }
 }
 

@@ -22,25 +22,17 @@ class Log {
   bool takes(Level level) const noexcept { return level >= least_.load(std::memory_order_relaxed); }
   // Never fails: a message for which there is no memory is lost.
   void write(Level level, const std::string &message) noexcept;
-  // Delivers what has been kept so far, on the calling thread.
-  void deliver() noexcept;
+  // Delivers what has been kept so far, on the calling thread. What the logger throws is dropped.
+  void deliver() {
+    if (takes(error)) deliver(queue_);
+  }
+  struct Queue;
+  static void deliver(std::shared_ptr<Queue> queue);  // which the logger may drop
+  std::shared_ptr<Queue> queue() const { return takes(error) ? queue_ : nullptr; }
 
  private:
-  struct Queue;
   std::shared_ptr<Queue> queue_;
   std::atomic<int> least_{1 + error};
-};
-
-// Delivers when a call through the C ABI ends.
-class LogDelivery {
- public:
-  explicit LogDelivery(Log &log) : log_(log) {}
-  ~LogDelivery() { log_.deliver(); }
-  LogDelivery(const LogDelivery &) = delete;
-  LogDelivery &operator=(const LogDelivery &) = delete;
-
- private:
-  Log &log_;
 };
 
 }  // namespace dl4

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "base/host.hpp"
+
 namespace dl4 {
 
 Bytes Memory::allocate(int64_t bytes, bool working) const {
@@ -13,17 +15,17 @@ Bytes Memory::allocate(int64_t bytes, bool working) const {
     source = source_;
   }
   if (!source) return dl4::allocate(bytes, working);
-  struct Block {
+  struct Block final : GiveBack {
     std::shared_ptr<const Source> source;
     void *p = nullptr;
     int64_t size = 0;
-    ~Block() {
+    void call() override {
       if (p) source->give(source->user, p, size);
     }
   };
-  auto block = std::make_shared<Block>();  // first: nothing may fail once there is memory to give back
+  auto block = give_back_last<Block>();  // first: nothing may fail once there is memory to give back
   int64_t size = round_up(bytes > 0 ? bytes : 1, 64);
-  void *p = source->take(source->user, size, 64);
+  void *p = call_host("alloc function", [&] { return source->take(source->user, size, 64); });
   if (!p) throw std::bad_alloc();
   block->p = p;
   block->size = size;

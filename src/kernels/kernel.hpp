@@ -54,8 +54,11 @@ class Kernel {
       : name(std::move(name)), slices(slices), scratch(scratch), phases(phases) {}
   virtual ~Kernel() = default;
   virtual std::unique_ptr<Bound> bind() const { return nullptr; }
-  // slice: in [0, slices * phases), those of a phase (slice / slices) after all of the phase before.
-  virtual void run(int64_t slice, const Run &r) const noexcept = 0;
+  // slice: in [0, slices * phases), those of a phase (slice / slices) after all of the phase before. Noexcept, but of
+  // one that calls the host.
+  virtual void run(int64_t slice, const Run &r) const = 0;
+  // Does it run a function of the host's? Then it is of one slice, and the thread that runs it is the caller's.
+  virtual bool calls_host() const { return false; }
 
   const std::string name;
   const int64_t slices;   // of a phase; 0 = nothing to do

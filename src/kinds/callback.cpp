@@ -14,17 +14,6 @@ const double *find(const Logs &logs, const std::string &name) {
   return it == logs.end() ? nullptr : &it->value;
 }
 
-std::optional<bool> rises(const std::string &metric) {
-  for (const char *name : {"FalsePositives", "FalseNegatives", "TruePositives", "TrueNegatives", "Mean", "Sum"})
-    if (metric == name) return std::nullopt;
-  if (metric.ends_with("Accuracy") || metric.ends_with("Correlation") || metric.ends_with("IoU")) return true;
-  for (const char *name :
-       {"Precision", "Recall", "AUC", "SensitivityAtSpecificity", "SpecificityAtSensitivity", "PrecisionAtRecall",
-        "RecallAtPrecision", "F1Score", "FBetaScore", "CosineSimilarity", "R2Score"})
-    if (metric == name) return true;
-  return false;
-}
-
 void Monitor::monitor_fields(Fields &f) {
   f("monitor", monitor_).doc("name in the history; one that is not there is refused as the fit begins, not warned of");
   f("mode", mode_, {"auto", "min", "max"}).doc("is less better, or more? auto: by the loss or metric of that name");

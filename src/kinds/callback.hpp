@@ -45,9 +45,6 @@ class Fit {
   virtual bool has_text(const std::string &path) const = 0;  // there is such a file, and it is not empty
 };
 
-// Is more of a metric of that kind better, as Keras has it? None: it does not say.
-std::optional<bool> rises(const std::string &metric);
-
 struct Moment {
   int64_t epoch, batch, epochs;  // counted from 0, of the fit's last epoch the number + 1
   bool resumed;                  // this callback was in the fit that is gone on with

@@ -72,10 +72,11 @@ struct CustomLoss : Loss {
 void add_custom(CustomKind kind) {
   const std::string category = kind.category;
   const bool is_layer = category == Layer::category;
+  const std::optional<bool> rises = kind.rises;
   const Entry &entry =
       kept(std::make_unique<CustomEntry>(std::move(kind), is_layer ? fresh<CustomLayer> : fresh<CustomLoss>));
   if (is_layer) return add({&entry});
-  const Entry &mean = kept(std::make_unique<MeanOfLoss>(entry, entry.name.c_str()));
+  const Entry &mean = kept(std::make_unique<MeanOfLoss>(entry, entry.name.c_str(), nullptr, rises));
   if (category == Loss::category)
     add({&entry, &mean});
   else

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct CustomKind {
   std::string category;  // layer, loss (which brings its metric) or metric
   std::string name, doc;
   std::vector<std::string> weights;  // of a layer
+  std::optional<bool> rises;         // of a metric: is a greater value a better one?
   // The function for what stands as "config" among the attributes.
   std::function<std::shared_ptr<const ops::CustomFunction>(const std::string &config)> function;
 };

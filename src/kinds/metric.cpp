@@ -36,6 +36,7 @@ class MeanOfLossMetric final : public MeanMetric {
   }
   void check() override { loss_->check(); }
   std::string usual_name() const override { return row_.log_name; }
+  std::optional<bool> rises() const override { return row_.rises; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return static_cast<const Loss &>(*loss_).items(e, y_true, y_pred);
   }
@@ -47,6 +48,12 @@ class MeanOfLossMetric final : public MeanMetric {
 };
 
 }  // namespace
+
+Json Metric::more() const {
+  Json all{{"log_name", usual_name()}};
+  if (const auto up = rises()) all["direction"] = *up ? "up" : "down";
+  return all;
+}
 
 void Metric::fields(Fields &f) { f("name", given_name).doc("name in logs and history"); }
 
@@ -90,11 +97,12 @@ Of<Metric> metric_for(const Json &identifier) {
   return parse<Metric>({{"class_name", class_name}, {"config", config}});
 }
 
-MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name, const char *name)
+MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name, const char *name, std::optional<bool> rises)
     : Entry{Metric::category, name ? name : loss.name, "mean of " + loss.doc, kinds::fresh<MeanOfLossMetric>,
             loss.aliases},
       loss(loss),
-      log_name(log_name) {
+      log_name(log_name),
+      rises(rises) {
   if (name) aliases.push_back(loss.name);
 }
 

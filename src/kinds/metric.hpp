@@ -19,7 +19,9 @@ class Metric : public Kind {
   // Keras's name of it in logs: "accuracy", "mean_squared_error".
   std::string log_name() const { return given_name ? *given_name : usual_name(); }
   virtual std::string usual_name() const = 0;
-  Json more() const override { return {{"log_name", usual_name()}}; }
+  // Is a greater value a better one? None: the metric does not say (Keras's _direction).
+  virtual std::optional<bool> rises() const = 0;
+  Json more() const override;
 
   // How many numbers a batch adds up, and how many come of them, for predictions of this shape.
   struct Size {
@@ -59,9 +61,10 @@ inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 // The entry of the metric that is the mean of a loss's items: with its fields but for the reduction.
 struct MeanOfLoss : Entry {
   // `name`: that of the metric, if it is not the loss's.
-  MeanOfLoss(const Entry &loss, const char *log_name, const char *name = nullptr);
+  MeanOfLoss(const Entry &loss, const char *log_name, const char *name = nullptr, std::optional<bool> rises = false);
   const Entry &loss;
   const char *const log_name;
+  const std::optional<bool> rises;
 };
 
 // Ends the file of a loss: its entry and that of its mean.

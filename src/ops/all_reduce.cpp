@@ -25,11 +25,17 @@ struct AllReduceOp final : OpOf<AllReduceOp> {
   // One slice, so that the thread that runs the step is the caller's.
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     if (!workers) return dispatch::copy_kernel(site);
-    return kernels::make_kernel("all_reduce", 1,
-                                [f = workers, n = site.src[0].shape.elements()](int64_t, const Run &r) {
-                                  if (const int32_t answer = f->sum(r.in<float>(0), r.out<float>(0), n))
-                                    r.report->raise(kernels::Fault::callback, answer);
-                                });
+    struct Sum final : kernels::Kernel {
+      Sum(std::shared_ptr<Collective> f, int64_t n) : Kernel("all_reduce", 1), f(std::move(f)), n(n) {}
+      bool calls_host() const override { return true; }
+      void run(int64_t, const Run &r) const override {
+        if (const int32_t answer = f->sum(r.in<float>(0), r.out<float>(0), n))
+          r.report->raise(kernels::Fault::callback, answer);
+      }
+      const std::shared_ptr<Collective> f;
+      const int64_t n;
+    };
+    return std::make_unique<Sum>(workers, site.src[0].shape.elements());
   }
 };
 

@@ -18,7 +18,8 @@ class CustomKernel final : public kernels::Kernel {
   std::unique_ptr<kernels::Bound> bind() const override {
     return backward_ ? f_->bind_backward(src_, dst_) : f_->bind_forward(src_, dst_);
   }
-  void run(int64_t, const Run &r) const noexcept override {
+  bool calls_host() const override { return true; }
+  void run(int64_t, const Run &r) const override {
     const int32_t answer = backward_ ? f_->backward(r.args, *r.bound) : f_->forward(r.args, *r.bound);
     if (answer != 0) r.report->raise(kernels::Fault::callback, answer);
   }

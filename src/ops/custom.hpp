@@ -24,9 +24,9 @@ class CustomFunction {
   virtual std::unique_ptr<kernels::Bound> bind_forward(Operands src, Operands dst) const = 0;
   virtual std::unique_ptr<kernels::Bound> bind_backward(Operands src, Operands dst) const = 0;
   // args: src, dst; one that no one reads is null. Returns 0 or the number of a failure.
-  virtual int32_t forward(void *const *args, kernels::Bound &bound) const noexcept = 0;
+  virtual int32_t forward(void *const *args, kernels::Bound &bound) const = 0;
   // args: src, dst, diff_dst, then a diff_src for each float32 src.
-  virtual int32_t backward(void *const *args, kernels::Bound &bound) const noexcept = 0;
+  virtual int32_t backward(void *const *args, kernels::Bound &bound) const = 0;
 };
 
 std::vector<Id> custom(Emit &e, std::shared_ptr<const CustomFunction> f, std::vector<Id> src);

@@ -75,7 +75,7 @@ class Collective {
   virtual ~Collective() = default;
   // The sums of all workers' `from` into `to`, which may be null; called by all of them in the same order, on the
   // thread of the run. Gives 0, or the number of a failure.
-  virtual int32_t sum(const float *from, float *to, int64_t n) noexcept = 0;
+  virtual int32_t sum(const float *from, float *to, int64_t n) = 0;
 };
 Id all_reduce(Emit &e, std::shared_ptr<Collective> workers, Id x);
 int64_t all_reduced(const Program &p, const Step &step);  // how many numbers the step sums over workers; -1: it doesn't

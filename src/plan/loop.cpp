@@ -52,6 +52,7 @@ class Loop final : public Kernel {
     std::vector<size_t> of;  // by output of the plan: which of the body's
     std::vector<Stage> stages;
     int64_t time = 0, slices = 1, scratch = 0;
+    bool calls_host = false;
   };
 
   explicit Loop(Parts p)
@@ -71,7 +72,8 @@ class Loop final : public Kernel {
     return b;
   }
 
-  void run(int64_t i, const Run &r) const noexcept override {
+  bool calls_host() const override { return p_.calls_host; }
+  void run(int64_t i, const Run &r) const override {
     auto &frame = static_cast<Frame &>(*r.bound);
     const int64_t slice = i % p_.slices, phase = i / p_.slices;
     void **args = frame.args.data() + static_cast<size_t>(slice) * arguments_;
@@ -100,7 +102,7 @@ class Loop final : public Kernel {
     std::vector<void *> args;                   // of all steps, for each slice
   };
 
-  void run_stage(const Stage &s, int64_t slice, const Frame &frame, void *const *args, const Run &r) const noexcept {
+  void run_stage(const Stage &s, int64_t slice, const Frame &frame, void *const *args, const Run &r) const {
     for (size_t k = s.first; k < s.first + s.count; ++k) {
       const PlanStep &step = p_.plan->steps[k];
       const Kernel &kernel = *step.kernel;
@@ -227,6 +229,12 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
   options.guard_bytes = 0;
   options.memory_limit = INT64_MAX;
   parts.plan = specialise(body, shapes, known, options, site.packs);
+  parts.calls_host = std::any_of(parts.plan->steps.begin(), parts.plan->steps.end(),
+                                 [](const auto &s) { return s.kernel->calls_host(); });
+  if (parts.calls_host) {  // on the caller's thread, so all of it
+    options.cutting.threads = 1;
+    parts.plan = specialise(body, shapes, known, options, site.packs);
+  }
   parts.stages = stages_of(*parts.plan);
   for (const Stage &s : parts.stages) parts.slices = std::max(parts.slices, s.slices);
 

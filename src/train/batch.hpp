@@ -13,6 +13,7 @@ inline bool is_absent(const runtime::View &v) { return !v.data && v.shape.rank()
 // w is empty or one per target, some of them absent.
 struct Batch {
   std::vector<runtime::View> x, y, w;
+  bool sample = false;  // one sample without an axis of the batch: its tensors have rows of their own, or none
   int64_t size() const { return x.empty() || x[0].shape.rank() == 0 ? 0 : x[0].shape[0]; }
 };
 

@@ -14,7 +14,10 @@ namespace {
 
 struct Options : TensorsOptions {
   void fields(kinds::Fields &f) {
-    f("batch_size", batch_size).at_least(1).doc("rows of a batch; the last one may have fewer");
+    f("batch_size", batch_size)
+        .at_least(1)
+        .doc(
+            "rows of a batch; the last one may have fewer; null: each step gets one row, without an axis of the batch");
     f("shuffle", shuffle).doc("new order for every epoch of fit");
     f("drop_remainder", drop_remainder).doc("leave out a last batch that is short");
     f("seed", seed).doc("of the orders");
@@ -25,7 +28,13 @@ class Tensors final : public Dataset {
  public:
   Tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w, const TensorsOptions &options,
           int64_t first, int64_t rows)
-      : x_(std::move(x)), y_(std::move(y)), w_(std::move(w)), options_(options), first_(first), rows_(rows) {}
+      : x_(std::move(x)),
+        y_(std::move(y)),
+        w_(std::move(w)),
+        options_(options),
+        batch_(options.batch_size.value_or(1)),
+        first_(first),
+        rows_(rows) {}
 
   void start(bool shuffle, int64_t epoch, int64_t rank, int64_t size) override {
     next_ = 0;
@@ -41,10 +50,11 @@ class Tensors final : public Dataset {
   void skip_to(int64_t index) override { next_ = index; }
 
   bool next(Batch &b) override {
-    if (next_ > rows_ / options_.batch_size) return false;  // a checkpoint may name any batch
-    int64_t begin = next_ * options_.batch_size, n = std::min(options_.batch_size, rows_ - begin);
-    if (n <= 0 || (options_.drop_remainder && n < options_.batch_size)) return false;
+    if (next_ > rows_ / batch_) return false;  // a checkpoint may name any batch
+    int64_t begin = next_ * batch_, n = std::min(batch_, rows_ - begin);
+    if (n <= 0 || (options_.drop_remainder && n < batch_)) return false;
     ++next_;
+    b.sample = !options_.batch_size;
     begin += n * rank_ / size_;
     n = n * (rank_ + 1) / size_ - n * rank_ / size_;
     size_t at = 0;
@@ -62,13 +72,13 @@ class Tensors final : public Dataset {
   }
 
   std::optional<int64_t> batches() const override {
-    return rows_ / options_.batch_size + (!options_.drop_remainder && rows_ % options_.batch_size ? 1 : 0);
+    return rows_ / batch_ + (!options_.drop_remainder && rows_ % batch_ ? 1 : 0);
   }
 
   Json facts() const override {
     return {{"rows", rows_},
             {"batches", *batches()},
-            {"batch_size", options_.batch_size},
+            {"batch_size", options_.batch_size ? Json(*options_.batch_size) : Json()},
             {"shuffle", options_.shuffle},
             {"seed", options_.shuffle ? Json(options_.seed) : Json()}};
   }
@@ -85,8 +95,7 @@ class Tensors final : public Dataset {
 
  private:
   int64_t batch_bytes(const runtime::View &v) const {
-    return checked_mul(checked_mul(v.shape.elements(1, v.shape.rank()), size_of(v.dtype)),
-                       std::min(options_.batch_size, rows_));
+    return checked_mul(checked_mul(v.shape.elements(1, v.shape.rank()), size_of(v.dtype)), std::min(batch_, rows_));
   }
 
   // For an order of the rows, and a batch gathered in it.
@@ -104,7 +113,7 @@ class Tensors final : public Dataset {
   runtime::View rows(const runtime::View &v, int64_t begin, int64_t n, size_t at) {
     int64_t row = v.shape.elements(1, v.shape.rank()) * size_of(v.dtype);
     auto *from = static_cast<std::byte *>(v.data);
-    Shape shape = v.shape.with(0, n);
+    const Shape shape = options_.batch_size ? v.shape.with(0, n) : v.shape.without(0);
     if (order_.empty()) return {v.dtype, shape, from + (first_ + begin) * row, nullptr};
     if (buffers_.size() <= at) buffers_.resize(at + 1);
     if (!buffers_[at]) buffers_[at] = allocate(batch_bytes(v));
@@ -116,19 +125,20 @@ class Tensors final : public Dataset {
 
   std::vector<Source> x_, y_, w_;
   TensorsOptions options_;
-  int64_t first_, rows_, next_ = 0, rank_ = 0, size_ = 1;
+  int64_t batch_, first_, rows_, next_ = 0, rank_ = 0, size_ = 1;
   std::vector<int64_t> order_;
   std::vector<Bytes> buffers_;
 };
 
 class Callback final : public Dataset {
  public:
-  Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps)
-      : fill_(std::move(fill)), steps_(steps) {}
+  Callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps, bool samples)
+      : fill_(std::move(fill)), steps_(steps), samples_(samples) {}
   void start(bool, int64_t, int64_t, int64_t) override { next_ = 0; }
   void skip_to(int64_t index) override { next_ = index; }
   bool next(Batch &b) override {
     if (steps_ && next_ >= *steps_) return false;
+    b.sample = samples_;
     int32_t answer = fill_(next_, b);
     if (answer == 1) return false;
     if (answer != 0)
@@ -146,6 +156,7 @@ class Callback final : public Dataset {
  private:
   std::function<int32_t(int64_t, Batch &)> fill_;
   std::optional<int64_t> steps_;
+  bool samples_;
   int64_t next_ = 0;
 };
 
@@ -176,8 +187,9 @@ std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source>
   return std::make_unique<Tensors>(std::move(x), std::move(y), std::move(w), options, 0, rows);
 }
 
-std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps) {
-  return std::make_unique<Callback>(std::move(fill), steps);
+std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps,
+                                       bool samples) {
+  return std::make_unique<Callback>(std::move(fill), steps, samples);
 }
 
 }  // namespace dl4::train

@@ -28,7 +28,7 @@ class Dataset {
 };
 
 struct TensorsOptions {
-  int64_t batch_size = 32;
+  std::optional<int64_t> batch_size = 32;  // none: single samples, without an axis of the batch
   bool shuffle = true, drop_remainder = false;
   int64_t seed = 0;
   int64_t memory_limit = INT64_MAX;  // of a shuffled batch; no key of the options
@@ -46,7 +46,9 @@ struct Source {
 std::unique_ptr<Dataset> from_tensors(std::vector<Source> x, std::vector<Source> y, std::vector<Source> w,
                                       const TensorsOptions &options);
 
-// fill(index, batch): 0 = a batch, 1 = the end, anything else = failed.
-std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps);
+// fill(index, batch): 0 = a batch, 1 = the end, anything else = failed. samples: each is one without an axis of the
+// batch.
+std::unique_ptr<Dataset> from_callback(std::function<int32_t(int64_t, Batch &)> fill, std::optional<int64_t> steps,
+                                       bool samples = false);
 
 }  // namespace dl4::train

@@ -18,7 +18,7 @@ class Exchange final : public ops::Collective {
   static bool is_in(const ops::Program &p);
 
   void begin();  // before each run
-  int32_t sum(const float *from, float *to, int64_t n) noexcept override;
+  int32_t sum(const float *from, float *to, int64_t n) override;
   // The Program's sums with nothing to add to them, instead of a run.
   void join(const ops::Program &p);
   // After a run that failed here: comes back if it has no sum left to make, so that what follows it tells the others;
@@ -27,8 +27,8 @@ class Exchange final : public ops::Collective {
 
  private:
   // Of n numbers of mine, which are in place. False if one has failed.
-  bool make(int64_t n, float failed) noexcept;
-  bool make_without_mine(int64_t n, float failed) noexcept;
+  bool make(int64_t n, float failed);
+  bool make_without_mine(int64_t n, float failed);
 
   Workers &workers_;
   std::vector<float> numbers_;

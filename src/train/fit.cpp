@@ -250,10 +250,11 @@ std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memor
     std::vector<runtime::View> out;
     auto expected = s.outputs(b.x, cancel);
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size())
+      if (!b.sample && (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size()))
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");
-      parts[i].push_back(make(expected[i].dtype, expected[i].shape));
-      out.push_back({expected[i].dtype, expected[i].shape, parts[i].back().data.get(), nullptr});
+      const Shape &shape = expected[i].shape;  // of a sample that of one row
+      parts[i].push_back(make(expected[i].dtype, b.sample ? shape.inserted(0, 1) : shape));
+      out.push_back({expected[i].dtype, shape, parts[i].back().data.get(), nullptr});
     }
     s.run(b.x, out, cancel);
   }

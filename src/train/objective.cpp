@@ -57,9 +57,7 @@ class OutputItself final : public Loss {
 }
 
 // By the names of the outputs; `all`: none may be left out.
-std::vector<Json> by_name(const Json &j, const char *key, const graph::Model &model, bool all) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < model.outputs().size(); ++i) names.push_back(model.output_name(i));
+std::vector<Json> by_name(const Json &j, const char *key, const std::vector<std::string> &names, bool all) {
   for (const auto &[name, entry] : j.items())
     if (std::find(names.begin(), names.end(), name) == names.end()) refuse_output(key, std::string(name), names);
   std::vector<Json> list;
@@ -77,10 +75,10 @@ bool is_by_name(const Json &j) { return j.is_object() && !j.find("class_name"); 
 
 // One entry per output, from a list, from an object by the names of outputs or, where there is one output, from the
 // entry itself.
-std::vector<Json> per_output(const Json &j, const char *key, const graph::Model &model, bool all = true) {
-  size_t n = model.outputs().size();
+std::vector<Json> per_output(const Json &j, const char *key, const std::vector<std::string> &names, bool all = true) {
+  const size_t n = names.size();
   if (j.is_null()) return std::vector<Json>(n, nullptr);
-  if (is_by_name(j)) return by_name(j, key, model, all);
+  if (is_by_name(j)) return by_name(j, key, names, all);
   if (!j.is_array()) {
     if (n != 1) fail(Code::invalid_argument, '"', key, "\": expected a list of ", n, ", one for each output");
     return {j};
@@ -104,12 +102,12 @@ Of<C> parse_kind(const Json &j, const char *key) {
 }
 
 void read_metrics(Objective &o, const PerOutput<Metric> &given, const char *key,
-                  std::vector<Of<Metric>> OutputObjective::*to, const graph::Model &model) {
+                  std::vector<Of<Metric>> OutputObjective::*to) {
   Json metrics = given.entries;
   if (metrics.is_null()) return;
   if (!metrics.is_array() && !is_by_name(metrics)) metrics = Json::array({metrics});
-  bool nested = is_by_name(metrics) || (!metrics.empty() && (metrics[0].is_array() || model.outputs().size() > 1));
-  auto lists = nested ? per_output(metrics, key, model, false) : std::vector<Json>{metrics};
+  bool nested = is_by_name(metrics) || (!metrics.empty() && (metrics[0].is_array() || o.names.size() > 1));
+  auto lists = nested ? per_output(metrics, key, o.names, false) : std::vector<Json>{metrics};
   for (size_t i = 0; i < lists.size(); ++i) {
     Json list = lists[i].is_array() ? lists[i] : lists[i].is_null() ? Json::array() : Json::array({lists[i]});
     for (const Json &m : list) {
@@ -119,6 +117,21 @@ void read_metrics(Objective &o, const PerOutput<Metric> &given, const char *key,
         fail(Code::invalid_argument, '"', key, "\": output ", i, " is minimised itself and has no target");
     }
   }
+}
+
+std::vector<std::string> names_of(const Objective::Options &options, const graph::Model &model) {
+  std::vector<std::string> names = options.output_names;
+  const size_t n = model.outputs().size();
+  for (size_t i = 0; names.size() < n && options.output_names.empty(); ++i) names.push_back(model.output_name(i));
+  auto refuse = [](const std::string &why) {
+    throw Error(Code::invalid_argument, "\"output_names\": " + why).with("attribute", "output_names");
+  };
+  if (names.size() != n) refuse(text("expected ", n, ", one for each output, got ", names.size()));
+  for (size_t i = 0; i < n; ++i)
+    if (names[i].empty() || std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
+                                names.begin() + static_cast<ptrdiff_t>(i))
+      refuse(text("expected names that differ, got \"", names[i], '"'));
+  return names;
 }
 
 }  // namespace
@@ -134,12 +147,15 @@ void Objective::Options::fields(kinds::Fields &f) {
           "metrics, or a list of them for each output, or an object by outputs' names; they see no sample weights; "
           "\"accuracy\" chooses by the shapes");
   f("weighted_metrics", weighted_metrics).doc("metrics that see the sample weights, given as metrics are");
+  f("output_names", output_names)
+      .doc("what the outputs are called in these objects, in logs and in history; empty: by the layers that give them");
 }
 
 Objective Objective::parse(const Options &options, const graph::Model &model) {
   Objective o;
-  o.outputs.resize(model.outputs().size());
-  auto losses = per_output(options.loss.entries, "loss", model);
+  o.names = names_of(options, model);
+  o.outputs.resize(o.names.size());
+  auto losses = per_output(options.loss.entries, "loss", o.names);
   for (size_t i = 0; i < losses.size(); ++i) {
     o.outputs[i].itself = losses[i].is_string() && losses[i].get<std::string_view>() == itself;
     if (!o.outputs[i].itself) {
@@ -148,15 +164,15 @@ Objective Objective::parse(const Options &options, const graph::Model &model) {
     }
     o.outputs[i].loss = std::make_shared<OutputItself>();
     if (DType dtype = model.graph().dtype(model.outputs()[i]); dtype != DType::f32)
-      throw Error(Code::invalid_argument, text("\"loss\": output \"", model.output_name(i),
-                                               "\" cannot be minimised: expected float32, got ", dtype))
+      throw Error(Code::invalid_argument,
+                  text("\"loss\": output \"", o.names[i], "\" cannot be minimised: expected float32, got ", dtype))
           .with("attribute", "loss");
   }
   if (o.trained().empty())
     fail(Code::invalid_argument,
          "\"loss\": expected a loss for at least one output, or \"output\" for one to be minimised itself");
   if (const Json &weights = options.loss_weights.entries; !weights.is_null()) {
-    auto list = per_output(weights, "loss_weights", model);
+    auto list = per_output(weights, "loss_weights", o.names);
     try {
       for (size_t i = 0; i < list.size(); ++i)
         if (!list[i].is_null()) o.outputs[i].weight = kinds::from_json<double>(list[i]);
@@ -164,8 +180,8 @@ Objective Objective::parse(const Options &options, const graph::Model &model) {
       throw error.with("attribute", "loss_weights").in("\"loss_weights\"");
     }
   }
-  read_metrics(o, options.metrics, "metrics", &OutputObjective::metrics, model);
-  read_metrics(o, options.weighted_metrics, "weighted_metrics", &OutputObjective::weighted_metrics, model);
+  read_metrics(o, options.metrics, "metrics", &OutputObjective::metrics);
+  read_metrics(o, options.weighted_metrics, "weighted_metrics", &OutputObjective::weighted_metrics);
   return o;
 }
 

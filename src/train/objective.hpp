@@ -26,11 +26,13 @@ struct PerOutput {
 
 struct Objective {
   std::vector<OutputObjective> outputs;
+  std::vector<std::string> names;  // of the outputs, in options and logs
 
   struct Options {
     PerOutput<kinds::Loss> loss;
     PerOutput<double> loss_weights;
     PerOutput<kinds::Metric> metrics, weighted_metrics;
+    std::vector<std::string> output_names;
     void fields(kinds::Fields &f);
   };
   // Refuses what does not fit the model.

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/float_mode.hpp"
-#include "kinds/callback.hpp"
 
 namespace dl4::train {
 
@@ -64,7 +63,7 @@ Results::Results(const Objective &objective, const graph::Model &model) {
   Names names;
   const std::vector<size_t> trained = objective.trained();
   const bool several = objective.outputs.size() > 1;
-  auto prefix = [&](size_t output) { return several ? model.output_name(output) + '_' : std::string(); };
+  auto prefix = [&](size_t output) { return several ? objective.names[output] + '_' : std::string(); };
   add(names.take("loss"), nullptr, mean);
   if (several)
     for (size_t i : trained) add(names.take(prefix(i) + "loss"), nullptr, mean);
@@ -81,7 +80,7 @@ Results::Results(const Objective &objective, const graph::Model &model) {
 
 std::optional<bool> Results::rises(size_t name) const {
   for (const Row &row : rows_) {
-    if (name < row.results) return row.metric ? kinds::rises(row.metric->entry().name) : false;
+    if (name < row.results) return row.metric ? row.metric->rises() : false;
     name -= row.results;
   }
   return std::nullopt;

@@ -88,13 +88,16 @@ void Trainer::check(const Batch &b) const {
   count("inputs", model_->inputs().size(), b.x.size());
   count("targets", targets_.size(), b.y.size());
   if (!b.w.empty()) count("sample weights", targets_.size(), b.w.size());
-  int64_t size = b.size();
+  const int64_t size = b.size();
+  if (b.sample && joint_)
+    fail(Code::unsupported, "workers and shards need batches: a sample without an axis of the batch can't be cut");
   auto rows = [&](const char *what, size_t i, const runtime::View &v) {
+    if (b.sample) return;
     if (v.shape.rank() == 0 || v.shape[0] != size)
       fail(Code::shape_mismatch, what, ' ', i, ": expected ", size, " rows as in input 0, got shape ", v.shape);
   };
   for (size_t i = 0; i < b.x.size(); ++i) rows("input", i, b.x[i]);
-  if (size == 0 && !joint_) fail(Code::invalid_argument, "an empty batch");
+  if (size == 0 && !joint_ && !b.sample) fail(Code::invalid_argument, "an empty batch");
   for (size_t i = 0; i < b.w.size(); ++i) {
     if (is_absent(b.w[i])) continue;
     rows("sample weight", i, b.w[i]);
@@ -111,8 +114,8 @@ void Trainer::check(const Batch &b) const {
     while (got.rank() > expected.rank() && got.last() == 1) got = got.without(-1);
     while (bare.rank() > got.rank() && bare.last() == 1) bare = bare.without(-1);
     if (!compatible(bare, got))
-      fail(Code::shape_mismatch, "target of output \"", model_->output_name(targets_[i]), "\": expected shape ",
-           expected, " for predictions of shape ", prediction, ", got ", b.y[i].shape);
+      fail(Code::shape_mismatch, "target of output \"", objective_.names[targets_[i]], "\": expected shape ", expected,
+           " for predictions of shape ", prediction, ", got ", b.y[i].shape);
   }
 }
 

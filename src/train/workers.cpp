@@ -103,7 +103,7 @@ std::string Workers::message(int64_t from, const char *mine) {
   return {reinterpret_cast<const char *>(message_.data())};
 }
 
-void Workers::tell(const std::exception &e) noexcept {
+void Workers::tell(const std::exception &e) {
   const auto *error = dynamic_cast<const Error *>(&e);
   int32_t *row = rows_.data() + static_cast<size_t>(rank_) * row_words;
   std::fill_n(row, row_words, 0);

@@ -76,7 +76,7 @@ class Workers {
   void gather(std::span<int32_t> rows);
   // gather() of what is said when they meet, refused if it is not what workers say.
   void gather_words();
-  void tell(const std::exception &e) noexcept;
+  void tell(const std::exception &e);
   std::string message(int64_t from, const char *mine);
   void compare();
   void sum_exactly(float *values, int64_t n);

@@ -238,18 +238,61 @@ TEST(Arguments, NullForEveryPointerIsAnErrorOrNothing) {
   });
 }
 
-TEST(Arguments, OutParametersAreSetOnFailure) {
-  for_all([]<class R, class... A>(const string &name, R (*function)(A...)) {
-    if constexpr (std::is_same_v<R, dl4_error *> && (is_out_pointer<A> || ...)) {
-      if (runs.count(name)) return;  // arrays, empty ones here
-      Out out;
-      dl4_error *e = call(function, std::tuple<A...>{null<A>(&out)...});
-      if (e) {
-        expect_refused(name, e, out);
-      } else {  // it needs nothing else
-        EXPECT_NE(out.slot[0], nullptr) << name;
-        dl4_release(out.slot[0]);
+// What a parameter is, by the description; memory for one that comes out, filled with rubbish.
+struct Described {
+  nlohmann::json parameter{};
+  int64_t memory[4] = {rubbish, rubbish, rubbish, rubbish};
+  static constexpr int64_t rubbish = 0x5555555555555555;
+};
+constexpr int64_t asked = 4;  // of each array
+
+template <class T>
+T unset(const nlohmann::json &parameters, Described &d) {
+  if constexpr (std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>) {
+    if (d.parameter["direction"] == "out") return reinterpret_cast<T>(d.memory);
+  } else if constexpr (std::is_integral_v<T>) {
+    for (const auto &p : parameters)
+      if (p["direction"] == "out" && p.value("count", "") == d.parameter["name"]) return static_cast<T>(asked);
+  }
+  return T{};
+}
+
+// Pointers NULL, ids -1, counts and other numbers 0: also each of an array of ids.
+TEST(Arguments, EveryOutParameterIsClearedOnFailure) {
+  std::ifstream file(DL4_SOURCE_DIR "/capi/dl4-api.json");
+  const auto description = nlohmann::json::parse(file);
+  for_all([&]<class R, class... A>(const string &name, R (*function)(A...)) {
+    if constexpr (std::is_same_v<R, dl4_error *> && sizeof...(A) > 0) {
+      const auto &functions = description["functions"];
+      const auto it =
+          std::find_if(functions.begin(), functions.end(), [&](const auto &f) { return f["name"] == name; });
+      ASSERT_NE(it, functions.end());
+      const auto &parameters = (*it)["parameters"];
+      std::vector<Described> all;
+      for (const auto &p : parameters) all.push_back({p});
+      ASSERT_EQ(all.size(), sizeof...(A)) << name;
+      const auto arguments = [&]<size_t... I>(std::index_sequence<I...>) {
+        return std::tuple<A...>{unset<A>(parameters, all[I])...};
       }
+      (std::index_sequence_for<A...>());
+      dl4_error *e = call(function, arguments);
+      for (const Described &d : all) {
+        const string type = d.parameter["type"], what = name + ": " + d.parameter["name"].get<string>();
+        const bool array = d.parameter.contains("count");
+        if (d.parameter["direction"] != "out") continue;
+        if (!e) {  // it needs nothing else
+          EXPECT_NE(d.memory[0], Described::rubbish) << what;
+          if (type.ends_with("**")) dl4_release(reinterpret_cast<void *>(d.memory[0]));
+        } else if (type == "dl4_node *" || type == "dl4_layer *") {
+          const auto *ids = reinterpret_cast<const dl4_node *>(d.memory);
+          for (int64_t k = 0; k < (array ? asked : 1); ++k) EXPECT_EQ(ids[k], -1) << what << ' ' << k;
+        } else if (type.ends_with("**") || (type == "int64_t *" && !array)) {
+          EXPECT_EQ(d.memory[0], 0) << what;
+        } else if (type == "int32_t *" && !array) {
+          EXPECT_EQ(*reinterpret_cast<const int32_t *>(d.memory), 0) << what;
+        }
+      }
+      dl4_release(e);
     }
   });
 }

@@ -339,6 +339,31 @@ TEST(Custom, ANameAddedAgainIsReplacedForWhatComes) {
   EXPECT_NE(run(after).find("gave 2"), std::string::npos);
 }
 
+// A metric is watched as its kind says, whatever its name ends in.
+TEST(Custom, AMetricSaysItsDirection) {
+  for (const char *direction : {"", "up", "down"}) {
+    const json options = *direction ? json{{"direction", direction}} : json::object();
+    ok(dl4_registry_add("metric", "test>MeanBiasAccuracy", attrs(options.dump()), nullptr, squares, nullptr, nullptr));
+    auto m = small_net(nullptr, "linear");
+    auto t = trainer(m, R"({"optimizer": "SGD", "loss": "mse", "metrics": ["test>MeanBiasAccuracy"]})");
+    auto x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24));
+    auto d = dataset(x, y);
+    Own<dl4_blob> history;
+    // It falls from epoch to epoch: of "up" the second one is worse.
+    const auto fit = attrs(R"({"epochs": 5, "callbacks": [{"class_name": "EarlyStopping", "config":
+        {"monitor": "test>MeanBiasAccuracy", "patience": 1}}]})");
+    const Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, fit, nullptr, nullptr, nullptr, history.out()));
+    if (!*direction) {
+      EXPECT_NE(r.message.find("whether less or more of \"test>MeanBiasAccuracy\" is better can't be told"),
+                std::string::npos)
+          << r.message;
+      continue;
+    }
+    EXPECT_EQ(r.message, "");
+    EXPECT_EQ(json::parse(dl4_blob_data(history))["epoch"].size(), std::string(direction) == "up" ? 2u : 5u);
+  }
+}
+
 TEST(Custom, Refusals) {
   struct {
     const char *category, *name, *options;
@@ -358,6 +383,8 @@ TEST(Custom, Refusals) {
       {"layer", "test>X", R"({"weights": ["w"]})", nullptr, squares, "without a shape function"},
       {"layer", "test>X", R"({"weights": ["w", "w"]})", two_shapes, squares, "names that differ, got \"w\""},
       {"layer", "test>X", R"({"wheels": 4})", nullptr, squares, "wheels"},
+      {"layer", "test>X", R"({"direction": "up"})", nullptr, squares, "\"direction\": expected null for a layer"},
+      {"metric", "test>X", R"({"direction": "left"})", nullptr, squares, "\"direction\": expected one of"},
   };
   for (const auto &c : cases) {
     const Refusal r =

@@ -91,6 +91,15 @@ TEST(Measure, IsWhatATrainerReportsOfEveryLossAndMetric) {
   EXPECT_EQ(measured("metric", "accuracy", labels, p, w)[0], 1.f);
 }
 
+// A kind's name is the kind, whatever word of a trainer's it resembles.
+TEST(Measure, AccuracyIsTheKindAndTheWordChoosesByShape) {
+  auto p = tensor({4, 3}, {0.2f, 0.5f, 0.3f, 0.1f, 0.1f, 0.8f, 0.6f, 0.3f, 0.1f, 0.3f, 0.4f, 0.3f});
+  auto y = tensor({4, 3}, {0, 1, 0, 0, 0, 1, 0.6f, 0, 0, 0, 0.4f, 0});
+  EXPECT_NEAR(measured("metric", "Accuracy", y, p)[0], 2. / 12, 1e-6);
+  EXPECT_EQ(measured("metric", "accuracy", y, p)[0], 1.f);
+  EXPECT_EQ(measured("metric", "acc", y, p)[0], 1.f);
+}
+
 TEST(Measure, OfReductionNoneIsAValueForEachItem) {
   auto y = tensor({2, 2}, {0, 0, 0, 0}), p = tensor({2, 2}, {1, 3, 2, 4}), w = tensor({2}, {1, 0.5f});
   EXPECT_EQ(measured("loss", "mse", y, p, nullptr, R"({"reduction": "none"})"), (std::vector<float>{5, 10}));

@@ -59,6 +59,48 @@ struct Waiting {
   static void give(void *, void *memory, int64_t) { std::free(memory); }
 };
 
+// Graphs are apart, though of one context: each thread builds, runs and trains models of its own, to the same bits.
+TEST(Threads, ModelsAreBuiltOnAllOfThemAtOnce) {
+  Own<dl4_context> c;
+  ok(dl4_context_create(attrs(R"({"threads": 2, "seed": 4})"), c.out()));
+  auto made = [&](std::vector<float> &values) {
+    Own<dl4_graph> g, inner;
+    Own<dl4_model> m, block;
+    ok(dl4_graph_create(c, inner.out()));
+    dl4_node x = input(inner, "x", {-1, 5, 4});
+    dl4_node y = add(inner, "LSTM", "lstm", R"({"units": 6, "return_sequences": true})", x);
+    ok(dl4_graph_build(inner, &x, 1, &y, 1, block.out()));
+    ok(dl4_graph_create(c, g.out()));
+    auto of_block = attrs("{}");
+    ok(dl4_attrs_set_model(of_block, "model", block));
+    x = input(g, "x", {-1, 5, 4});
+    ok(dl4_graph_add(g, "Functional", "block", of_block, nullptr, &x, 1, &y, 1));
+    y = add(g, "Dense", "answer", R"({"units": 2, "activation": "softmax"})", add(g, "Flatten", nullptr, "{}", y));
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    auto t = trainer(m);
+    auto in = tensor({8, 5, 4}, numbers(160)), target = tensor({8, 2}, numbers(16));
+    dl4_tensor *xs = in, *ys = target;
+    for (int i = 0; i < 3; ++i) ok(dl4_trainer_step(t, &xs, 1, &ys, 1, nullptr, 0, nullptr, 0, nullptr));
+    values = run(m, {in})[0];
+    Own<dl4_blob> bytes;
+    Own<dl4_model> again;
+    ok(dl4_model_save_memory(m, nullptr, bytes.out()));
+    ok(dl4_model_load_memory(c, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
+    EXPECT_EQ(run(again, {in})[0], values);
+  };
+  std::vector<float> expected;
+  made(expected);
+  constexpr int threads = 8, rounds = 6;
+  std::vector<std::vector<float>> found(threads);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (int i = 0; i < rounds; ++i) made(found[static_cast<size_t>(t)]);
+    });
+  for (auto &t : all) t.join();
+  for (const auto &values : found) EXPECT_EQ(values, expected);
+}
+
 TEST(Threads, MoreShapesThanPlansAreKeptRunAtOnce) {
   constexpr int64_t kept = 64, many = kept + 4;
   Waiting w;

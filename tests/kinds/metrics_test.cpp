@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "harness/evaluate.hpp"
 #include "kinds/metric.hpp"
@@ -69,6 +70,44 @@ TEST(Metrics, TheWordAccuracyChoosesByShape) {
     expect(m, tensor<float>({3}, {1, 0, 0}), tensor<float>({3, 1}, {.6f, .2f, .6f}), 2, 3);
     // It comes back from what is saved of it.
     expect(metric_for(to_json(m.get())), tensor<int32_t>({3}, {0, 2, 1}), p, 2, 3);
+  }
+}
+
+// As Keras has it in EarlyStopping's mode "auto"; of no metric can it be told by its name.
+TEST(Metrics, EachSaysWhetherMoreIsBetter) {
+  const std::set<std::string> up{"AUC",
+                                 "Accuracy",
+                                 "BinaryAccuracy",
+                                 "BinaryIoU",
+                                 "CategoricalAccuracy",
+                                 "ConcordanceCorrelation",
+                                 "CosineSimilarity",
+                                 "F1Score",
+                                 "FBetaScore",
+                                 "IoU",
+                                 "MeanIoU",
+                                 "OneHotIoU",
+                                 "OneHotMeanIoU",
+                                 "PearsonCorrelation",
+                                 "Precision",
+                                 "PrecisionAtRecall",
+                                 "R2Score",
+                                 "Recall",
+                                 "RecallAtPrecision",
+                                 "SensitivityAtSpecificity",
+                                 "SparseCategoricalAccuracy",
+                                 "SparseTopKCategoricalAccuracy",
+                                 "SpecificityAtSensitivity",
+                                 "TopKCategoricalAccuracy"};
+  const std::set<std::string> unsaid{"FalseNegatives", "FalsePositives", "Mean", "Sum",
+                                     "TrueNegatives",  "TruePositives"};
+  for (const Entry *e : entries("metric")) {
+    const auto kind = e->fresh(*e);
+    const std::optional<bool> rises = static_cast<const Metric &>(*kind).rises();
+    EXPECT_EQ(rises, unsaid.count(e->name) ? std::nullopt : std::optional<bool>(up.count(e->name) > 0)) << e->name;
+    const Json told = e->describe();
+    EXPECT_EQ(told.contains("direction"), rises.has_value()) << e->name;
+    EXPECT_EQ(told.contains("direction") && told["direction"] == "up", rises.value_or(false)) << e->name;
   }
 }
 

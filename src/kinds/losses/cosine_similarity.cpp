@@ -34,6 +34,7 @@ struct CosineSimilarityMetric : MeanMetric {
     f("axis", axis).doc("axis of the vectors");
   }
   std::string usual_name() const override { return "cosine_similarity"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     int at = e.shape(p).axis(axis);

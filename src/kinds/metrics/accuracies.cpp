@@ -63,6 +63,7 @@ struct Accuracy : MeanMetric {
             "class numbers, else CategoricalAccuracy");
   }
   std::string usual_name() const override { return "accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     if (!by_shape) {
       auto [t, p] = matched(e, y_true, y_pred);
@@ -89,6 +90,7 @@ struct BinaryAccuracy : MeanMetric {
     f("threshold", threshold).doc("predictions above it say 1");
   }
   std::string usual_name() const override { return "binary_accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {binary_matches(e, y_true, y_pred, static_cast<float>(threshold)), ops::none};
   }
@@ -98,6 +100,7 @@ struct CategoricalAccuracy : MeanMetric {
   static constexpr const char *name = "CategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the largest target";
   std::string usual_name() const override { return "categorical_accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {categorical_matches(e, y_true, y_pred), ops::none};
   }
@@ -107,6 +110,7 @@ struct SparseCategoricalAccuracy : MeanMetric {
   static constexpr const char *name = "SparseCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the class number";
   std::string usual_name() const override { return "sparse_categorical_accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override { return {sparse_matches(e, y_true, y_pred), ops::none}; }
 };
 
@@ -122,6 +126,7 @@ struct TopKCategoricalAccuracy : TopK {
   static constexpr const char *name = "TopKCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest target is among the k largest predictions";
   std::string usual_name() const override { return "top_k_categorical_accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     return {top_k_matches(e, argmax(e, t, -1), p, k), ops::none};
@@ -138,6 +143,7 @@ struct SparseTopKCategoricalAccuracy : TopK {
         .doc("predictions are class numbers, the best first: the class is to be among the first k");
   }
   std::string usual_name() const override { return "sparse_top_k_categorical_accuracy"; }
+  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id labels = class_numbers(e, y_true, y_pred);
     return {from_sorted_ids ? among_first(e, labels, y_pred, k) : top_k_matches(e, labels, y_pred, k), ops::none};

@@ -55,6 +55,7 @@ struct AUC : Metric {
     thresholds = Thresholds(inner, true, !given);
   }
   std::string usual_name() const override { return "auc"; }
+  std::optional<bool> rises() const override { return true; }
 
   Size size(const Shape &prediction) const override {
     return {multi_label ? checked_mul(labels(prediction), thresholds.sums()) : thresholds.sums(), 1};

@@ -70,6 +70,7 @@ struct Count final : AtThresholds {
   const Row &row;
 
   std::string usual_name() const override { return row.log_name; }
+  std::optional<bool> rises() const override { return std::nullopt; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     return {thresholds.emit(e, t, p, weights_like(e, sample_weight, p))};
@@ -98,6 +99,7 @@ struct Share final : AtThresholds {
     if (top_k && !given) thresholds = Thresholds({lowest});
   }
   std::string usual_name() const override { return row.log_name; }
+  std::optional<bool> rises() const override { return true; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     if (top_k) p = select(e, ops::top_k(e, p, *top_k), p, e.scalar(lowest));
@@ -129,6 +131,7 @@ struct Best final : Metric {
   }
   void check() override { thresholds = Thresholds(even_thresholds(num_thresholds), false, num_thresholds > 1); }
   std::string usual_name() const override { return row.log_name; }
+  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &) const override { return {thresholds.sums(), 1}; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);

@@ -13,6 +13,7 @@ using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
 
 class FScore : public Metric {
  public:
+  std::optional<bool> rises() const override { return true; }
   void fields(Fields &f) override {
     Metric::fields(f);
     f("average", average, {"micro", "macro", "weighted"})

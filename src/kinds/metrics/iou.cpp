@@ -15,6 +15,7 @@ enum class Type { int64, int32, integer, float32 };
 
 class Confusion : public Metric {
  public:
+  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &) const override { return {num_classes * num_classes, 1}; }
   // Of classes that do not occur nothing is counted.
   void result(std::span<const double> sums, std::span<double> to) const override {

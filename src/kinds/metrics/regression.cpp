@@ -13,6 +13,7 @@ struct RootMeanSquaredError : Metric {
   static constexpr const char *name = "RootMeanSquaredError";
   static constexpr const char *doc = "square root of the mean of (y_true - y_pred)^2 over all batches";
   std::string usual_name() const override { return "root_mean_squared_error"; }
+  std::optional<bool> rises() const override { return false; }
   Size size(const Shape &) const override { return {2, 1}; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -38,6 +39,7 @@ struct R2Score : Metric {
     f("num_regressors", num_regressors).at_least(0).doc("inputs of the model, to adjust for; 0: not adjusted");
   }
   std::string usual_name() const override { return "r2_score"; }
+  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &prediction) const override {
     const int64_t n = outputs(prediction);
     return {checked_add(checked_mul(4, n), 1), class_aggregation == Aggregation::none ? n : 1};
@@ -85,6 +87,7 @@ struct R2Score : Metric {
 
 struct Correlation : MeanMetric {
   int64_t axis = -1;
+  std::optional<bool> rises() const override { return true; }
   void fields(Fields &f) override {
     Metric::fields(f);
     f("axis", axis).doc("axis of the numbers that are compared");
@@ -131,6 +134,7 @@ struct Mean final : MeanMetric {
   static constexpr const char *name = "Mean";
   static constexpr const char *doc = "mean of the predictions; targets are not looked at";
   std::string usual_name() const override { return "mean"; }
+  std::optional<bool> rises() const override { return std::nullopt; }
   Items items(Emit &e, Id, Id y_pred) const override { return {cast(e, y_pred, DType::f32), none}; }
 };
 
@@ -138,6 +142,7 @@ struct Sum final : Metric {
   static constexpr const char *name = "Sum";
   static constexpr const char *doc = "sum of the predictions; targets are not looked at";
   std::string usual_name() const override { return "sum"; }
+  std::optional<bool> rises() const override { return std::nullopt; }
   Size size(const Shape &) const override { return {1, 1}; }
   std::vector<Id> sums(Emit &e, Id, Id y_pred, Id sample_weight, Id) const override {
     Id v = cast(e, y_pred, DType::f32);

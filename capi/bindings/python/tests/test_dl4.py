@@ -156,6 +156,21 @@ class Keras(unittest.TestCase):
         with self.assertRaises(ValueError):
             m.fit(X, Y[:3], verbose=0)
 
+    def test_losses_of_nested_models_have_their_names(self):
+        x = keras.Input((3,))
+        one = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4), keras.layers.Dense(2)], name="one")
+        inner = keras.Input((3,))
+        two = keras.Model(inner, [keras.layers.Dense(2)(inner), keras.layers.Dense(2)(inner)], name="two")
+        model = keras.Model(x, [one(x), *two(x)])
+        self.assertEqual(model.output_names, ["one", "two", "two"])
+        model.compile("sgd", "mse", metrics=[["mae"]] * 3)
+        data = np.ones((4, 3), "f4"), [np.ones((4, 2), "f4")] * 3
+        stop = keras.callbacks.EarlyStopping(monitor="val_one_loss", patience=9)
+        history = model.fit(*data, verbose=0, validation_data=data, callbacks=[stop]).history
+        # Keras calls the numbers of two outputs of one model alike; the second one has a number of its own here.
+        names = {f"{n}_{what}" for n in ("one", "two", "two_2") for what in ("loss", "mae")} | {"loss"}
+        self.assertEqual(set(history), names | {f"val_{n}" for n in names})
+
 
 class Refusals(unittest.TestCase):
     """What is not in this version says so, before anything is computed."""

@@ -201,6 +201,21 @@ class Lives(unittest.TestCase):
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
+    def test_the_interpreter_ends_while_a_daemon_thread_trains(self):
+        """It ends the thread in the next function of ours that takes the lock: that is no end of the program."""
+        program = (
+            "import numpy as np, threading, time, dl4.keras as k\n"
+            "m = k.Sequential([k.Input((4,)), k.layers.Dense(2)])\nm.compile('sgd', 'mse')\n"
+            "begun = threading.Event()\n"
+            "class Begun(k.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None): begun.set()\n"
+            "def batches():\n    while True: yield np.ones((8, 4)), np.ones((8, 2))\n"
+            "def work(data): m.fit(data, steps_per_epoch=10**6, epochs=10**6, callbacks=[Begun()], verbose=0)\n"
+            "threading.Thread(target=work, args=(batches(),), daemon=True).start()\n"
+            "begun.wait()\ntime.sleep(0.05)\n"
+        )
+        for _ in range(5):
+            ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
     def test_beside_other_frameworks(self):
         """In one process, each loaded first and last, and computing in between."""

@@ -11,17 +11,17 @@ class Trainer(core.Trainer):
     """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none.
 
     `parts`: names of losses of parts of the outputs; `hidden`: how many losses of layers stand behind them; `losses`:
-    how many others there are, where one is not told beside the whole; `keys`: of the outputs, if they are a dict."""
+    how many others there are, where one is not told beside the whole."""
 
     __slots__ = ("added", "shown", "still", "_kept")
 
-    def __init__(self, model, options, parts=(), hidden=0, losses=1, keys=(), still=False):
+    def __init__(self, model, options, parts=(), hidden=0, losses=1, still=False):
         super().__init__(model, options)
         self.still = still
-        outputs = model.names(1)
+        outputs = options["output_names"]
         n = len(outputs) - len(parts) - hidden
         self.added, drop, named = len(parts) + hidden, {f"{name}_loss" for name in outputs[n + len(parts) :]}, {}
-        for name, shown in zip(outputs if n == len(keys) else outputs[n:], [*keys, *parts]):
+        for name, shown in zip(outputs[n:], parts):
             named[f"{name}_"] = f"{shown}_" if n > 1 or len(parts) > 1 else ""
         if losses == 1:
             drop = {f"{name}_loss" for name in outputs}
@@ -32,6 +32,11 @@ class Trainer(core.Trainer):
 
     def kept(self, values):
         return [values[i] for i in self._kept]
+
+
+def _apart(names):
+    """Of a second output of one layer, which Keras calls like the first, a name of its own."""
+    return [name if name not in names[:i] else f"{name}_{i}" for i, name in enumerate(names)]
 
 
 def _renamed(name, named):
@@ -68,9 +73,10 @@ class Objective:
             options = self._objective_of(entries, functional, parts, targets, len(extra))
         options = {"optimizer": optimizer, "nan_guard": "off", **options}
         names = [e.name for e in entries or ()]
-        keys = self._flat_names() if isinstance(functional.nest_out, dict) and len(functional.outputs) > 1 else ()
+        keys = _apart(self._flat_names()) if len(functional.outputs) > 1 else []
+        options["output_names"] = keys + model.names(1)[len(keys) :]
         losses = sum(v is not None for v in options["loss"]) - len(extra)
-        return Trainer(model, _kinds.as_json(options), names, len(extra), losses, keys, still)
+        return Trainer(model, _kinds.as_json(options), names, len(extra), losses, still)
 
     def _entries(self):
         """Losses with their places in the nest of the outputs; None where there is one for each output."""

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Builds a wheel with the library and all it needs inside:   wheel.py BUILD_FOLDER [OUTPUT_FOLDER]
 
-It runs on any Linux whose C library is at least that of this machine; nothing else of it is needed there."""
+It runs on any Linux whose glibc is at least the one that its name tells, the newest that its libraries ask for
+(older_glibc.py makes that less than this machine's); nothing else of this machine is needed there. The libraries have
+names of their own, so that those of other packages and of the system do not stand in for them."""
 
 import base64
 import hashlib
@@ -14,34 +16,40 @@ import sys
 import tempfile
 import zipfile
 
+import older_glibc
+
 HERE = pathlib.Path(__file__).resolve().parent
 # Of the C and C++ run time, which every Python has beside it.
 SYSTEM = re.compile(r"^(ld-linux|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.|linux-vdso)")
 
 
-def needed(library):
-    """What a library loads, each behind what it needs itself: {name: path}."""
-    found = {}
-    listed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
-    for name, path in re.findall(r"^\s*(\S+) => (\S+)", listed, re.M):
-        if not SYSTEM.match(name):
-            found[name] = path
-    names = {
-        name: set(
-            re.findall(
-                r"NEEDED\)\s+Shared library: \[(.+?)\]",
-                subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout,
-            )
-        )
-        for name, path in found.items()
-    }
-    order = []
-    while len(order) < len(found):
-        ready = [n for n in found if n not in order and not (names[n] & set(found)) - set(order)]
-        if not ready:
-            raise SystemExit(f"libraries that need each other: {set(found) - set(order)}")
-        order += sorted(ready)
-    return {name: found[name] for name in order}
+def run(*words):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True).stdout
+
+
+def libraries(library, folder):
+    """Copies of a library and of what it loads, beside each other: {name: bytes}."""
+    lacking = folder / "libdl4glibc.so.1"
+    given = older_glibc.lacking(str(lacking))
+    paths = {library.name: library, lacking.name: lacking}
+    paths.update((name, path) for name, path in re.findall(r"^\s*(\S+) => (\S+)", run("ldd", library), re.M))
+    paths = {name: path for name, path in paths.items() if not SYSTEM.match(name)}
+    own = {name: name if name.startswith("libdl4") else f"dl4-{name}" for name in paths}
+    made = {}
+    for name, path in paths.items():
+        copy = folder / own[name]
+        if path != lacking:
+            run("strip", "--strip-unneeded", "-o", copy, path)
+        data = older_glibc.older(copy.read_bytes(), given)
+        copy.write_bytes(data)
+        loads = re.findall(r"NEEDED\)\s+Shared library: \[(.+?)\]", run("readelf", "-d", copy))
+        changes = [["--replace-needed", n, own[n]] for n in loads if own.get(n, n) != n]
+        changes += [["--set-soname", own[name]], ["--set-rpath", "$ORIGIN"]]
+        changes += [["--add-needed", lacking.name]] if path != lacking else []
+        for change in changes:  # of several at once patchelf 0.14 spoils some
+            run("patchelf", *change, copy)
+        made[own[name]] = copy.read_bytes()
+    return made
 
 
 def typed(library):
@@ -57,23 +65,21 @@ def main(build, out="."):
     library = pathlib.Path(build) / "libdl4.so.1"
     project = (HERE / "pyproject.toml").read_text()
     version = re.search(r'^version = "(.+)"', project, re.M)[1]
-    glibc = platform.libc_ver()[1].replace(".", "_")
-    tag = f"py3-none-manylinux_{glibc}_{platform.machine()}"
-    libraries = needed(str(library))
+    author, email = re.search(r'^authors = .*name = "(.+?)", email = "(.+?)"', project, re.M).groups()
+    home = re.search(r'^Homepage = "(.+)"', project, re.M)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        inside = libraries(library, pathlib.Path(folder))
+    major, minor = max(older_glibc.newest(data) for data in inside.values())
+    tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
     sources = sorted(p for p in (HERE / "dl4").rglob("*") if p.suffix in (".py", ".typed"))
     files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sources}
     files.update((f"dl4/keras/{name}", text.encode()) for name, text in typed(library).items())
-    with tempfile.TemporaryDirectory() as folder:
-        stripped = pathlib.Path(folder) / "libdl4.so.1"
-        subprocess.run(["strip", "--strip-unneeded", "-o", stripped, library], check=True)
-        files["dl4/lib/libdl4.so.1"] = stripped.read_bytes()
-    for name, path in libraries.items():
-        files[f"dl4/lib/{name}"] = pathlib.Path(path).read_bytes()
-    files["dl4/lib/order.txt"] = "\n".join(libraries).encode()
+    files.update((f"dl4/lib/{name}", data) for name, data in inside.items())
     about = f"dl4-{version}.dist-info"
     files[f"{about}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: dl4\nVersion: {version}\n"
         "Summary: neural networks with Keras's words, without a framework of gigabytes\n"
+        f"Author-email: {author} <{email}>\nProject-URL: Homepage, {home}\n"
         "License: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: numpy\n"
         "Description-Content-Type: text/markdown\n\n"
     ).encode() + (HERE / "README.md").read_bytes()

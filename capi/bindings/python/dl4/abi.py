@@ -26,13 +26,6 @@ def _load():
     inside = os.path.join(os.path.dirname(__file__), "lib")
     if not os.path.exists(inside):
         return _Library("libdl4.so.1")
-    with open(os.path.join(inside, "order.txt")) as order:
-        names = order.read().split()
-    for name in names:
-        try:
-            C.CDLL(name)  # of the system, where it has the same: two OpenBLAS in one process are no gain
-        except OSError:
-            C.CDLL(os.path.join(inside, name))
     return _Library(os.path.join(inside, "libdl4.so.1"))
 
 

@@ -193,7 +193,7 @@ export class Session extends Handle {
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
       const args = [this.handle, inHandles, ins.length, outHandles, outs.length];
-      await cancellable(signal, (flag) => Handle.during([this, ...ins, ...outs], later("session_run", ...args, flag)));
+      await cancellable(signal, (flag) => Handle.during([this, ...ins, ...(into ? outs : [])], later("session_run", ...args, flag)));
       return outs.length === 1 ? outs[0] : outs;
     } finally {
       for (const handle of ended) dl4.release(handle);

@@ -1,4 +1,6 @@
 // Tensors: typed arrays with a shape, seen by the library without a copy.
+import { markAsUntransferable } from "node:worker_threads";
+
 import { check, decode, description, dims, dl4, DL4Error, Handle } from "./abi.js";
 
 export const ARRAYS = {
@@ -59,6 +61,19 @@ function converted(data, dtype) {
     if (!same || (dtype === "bool" && made[i] > 1)) throw new TypeError(`expected ${dtype}, got ${data[i]}`);
   }
   return made;
+}
+
+const pinned = new WeakSet();
+
+/** From now on a buffer's memory is not taken away: a thread may be at work on it. */
+function pin(buffer) {
+  if (pinned.has(buffer) || !(buffer instanceof ArrayBuffer)) return;
+  pinned.add(buffer);
+  markAsUntransferable(buffer);
+  const value = () => {
+    throw new DL4Error("this memory was given to a call beside the event loop and can't be transferred any more");
+  };
+  for (const name of ["transfer", "transferToFixedLength"]) Object.defineProperty(buffer, name, { value });
 }
 
 /** Numbers with a type and a shape. `data` is a typed array, of which the library sees the memory itself. */
@@ -152,6 +167,7 @@ export class Tensor extends Handle {
   wrap() {
     const { data } = this;
     if (data.length !== this.#length) throw new DL4Error("the memory of this Tensor was transferred");
+    if (data.buffer.resizable) throw new DL4Error("expected an array of a fixed size, got one of a resizable buffer");
     const memory = data.length ? data : null;
     const rank = this.shape.length;
     check(
@@ -162,6 +178,10 @@ export class Tensor extends Handle {
 
   make() {
     return this.wrap();
+  }
+
+  pin() {
+    pin(this.data.buffer);
   }
 
   get handle() {

@@ -88,6 +88,10 @@ export class Dataset extends Handle {
     this.#held = held;
   }
 
+  pin() {
+    for (const t of this.#held.flat()) t?.pin();
+  }
+
   /** Of batches { x, y, w } that a generator function gives anew for each epoch. */
   static from(batches, options) {
     return new Dataset({ batches }, options);

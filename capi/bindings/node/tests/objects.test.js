@@ -110,6 +110,47 @@ test("memory that was transferred is refused", () => {
   assert.throws(() => tensor.wrap(), DL4Error);
 });
 
+test("memory that a call beside the event loop sees stays", async () => {
+  const session = dense().session();
+  const [input, into] = [batch(), session.runSync(batch())];
+  const expected = Array.from(into.data);
+  into.data.fill(0);
+  const ways = [(b) => structuredClone(b, { transfer: [b] }), (b) => new MessageChannel().port1.postMessage(b, [b])];
+  if (ArrayBuffer.prototype.transfer) ways.push((b) => b.transfer(), (b) => b.transferToFixedLength());
+  const run = session.run(input, { into });
+  const data = dataset();
+  const fit = trainer().fit(data, { epochs: 2 });
+  for (const way of ways) {
+    for (const { buffer } of [input.data, into.data]) {
+      try {
+        way(buffer);
+      } catch (error) {
+        assert.ok(error instanceof DL4Error || error.name === "DataCloneError", error);
+      }
+      assert.notEqual(buffer.byteLength, 0);
+    }
+  }
+  await run;
+  assert.deepEqual(Array.from(into.data), expected);
+  const result = await session.run(input);
+  assert.equal(structuredClone(result.data.buffer, { transfer: [result.data.buffer] }).byteLength, expected.length * 4);
+  await fit;
+});
+
+test("an array of a resizable buffer is refused", (t) => {
+  if (!("resizable" in ArrayBuffer.prototype)) return t.skip("not in this Node.js");
+  const data = new Float32Array(new ArrayBuffer(16, { maxByteLength: 32 }));
+  assert.throws(() => new Tensor(data).handle, refused("DL4_INVALID_ARGUMENT"));
+});
+
+test("calls beside the event loop wait for their turn", async () => {
+  const session = dense().session();
+  const input = batch();
+  const expected = session.runSync(input).toArray();
+  const answers = await Promise.all(Array.from({ length: 2000 }, () => session.run(input)));
+  for (const answer of answers) assert.deepEqual(answer.toArray(), expected);
+});
+
 test("a closed object throws, closing twice does not", async () => {
   const [model, data] = [dense(), dataset()];
   const objects = [new Context(), new Graph(), model.session(), trainer(model), data, model.clone(), batch()];

@@ -7,7 +7,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { Worker } from "node:worker_threads";
 
-import { Context, Dataset, Graph } from "dl4";
+import { Context, Dataset, Graph, Tensor } from "dl4";
 import { Handle } from "dl4/abi";
 import { batch, dataset, dense, labels, tick, trainer } from "./nets.js";
 
@@ -65,6 +65,19 @@ test("runs in a loop leave nothing, also without a turn of the event loop", asyn
   run();
   const before = run();
   assert.ok(run() - before < 30e6);
+});
+
+test("100,000 tensors that are dropped give their memory back", async () => {
+  const before = process.memoryUsage().rss;
+  let kept = Array.from({ length: 100000 }, () => Tensor.zeros([4096]));
+  assert.ok(kept.every((t) => t.handle));
+  kept = null;
+  for (let i = 0; i < 20 && process.memoryUsage().rss - before > 400e6; ++i) {
+    await collect();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const grown = process.memoryUsage().rss - before;
+  assert.ok(grown < 400e6, `memory grew by ${grown} bytes`);
 });
 
 test("a session outlives what it was made of", async () => {

@@ -138,6 +138,17 @@ func TestManyObjectsInRandomOrder(t *testing.T) {
 	}
 }
 
+func TestDroppedTensorsAreCollectedForWhatTheyTake(t *testing.T) {
+	before := pages()
+	filler := make([]float32, 4<<20)
+	for i := 0; i < 300; i++ {
+		check(t, CopyIn(must(NewTensor(nil, Float32, len(filler))), filler))
+	}
+	if grown := (pages() - before) * 4096; grown > 2<<30 {
+		t.Errorf("%d bytes are left", grown)
+	}
+}
+
 func TestErrorsLeaveNothing(t *testing.T) {
 	tr, d := small20(nil)
 	node := must(NewGraph(nil)).Input("x", Float32, 1)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -20,6 +21,29 @@ type object struct {
 	p        unsafe.Pointer
 	state    atomic.Int64 // 2 for each call that uses it, 1 if closed
 	borrowed bool         // not ours to release
+	bytes    int64        // of a tensor
+}
+
+// What tensors take lies where Go's collector does not see it, so it is told when that has doubled.
+var held struct {
+	sync.Mutex
+	now, least int64 // least since it was told
+}
+
+func hold(bytes int64) {
+	held.Lock()
+	held.now += bytes
+	if held.now < held.least {
+		held.least = held.now
+	}
+	full := held.now-held.least > 256<<20 && held.now > 2*held.least
+	if full {
+		held.least = held.now
+	}
+	held.Unlock()
+	if full {
+		runtime.GC()
+	}
 }
 
 func newObject(what string, p unsafe.Pointer) *object {
@@ -48,6 +72,9 @@ func (o *object) Close() error {
 func (o *object) release() {
 	if !o.borrowed {
 		C.dl4_release(o.p)
+		if o.bytes > 0 {
+			hold(-o.bytes)
+		}
 	}
 }
 

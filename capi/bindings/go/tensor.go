@@ -43,6 +43,8 @@ func newTensor(p *C.dl4_tensor, err error) (*Tensor, error) {
 	}
 	t := &Tensor{newObject("Tensor", unsafe.Pointer(p)), new(C.dl4go_facts)}
 	C.dl4go_tensor_facts(p, t.facts)
+	t.bytes = int64(C.dl4_tensor_bytes(p))
+	hold(t.bytes)
 	return t, nil
 }
 

@@ -15,11 +15,13 @@ public abstract class Handle implements AutoCloseable {
   static final class Ref implements Runnable {
     private final long address;
     private final boolean borrowed;
+    private final long bytes;
     private final AtomicLong state = new AtomicLong(); // 2 for each call that uses it, 1: closed
 
-    Ref(long address, boolean borrowed) {
+    Ref(long address, boolean borrowed, long bytes) {
       this.address = address;
       this.borrowed = borrowed;
+      this.bytes = bytes;
     }
 
     boolean use() {
@@ -52,6 +54,7 @@ public abstract class Handle implements AutoCloseable {
     private void release() {
       if (!borrowed) {
         Lib.dl4_release(address);
+        hold(-bytes);
       }
     }
 
@@ -64,16 +67,41 @@ public abstract class Handle implements AutoCloseable {
     }
   }
 
+  private static long held;
+  private static long least; // since the collector was called
+
+  /** Calls the collector, which does not see this memory, when what is held has doubled. */
+  private static void hold(long bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    synchronized (CLEANER) {
+      held += bytes;
+      least = Math.min(least, held);
+      if (held - least <= Math.max(256L << 20, least)) {
+        return;
+      }
+      least = held;
+    }
+    System.gc();
+  }
+
   private final Cleaner.Cleanable cleanable;
 
   Handle(long address) {
-    ref = new Ref(address, false);
+    this(address, 0);
+  }
+
+  /** Of an object that takes so many bytes of the library's memory. */
+  Handle(long address, long bytes) {
+    hold(bytes);
+    ref = new Ref(address, false, bytes);
     cleanable = CLEANER.register(this, ref);
   }
 
   /** Of an object that the library lends. */
   Handle(long address, boolean borrowed) {
-    ref = new Ref(address, borrowed);
+    ref = new Ref(address, borrowed, 0);
     cleanable = ref::run;
   }
 

@@ -20,7 +20,7 @@ public final class Tensor extends Handle {
   private ByteBuffer own; // for copies in and out, while the tensor is in use
 
   Tensor(long address) {
-    super(address);
+    super(address, Lib.dl4_tensor_bytes(address));
   }
 
   Tensor(long address, boolean borrowed) {

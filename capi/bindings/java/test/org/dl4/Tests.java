@@ -221,6 +221,22 @@ public final class Tests {
     }
   }
 
+  static void testDroppedTensorsAreCollectedForWhatTheyTake() throws IOException {
+    long before = pages();
+    float[] zeros = new float[4 << 20];
+    for (int i = 0; i < 300; i++) {
+      Tensor.of(zeros, zeros.length);
+    }
+    long grown = (pages() - before) * 4096;
+    if (grown > 2L << 30) {
+      throw new AssertionError(grown + " bytes are left");
+    }
+  }
+
+  private static long pages() throws IOException {
+    return Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]);
+  }
+
   static void testBuffersKeepWhatTheySee() throws InterruptedException {
     collect(); // what other tests left
     int before = Callbacks.kept(); // what the library has not let go

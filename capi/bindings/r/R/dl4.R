@@ -167,7 +167,13 @@ print.dl4_layer <- function(x, ...) {
 }
 
 # layers$Dense(x, units = 8): a function for each kind of layer, filled from the registry when the package is loaded.
-layers <- new.env()
+layers <- structure(new.env(), class = "dl4_layers")
+
+`$.dl4_layers` <- function(x, name) {
+  if (!exists(name, x, inherits = FALSE)) layer(graph(), name)  # refused by the library, which knows what was meant
+  get(name, x, inherits = FALSE)
+}
+`[[.dl4_layers` <- `$.dl4_layers`
 
 layer_function <- function(kind, attributes) {
   f <- function() {

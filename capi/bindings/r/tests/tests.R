@@ -359,6 +359,23 @@ test_many_objects_in_random_order <- function() {
   if (grown > 5000) stop(grown, " pages are left")
 }
 
+test_dropped_tensors_are_collected_for_what_they_take <- function() {
+  pages <- function() as.numeric(strsplit(readLines("/proc/self/statm"), " ")[[1]][2])
+  before <- pages()
+  zeros <- numeric(2e6)
+  for (i in 1:300) x <- tensor(zeros, "float64")
+  grown <- (pages() - before) * 4096
+  if (grown > 2^31) stop(grown, " bytes are left")
+}
+
+test_misspelt_layers <- function() {
+  for (f in list(function() layers$Densee, function() layers[["Densee"]])) {
+    e <- refused("DL4_UNKNOWN_KIND", f())
+    stopifnot(grepl("did you mean \"Dense\"", conditionMessage(e), fixed = TRUE))
+  }
+  stopifnot(is.function(layers$Dense), "LSTM" %in% ls(layers))
+}
+
 test_json <- function() {
   json <- dl4:::to_json
   value <- list(

@@ -8,7 +8,9 @@ install(FILES include/dl4/dl4.h include/dl4/dl4.hpp DESTINATION ${CMAKE_INSTALL_
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 install(EXPORT dl4-targets NAMESPACE dl4:: DESTINATION ${config_dir} COMPONENT dev)
-export(EXPORT dl4-targets NAMESPACE dl4:: FILE ${CMAKE_CURRENT_BINARY_DIR}/dl4-targets.cmake)
+if(PROJECT_IS_TOP_LEVEL)
+  export(EXPORT dl4-targets NAMESPACE dl4:: FILE ${CMAKE_CURRENT_BINARY_DIR}/dl4-targets.cmake)
+endif()
 configure_package_config_file(cmake/dl4-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/dl4-config.cmake
                               INSTALL_DESTINATION ${config_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/dl4-config-version.cmake
@@ -25,7 +27,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc DESTINATION ${CMAKE_INSTALL_LIB
 # The registry and the description of the interface as files: written by a program that asks the library itself.
 if(capi_sources AND NOT CMAKE_CROSSCOMPILING)
   add_executable(dl4_write_registry cmake/write_registry.c)
-  target_link_libraries(dl4_write_registry PRIVATE dl4)
+  add_dependencies(dl4_write_registry dl4) # not linked as a target: what links that may wait for the header
+  target_include_directories(dl4_write_registry PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  target_link_libraries(dl4_write_registry PRIVATE $<TARGET_LINKER_FILE:dl4>)
+  set_target_properties(dl4_write_registry PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:dl4>)
   set(described ${CMAKE_CURRENT_BINARY_DIR}/registry.json ${CMAKE_CURRENT_BINARY_DIR}/dl4-api.json)
   add_custom_command(OUTPUT ${described} COMMAND dl4_write_registry ${described} DEPENDS dl4 dl4_write_registry)
   add_custom_target(dl4_registry ALL DEPENDS ${described})
@@ -37,6 +42,11 @@ if(capi_sources AND NOT CMAKE_CROSSCOMPILING)
                      DEPENDS ${described} cmake/layers_header.cmake cmake/layers_header.hpp.in)
   add_custom_target(dl4_layers_header ALL DEPENDS ${layers_header})
   add_dependencies(dl4_layers_header dl4_registry)
+  if(NOT PROJECT_IS_TOP_LEVEL) # of who takes this tree in, what links dl4 is compiled when the header is there
+    add_library(dl4_layers INTERFACE)
+    add_dependencies(dl4_layers dl4_layers_header)
+    target_link_libraries(dl4 INTERFACE $<BUILD_INTERFACE:dl4_layers>)
+  endif()
   install(FILES ${layers_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
 endif()
 

@@ -15,6 +15,10 @@
 // dl4::check(). Copies of an object are references to it. Threads, shapes and errors are as dl4.h says of each call.
 #pragma once
 
+#if __cplusplus < 201709L
+#error "dl4.hpp needs C++20 (-std=c++20); dl4.h is for every C++ and C"
+#else
+
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -463,3 +467,5 @@ class Trainer : public Object<dl4_trainer> {
 };
 
 }  // namespace dl4
+
+#endif

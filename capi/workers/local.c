@@ -103,7 +103,7 @@ static void add_all(const Place *p, uint32_t *(*slot)(const Place *, int64_t), u
 
 int32_t dl4_local_reduce(void *place, void *values, int64_t n, int32_t dtype) {
   Place *p = place;
-  if (dtype != DL4_FLOAT32 && dtype != DL4_INT32) return fail(p, EINVAL);
+  if (dtype != DL4_FLOAT32 && dtype != DL4_INT32) return -fail(p, EINVAL);
   int error = 0;
   for (uint32_t *v = values; n > 0 && !error;) {
     const int64_t some = n < many ? n : many;
@@ -124,7 +124,7 @@ int32_t dl4_local_reduce(void *place, void *values, int64_t n, int32_t dtype) {
     v += some;
     n -= some;
   }
-  return error;
+  return -error;
 }
 
 /* The file of that name, its setup locked: another one where the last run has just removed it. */
@@ -188,4 +188,19 @@ void dl4_local_leave(void *place) {
   munmap(p->head, p->bytes);
   close(p->fd);
   free(p);
+}
+
+/* For who could not join: the trainer's own refusal. */
+static int32_t fails(void *error, void *values, int64_t n, int32_t dtype) {
+  (void)values, (void)n, (void)dtype;
+  return -*(int32_t *)error;
+}
+
+dl4_error *dl4_local_attach(dl4_trainer *t, const char *name, int64_t rank, int64_t size, double seconds) {
+  void *place;
+  int32_t error = dl4_local_join(name, rank, size, seconds, &place);
+  if (error) return dl4_trainer_set_workers(t, 0, 2, fails, &error, NULL);
+  dl4_error *e = dl4_trainer_set_workers(t, rank, size, dl4_local_reduce, place, dl4_local_leave);
+  if (e) dl4_local_leave(place);
+  return e;
 }

@@ -227,7 +227,8 @@ typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64
 
 /* Sums `values` [n] of a data type, DL4_FLOAT32 or DL4_INT32, in place over all workers of a trainer, to the same bits on
  * each; called by all of them in the same order with the same n. Returns DL4_CONTINUE; any other number is a failure, as
- * of dl4_progress_fn, after which it is not called again. */
+ * of dl4_progress_fn, after which it is not called again. The error tells the number, and of two of errno's what they
+ * mean: -EPIPE, a worker died or left; -ETIMEDOUT, a worker did not come in time. */
 typedef int32_t (*dl4_reduce_fn)(void *user, void *values, int64_t n, int32_t dtype);
 
 /* The library no longer needs what it kept for you. Called once, on the thread that dropped the last reference. */
@@ -511,8 +512,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *ds
  * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out);
 
-/* Saves a tensor as a .npy file, atomically, which numpy.load() reads.
- * Errors: DL4_IO (path). */
+/* Saves a tensor as a .npy file, atomically, which numpy.load() reads. The path ends in .npy or has no suffix.
+ * Errors: DL4_IO (path), DL4_UNSUPPORTED (path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path);
 
 /* The type of data, one of the constants above. */
@@ -691,14 +692,16 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *
 
 /* Saves a model to a file, atomically.
  * Options:
- *   format   string   "auto" (default): what the end of the path says, "native" if it says nothing else and in memory;
- *                     "native"; "keras": .keras, which Keras 3 loads; "weights.h5": Keras's file of weights alone;
- *                     "npz": the weights by name, which numpy.load() reads
+ *   format   string   "auto" (default): what the suffix of the path says; "native" for a name without a suffix and
+ *                     in memory. What begins with a digit is none ("epoch-0.35"). Named outright, a format takes any
+ *                     path.
+ *                     "native": .safetensors or .dl4; "keras": .keras, which Keras 3 loads; "weights.h5": .weights.h5,
+ *                     Keras's file of weights alone; "npz": .npz, the weights by name, which numpy.load() reads;
  *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free; a
  *                     stateful layer begins with zeros, whatever state it has by now
  * May be NULL: options.
- * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; a path that ends in .h5
- * alone). */
+ * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; path: a suffix of none
+ * of these formats). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write; options as for it.
@@ -1064,8 +1067,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t r
                                                        void *user, dl4_release_fn release);
 
 /* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. To a path that ends in
- * .keras it saves what Keras saves of a compiled model, and no more: Keras goes on from it.
- * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (a path that ends in .keras; what Keras has no words for). */
+ * .keras it saves what Keras saves of a compiled model, and no more: Keras goes on from it. Other paths end in
+ * .safetensors, .dl4 or .checkpoint or have no suffix, as told for dl4_model_save().
+ * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (path: another suffix; in .keras what Keras has no words for). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
 
 /* Saves a checkpoint to memory: the bytes that dl4_trainer_save() would write.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -65,7 +66,10 @@ void Workers::reduce(void *values, int64_t n, DType dtype) {
   if (apart_) fail(Code::callback_failed, "the workers are apart since their reduction failed: set them anew");
   if (const int32_t answer = reduce_(values, n, dtype)) {
     apart_ = true;
-    throw Error(Code::callback_failed, text("the workers' reduction gave ", answer))
+    const char *words = answer == -EPIPE       ? ": a worker died or left"
+                        : answer == -ETIMEDOUT ? ": a worker did not come in time"
+                                               : "";
+    throw Error(Code::callback_failed, text("the workers' reduction gave ", answer, words))
         .with("answer", std::to_string(answer));
   }
   told_ = false;

@@ -118,7 +118,7 @@ TEST(LocalWorkers, ArgumentsAreRefusedAndThoseWhoDoNotComeAreNotWaitedFor) {
   float one[] = {1, 2};
   EXPECT_EQ(dl4_local_reduce(place, one, 2, DL4_FLOAT32), 0);
   EXPECT_EQ(one[1], 2);
-  EXPECT_EQ(dl4_local_reduce(place, one, 2, DL4_FLOAT64), EINVAL);
+  EXPECT_EQ(dl4_local_reduce(place, one, 2, DL4_FLOAT64), -EINVAL);
   dl4_local_leave(place);
 }
 
@@ -176,12 +176,35 @@ TEST(LocalWorkers, AddUpNumbersOfAnyCountAndHearWhenOneLeaves) {
       if (rank == 1) return dl4_local_leave(place);
       float v = 1;
       const auto begin = Clock::now();
-      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), EPIPE);
+      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), -EPIPE);
       EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
-      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), EPIPE);
+      EXPECT_EQ(dl4_local_reduce(place, &v, 1, DL4_FLOAT32), -EPIPE);
       dl4_local_leave(place);
     });
   for (std::thread &t : all) t.join();
+}
+
+TEST(LocalWorkers, WhatEndedATrainingIsSaidInWords) {
+  const std::string name = "/dl4-words-" + std::to_string(getpid());
+  const auto attached = [&](dl4_trainer *t, int64_t rank, double seconds) {
+    return dl4_local_attach(t, name.c_str(), rank, 2, seconds);
+  };
+  const auto says = [](dl4_error *e, const char *words) {
+    const Refusal r = refusal(e);
+    EXPECT_EQ(r.code, DL4_CALLBACK_FAILED) << r.message;
+    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
+  };
+  Own<dl4_model> a = dense("3"), b = dense("3");
+  Own<dl4_trainer> first = trainer(a), second = trainer(b);
+  says(attached(first, 0, 0.2), "a worker did not come in time");
+  says(attached(first, 2, 0.2), "gave -22");
+  std::thread other([&] { ok(attached(second, 1, 20)); });
+  ok(attached(first, 0, 20));
+  other.join();
+  second = Own<dl4_trainer>();  // leaves
+  const Own<dl4_tensor> x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));
+  dl4_tensor *xs[] = {x}, *ys[] = {y};
+  says(dl4_trainer_step(first, xs, 1, ys, 1, nullptr, 0, nullptr, 0, nullptr), "a worker died or left");
 }
 
 // Two trainers; what differs between them is said to both.

@@ -66,16 +66,7 @@ struct {
   const char *name;
 } place;
 
-dl4_error *join(dl4_trainer *t) {
-  void *joined = nullptr;
-  if (const int32_t error = dl4_local_join(place.name, place.rank, place.size, sanitized ? 60 : 10, &joined)) {
-    std::printf("worker %d could not join: %d\n", static_cast<int>(place.rank), error);
-    _exit(5);
-  }
-  dl4_error *e = dl4_trainer_set_workers(t, place.rank, place.size, dl4_local_reduce, joined, dl4_local_leave);
-  if (e) dl4_local_leave(joined);
-  return e;
-}
+dl4_error *join(dl4_trainer *t) { return dl4_local_attach(t, place.name, place.rank, place.size, sanitized ? 60 : 10); }
 #endif
 
 }  // namespace

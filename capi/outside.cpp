@@ -25,6 +25,8 @@ void make_folder(const std::string &path) {
 
 void Files::say(const std::string &message) { context_.log.write(Log::info, message); }
 
+void Files::expect_model(const std::string &path) const { io::format_of(path); }
+
 void Files::save_model(const train::Trainer &t, const std::string &path) {
   if (!writes_) return;
   make_folder(path);

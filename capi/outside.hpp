@@ -11,6 +11,7 @@ class Files final : public train::Outside {
   // writes: of workers one does.
   Files(Context &context, bool writes) : context_(context), writes_(writes) {}
   void say(const std::string &message) override;
+  void expect_model(const std::string &path) const override;
   void save_model(const train::Trainer &t, const std::string &path) override;
   void save_checkpoint(const train::Trainer &t, const std::string &path) override;
   bool load_checkpoint(train::Trainer &t, const std::string &path) override;

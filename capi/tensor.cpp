@@ -209,6 +209,7 @@ dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
   return guard(__func__, [&] {
     const std::string to = string(path, "path");
     const Tensor tensor = object(t, "t").as_dense();
+    io::expect_suffix(to, {".npy"});
     const std::string header = io::npy_header(tensor);
     const std::string_view parts[] = {header, tensor.chars()};
     io::write_file(to, parts);

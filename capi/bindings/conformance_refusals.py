@@ -157,6 +157,7 @@ def files(c):
     dense_net(c)
     c("load", path="no such file", to="m2", error="NOT_FOUND")
     c("save", model="m", path="no such folder/model.safetensors", error="IO")
+    c("save", model="m", path="model.tflite", error="UNSUPPORTED")
     c("load", path=".", to="m2", error="IO")
     c("text", to="text", text="this is not a model")
     c("write", path="text.safetensors", text="text")

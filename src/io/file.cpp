@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.hpp"
@@ -170,6 +171,22 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
   if (rename(temporary.c_str(), target.c_str()) != 0) refuse("write", path, errno);
   remove.active = false;
   if (!sync_rename(directory, fd)) refuse("sync the folder of the new file, which is in place,", path, errno);
+}
+
+void expect_suffix(const std::string &path, const std::vector<std::string> &known) {
+  const std::string got = std::filesystem::path(path).extension().string();
+  if (got.size() < 2 || (got[1] >= '0' && got[1] <= '9')) return;
+  std::string all;
+  for (const std::string &suffix : known) {
+    if (path.ends_with(suffix)) return;
+    all += suffix + ", ";
+  }
+  throw Error(Code::unsupported,
+              text('"', path, "\": expected a name that ends in ", all, "or has no suffix, got \"", got, '"'))
+      .with("path", path)
+      .with("expected", all + "or no suffix")
+      .with("got", got)
+      .suggest(got, known);
 }
 
 }  // namespace dl4::io

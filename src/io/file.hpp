@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/tensor.hpp"
 
@@ -64,5 +65,9 @@ class File final : public Source {
 // is there whole. A symbolic link is followed, and mode and owner of the old file are kept. A failure leaves the old
 // file and no other, unless it says that the new one is in place: then it is not known to be on the disk.
 void write_file(const std::string &path, std::span<const std::string_view> parts);
+
+// Refuses a path that ends otherwise. Of names without a suffix nothing is expected: "model", ".model", and
+// "epoch-0.35", as what begins with a digit is a number.
+void expect_suffix(const std::string &path, const std::vector<std::string> &known);
 
 }  // namespace dl4::io

@@ -109,13 +109,16 @@ void save_model(const graph::Model &m, const std::string &path, Format format) {
 }
 
 Format format_of(const std::string &path) {
-  if (path.ends_with(".keras")) return Format::keras;
-  if (path.ends_with(".weights.h5")) return Format::keras_weights;
-  if (path.ends_with(".npz")) return Format::npz;
-  if (path.ends_with(".onnx")) return Format::onnx;
-  if (!path.ends_with(".h5") && !path.ends_with(".hdf5")) return Format::native;
-  throw Error(Code::unsupported, text('"', path, "\": whole models are saved as .keras, weights alone as .weights.h5"))
-      .with("path", path);
+  static const std::vector<std::pair<std::string, Format>> known = {
+      {".safetensors", Format::native},       {".dl4", Format::native}, {".keras", Format::keras},
+      {".weights.h5", Format::keras_weights}, {".npz", Format::npz},    {".onnx", Format::onnx}};
+  std::vector<std::string> suffixes;
+  for (const auto &[suffix, format] : known) {
+    if (path.ends_with(suffix)) return format;
+    suffixes.push_back(suffix);
+  }
+  expect_suffix(path, suffixes);
+  return Format::native;
 }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
@@ -190,7 +193,10 @@ void load_weights(graph::Model &m, const Source &source, const Naming &naming, b
 
 std::string save_checkpoint(const train::Trainer &t) { return to_bytes(archive_of(t)); }
 void save_checkpoint(const train::Trainer &t, const std::string &path) {
-  if (!path.ends_with(".keras")) return save_archive(archive_of(t), path);
+  if (!path.ends_with(".keras")) {
+    expect_suffix(path, {".safetensors", ".dl4", ".checkpoint", ".keras"});
+    return save_archive(archive_of(t), path);
+  }
   KerasFile file = keras_file(t);
   write_file(path, file.parts(Format::keras));
 }

@@ -15,7 +15,7 @@ namespace dl4::io {
 // Ours, or Keras's.
 std::string save_model(const graph::Model &m, Format format = Format::native);
 void save_model(const graph::Model &m, const std::string &path, Format format = Format::native);
-// As the end of the path says. Refuses .h5 alone.
+// As the end of the path says; native where it has no suffix. Refuses every other.
 Format format_of(const std::string &path);
 // verified: checksums are compared. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
 // (VERSION), and safetensors files of others.

@@ -37,6 +37,7 @@ class Fit {
 
   virtual void say(const std::string &message) = 0;
   // Files: whole ones, in folders that are made.
+  virtual void expect_model(const std::string &path) const = 0;  // refuses what save_model() would
   virtual void save_model(const std::string &path) = 0;
   virtual void save_place(const std::string &path) = 0;
   virtual bool restore_place(const std::string &path) = 0;  // false: there is no such file

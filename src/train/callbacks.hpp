@@ -11,6 +11,8 @@ class Outside {
  public:
   virtual ~Outside() = default;
   virtual void say(const std::string &message) = 0;
+  // Refuses a path whose end says no format of models.
+  virtual void expect_model(const std::string &path) const = 0;
   // As the end of the path says; for Keras with what it is trained by.
   virtual void save_model(const Trainer &t, const std::string &path) = 0;
   virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
@@ -56,6 +58,7 @@ class Callbacks final : kinds::Fit {
   const std::vector<std::string> &names() const override { return names_; }
   std::optional<bool> rises(const std::string &name) const override;
   void say(const std::string &message) override { outside().say(message); }
+  void expect_model(const std::string &path) const override { outside().expect_model(path); }
   void save_model(const std::string &path) override { outside().save_model(t_, path); }
   void save_place(const std::string &path) override { outside().save_checkpoint(t_, path); }
   bool restore_place(const std::string &path) override { return outside().load_checkpoint(t_, path); }

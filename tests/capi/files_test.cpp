@@ -200,6 +200,43 @@ TEST_F(Files, OneKindOfFileIsNotTheOther) {
   EXPECT_NE(r.message.find("dl4-model"), std::string::npos) << r.message;
 }
 
+// No file of one format comes to lie under the name of another.
+TEST_F(Files, ASuffixThatSaysNoFormatIsRefusedAndTheKnownAreListed) {
+  auto model = small_net();
+  auto t = trainer(model);
+  Own<dl4_tensor> x = tensor({2}, {1, 2});
+  const auto model_to = [&](const char *name) { return dl4_model_save(model, path(name).c_str(), nullptr); };
+  const auto trainer_to = [&](const char *name) { return dl4_trainer_save(t, path(name).c_str()); };
+  const auto tensor_to = [&](const char *name) { return dl4_tensor_save(x, path(name).c_str()); };
+  const auto refused = [&](dl4_error *e, const char *known, const char *meant = nullptr) {
+    const Refusal r = refusal(e);
+    EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
+    EXPECT_NE(r.message.find(known), std::string::npos) << r.message;
+    EXPECT_EQ(json::parse(r.detail)["expected"], std::string(known) + ", or no suffix");
+    if (meant) {
+      EXPECT_EQ(json::parse(r.detail)["did_you_mean"], meant);
+    }
+  };
+  const char *models = ".safetensors, .dl4, .keras, .weights.h5, .npz, .onnx";
+  for (const char *name : {"m.tflite", "m.pt", "m.h5", "m.hdf5", "m.v2", "m.json", "a.keras.zip"})
+    refused(model_to(name), models);
+  refused(model_to("m.onxx"), models, ".onnx");
+  refused(model_to("m.KERAS"), models, ".keras");
+  for (const char *name : {"t.onnx", "t.npz", "t.weights.h5", "t.ckpt"})
+    refused(trainer_to(name), ".safetensors, .dl4, .checkpoint, .keras");
+  for (const char *name : {"x.npz", "x.csv"}) refused(tensor_to(name), ".npy");
+  EXPECT_EQ(count(), 0u);
+  ok(dl4_model_save(model, path("m.pt").c_str(), attrs(R"({"format": "native"})")));  // as was said outright
+  EXPECT_EQ(get("m.pt"), saved(model));
+  for (const char *name : {"m", ".m", "m-0.35", "m.", "m.dl4", "m.d/m", "m.safetensors"}) {
+    fs::create_directory(path("m.d"));
+    ok(model_to(name));
+    EXPECT_EQ(get(name), saved(model)) << name;
+  }
+  for (const char *name : {"t", "t-1.5", "t.dl4", "t.checkpoint", "t.safetensors"}) ok(trainer_to(name));
+  ok(tensor_to("x"));
+}
+
 TEST_F(Files, ACheckpointOfAnotherModelOrOptimizerChangesNothing) {
   auto model = small_net();
   auto t = trainer(model, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");

@@ -140,7 +140,9 @@ class Converting(Case):
         self.bad(2, "--names", "convert", "net.json", "b.keras", "--names", "names.json")
 
     def test_refusals(self):
-        self.bad(4, ".h5", "convert", "net.json", "net.h5")
+        for name in "net.h5", "net.tflite", "net.pt", "net.onxx":
+            self.bad(4, ".safetensors, .dl4, .keras, .weights.h5, .npz, .onnx,", "convert", "net.json", name)
+            self.assertFalse((self.folder / name).exists())
         self.bad(4, "format", "convert", "net.json", "net.keras", "--format", "tar")
         self.bad(3, "none", "convert", "net.json", "none/net.keras")
         self.bad(3, "none", "convert", "net.json", "none/net.json")

@@ -96,10 +96,6 @@ struct ModelCheckpoint : Monitor {
     f("initial_value_threshold", threshold).doc("what the first one must be better than; null: nothing");
   }
   void check() override {
-    if (path.ends_with(".h5") && !path.ends_with(".weights.h5"))
-      throw Error(Code::unsupported,
-                  "\"filepath\": whole models are saved as .keras or in this library's form, weights as .weights.h5")
-          .with("attribute", "filepath");
     if (weights_only && !path.ends_with(".weights.h5") && !path.ends_with(".npz"))
       throw Error(Code::unsupported, "\"save_weights_only\": files of weights alone end in .weights.h5 or .npz")
           .with("attribute", "save_weights_only");
@@ -108,12 +104,12 @@ struct ModelCheckpoint : Monitor {
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     if (best_only) Monitor::train_begin(f, at, state);
-    filled(path, [&](const std::string &key) {
+    f.expect_model(filled(path, [&](const std::string &key) {
       const bool known = key == "epoch" || (key == "batch" && every.batches > 0) || key == "learning_rate" ||
                          std::ranges::find(f.names(), key) != f.names().end();
       if (!known) refuse(path, text("nothing is known of \"", key, '"'));
       return 0.0;
-    });
+    }));
     if (!at.resumed) state = {{"batches", 0}, {"best", threshold ? Json(*threshold) : Json()}};
   }
   void batch_end(Fit &f, const Moment &at, Json &state, Logs &logs) const override {

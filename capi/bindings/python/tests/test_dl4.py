@@ -88,6 +88,10 @@ class Keras(unittest.TestCase):
             again.fit(X, Y, verbose=0)
             with self.assertRaises(NotImplementedError):
                 m.save(os.path.join(folder, "m.h5"))  # as of old; .keras is written
+            with self.assertRaisesRegex(NotImplementedError, 'did you mean ".keras"'):
+                m.save(os.path.join(folder, "m.kreas"))
+            with self.assertRaisesRegex(ValueError, "weights.h5"):
+                m.save_weights(os.path.join(folder, "m.keras"))
             m.save(os.path.join(folder, "m.keras"))
             with self.assertRaises(FileExistsError):
                 m.save(os.path.join(folder, "m.keras"), overwrite=False)

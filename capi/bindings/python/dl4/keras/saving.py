@@ -199,7 +199,10 @@ def save_model(model, filepath, overwrite=True, zipped=True):
 def save_weights(model, filepath, overwrite=True):
     """As .weights.h5, .npz or, with the architecture, .safetensors."""
     _need_files(model, "save_weights()")
-    model.core.save(_path(filepath, overwrite))
+    path = _path(filepath, overwrite)
+    if not path.endswith((".weights.h5", ".npz", ".safetensors")):
+        raise ValueError(f"expected a name that ends in .weights.h5, .npz or .safetensors, got {path!r}")
+    model.core.save(path)
 
 
 def load_weights(model, filepath, skip_mismatch=False):

@@ -77,8 +77,7 @@ auto as_file_error(F f) {
   try {
     return f();
   } catch (Error &error) {
-    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch || error.code == Code::internal)
-      error.code = Code::corrupt_file;
+    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::corrupt_file;
     throw;
   }
 }

@@ -53,8 +53,59 @@ std::string summed(const std::string &bytes) {
 
 // ---- Readers ------------------------------------------------------------------------------------------------------
 
-// A model that was read can be written, read again and made ready to run.
-bool use(dl4_model *m) {
+// As many numbers as a model of weights W may take in one input, so that a run takes no time to speak of.
+bool small(const dl4_model *m, const std::vector<Own<dl4_tensor>> &in) {
+  int64_t weights = 1, elements = 1;
+  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+    int64_t dims[8], n = 1;
+    int32_t rank = 0;
+    ok(dl4_model_weight_shape(m, i, dims, 8, &rank));
+    for (int32_t d = 0; d < rank; ++d) n *= dims[d];
+    weights += n;
+  }
+  for (const auto &t : in) elements += dl4_tensor_bytes(t);
+  return weights <= 1'000'000 && elements <= 100'000 && weights * elements <= 1'000'000'000;
+}
+
+using Tensors = std::vector<dl4_tensor *>;
+
+bool run(dl4_session *s, const Tensors &x, std::vector<Own<dl4_tensor>> &y) {
+  Tensors to(y.size(), nullptr);
+  const bool yes = taken(dl4_session_run(s, x.data(), static_cast<int64_t>(x.size()), to.data(),
+                                         static_cast<int64_t>(to.size()), nullptr));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = Own<dl4_tensor>(to[i]);
+  return yes;
+}
+
+// Gradients of a batch whose targets are what the model itself gave, and a step on them.
+void train(dl4_trainer *t, const Tensors &x, const std::vector<Own<dl4_tensor>> &targets) {
+  const Tensors y(targets.begin(), targets.end());
+  const auto nx = static_cast<int64_t>(x.size()), ny = static_cast<int64_t>(y.size());
+  if (taken(dl4_trainer_accumulate(t, x.data(), nx, y.data(), ny, nullptr, 0, nullptr, 0, nullptr))) {
+    Own<dl4_tensor> all;
+    taken(dl4_trainer_gradient(t, "*", all.out()));
+    taken(dl4_trainer_zero_gradients(t));
+  }
+  taken(dl4_trainer_step(t, x.data(), nx, y.data(), ny, nullptr, 0, nullptr, 0, nullptr));
+}
+
+// Runs, differentiates and trains. with: a trainer that the model has already, or null.
+void work(dl4_model *m, dl4_trainer *with) {
+  Own<dl4_session> s;
+  if (!taken(dl4_session_create(m, nullptr, s.out()))) return;
+  const auto in = inputs_of(s, 2);
+  if (!in || !small(m, *in)) return;
+  const Tensors x(in->begin(), in->end());
+  std::vector<Own<dl4_tensor>> y(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)));
+  if (!run(s, x, y)) return;
+  if (with) return train(with, x, y);
+  static const auto options = attrs(R"({"optimizer": "SGD", "loss": "mse", "nan_guard": "off"})");
+  Own<dl4_trainer> t;
+  if (taken(dl4_trainer_create(m, options, t.out()))) train(t, x, y);
+}
+
+// A model that was read can be written, read again, run and trained.
+bool use(dl4_model *m, dl4_trainer *with = nullptr) {
   const std::string bytes = saved(m);
   Refusal r;
   const auto again = load(within_limits(), bytes, r);
@@ -64,8 +115,7 @@ bool use(dl4_model *m) {
     Own<dl4_blob> b;
     taken(dl4_model_save_memory(m, attrs(json{{"format", format}}.dump()), b.out()));
   }
-  Own<dl4_session> s;
-  taken(dl4_session_create(m, nullptr, s.out()));
+  work(m, with);
   return true;
 }
 
@@ -92,7 +142,7 @@ bool read_keras(const std::string &bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   if (!taken(dl4_model_load_memory(within_limits(), bytes.data(), size, unverified, m.out()))) return false;
   if (taken(dl4_trainer_create(m, nullptr, t.out()))) taken(dl4_trainer_load_memory(t, bytes.data(), size));
-  return use(m);
+  return use(m, t);
 }
 
 bool read_weights(const std::string &bytes) {
@@ -105,7 +155,9 @@ bool read_weights(const std::string &bytes) {
       "names": {"dense/bias": {"tensors": ["<f4"], "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})");
   const char *file = file_of(bytes);
   taken(dl4_model_load_weights(m, file, named));
-  return taken(dl4_model_load_weights(m, file, plain));
+  if (!taken(dl4_model_load_weights(m, file, plain))) return false;
+  work(m, nullptr);
+  return true;
 }
 
 bool read_tensor(const std::string &bytes) {
@@ -121,6 +173,7 @@ bool read_checkpoint(const std::string &bytes) {
   Own<dl4_blob> b;
   ok(dl4_trainer_save_memory(t, b.out()));
   ok(dl4_trainer_load_memory(t, dl4_blob_data(b), dl4_blob_size(b)));
+  work(m, t);
   return true;
 }
 
@@ -138,7 +191,11 @@ bool read_stream(const std::string &bytes) {
     return made;
   }();
   const std::string fits = summed(bytes);
-  return taken(dl4_stream_load_memory(stream, fits.data(), static_cast<int64_t>(fits.size())));
+  if (!taken(dl4_stream_load_memory(stream, fits.data(), static_cast<int64_t>(fits.size())))) return false;
+  const auto x = tensor({1, 2, 3}, numbers(6));
+  dl4_tensor *from[] = {x};
+  Own<dl4_tensor> y;
+  return taken(dl4_stream_run(stream, from, 1, y.out(), 1, nullptr));
 }
 
 bool read_architecture(const std::string &bytes) {
@@ -151,11 +208,15 @@ bool read_architecture(const std::string &bytes) {
 
 // As a trainer's: losses, metrics, optimizers and schedules, one inside the other.
 bool read_attributes(const std::string &bytes) {
-  static const auto m = small_net(within_limits());
+  static const auto fresh = small_net(within_limits());
+  Own<dl4_model> m;
   Own<dl4_attrs> a;
   Own<dl4_trainer> t;
+  ok(dl4_model_clone(fresh, m.out()));
   ok(dl4_attrs_create(a.out()));
-  return taken(dl4_attrs_merge_json(a, bytes.c_str())) && taken(dl4_trainer_create(m, a, t.out()));
+  if (!taken(dl4_attrs_merge_json(a, bytes.c_str())) || !taken(dl4_trainer_create(m, a, t.out()))) return false;
+  work(m, t);
+  return true;
 }
 
 const std::map<std::string, bool (*)(const std::string &)> readers = {
@@ -229,16 +290,32 @@ void write_goldens(const std::string &format, const std::filesystem::path &folde
 
 }  // namespace
 
+namespace {
+
+std::string reader_of_files;
+
+}  // namespace
+
+// Of which files: as the program's name ends, dl4_fuzz_onnx, or as DL4_FUZZ_READER says.
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   GTEST_FLAG_SET(throw_on_failure, true);  // outside of a test what is expected and not so ends the process
-  const std::string format = std::getenv("DL4_FUZZ_READER"), corpus = (*argv)[*argc - 1];
+  const std::string program = std::filesystem::path((*argv)[0]).filename().string(), named = "dl4_fuzz_";
+  const char *given = std::getenv("DL4_FUZZ_READER");
+  reader_of_files = program.starts_with(named) ? program.substr(named.size()) : given ? given : "";
+  if (!readers.contains(reader_of_files)) {
+    std::fprintf(stderr, "DL4_FUZZ_READER: expected one of");
+    for (const auto &[name, reader] : readers) std::fprintf(stderr, " %s", name.c_str());
+    std::fprintf(stderr, ", got \"%s\"\n", reader_of_files.c_str());
+    return std::exit(1), 1;
+  }
+  const std::string &format = reader_of_files, corpus = (*argv)[*argc - 1];
   const bool of_models = format == "json" || format == "keras" || format == "native" || format == "onnx";
-  if (of_models && std::filesystem::is_directory(corpus)) write_goldens(format, corpus);
+  if (of_models && given && std::filesystem::is_directory(corpus)) write_goldens(format, corpus);
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const auto reader = readers.at(std::getenv("DL4_FUZZ_READER"));
+  static const auto reader = readers.at(reader_of_files);
   reader(std::string(reinterpret_cast<const char *>(data), size));
   return 0;
 }

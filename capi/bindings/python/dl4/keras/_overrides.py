@@ -110,11 +110,8 @@ def _interface_of(cls):
 def overridden(thing):
     """The names of what its class or the object itself has in place of the library's."""
     known, found = _interface_of(type(thing))
-    found = set(found)
-    for name, value in vars(thing).items():
-        if callable(value) and name in known:
-            found.add(name)
-    return found
+    mine = vars(thing)
+    return {*found, *(name for name in known.intersection(mine) if callable(mine[name]))}
 
 
 def overrides(thing, *names):

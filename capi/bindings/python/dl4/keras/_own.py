@@ -4,6 +4,7 @@ import inspect
 
 from . import _overrides, _state
 from ._tensors import as_tensor, carries_mask, flatten, is_tensor, map_nest, pack_like
+from ._variables import Variable
 
 _NOT_LAYERS = {
     "_calls",
@@ -52,8 +53,6 @@ class Own:
         name=None,
     ):
         """A weight of this layer."""
-        from ._variables import Variable
-
         self._need_init()
         if shape is not None and not isinstance(shape, int):
             shape = tuple(shape)
@@ -89,13 +88,11 @@ class Own:
             )
 
     def __setattr__(self, key, value):
-        from ._variables import Variable
-
         if isinstance(value, Variable) and value._owner is None and key[0] != "_":
             self._need_init()
             value._owner = self
             self._variables.append(value)
-        if callable(value) and self.__dict__.get("_calls") and key in _REPLACED:
+        if key in _REPLACED and callable(value) and self.__dict__.get("_calls"):
             raise NotImplementedError(
                 f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called before: "
                 "its calls would go on without it"

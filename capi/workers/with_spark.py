@@ -1,12 +1,13 @@
-"""spark-submit with_spark.py, or python with_spark.py [WORKERS] on this machine: a barrier stage of Spark."""
+"""spark-submit --py-files recipe.py,hub.py with_spark.py, or python with_spark.py [WORKERS] on this machine: a barrier
+stage of Spark. Its allGather() tells where the first worker is, and no more: the barrier looks once a second for who has
+come, so that 40 steps through it took 145 seconds."""
 
-import base64
 import os
 import sys
 
-import numpy as np
 from pyspark.sql import SparkSession
 
+import hub
 import recipe
 
 
@@ -14,15 +15,9 @@ def worker(_):
     from pyspark import BarrierTaskContext
 
     context = BarrierTaskContext.get()
-    size = len(context.getTaskInfos())
-
-    def reduce(array):
-        parts = context.allGather(base64.b64encode(array.tobytes()).decode())
-        array[:] = 0
-        for part in parts:  # in the order of the ranks
-            array += np.frombuffer(base64.b64decode(part), array.dtype)
-
-    history, _ = recipe.train(context.partitionId(), size, reduce)
+    rank, tasks = context.partitionId(), context.getTaskInfos()
+    host = tasks[0].address.rsplit(":", 1)[0]
+    history, _ = recipe.train(rank, len(tasks), hub.joined(rank, len(tasks), host, context.allGather))
     yield history["loss"]
 
 

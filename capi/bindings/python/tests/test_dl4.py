@@ -226,6 +226,21 @@ class Refusals(unittest.TestCase):
         self.assertEqual(before, m.evaluate(X, Y, verbose=0))
         self.assertAlmostEqual(before, float(np.mean((m.predict(X, verbose=0) - Y) ** 2)), 5)
 
+    def test_what_a_layer_or_a_model_would_not_see(self):
+        """Attributes of a layer that has been called, and variables that are constants in a model."""
+        dropout, dense = keras.layers.Dropout(0.5), keras.layers.Dense(2)
+        dropout.rate, dense.units = 0.0, 3
+        np.testing.assert_array_equal(dropout(X, training=True), X)
+        self.assertEqual((dense(X).shape, dense.get_config()["units"], dropout.rate), ((20, 3), 3, 0.0))
+        dropout.rate = 0.0  # as it is
+        self.refused("'rate' can't be changed", lambda: setattr(dropout, "rate", 0.7))
+        self.refused("'activation' can't be changed", lambda: setattr(dense, "activation", keras.activations.relu))
+        x, v = keras.Input((4,)), keras.Variable(np.arange(4), dtype="int32")
+        m = keras.Model(x, x + v)
+        np.testing.assert_array_equal(m.predict(X, verbose=0), X + np.arange(4, dtype="float32"))
+        v.assign([5, 5, 5, 5])
+        self.refused("is a constant in a model", lambda: m.predict(X, verbose=0))
+
     def test_kinds_of_data(self):
         x = keras.Input((3,))
         self.refused("sparse", lambda: keras.Input((3,), sparse=True))

@@ -216,6 +216,22 @@ class Lives(unittest.TestCase):
         for _ in range(5):
             ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
             self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+    def test_a_program_leaves_while_a_thread_trains(self):
+        """A daemon thread in the callbacks of fit() ends with the interpreter, whose code stays."""
+        program = (
+            "import threading, sys, numpy as np, dl4.keras as k\n"
+            "m = k.Sequential([k.Input((64,)), k.layers.Dense(64)])\nm.compile('sgd', 'mse')\n"
+            "x, begun = np.zeros((256, 64), 'float32'), threading.Event()\n"
+            "def batches():\n    while True: begun.set(); yield x[:4], x[:4]\n"
+            "class Tell(k.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None): begun.set()\n"
+            "def given(): m.fit(x, x, batch_size=1, epochs=10**6, verbose=0, callbacks=[Tell()])\n"
+            "def asked(): m.fit(batches(), steps_per_epoch=10**6, verbose=0)\n"
+            "threading.Thread(target=globals()[sys.argv[1]], daemon=True).start()\nbegun.wait(60)\nsys.exit(7)\n"
+        )
+        for way in ("given", "asked"):
+            for i in range(10):
+                ended = subprocess.run([sys.executable, "-c", program, way], capture_output=True, text=True, timeout=120)
+                self.assertEqual((ended.returncode, ended.stderr), (7, ""), f"{way} {i}")
 
     def test_beside_other_frameworks(self):
         """In one process, each loaded first and last, and computing in between."""

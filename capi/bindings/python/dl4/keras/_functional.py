@@ -24,6 +24,7 @@ class Functional:
         self.calls = self._needed()
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
         self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
+        self.constants = [c for c in self.calls if c.variable is not None]
         self._own = self._masked = None
         self.losses = self._losses(losses)
         with _state.building:

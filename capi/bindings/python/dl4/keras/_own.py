@@ -3,6 +3,7 @@
 import inspect
 
 from . import _overrides, _state
+from ._kinds import facts
 from ._tensors import as_tensor, carries_mask, flatten, is_tensor, map_nest, pack_like
 from ._variables import Variable
 
@@ -97,10 +98,31 @@ class Own:
                 f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called before: "
                 "its calls would go on without it"
             )
-        super().__setattr__(key, value)
+        if not self._configured(key, value):
+            super().__setattr__(key, value)
         if key in _REPLACED and "_graphs" in self.__dict__:
             self._graphs.clear()  # what was tried of the library's layer
             self._replaced()
+
+    def _configured(self, key, value):
+        """Is it an attribute of the library's layer, whose place is the config? It can be set until the first call."""
+        if self.class_name is None or "_graphs" not in self.__dict__ or key in ("name", "trainable", "dtype", "call"):
+            return False
+        if all(a["name"] != key for a in facts("layer")[self.class_name]["attributes"]):
+            return False
+        now = self._config.get(key, getattr(self, key, None))
+        if now is value or type(now) is type(value) and isinstance(value, (bool, int, float, str, tuple)) and now == value:
+            return True
+        if key == "activation" and {getattr(v, "__name__", v) for v in (now, value)} <= {None, "linear"}:
+            return True
+        if self._calls or self._first_emitted is not None or self.graph is not None:
+            raise NotImplementedError(
+                f"{self.name}: {key!r} can't be changed in this version once the layer has been called: make another layer"
+            )
+        self._config[key] = value
+        self._take_functions()
+        self._graphs.clear()
+        return True
 
     def _replaced(self):
         pass

@@ -25,6 +25,7 @@ class Call:
         "name",
         "readers",
         "owner",
+        "variable",
         "__weakref__",
     )
     _numbers = itertools.count()
@@ -33,6 +34,7 @@ class Call:
         self.layer, self.inputs, self.plain, self.tensors = layer, list(inputs), plain or {}, tensors or {}
         self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
         self.outputs, self.readers, self.owner = [], [], _state.owner()
+        self.variable = None  # of a constant: a variable and what it held
 
     def sources(self):
         for t in self.inputs:

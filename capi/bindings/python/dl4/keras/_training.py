@@ -88,9 +88,9 @@ class Training(Objective, Steps):
             self.optimizer.need_known(self.trainable_weights)
             if is_still(self._for_training()):
                 warnings.warn("The model does not have any trainable weights.", stacklevel=3)
+        functional = self._for_training()
+        self._need_pure(functional)
         if self._trainer is None:
-            functional = self._for_training()
-            self._need_pure(functional)
             with self._as_compiled():
                 try:
                     self._trainer = self._trainer_of(functional, targets, self.optimizer.to_json_value())

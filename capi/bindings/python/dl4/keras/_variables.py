@@ -282,7 +282,9 @@ class Variable(Weight):
 
     def symbolic(self):
         if self._layer is None:
-            return as_tensor(self._array)
+            t = as_tensor(self._array)
+            t.call.variable = self, self._array
+            return t
         if self._tensor is None:
             self._tensor = self._layer._symbolic()
         return self._tensor
@@ -291,4 +293,5 @@ class Variable(Weight):
         if self._layer is not None or _state.owner() is not None:
             return super().assign(value)
         self._array = Tensor.of(value, self.dtype).numpy().reshape(self.shape).copy()
+        _state.changed()
         return self

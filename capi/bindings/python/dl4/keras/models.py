@@ -200,6 +200,12 @@ class Model(_layers.Layer, Training):
                 f"{functional.assigned}: call() assigns this variable. It does so where the model is called on arrays; "
                 "fit(), evaluate() and predict() run in the library and can't in this version"
             )
+        for call in functional.constants:
+            if call.variable[0]._array is not call.variable[1]:
+                raise NotImplementedError(
+                    f"{call.variable[0].path}: a variable of {call.variable[0].dtype} is a constant in a model, which was "
+                    "made before this one was assigned: make the model again, or a variable of float32"
+                )
 
     def _for_training(self):
         """The functional model as training sees it: the same, unless a call() asks whether it is training."""

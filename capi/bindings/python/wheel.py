@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 
 import older_glibc
+from compiled import compiled
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Of the C and C++ run time, which every Python has beside it.
@@ -69,11 +70,16 @@ def main(build, out="."):
     home = re.search(r'^Homepage = "(.+)"', project, re.M)[1]
     with tempfile.TemporaryDirectory() as folder:
         inside = libraries(library, pathlib.Path(folder))
-    major, minor = max(older_glibc.newest(data) for data in inside.values())
+        call = compiled(folder)
+        parts = {call.name: call.read_bytes()} if call else {}
+    if not call:
+        print("without dl4/_bound.c: there is no C compiler, or Python has no headers", file=sys.stderr)
+    major, minor = max(older_glibc.newest(data) for data in [*inside.values(), *parts.values()])
     tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
     sources = sorted(p for p in (HERE / "dl4").rglob("*") if p.suffix in (".py", ".typed"))
     files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sources}
     files.update((f"dl4/keras/{name}", text.encode()) for name, text in typed(library).items())
+    files.update((f"dl4/{name}", data) for name, data in parts.items())
     files.update((f"dl4/lib/{name}", data) for name, data in inside.items())
     about = f"dl4-{version}.dist-info"
     files[f"{about}/METADATA"] = (

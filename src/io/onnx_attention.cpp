@@ -36,7 +36,7 @@ Part joined(const Op &op, const Part &now, size_t before, size_t out) {
     const Value &past = op.in(before);
     all.node = op.layer("Concatenate", {{"axis", 2}}, {op.x(before), now.node});
     const bool known = past.rank() == 4 && past.dims[2].known() && now.dims[2].known();
-    all.dims[2] = known ? Dim{past.dims[2].factor + now.dims[2].factor, {}} : Dim{1, {op.r.fresh()}};
+    all.dims[2] = known ? Dim{checked_add(past.dims[2].factor, now.dims[2].factor), {}} : Dim{1, {op.r.fresh()}};
   }
   op.give(out, all.node, all.dims);
   return all;
@@ -133,7 +133,8 @@ Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, 
     }
     if (mask.seen != graph::no_node) scores = hide(mask.seen);
   }
-  int64_t before = op.integer("left_window_size", -1), after = op.integer("right_window_size", -1);
+  int64_t before = std::min<int64_t>(op.integer("left_window_size", -1), max_dim),
+          after = std::min<int64_t>(op.integer("right_window_size", -1), max_dim);
   if (op.integer("is_causal", 0) != 0) after = after < 0 ? 0 : std::min<int64_t>(after, 0);
   if (before < 0 && after < 0 && !op.has(6)) return scores;
   any = true;

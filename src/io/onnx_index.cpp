@@ -11,7 +11,6 @@ namespace dl4::io::onnx {
 namespace {
 
 constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
-constexpr int64_t place_bytes = 64;                // about what one of them takes, on its way to a layer
 
 // ---- slices --------------------------------------------------------------------------------------------------------
 
@@ -19,6 +18,8 @@ Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", a
 
 // One axis of a free size. `end`: none is the axis's end.
 Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t> end, int64_t step) {
+  begin = std::clamp(begin, -max_dim, max_dim);  // no axis is longer
+  if (end) end = std::clamp(*end, -max_dim, max_dim);
   if (step == -1 && begin == -1 && !end) return flipped(op, x, at);
   if (step != 1) op.refuse("with a step of ", step, " over a free axis is not supported");
   if (end && *end < 0) x = flipped(op, op.cut(flipped(op, x, at), at, -*end, -1), at), end.reset();
@@ -374,11 +375,11 @@ void range(const Op &op) {
   const int64_t from = ints_of(*start)[0], by = ints_of(*step)[0],
                 reach = checked_add(ints_of(*limit)[0], checked_mul(-1, from));
   if (by == 0) fail(Code::corrupt_file, "has a step of 0");
-  const int64_t n = reach != 0 && (reach > 0) == (by > 0) ? 1 + (reach > 0 ? reach - 1 : reach + 1) / by : 0;
-  op.take(checked_mul(n, 2, size_of(DType::i64)));
-  Ints list(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) list[static_cast<size_t>(i)] = from + i * by;
-  op.give_constant(0, tensor_of(list, start->dtype, {n}), type);
+  const int64_t n = reach != 0 && (reach > 0) == (by > 0) ? (reach > 0 ? reach - 1 : reach + 1) / by : -1;
+  op.take(checked_mul(checked_add(n, 1), 2, size_of(DType::i64)));
+  Ints list;
+  for (int64_t i = 0; i <= n; ++i) list.push_back(from + i * by);
+  op.give_constant(0, tensor_of(list, start->dtype, {n + 1}), type);
 }
 
 void trilu(const Op &op) {

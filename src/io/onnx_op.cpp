@@ -188,7 +188,8 @@ std::optional<Tensor> Op::constant_of(Value &v) const {
 }
 
 Tensor Op::floats(size_t i, const char *what) const {
-  const auto t = constant(i);
+  auto t = constant(i);
+  if (!t) t = in(i).around;
   if (!t || t->dtype != DType::f32) refuse("its ", what, " is computed by the model; it must be a constant of floats");
   return *t;
 }
@@ -210,7 +211,10 @@ Node Op::as(Value &v, const Perm &perm) const {
     const std::optional<Tensor> t = constant_of(v);
     if (!t && v.sizes)
       refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
-    if (!t) refuse("reads a number repeated along a free axis, which no layer gives; export it with that size");
+    if (!t) {
+      v.forms.push_back({plain(v.rank()), repeated(v)});
+      return as(v, perm);
+    }
     take(t->bytes());
     v.forms.push_back({perm, constant_node(perm == plain(v.rank()) ? *t : transposed(*t, perm))});
     return v.forms[0].node;
@@ -223,6 +227,39 @@ Node Op::as(Value &v, const Perm &perm) const {
                                {v.forms[0].node})[0];
   v.forms.push_back({perm, n});
   return n;
+}
+
+// A number along free axes, where there are values of these sizes.
+Node Op::repeated(const Value &v) const {
+  const auto rank = static_cast<int64_t>(v.dims.size());
+  Node here = graph::no_node;
+  Ints known;
+  for (int64_t i = 0; i < rank; ++i) {
+    const Dim &d = v.dims[static_cast<size_t>(i)];
+    known.push_back(d.known() ? d.factor : 1);
+    if (d.known()) continue;
+    const auto at = r.axis_of_size(d);
+    if (!at) refuse("reads a number repeated along a free axis that no value has; export it with that size");
+    const Node x = as(*at->first, plain(at->first->rank())), place = layer("Arange", {{"axis", at->second}}, {x});
+    Node is = layer("Equal", Json::object(), {place, place});
+    Ints behind(static_cast<size_t>(rank - 1 - i));
+    std::iota(behind.begin(), behind.end(), 1);
+    if (!behind.empty()) is = layer("ExpandDims", {{"axis", behind}}, {is});
+    here = here == graph::no_node ? is : layer("LogicalAnd", Json::object(), {here, is});
+  }
+  const Shape shape(known);
+  take(checked_mul(shape.elements(), size_of(v.dtype)));
+  const double number = v.filled.value_or(0);
+  Tensor t = make_tensor(v.dtype, shape);
+  for (int64_t i = 0; i < t.elements(); ++i)
+    if (v.dtype == DType::f32)
+      t.as<float>()[i] = static_cast<float>(number);
+    else
+      std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(),
+                        t.data.get() + i * size_of(v.dtype));
+  const Node value = constant_node(std::move(t));
+  if (v.dtype == DType::boolean) return layer("LogicalAnd", Json::object(), {here, value});
+  return layer("Where", Json::object(), {here, value, value});
 }
 
 std::string Op::layer_name() const {

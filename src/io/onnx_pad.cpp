@@ -43,6 +43,7 @@ Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, i
   Ints from;
   if (before > max_dim || after > max_dim || n + before + after > 1 << 20)
     op.refuse("adds ", before, " and ", after, " places");
+  op.take(checked_mul(checked_add(n, before, after), place_bytes));
   for (int64_t i = -before; i < n + after; ++i) {
     int64_t at = i;
     if (mode == "edge") at = std::clamp<int64_t>(i, 0, n - 1);
@@ -120,7 +121,8 @@ void pad(const Op &op) {
   Margins pads(static_cast<size_t>(v.rank()), {0, 0});
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t before = (*list)[i], after = (*list)[i + axes.size()];
-    if (std::abs(before) > max_dim || std::abs(after) > max_dim) op.refuse("has pads of ", before, " and ", after);
+    if (std::min(before, after) < -max_dim || std::max(before, after) > max_dim)
+      op.refuse("has pads of ", before, " and ", after);
     pads[static_cast<size_t>(axes[i])] = {before, after};
   }
   const std::string mode = op.string("mode", "constant");
@@ -213,6 +215,7 @@ Tensor blend(const Resize &how, double scale, int64_t n, int64_t m) {
 Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int64_t n, int64_t m) {
   if (m < 1 || m > 1 << 20 || n < 1) op.refuse("from ", n, " to ", m, " places is not supported");
   if (how.mode == "nearest") {
+    op.take(checked_mul(m, place_bytes));
     Ints from;
     for (int64_t i = 0; i < m; ++i)
       from.push_back(std::clamp<int64_t>(rounded(how, source(how, i, scale, n, m)), 0, n - 1));
@@ -302,6 +305,7 @@ void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, c
     const double one = static_cast<double>(to.factor) / static_cast<double>(from.factor);
     scale = i == 0 ? one : smallest ? std::min(scale, one) : std::max(scale, one);
   }
+  if (!(scale > 0 && scale < 1e6)) op.refuse("has a scale of ", scale);
   for (size_t axis : axes) {
     scales[axis] = scale;
     sizes[axis] = static_cast<int64_t>(std::floor(scale * static_cast<double>(op.in(0).dims[axis].factor) + 0.5));
@@ -315,6 +319,8 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
   const std::vector<double> parts = how.crops() ? reals(op, 1) : std::vector<double>{};  // begins, then ends
   if (how.crops() && parts.size() != 2 * axes.size())
     fail(Code::corrupt_file, "has a \"roi\" of ", parts.size(), " numbers for ", axes.size(), " axes");
+  for (double part : parts)
+    if (!(std::abs(part) < 1e6)) op.refuse("has a \"roi\" of ", part);
   const Perm perm = v.perm();
   Node x = op.as(v, perm), inside = graph::no_node;
   for (size_t k = 0; k < axes.size(); ++k) {

@@ -48,11 +48,12 @@ Steps steps_of(const Op &op) {
   const Value &v = op.in(0);
   Steps s{op.floats(1, "scale"), {}};
   const int64_t n = s.scale.elements(), block = op.integer("block_size", 0);
-  if (n < 1 || block < 0) fail(Code::corrupt_file, "has ", n, " scales for blocks of ", block);
+  if (n < 1 || block < 0 || block > max_dim) fail(Code::corrupt_file, "has ", n, " scales for blocks of ", block);
   s.zero.assign(static_cast<size_t>(n), 0);
   if (op.has(2)) {
     const auto zero = op.constant(2);
-    if (!zero || zero->dtype == DType::f32) op.refuse("its zero point is computed by the model, or no integer");
+    if (!zero || zero->dtype == DType::f32 || zero->dtype == DType::i64)
+      op.refuse("its zero point is computed by the model, or no integer of up to 32 bits");
     s.zero = ints_of(*zero);
   }
   if (static_cast<int64_t>(s.zero.size()) != n) fail(Code::corrupt_file, "has other zero points than scales");
@@ -138,7 +139,7 @@ void quantize(const Op &op) {
 
 void dequantize(const Op &op) {
   Value &v = op.in(0);
-  if (v.dtype == DType::f32) op.refuse("is supported for integers, not for ", v.dtype);
+  if (v.dtype == DType::f32 || v.dtype == DType::i64) op.refuse("is supported for small integers, not for ", v.dtype);
   const Steps s = steps_of(op);
   if (const auto t = op.constant(0)) {
     op.take(checked_mul(12, t->elements()));

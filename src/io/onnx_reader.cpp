@@ -230,6 +230,7 @@ Value &Reader::from_outside(std::string_view name) {
   if (!listed && !v.sizes && !v.filled) {
     const NodeProto none{};
     v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
+    v.around = std::move(v.constant);
     v.constant.reset();
   }
   return values_[std::string(name)] = std::move(v);
@@ -257,7 +258,13 @@ void Reader::nodes() {
 
 std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,
                                            std::vector<Node> &seen) {
-  for (const auto &[there, here] : seen_) seen.push_back(there), in.push_back(here);
+  std::set<Node> read(out.begin(), out.end());  // what was seen may have become a layer's weight
+  for (const graph::Call &c : graph_->calls()) {
+    read.insert(c.in.begin(), c.in.end());
+    for (const auto &[name, nodes] : c.arguments.nodes) read.insert(nodes.begin(), nodes.end());
+  }
+  for (const auto &[there, here] : seen_)
+    if (read.count(here)) seen.push_back(there), in.push_back(here);
   return std::make_shared<graph::Model>(graph_, in, out, false);
 }
 

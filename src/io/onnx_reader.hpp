@@ -50,6 +50,7 @@ struct Value {
   std::optional<Tensor> constant;
   std::optional<std::vector<Dim>> sizes;  // the elements, in their order, of integers that were made of sizes
   std::optional<double> filled;           // every element, where no shape is known: without forms
+  std::optional<Tensor> around;           // in a body: what a constant of the graph around it is, for a layer's weights
   std::optional<Quantized> quantized;     // the first form
   bool not_negative = false;
 
@@ -207,6 +208,7 @@ class Op {
 
  private:
   std::string layer_name() const;
+  Node repeated(const Value &v) const;
 };
 
 using Handler = void (*)(const Op &);
@@ -229,6 +231,7 @@ std::span<const Row> quantized_rows();
 
 // Integers that a node may list.
 constexpr size_t most_listed = 4096;
+constexpr int64_t place_bytes = 64;  // about what a place takes that a layer is told, on its way there
 // Integers, as a tensor of int64, or of a shape and another type of integers, which holds them.
 Tensor tensor_of(const Ints &list, bool scalar = false);
 Tensor tensor_of(const Ints &list, DType type, const Shape &shape);

@@ -208,7 +208,8 @@ void scan(const Op &op) {
     out.push_back(all);
   }
   const auto model = inside.body(in, out, seen);
-  if (!model->weights().empty()) op.refuse("with weights of its body's own is not supported");
+  Weights weights;
+  for (const auto &w : model->weights()) weights.emplace_back("graph_cell/" + w->name, w->value);
   Json becomes = Json::object();
   for (size_t i = 0; i < p.states; ++i) becomes[model->input_name(i)] = model->output_name(i);
   if (!seen.empty()) arguments.nodes["constants"] = seen;
@@ -219,7 +220,7 @@ void scan(const Op &op) {
                             {"return_sequences", p.stacked > 0},
                             {"return_state", true},
                             {"go_backwards", p.backwards[0] != 0}},
-                           {x}, arguments);
+                           {x}, arguments, weights);
   const auto alone = [&](Node n) { return op.layer("Squeeze", {{"axis", 0}}, {n}); };
   for (size_t i = 0; i < p.states; ++i) {
     if (!p.lone) op.give(i, y[i + 1], {batch});

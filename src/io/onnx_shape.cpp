@@ -118,6 +118,7 @@ void transpose(const Op &op) {
   }
   if (v.sizes && perm != plain(v.rank())) op.refuse("of sizes of free axes is not supported");
   v.quantized.reset();
+  if (v.around) v.around = transposed(*v.around, perm);
   // Nothing moves: the value's axes have other numbers now.
   const Perm back = inverse(perm);
   const std::vector<Dim> dims = v.dims;

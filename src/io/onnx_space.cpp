@@ -137,6 +137,9 @@ Margins transposed_ends(const Op &op, const Window &w, const std::vector<Dim> &d
   const bool same = lower || op.string("auto_pad", "NOTSET") == "SAME_UPPER";
   if (extra.size() != w.axes() || (wanted && wanted->size() != w.axes()))
     fail(Code::corrupt_file, "has another number of axes in \"output_padding\" or \"output_shape\"");
+  for (const Ints *list : {&extra, wanted ? &*wanted : &extra})
+    for (int64_t n : *list)
+      if (n < 0 || n > max_dim) fail(Code::corrupt_file, "has an \"output_padding\" or \"output_shape\" of ", n);
   Margins ends(w.axes());
   for (size_t i = 0; i < w.axes(); ++i) {
     ends[i] = {-w.pads[i][0], extra[i] - w.pads[i][1]};
@@ -210,6 +213,7 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
     const int64_t out = (n - w.reach(i)) / w.strides[i] + 1;
     if (n < w.reach(i) || n > 1 << 16 || w.size[i] > 64)
       op.refuse("has a window of ", w.reach(i), " over ", n, " places");
+    op.take(checked_mul(out, w.size[i], place_bytes));
     Node all = graph::no_node;
     for (int64_t k = 0; k < w.size[i]; ++k) {
       Ints places;
@@ -260,6 +264,8 @@ void give_places(const Op &op, Window w, const Ints &more) {
   const Node x = op.as(v, channels_last(v.rank()));
   Node best = x, place = op.cast(op.layer("Where", {{"x1", 0}, {"x2", 0}}, {compared("Equal", x, x)}), DType::i64);
   for (size_t i = n; i-- > 0;) {
+    const int64_t windows = (v.dims[i + 2].factor + w.pads[i][0] + w.pads[i][1] + more[i]) / w.strides[i] + 1;
+    op.take(checked_mul(windows, w.size[i], place_bytes));
     Node top = best, at = place;
     for (int64_t k = 0; k < w.size[i]; ++k) {
       Ints from = places_in(w, i, v.dims[i + 2].factor, more[i], k);
@@ -274,6 +280,7 @@ void give_places(const Op &op, Window w, const Ints &more) {
     best = top, place = at;
   }
   Ints channels, behind;
+  op.take(checked_mul(v.dims[1].factor, place_bytes));
   for (int64_t c = 0; c < v.dims[1].factor; ++c) channels.push_back(c * image);
   for (size_t i = 1; i < n + 2; ++i) behind.push_back(static_cast<int64_t>(i));
   const Node item = op.cast(op.layer("Arange", {{"axis", 0}}, {x}), DType::i64);
@@ -319,11 +326,10 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     if (all > 1 << 15) op.refuse("of ", all, " places is not supported");
     std::vector<double> &list = share.emplace_back();
     for (int64_t at = 0; at + w.reach(i) <= all + more[i]; at += w.strides[i]) {
-      int64_t inside = 0;
-      for (int64_t k = 0; k < w.size[i]; ++k) {
-        const int64_t place = at + k * w.dilations[i];
-        inside += place >= low && place < high ? 1 : 0;
-      }
+      const auto before = [&](int64_t end) {  // places of the window there
+        return std::clamp<int64_t>(ceil_div(std::max<int64_t>(end - at, 0), w.dilations[i]), 0, w.size[i]);
+      };
+      const int64_t inside = before(high) - before(low);
       list.push_back(static_cast<double>(inside) / static_cast<double>(w.size[i]));
     }
     out.push_back(static_cast<int64_t>(list.size()));

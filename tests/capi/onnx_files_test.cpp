@@ -29,8 +29,8 @@ struct Array {
   std::vector<int64_t> dims;
   std::string bytes;
 };
-std::map<std::string, Array> expected() {
-  const std::string bytes = bytes_of(data("expected.safetensors"));
+std::map<std::string, Array> expected(const std::string &from) {
+  const std::string bytes = bytes_of(data(from));
   uint64_t head = 0;
   std::memcpy(&head, bytes.data(), 8);
   std::map<std::string, Array> all;
@@ -43,8 +43,9 @@ std::map<std::string, Array> expected() {
   return all;
 }
 
-void expect_equal(const dl4_model *m, const std::string &file, float tolerance) {
-  auto all = expected();
+void expect_equal(const dl4_model *m, const std::string &file, float tolerance,
+                  const std::string &arrays = "expected.safetensors") {
+  auto all = expected(arrays);
   Own<dl4_session> s;
   ok(dl4_session_create(m, nullptr, s.out()));
   std::vector<Own<dl4_tensor>> in;
@@ -264,6 +265,14 @@ TEST(OnnxNames, AreUtf8AndCutBetweenCharacters) {
   ASSERT_EQ(r.code, 0) << r.message;
   EXPECT_NE(described(m, DL4_FORMAT_JSON).find('"' + accents.substr(0, 199) + '"'), std::string::npos);
   EXPECT_FALSE(saved(m).empty());
+}
+
+// As torch.onnx.export() writes it by default (tests/io/data/onnx/make_exported.py).
+TEST_F(OnnxFiles, OfPyTorchHaveTheirWeightsBesideThem) {
+  Own<dl4_model> m;
+  ok(dl4_model_load(nullptr, data("exported.onnx").c_str(), nullptr, m.out()));
+  expect_equal(m, "exported", 1e-5f, "exported.safetensors");
+  expect_refusal(bytes_of(data("exported.onnx")), DL4_UNSUPPORTED, {"exported.onnx.data", "by its path"});
 }
 
 // As exporters write weights by default: in a file beside the model's.

@@ -149,7 +149,12 @@ TEST(OnnxConcat, OfZerosAlongAFreeAxisIsZeros) {
                     port(11, "x", floats_type, {-1, 4}) + port(12, "y", floats_type, {-1, 4}));
   };
   EXPECT_EQ((run<float, float>(joined("zeros"), {1, 4}, {1, 2, 3, 4})), (std::vector<float>{1, 2, 3, 4}));
-  expect_refusal(joined("x"), DL4_UNSUPPORTED, {"both", "free axis"});
+  const std::string wide = model_of(
+      named("Shape", {"x"}, "rows", integer("end", 1)) + named("Concat", {"rows", "two"}, "sizes", integer("axis", 0)) +
+          named("ConstantOfShape", {"sizes"}, "zeros") + named("Concat", {"zeros", "x"}, "y", integer("axis", 1)) +
+          initializer<int64_t>("two", int64_type, {1}, {2}),
+      port(11, "x", floats_type, {-1, 2}) + port(12, "y", floats_type, {-1, 4}));
+  EXPECT_EQ((run<float, float>(wide, {2, 2}, {1, 2, 3, 4})), (std::vector<float>{0, 0, 1, 2, 0, 0, 3, 4}));
 }
 
 TEST(OnnxBatchNormalization, InTrainingIsByTheBatch) {

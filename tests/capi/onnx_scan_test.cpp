@@ -28,6 +28,14 @@ TEST(OnnxScan, RunsItsBodyOverTheFirstAxis) {
             (std::vector<float>{1, 2, 3, 4, 11, 22, 33, 44, 111, 222, 333, 444}));
 }
 
+TEST(OnnxScan, MayHaveWeightsOfItsBodysOwn) {
+  const std::string product = named("MatMul", {"s", "w"}, "p") + named("Add", {"p", "t"}, "y") +
+                              initializer<float>("w", 1, {2, 2}, {1, 2, 3, 4}) + port(11, "s", 1, {2, 2}) +
+                              port(11, "t", 1, {2, 2}) + port(12, "y", 1, {2, 2}) + port(12, "y", 1, {2, 2});
+  EXPECT_EQ((run<float, float>(scan(attribute("body", field(6, product), 5) + one), {3, 2, 2}, given)),
+            (std::vector<float>{1, 2, 3, 4, 17, 30, 45, 62, 207, 354, 531, 738}));
+}
+
 TEST(OnnxScan, NeedsNoBatch) {
   const std::string row = step("", port(11, "s", 1, {2}) + port(11, "t", 1, {2}));
   const std::string bytes = model_of(node("Scan", {"zero", "x"}, field(2, std::string("steps")) + row + one) +
@@ -129,10 +137,6 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
           "with a state of");
   refused(scan(step() + one, {"zero", "x"}, {1, 2}), "another batch");
   refused(scan(step(node("Scan", {"s", "t"}, one)) + one), "inside a body");
-  const std::string product = node("MatMul", {"s", "w"}) + initializer<float>("w", 1, {2, 2}, {1, 2, 3, 4}) +
-                              port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "y", 1, {2, 2}) +
-                              port(12, "t", 1, {2, 2});
-  refused(scan(attribute("body", field(6, product), 5) + one), "weights of its body's own");
   refused(model_of(node("Scan", {"zero", "n"}, field(2, std::string("steps")) + step() + one) +
                        initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}),
                    port(11, "n", 6, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),

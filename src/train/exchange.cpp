@@ -28,6 +28,7 @@ bool Exchange::make_without_mine(int64_t n, float failed) {
 }
 
 bool Exchange::make(int64_t n, float failed) {
+  OwnFloats own;  // the function is the host's
   numbers_[static_cast<size_t>(n)] = failed;
   try {
     workers_.sum(numbers_.data(), n + 1);

@@ -1,5 +1,6 @@
 """Calls on arrays, the quick way and the other: same numbers, nothing misread, for any thread."""
 
+import tempfile
 import threading
 import unittest
 
@@ -39,6 +40,21 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(run()[0].numpy(), expected)
         with self.assertRaises(dl4.Error):
             m.core.session().bind([dl4.Tensor.of(ids), dl4.Tensor.of(ids)])
+
+    def test_what_a_layer_does_with_masks_is_not_set_on_the_layer(self):
+        keras.layers.Dense(2).supports_masking = True  # as it is
+        for layer, passes in ((keras.layers.Dense(2), False), (keras.layers.Flatten(), True)):
+            with self.assertRaisesRegex(NotImplementedError, f"{type(layer).__name__}.supports_masking"):
+                layer.supports_masking = passes
+
+    def test_a_constraint_in_python_is_not_left_out_of_a_file_silently(self):
+        class Clip(keras.constraints.Constraint):
+            def __call__(self, w):
+                return keras.ops.clip(w, -0.1, 0.1)
+
+        m = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, kernel_constraint=Clip())])
+        with tempfile.TemporaryDirectory() as folder, self.assertWarnsRegex(UserWarning, "constraints.*dense.*/kernel"):
+            m.save(f"{folder}/m.keras")
 
     def test_results_are_the_callers(self):
         m = small()

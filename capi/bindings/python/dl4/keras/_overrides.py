@@ -149,8 +149,7 @@ def refused(cls, name, who):
     if not any(name in words.split() for words in NAMES[category_of(cls)].values()):
         return NotImplementedError(f"{c.__name__}.{name}: the name is {base.__name__}'s own here: expected another one")
     return NotImplementedError(
-        f"{c.__name__}.{name}: {who} would not call this method, in which {base.__name__} is overridden, in this "
-        "version"
+        f"{c.__name__}.{name}: {who} does not call what overrides {base.__name__}.{name} in this version"
     )
 
 

@@ -98,11 +98,21 @@ class Own:
                 f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called before: "
                 "its calls would go on without it"
             )
+        if key == "supports_masking" and "_graphs" in self.__dict__:
+            self._need_mask_rule(value)
         if not self._configured(key, value):
             super().__setattr__(key, value)
         if key in _REPLACED and "_graphs" in self.__dict__:
             self._graphs.clear()  # what was tried of the library's layer
             self._replaced()
+
+    def _need_mask_rule(self, passes):
+        """Refuses another rule than that of the library's layer, which would not ask."""
+        if self.class_name is None or self._is_own() or bool(passes) == (facts("layer")[self.class_name]["mask"] != "dropped"):
+            return
+        raise NotImplementedError(
+            f"{type(self).__name__}.supports_masking: what {self.class_name} does with masks can't be changed, got {passes}"
+        )
 
     def _configured(self, key, value):
         """Is it an attribute of the library's layer, whose place is the config? It can be set until the first call."""

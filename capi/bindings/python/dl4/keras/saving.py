@@ -188,6 +188,9 @@ def save_model(model, filepath, overwrite=True, zipped=True):
         raise NotImplementedError("a model is one file: expected zipped=True")
     _need_files(model, "save()")
     path = _path(filepath, overwrite)
+    constrained = [w.path for w in model._constrained()]
+    if constrained:
+        warnings.warn(f"{path}: saved without the constraints in Python of {', '.join(constrained)}", stacklevel=3)
     if path.endswith(".keras") and model.compiled:
         try:
             return model._save_training(path)

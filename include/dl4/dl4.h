@@ -627,9 +627,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
 
 /* Loads a model from a regular file, told by its content: ours, ONNX, or one of Keras: .keras, or .h5 of a whole model,
  * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than
- * once and operations of keras.ops. What is not supported is refused by the names of layer and class, as is code: a
- * Lambda, or a class of the user's own, unless a kind of its name is registered. A trainer made with NULL for its
- * options has those that the model was compiled with; dl4_trainer_load() of the same file brings its optimizer's state.
+ * once, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. What is not supported is
+ * refused by the names of layer and class, as is code: a Lambda, or a class of the user's own, unless a kind of its name
+ * is registered. Layers and inputs of float16, bfloat16, float64 and of the mixed policies compute in float32. A trainer
+ * made with NULL for its options has those that the model was compiled with; dl4_trainer_load() of the same file brings
+ * its optimizer's state.
  * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
  * QuantizeLinear rounds and clips as ONNX says, and what stands between DequantizeLinear and the next QuantizeLinear is
  * computed in float32). Nodes may stand in any order. Inputs and outputs keep their names, free axes stay free,

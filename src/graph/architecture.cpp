@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/graph.hpp"
+#include "graph/keras_ops.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -31,7 +32,8 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
   std::vector<Waiting> all;
   std::set<CallRef> made;
   for (size_t i = 0; i < a.layers.size(); ++i) {
-    if (a.layers[i].role != Architecture::Role::kind) made.insert({a.layers[i].name, 0});
+    const Architecture::Role role = a.layers[i].role;
+    if (role == Architecture::Role::input || role == Architecture::Role::constant) made.insert({a.layers[i].name, 0});
     for (size_t c = 0; c < a.layers[i].calls.size(); ++c) all.push_back({i, c});
   }
   const auto ref_of = [&](const Waiting &w) { return CallRef{a.layers[w.layer].name, static_cast<int64_t>(w.call)}; };
@@ -169,6 +171,7 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
   std::vector<LayerId> layers_made;           // of g, by layer of a
   const auto make = [&](const Architecture::Layer &l) {
     layers_made.push_back(g.layers_.next());
+    if (l.role == Architecture::Role::operation) return need_operation(l);
     if (l.role == Architecture::Role::kind) {
       const kinds::Entry &entry = kinds::find("layer", l.class_name);
       g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
@@ -197,12 +200,20 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     return list;
   };
   for (const auto &[layer, call] : order(a)) {
-    const Architecture::Call &what = a.layers[layer].calls[call];
+    const Architecture::Layer &l = a.layers[layer];
+    const Architecture::Call &what = l.calls[call];
+    std::vector<Node> &outputs = made[{l.name, static_cast<int64_t>(call)}];
+    if (l.role == Architecture::Role::operation) {
+      const std::vector<Node> operands = nodes(what.inputs);
+      as_layer(l.name, [&, &number = call] {
+        outputs = add_operation(g, l, static_cast<int64_t>(number), what.arguments, operands, a.nested);
+      });
+      continue;
+    }
     Arguments arguments{what.arguments, {}};
     for (const auto &[key, refs] : what.values)
       for (const auto &ref : refs) arguments.nodes[key].push_back(ref ? node(*ref) : no_node);
-    made[{a.layers[layer].name, static_cast<int64_t>(call)}] =
-        g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
+    outputs = g.call(layers_made[layer], std::move(arguments), nodes(what.inputs));
   }
   for (size_t i = 0; i < a.layers.size(); ++i) {
     for (const std::string &name : a.layers[i].frozen) g.set_trainable(layers_made[i], name, false);

@@ -32,14 +32,15 @@ struct Architecture {
     Json arguments = Json::object();                                // plain ones
     std::map<std::string, std::vector<std::optional<Ref>>> values;  // symbolic ones; what is left out is null
   };
-  enum class Role { input, constant, kind };
+  // An operation of Keras (keras_ops.hpp) becomes layers once its operands are known.
+  enum class Role { input, constant, kind, operation };
   struct Layer {
     Role role = Role::kind;
     std::string name;
     DType dtype = DType::f32;  // of an input
     Shape shape;               // of an input, with the batch axis
     Tensor constant;
-    std::string class_name;  // of a kind
+    std::string class_name;  // of a kind, or Keras's of an operation
     int64_t version = 0;     // of its config; 0: this library's
     Json config = Json::object();
     std::optional<uint64_t> random_seed;
@@ -49,6 +50,7 @@ struct Architecture {
   };
   std::vector<Layer> layers;
   std::vector<Ref> inputs, outputs;
+  bool nested = false;  // of a model that is a layer: its inputs may carry masks
 };
 
 // The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time

@@ -15,6 +15,11 @@ using Call = Architecture::Call;
 using Layer = Architecture::Layer;
 using Ref = Architecture::Ref;
 
+// What a file means by another type of floats is computed in float32.
+DType computed(const std::string &dtype) {
+  return dtype == "float16" || dtype == "bfloat16" || dtype == "float64" ? DType::f32 : dtype_from(dtype);
+}
+
 [[noreturn]] void unlike(const std::string &wanted, const Json &got) {
   fail(Code::corrupt_file, "expected ", wanted, ", got ", got.shown());
 }
@@ -42,10 +47,15 @@ Ref history(const Json &j) {
   return {{j[0].get<std::string>(), node}, j[2].get<int64_t>()};
 }
 
+bool is_constant(const Json &j) {
+  const Json *name = j.is_object() ? j.find("class_name") : nullptr;
+  return name && (*name == "__tensor__" || *name == "__numpy__");
+}
+
 // All of a structure of lists and, in the order of their keys, objects.
 template <class F>
 void each(const Json &j, F f) {
-  if (j.is_object() && !is_tensor(j)) {
+  if (j.is_object() && !is_tensor(j) && !is_constant(j)) {
     std::map<std::string_view, const Json *> sorted;
     for (const auto &[key, item] : j.items()) sorted.emplace(key, &item);
     for (const auto &[key, item] : sorted) each(*item, f);
@@ -62,39 +72,88 @@ std::vector<Ref> histories(const Json &j) {
   return refs;
 }
 
-Call call_of(const Json &node) {
-  Call call;
-  each(member(node, "args"), [&](const Json &j) {
-    if (!is_tensor(j)) unlike("a tensor as positional argument", j);
-    call.inputs.push_back(tensor(j));
-  });
-  const Json &kwargs = member(node, "kwargs");
-  // Inputs by their names, in the order of Keras's signatures.
-  constexpr std::string_view inputs[] = {"inputs", "sequences", "sequence", "query", "value", "key"};
-  for (std::string_view key : inputs)
-    if (const Json *value = kwargs.find(key)) each(*value, [&](const Json &j) { call.inputs.push_back(tensor(j)); });
-  for (const auto &[key, value] : kwargs.items()) {
-    // What the model is called with goes before a layer's "training", in Keras.
-    if (value.is_null() || key == "training" ||
-        std::find(std::begin(inputs), std::end(inputs), key) != std::end(inputs))
-      continue;
-    const bool list = value.is_array() && std::any_of(value.begin(), value.end(), is_tensor);
-    if (!list && !is_tensor(value)) {
-      call.arguments[std::string(key)] = value;
-      continue;
+// The calls of one layer. Arrays among their arguments become constants, layers of their own.
+class Calls {
+ public:
+  Calls(std::string name, std::vector<Layer> &to) : name_(std::move(name)), to_(to) {}
+
+  Call of_layer(const Json &node) {
+    Call call;
+    const auto add = [&](const Json &j) { call.inputs.push_back(value(j)); };
+    each(member(node, "args"), add);
+    const Json &kwargs = member(node, "kwargs");
+    // Inputs by their names, in the order of Keras's signatures.
+    constexpr std::string_view inputs[] = {"inputs", "sequences", "sequence", "query", "value", "key"};
+    for (std::string_view key : inputs)
+      if (const Json *given = kwargs.find(key)) each(*given, add);
+    for (const auto &[key, given] : kwargs.items()) {
+      // What the model is called with goes before a layer's "training", in Keras.
+      if (given.is_null() || key == "training" ||
+          std::find(std::begin(inputs), std::end(inputs), key) != std::end(inputs))
+        continue;
+      if (!is_value(given) && !(given.is_array() && std::any_of(given.begin(), given.end(), is_value))) {
+        call.arguments[std::string(key)] = given;
+        continue;
+      }
+      auto &refs = call.values[std::string(key)];
+      each(given, [&](const Json &j) { refs.push_back(j.is_null() ? std::nullopt : std::optional(value(j))); });
     }
-    auto &refs = call.values[std::string(key)];
-    each(value, [&](const Json &j) { refs.push_back(j.is_null() ? std::nullopt : std::optional(tensor(j))); });
+    return call;
   }
-  return call;
-}
+
+  // Its arguments as they are, with {"tensor": n} for input n.
+  Call of_operation(const Json &node) {
+    Call call;
+    call.arguments = {{"args", numbered(member(node, "args"), call)},
+                      {"kwargs", numbered(member(node, "kwargs"), call)}};
+    return call;
+  }
+
+ private:
+  static bool is_value(const Json &j) { return is_tensor(j) || is_constant(j); }
+
+  Ref value(const Json &j) {
+    if (is_tensor(j)) return tensor(j);
+    if (!is_constant(j)) unlike("a tensor as positional argument", j);
+    Layer l;
+    l.role = Architecture::Role::constant;
+    l.name = text(name_, "__constant", made_ == 0 ? "" : text('_', made_));
+    ++made_;
+    const Json &config = member(j, "config");
+    const Json *dtype = config.find("dtype");
+    const auto numbers =
+        numbers_of(member(config, "value"),
+                   dtype && dtype->is_string() ? std::optional(computed(dtype->get<std::string>())) : std::nullopt);
+    if (!numbers) unlike("numbers in lists of one size", config);
+    l.constant = *numbers;
+    to_.push_back(l);
+    return {{l.name, 0}, 0};
+  }
+  Json numbered(const Json &j, Call &call) {
+    if (is_value(j)) {
+      call.inputs.push_back(value(j));
+      return {{"tensor", call.inputs.size() - 1}};
+    }
+    if (!j.is_array() && !(j.is_object() && !j.contains("class_name"))) return j;
+    Json to = j.is_array() ? Json::array() : Json::object();
+    if (j.is_array())
+      for (const Json &item : j) to.push_back(numbered(item, call));
+    else
+      for (const auto &[key, item] : j.items()) to[std::string(key)] = numbered(item, call);
+    return to;
+  }
+
+  const std::string name_;
+  std::vector<Layer> &to_;
+  int made_ = 0;
+};
 
 Layer input(const std::string &name, const Json &shape, const Json *dtype) {
   Layer l;
   l.role = Architecture::Role::input;
   l.name = name;
   l.shape = shape_of(shape);
-  if (dtype && dtype->is_string()) l.dtype = dtype_from(dtype->get<std::string>());
+  if (dtype && dtype->is_string()) l.dtype = computed(dtype->get<std::string>());
   return l;
 }
 
@@ -108,13 +167,41 @@ void need_registered(const Json &j, const std::string &name, const std::string &
   if (class_name == "Lambda")
     throw Error(Code::unsupported, text("layer \"", name, "\": a Lambda's code is not run; build it of layers instead"))
         .with("layer", name);
-  if (of_keras && !custom) return;
+  if (of_keras && (!custom || class_name == "CustomScaleLayer")) return;  // tf.keras registers that one itself
   const auto &own = kinds::entries("layer");
   const auto of_ours = [&](const kinds::Entry *e) { return e->name == class_name; };
   if (std::any_of(own.begin(), own.end(), of_ours))
     throw Error(Code::unsupported, text("layer \"", name, "\" is of a class of its own named \"", class_name,
                                         "\", not of Keras's; its code is not in the file"))
         .with("layer", name);
+}
+
+// Without the types that a file's layers compute in: here it is float32.
+Json in_float32(const Json &config) {
+  Json to = config;
+  if (const Json *dtype = config.find("dtype")) {
+    const Json *policy = dtype->find("config");
+    const Json name = policy ? policy->value("name", nullptr) : *dtype;
+    for (const char *floats :
+         {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16", "mixed_float64"})
+      if (name == floats) to.erase("dtype");
+  }
+  for (const char *key : {"layer", "backward_layer", "cell"})
+    if (const Json *inner = config.find(key); inner && inner->is_object() && inner->contains("config")) {
+      Json layer = *inner;
+      layer["config"] = in_float32(inner->at("config"));
+      to[key] = std::move(layer);
+    }
+  if (const Json *cells = config.find("cells"); cells && cells->is_array()) {
+    Json list = Json::array();
+    for (const Json &cell : *cells) {
+      Json one = cell;
+      if (cell.find("config")) one["config"] = in_float32(cell.at("config"));
+      list.push_back(std::move(one));
+    }
+    to["cells"] = std::move(list);
+  }
+  return to;
 }
 
 Layer layer_of(const Json &j) {
@@ -128,18 +215,17 @@ Layer layer_of(const Json &j) {
   Layer l;
   l.name = name;
   l.class_name = string_of(j, "class_name");
-  l.config = config;
+  l.config = in_float32(config);
   return l;
 }
 
-// May a value carry a mask?
-bool any_mask(const Json &j) {
-  const Json *name = j.find("class_name"), *config = j.find("config"),
-             *zero = config ? config->find("mask_zero") : nullptr;
-  if (name && (*name == "Masking" || (zero && *zero == true))) return true;
-  for (const auto &[key, item] : j.items())
-    if (any_mask(item)) return true;
-  return std::any_of(j.begin(), j.end(), any_mask);
+Layer operation_of(const Json &j) {
+  Layer l;
+  l.role = Architecture::Role::operation;
+  l.config = member(j, "config");
+  l.name = string_of(l.config, "name");
+  l.class_name = string_of(j, "class_name");
+  return l;
 }
 
 Architecture sequential(const Json &layers, const Json &input_shape) {
@@ -188,16 +274,13 @@ Architecture keras_architecture(const Json &layers, const Json &inputs, const Js
   if (!layers.is_array()) unlike("a list of layers", layers);
   if (inputs.is_null()) return sequential(layers, input_shape);
   Architecture a;
-  Maskless maskless{!any_mask(layers)};
   for (const Json &j : layers) {
-    if (is_operation(j)) {
-      add_operation(j, maskless, a.layers);
-      continue;
-    }
-    Layer l = layer_of(j);
-    if (l.role == Architecture::Role::input) maskless.layers.insert(l.name);
-    if (l.role == Architecture::Role::kind)
-      for (const Json &node : member(j, "inbound_nodes")) l.calls.push_back(call_of(node));
+    const bool operation = is_operation(j);
+    Layer l = operation ? operation_of(j) : layer_of(j);
+    Calls calls(l.name, a.layers);
+    if (l.role != Architecture::Role::input)
+      for (const Json &node : member(j, "inbound_nodes"))
+        l.calls.push_back(operation ? calls.of_operation(node) : calls.of_layer(node));
     a.layers.push_back(std::move(l));
   }
   a.inputs = histories(inputs);

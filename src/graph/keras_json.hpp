@@ -1,6 +1,8 @@
 // Keras's JSON of a nested model.
 #pragma once
 
+#include <functional>
+
 #include "graph/architecture.hpp"
 
 namespace dl4::graph {
@@ -14,11 +16,15 @@ Architecture keras_architecture(const Json &layers, const Json &inputs, const Js
 // first. As an input of other layers its calls are counted from 0.
 int64_t first_node(const Architecture &a, const Architecture::Ref &output);
 
-// A model's JSON, {"class_name", "config"}, as Keras 3 would write it. major: the version of Keras that wrote it. Refuses
-// with UNSUPPORTED, by the layer's name, what Keras 1 had that has no like.
+// A model's JSON, {"class_name", "config"}, as Keras 3 would write it. major: the version of Keras that wrote it.
+// Refuses with UNSUPPORTED, by the layer's name, what Keras 1 had that has no like.
 Json modern(const Json &model, int major);
 // A layer of Keras 1, without those inside it, in the words of Keras 2.
 Json keras_2_layer(const Json &layer);
+
+// A layer of Keras 2 that is a function of TensorFlow, TFOpLambda or SlicingOpLambda, as an operation of Keras 3.
+// as_tensor: [layer, node, tensor] as Keras 3 writes it, also inside of lists.
+Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &as_tensor);
 
 // A model as Keras 3's JSON, {"module", "class_name", "config", ...}. Refuses with UNSUPPORTED, by the layer's name,
 // what Keras has no layer or operation for.

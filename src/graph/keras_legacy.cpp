@@ -25,17 +25,28 @@ Json as_tensor(const Json &j) {
   return list;
 }
 
-// A node is a list of [layer, node, tensor, {arguments}].
-Json modern_node(const Json &node) {
+// A node is a list of [layer, node, tensor, {arguments}]; behind a recurrent layer's input stand its first states.
+Json modern_node(const Json &node, bool recurrent) {
   if (!node.is_array()) return node;
   const Json refs = is_history(node, 4) || is_history(node, 3) ? Json::array({node}) : node;
   Json args = Json::array(), kwargs = Json::object();
   for (const Json &ref : refs) {
-    if (!is_history(ref, 3) && !is_history(ref, 4))
+    if (ref.is_array() && ref.size() >= 3 && ref[0] == "_CONSTANT_VALUE") {
+      args.push_back(Json{{"class_name", "__numpy__"}, {"config", {{"value", Json(ref[2])}}}});
+      if (ref.size() < 4) continue;
+    } else if (!is_history(ref, 3) && !is_history(ref, 4)) {
       fail(Code::corrupt_file, "expected [layer, node, tensor, arguments], got ", ref.shown());
-    args.push_back(as_tensor(Json::array({ref[0], ref[1], ref[2]})));
+    } else {
+      args.push_back(as_tensor(Json::array({ref[0], ref[1], ref[2]})));
+    }
     if (ref.size() < 4) continue;
     for (const auto &[key, value] : ref[3].items()) kwargs[key] = as_tensor(value);
+  }
+  if (recurrent && args.size() > 1) {
+    Json states = Json::array();
+    for (size_t i = 1; i < args.size(); ++i) states.push_back(Json(args[i]));
+    kwargs["initial_state"] = std::move(states);
+    args = Json::array({Json(args[0])});
   }
   return {{"args", Json::array({std::move(args)})}, {"kwargs", std::move(kwargs)}};
 }
@@ -88,16 +99,37 @@ void count_calls_from_0(Json &layers, Json &config) {
   config["output_layers"] = each_history(outputs, less_if_sequential);
 }
 
-// Attributes that said nothing, where they say it.
-void drop_defaults(Json &config) {
-  const std::pair<const char *, Json> defaults[] = {
-      {"time_major", false},   {"dynamic", false},      {"implementation", nullptr}, {"batch_input_shape", nullptr},
-      {"synchronized", false}, {"batch_size", nullptr}, {"input_dtype", nullptr}};
-  for (const auto &[key, value] : defaults) {
-    const Json *found = config.find(key);
-    const bool any = std::string_view(key) == "implementation" || std::string_view(key) == "batch_input_shape";
-    if (found && (any || *found == value)) config.erase(key);
-  }
+bool is_any(const Json &name, std::initializer_list<std::string_view> list) {
+  return std::any_of(list.begin(), list.end(), [&](std::string_view s) { return name == s; });
+}
+
+// Attributes that said nothing, where they say it: null stands for whatever they say.
+void drop_silent(const Json &class_name, Json &config) {
+  const std::pair<const char *, Json> silent[] = {{"time_major", false},
+                                                  {"dynamic", false},
+                                                  {"implementation", nullptr},
+                                                  {"batch_input_shape", nullptr},
+                                                  {"synchronized", false},
+                                                  {"input_dtype", nullptr},
+                                                  {"input_length", nullptr},
+                                                  {"query_shape", nullptr},
+                                                  {"key_shape", nullptr},
+                                                  {"value_shape", nullptr},
+                                                  {"softmax_robust_masking", false},
+                                                  {"renorm", false},
+                                                  {"fused", nullptr}};
+  for (const auto &[key, value] : silent)
+    if (const Json *found = config.find(key); found && (value.is_null() || *found == value)) config.erase(key);
+  for (const char *key : {"batch_size", "virtual_batch_size", "noise_shape"})
+    if (const Json *found = config.find(key); found && found->is_null()) config.erase(key);
+  // Only plain convolutions had a use for it.
+  if (const Json *groups = config.find("groups");
+      groups && *groups == 1 && !is_any(class_name, {"Conv1D", "Conv2D", "Conv3D", "GroupNormalization"}))
+    config.erase("groups");
+  // Those of its base class, which it has not.
+  if (class_name == "SeparableConv1D" || class_name == "SeparableConv2D")
+    for (const char *key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.erase(key);
+  if (class_name.is_string() && class_name.get<std::string_view>().starts_with("Random")) config.erase("rng_type");
 }
 
 // What the same words meant before Keras 3, and layers that were another's form for the GPU.
@@ -109,6 +141,17 @@ void say_what_was_meant(Json &class_name, Json &config) {
     if (class_name == "GRU") config["reset_after"] = true;
   }
   if (class_name == "GRU" && !config.contains("reset_after")) config["reset_after"] = false;
+  if (const Json *alpha = config.find("alpha"); alpha && class_name == "LeakyReLU") {
+    config["negative_slope"] = Json(*alpha);
+    config.erase("alpha");
+  }
+  if (class_name == "ThresholdedReLU") {
+    const Json theta = config.value("theta", 1.0);
+    class_name = "Activation";
+    config.erase("theta");
+    config["activation"] =
+        Json{{"class_name", "threshold"}, {"config", {{"threshold", theta}, {"default_value", 0.0}}}};
+  }
   for (const char *key : {"activation", "recurrent_activation"})
     if (const Json *f = config.find(key); f && *f == "hard_sigmoid") config[key] = "hard_sigmoid_v1";
 }
@@ -119,9 +162,11 @@ Json modern_layer(const Json &given_layer, int major) {
   const Json *name = layer.find("class_name"), *given = layer.find("config");
   if (!name || !name->is_string() || !given)
     fail(Code::corrupt_file, "expected a layer's \"class_name\" and \"config\", got ", layer.shown());
+  if (*name == "TFOpLambda" || *name == "SlicingOpLambda") return of_tensorflow(layer, as_tensor);
   Json to = layer, config = given->is_array() ? Json{{"name", "sequential"}, {"layers", *given}} : *given;
   const std::string class_name = name->get<std::string>();
   if (class_name == "Model") to["class_name"] = "Functional";
+  if (class_name == "Custom>CustomScaleLayer") to["class_name"] = "CustomScaleLayer";
   if (class_name == "BatchNormalizationV1" || class_name == "BatchNormalizationV2")
     to["class_name"] = "BatchNormalization";
   const Json *layers = config.find("layers"), *shape = config.find("batch_input_shape"), *axis = config.find("axis");
@@ -133,7 +178,7 @@ Json modern_layer(const Json &given_layer, int major) {
     config["batch_shape"] = Json(*shape);
   else if (to["class_name"] == "BatchNormalization" && axis && axis->is_array() && axis->size() == 1)
     config["axis"] = Json((*axis)[0]);
-  drop_defaults(config);
+  drop_silent(to["class_name"], config);
   if (major < 3) say_what_was_meant(to["class_name"], config);
   for (const char *key : {"layer", "backward_layer", "cell"})
     if (const Json *inner = config.find(key); inner && inner->is_object()) config[key] = modern_layer(*inner, major);
@@ -148,8 +193,10 @@ Json modern_layer(const Json &given_layer, int major) {
   to["config"] = std::move(config);
   const Json *nodes = layer.find("inbound_nodes");
   if (!nodes) return to;
+  const bool recurrent = is_any(
+      to["class_name"], {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"});
   Json calls = Json::array();
-  for (const Json &node : *nodes) calls.push_back(modern_node(node));
+  for (const Json &node : *nodes) calls.push_back(modern_node(node, recurrent));
   to["inbound_nodes"] = std::move(calls);
   return to;
 }

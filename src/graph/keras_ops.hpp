@@ -1,7 +1,7 @@
 // Keras's operations, keras.ops.add() and x[:, 0] for example, as layers.
 #pragma once
 
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,15 +10,21 @@
 
 namespace dl4::graph {
 
+enum class Node : int32_t;
+class Graph;
+
 // {"class_name": "__keras_tensor__", ...}, and what it refers to.
 bool is_tensor(const Json &j);
 Architecture::Ref tensor(const Json &j);
 Shape shape_of(const Json &j);
+// Lists of lists of numbers as a tensor, of floats if one of them is; none: they are something else.
+std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype = {});
 
 // An operation that is one layer here, whose config says the same.
 struct KerasOperation {
-  enum class Form { one, two, pair };  // of a tensor, of two, or of two of which one may be a number
-  std::string_view name, kind;         // its class there, the layer's here
+  // Of a tensor; of two; of two of which one may be a number; of one that becomes float32 if it is none; along axes.
+  enum class Form { one, two, pair, elementwise, reduction };
+  std::string_view name, kind;  // its class there, the layer's here
   Form form = Form::one;
   std::string_view module = "keras.src.ops.numpy";
 };
@@ -28,14 +34,12 @@ const KerasOperation *keras_operation_of(std::string_view kind);
 
 // Is it an operation, not a layer?
 bool is_operation(const Json &layer);
-// Whose outputs carry no mask.
-struct Maskless {
-  bool all;
-  std::set<std::string> layers{};
-  bool has(const std::string &layer) const { return all || layers.contains(layer); }
-};
-// Adds the layers that compute it, the last one under its name, which is maskless then: operations drop masks, but for
-// ConvertToTensor, which gives what it is given. Refuses with UNSUPPORTED, by its class, what our layers can't say.
-void add_operation(const Json &layer, Maskless &maskless, std::vector<Architecture::Layer> &to);
+// Refuses with UNSUPPORTED one that is not known.
+void need_operation(const Architecture::Layer &layer);
+// Adds the layers that compute a call of an operation, the last one under its name; gives its outputs, which carry no
+// mask but for that of ConvertToTensor, which gives what it is given. nested: what comes from the model's inputs may
+// carry one. Refuses with UNSUPPORTED, by its class, what our layers can't say.
+std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments,
+                                const std::vector<Node> &in, bool nested);
 
 }  // namespace dl4::graph

@@ -27,7 +27,15 @@ bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), s) != list.end();
 }
 
+// Of keras.applications: a layer that only its models have.
+const char *module_of_application(const std::string &class_name) {
+  if (class_name == "LayerScale" || class_name == "StochasticDepth") return "keras.src.applications.convnext";
+  return class_name == "CustomScaleLayer" ? "keras.src.applications.inception_resnet_v2" : nullptr;
+}
+
 bool in_keras(const std::string &class_name) {
+  if (module_of_application(class_name)) return true;
+
   return std::any_of(std::begin(kinds::keras_kinds), std::end(kinds::keras_kinds), [&](const kinds::KerasKind &k) {
     return std::string_view(k.category) == "layer" && k.name == class_name;
   });
@@ -212,7 +220,10 @@ class Writer {
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
     if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
-    return object("keras.layers", class_name, std::move(config));
+    const char *module = module_of_application(class_name);
+    Json layer = object(module ? module : "keras.layers", class_name, std::move(config));
+    if (module) layer["registered_name"] = class_name;
+    return layer;
   }
   static Json attribute(const std::string &who, std::string_view key, const Json &v) {
     if (key == "cells") {
@@ -236,7 +247,7 @@ class Writer {
 
   Json operation(const Layer &l) const {
     if (l.calls.size() != 1) refuse(l.name, "as an operation in Keras's files it is called once");
-    Json args = Json::array(), config = l.config;
+    Json args = Json::array(), kwargs = Json::object(), config = l.config;
     config.erase("trainable");
     for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
     const KerasOperation *known = keras_operation_of(l.class_name);
@@ -249,6 +260,18 @@ class Writer {
       if (config["transpose_a"] == true || config["transpose_b"] == true)
         refuse(l.name, "a product of transposed matrices has no operation in Keras; transpose them before");
       config = Json::object();
+    } else if (l.class_name == "ReshapeBatch") {
+      config = {{"newshape", Json(config["shape"])}};
+    } else if (name == "Cast") {
+      config = {{"dtype", Json(config["to"])}};
+    } else if (name == "Pad") {
+      if (const Json fill = config["constant_values"]; !fill.is_null()) kwargs["constant_values"] = fill;
+      config.erase("constant_values");
+    } else if (is_any(name, {"Cumsum", "Cumprod", "Sort", "Argsort"})) {
+      for (const char *key : {"exclusive", "reverse", "descending"}) {
+        if (config.value(key, false) == true) refuse(l.name, text('"', key, "\": true has no operation in Keras"));
+        config.erase(key);
+      }
     } else if (name == "Stack") {
       args = Json::array({std::move(args)});
     } else if (name == "Transpose") {
@@ -269,7 +292,7 @@ class Writer {
             {"config", std::move(config)},
             {"registered_name", name},
             {"name", l.name},
-            {"inbound_nodes", Json::array({Json{{"args", std::move(args)}, {"kwargs", Json::object()}}})}};
+            {"inbound_nodes", Json::array({Json{{"args", std::move(args)}, {"kwargs", std::move(kwargs)}}})}};
   }
   static Json with_numbers(const Json &inputs, size_t first, const Json &x1, const Json &x2) {
     Json all = Json::array();
@@ -287,11 +310,13 @@ class Writer {
     Json list = Json::array();
     for (size_t i = 0; i < begin.size(); ++i) {
       const int64_t from = begin[i].get<int64_t>(), count = size[i].get<int64_t>();
-      const Json stop = count < 0 ? Json(nullptr) : Json(from + count);
+      // To the end, to a place before it, or so many; what is counted from the end ends there too.
+      const bool to_end = count == -1 || (from < 0 && from + count == 0);
+      const Json stop = to_end ? Json(nullptr) : Json(count < -1 ? count + 1 : from + count);
       list.push_back(
           {{"class_name", "__slice__"},
            {"config",
-            {{"start", count < 0 && from == 0 ? Json(nullptr) : Json(from)}, {"stop", stop}, {"step", nullptr}}}});
+            {{"start", to_end && from == 0 ? Json(nullptr) : Json(from)}, {"stop", stop}, {"step", nullptr}}}});
     }
     return list;
   }

@@ -7,7 +7,6 @@
 #include "base/float_mode.hpp"
 #include "graph/replay.hpp"
 #include "graph/run_order.hpp"
-#include "kinds/ready.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
 
@@ -57,6 +56,11 @@ class CallHost final : public kinds::Host {
       weights_[&find(name)] = stop_gradient(e_, value);
   }
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
+  void refuse_training() override {
+    throw Error(Code::unsupported, text("layer \"", layer_.name, "\" (", layer_.kind->entry().name,
+                                        "): what it does in training is not in this version"))
+        .with("layer", layer_.name);
+  }
 
  private:
   // The calls of a layer that is not stateful know nothing of each other.
@@ -115,21 +119,6 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
     lowered.writes.push_back(now == held[i] ? ops::none : now);
   }
   return lowered;
-}
-
-void need_given_weights(const Model &model) {
-  for (const Layer &l : model.graph().layers()) {
-    const auto *needs = dynamic_cast<const kinds::NeedsWeights *>(l.kind.get());
-    if (!needs || l.weights.empty()) continue;
-    const auto &of_model = model.weights();
-    if (std::find(of_model.begin(), of_model.end(), l.weights[0]) == of_model.end()) continue;
-    try {
-      needs->need_weights(
-          [&](const std::string &name) -> const Tensor & { return model.weight(text(l.name, '/', name))->value; });
-    } catch (Error &error) {
-      throw error.in("layer \"" + l.name + "\"").with("layer", l.name);
-    }
-  }
 }
 
 namespace {
@@ -200,7 +189,6 @@ void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &opt
 }  // namespace
 
 Inference inference(const Model &model, const InferenceOptions &options) {
-  need_given_weights(model);
   Inference in;
   ops::Emit e(in.program);
   std::vector<ops::Id> weights;

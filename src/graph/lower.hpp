@@ -34,9 +34,6 @@ struct Lowering {
 // random draws, an int64; inputs are made by this function and named as the model's.
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held, ops::Id draws, Lowering how);
 
-// Refuses a model with a layer whose weights must be given first and are not.
-void need_given_weights(const Model &model);
-
 struct InferenceOptions {
   bool training = false;               // as in a training step: dropout draws
   std::vector<std::string> gradients;  // inputs and weights by name; an input goes before a weight of the same name
@@ -58,7 +55,7 @@ struct Inference {
 };
 
 // Refuses names that are unknown or stand twice, inputs that are not float32, a model without float32 outputs, and ops
-// on the way that have no gradient; and weights that must be given first. What no output depends on has a gradient of
+// on the way that have no gradient. What no output depends on has a gradient of
 // zeros.
 Inference inference(const Model &model, const InferenceOptions &options = {});
 

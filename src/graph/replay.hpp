@@ -23,6 +23,7 @@ class Traceless final : public kinds::Host {
   void add_loss(ops::Id) override {}
   void write(const std::string &, ops::Id) override {}
   bool trainable(const std::string &inside) const override { return host_.trainable(inside); }
+  void refuse_training() override { host_.refuse_training(); }
 
  private:
   kinds::Host &host_;

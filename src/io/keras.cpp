@@ -50,7 +50,7 @@ class Store {
   Store(const Hdf5 &file, const Json &model, const Weights &weights, bool of_file)
       : file_(file), old_(file.contains("_layer_checkpoint_dependencies")) {
     const auto is_there = [&](const std::string &path) { return file.contains(path); };
-    const KerasPaths paths = of_file ? keras_paths(model, weights) : keras_paths(model, weights, is_there);
+    const KerasPaths paths = keras_paths(model, weights, is_there, of_file);
     for (const auto &[path, name] : paths.weights) {
       by_name_.emplace(name, spelled(path));
       paths_.emplace(spelled(path), name);

@@ -143,7 +143,10 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
     std::vector<Tensor> stored;
     for (size_t i = 0; i < count; ++i) {
       const std::string &name = names[next + i];
-      if (major >= 2 && last_word(part[i]->name) != last_word(name))
+      const std::string word = last_word(name);
+      if (major >= 2 && last_word(part[i]->name) != word &&
+          !(word == "depthwise_kernel" && last_word(part[i]->name) == "kernel") &&
+          word != "variable")  // the name of a weight that was given none  // DepthwiseConv2D of tf.keras
         throw Error(Code::unsupported, text("layer \"", l.name, "\": weight ", next + i, " is \"", name,
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);

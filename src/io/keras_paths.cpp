@@ -50,7 +50,8 @@ const Json &config_of(const Json &layer, const char *key) {
 class Walk {
  public:
   using IsThere = std::function<bool(const std::string &)>;
-  Walk(const Weights &weights, const IsThere &is_there) : weights_(weights), is_there_(is_there) {
+  Walk(const Weights &weights, const IsThere &is_there, bool of_file)
+      : weights_(weights), is_there_(is_there), of_file_(of_file) {
     for (size_t i = 0; i < weights.size(); ++i) by_name_.emplace(weights[i]->name, i);
   }
 
@@ -61,7 +62,8 @@ class Walk {
       if (graph::is_operation(l)) continue;
       const std::string name = config_of(l, "name").get<std::string>();
       const std::string list = path + "layers/";
-      const bool other = class_of(l) == "Functional" && is_there_ && !is_there_(list + names.peek("Functional"));
+      const bool other =
+          class_of(l) == "Functional" && is_there_ && !of_file_ && !is_there_(list + names.peek("Functional"));
       layer(l, prefix + name + '/', list + names.next(other ? "Sequential" : class_of(l)));
     }
   }
@@ -97,7 +99,8 @@ class Walk {
       inner(0, config_of(j, "layer"), "/forward_layer");
       return inner(1, backward && !backward->is_null() ? *backward : config_of(j, "layer"), "/backward_layer");
     }
-    if (is({"MultiHeadAttention"})) return heads(prefix, path, inside, "");
+    if (is({"MultiHeadAttention"}))  // tf.keras has no property of that name
+      return heads(prefix, path, inside, is_there_ && is_there_(path + "/_query_dense/vars/0") ? "_" : "");
     if (is({"GroupQueryAttention", "GroupedQueryAttention"})) return heads(prefix, path, inside, "_");
     leaf(prefix, path);
   }
@@ -151,6 +154,7 @@ class Walk {
 
   const Weights &weights_;
   const IsThere &is_there_;
+  const bool of_file_;
   std::map<std::string, size_t> by_name_;
   std::set<std::string> placed_;
 };
@@ -158,8 +162,8 @@ class Walk {
 }  // namespace
 
 KerasPaths keras_paths(const Json &model, const Weights &weights,
-                       const std::function<bool(const std::string &)> &is_there) {
-  Walk walk(weights, is_there);
+                       const std::function<bool(const std::string &)> &is_there, bool of_file) {
+  Walk walk(weights, is_there, of_file);
   walk.model(model, "", "");
   const std::set<std::string_view> placed(walk.paths.order.begin(), walk.paths.order.end());
   for (const auto &w : weights)

@@ -15,12 +15,12 @@ using Weights = std::vector<std::shared_ptr<graph::Weight>>;
 
 // The weight of each path, of a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may stand at
 // two. Refuses with UNSUPPORTED one that has no place in Keras's files.
-// is_there: the file's groups, where that JSON is not the file's own: in it a model inside may have been a Sequential.
+// is_there: the file's groups. of_file: the JSON is the file's own; else a model inside may have been a Sequential.
 struct KerasPaths {
   std::map<std::string, std::string> weights;  // by path
   std::vector<std::string> order;              // the weights as Keras lists them
 };
 KerasPaths keras_paths(const Json &model, const Weights &weights,
-                       const std::function<bool(const std::string &)> &is_there = nullptr);
+                       const std::function<bool(const std::string &)> &is_there = nullptr, bool of_file = false);
 
 }  // namespace dl4::io

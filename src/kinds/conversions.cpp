@@ -132,7 +132,7 @@ struct Convert<std::variant<int64_t, std::vector<int64_t>>> {
 // Keras's "an integer or N integers".
 template <size_t N>
 struct Convert<std::array<int64_t, N>> {
-  static constexpr const char *type = "i64s";
+  static constexpr const char *type = "i64s", *types = "i64s";
   static std::array<int64_t, N> from(const Json &j) {
     std::array<int64_t, N> v{};
     if (j.is_int64()) {
@@ -363,6 +363,7 @@ template const Conversion &conversion<std::optional<std::vector<std::optional<in
 template const Conversion &conversion<std::array<int64_t, 1>>();
 template const Conversion &conversion<std::array<int64_t, 2>>();
 template const Conversion &conversion<std::array<int64_t, 3>>();
+template const Conversion &conversion<std::vector<std::array<int64_t, 2>>>();
 template const Conversion &conversion<std::optional<std::array<int64_t, 1>>>();
 template const Conversion &conversion<std::optional<std::array<int64_t, 2>>>();
 template const Conversion &conversion<std::optional<std::array<int64_t, 3>>>();

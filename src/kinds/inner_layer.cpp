@@ -46,6 +46,7 @@ class InnerHost final : public Host {
     if (stateful || carries_) outer_.carry(prefix_ + name, value, stateful);
   }
   bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
+  void refuse_training() override { outer_.refuse_training(); }
 
  private:
   // A layer around this one takes it, whether it is penalized itself or not.

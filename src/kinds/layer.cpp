@@ -1,6 +1,8 @@
 // What a call of a layer refuses, in Keras's words, and what its arguments say.
 #include "kinds/layer.hpp"
 
+#include <iterator>
+
 #include "base/error.hpp"
 #include "kinds/regularizer.hpp"
 
@@ -85,6 +87,24 @@ void Call::need_float(int i) const {
   if (e.dtype(x(i)) != DType::f32)
     fail(Code::invalid_argument, "input ", i,
          " is incompatible with the layer: expected dtype=float32, found dtype=", e.dtype(x(i)));
+}
+
+void Call::as_float(int i) {
+  Symbol &s = in[static_cast<size_t>(i)];
+  s.value = ops::cast(e, s.value, DType::f32);
+}
+
+void Call::join_types() {
+  DType type = e.dtype(x());
+  for (const Symbol &s : in) type = joined_type(type, e.dtype(s.value));
+  for (Symbol &s : in) s.value = ops::cast(e, s.value, type);
+}
+
+DType joined_type(DType a, DType b) {
+  constexpr DType ascending[] = {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32};
+  const auto *place = std::max(std::find(std::begin(ascending), std::end(ascending), a),
+                               std::find(std::begin(ascending), std::end(ascending), b));
+  return place == std::end(ascending) ? DType::f32 : *place;
 }
 
 bool Layer::notes_mask() const {

@@ -64,6 +64,8 @@ class Host {
   virtual void carry(const std::string & /*name*/, ops::Id /*value*/, bool /*stateful*/) {}
   // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
   virtual bool trainable(const std::string &inside) const = 0;
+  // Refuses a run in training.
+  virtual void refuse_training() {}
 };
 
 // Call arguments as given: plain ones as JSON, symbolic ones by name.
@@ -82,7 +84,7 @@ class Call {
       : e(e), in(std::move(in)), host(host), arguments_(arguments), training_(training) {}
 
   ops::Emit &e;
-  const std::vector<Symbol> in;
+  std::vector<Symbol> in;
   Host &host;
 
   ops::Id x(int i = 0) const { return in[static_cast<size_t>(i)].value; }
@@ -116,12 +118,19 @@ class Call {
   void need_rank(int i, int rank) const;       // exactly
   void need_rank_from(int i, int rank) const;  // at least
   void need_float(int i) const;
+  // Whole numbers and flags as float32 from now on, where Keras joins them with a layer's weights.
+  void as_float(int i);
+  // All inputs of the type that Keras joins theirs to.
+  void join_types();
 
  private:
   const Arguments &arguments_;
   bool training_;
   std::map<std::string, std::pair<const Layer *, int64_t>> inner_{};  // those that ran, and how often
 };
+
+// Of two types of data the one that Keras joins them to.
+DType joined_type(DType a, DType b);
 
 // How many inputs a layer takes.
 struct Arity {

@@ -13,6 +13,7 @@
   X(Softmax)                       \
   X(Flatten)                       \
   X(Reshape)                       \
+  X(ReshapeBatch)                  \
   X(Permute)                       \
   X(Transpose)                     \
   X(Arange)                        \
@@ -28,6 +29,12 @@
   X(RepeatVector)                  \
   X(IdentityLayer)                 \
   X(Rescaling)                     \
+  X(Resizing)                      \
+  X(CenterCrop)                    \
+  X(Augmentations)                 \
+  X(LayerScale)                    \
+  X(CustomScaleLayer)              \
+  X(StochasticDepth)               \
   X(Dropout)                       \
   X(SpatialDropouts)               \
   X(GaussianNoise)                 \
@@ -58,6 +65,8 @@
   X(DepthwiseConv2D)               \
   X(SeparableConv1D)               \
   X(SeparableConv2D)               \
+  X(LocallyConnected1D)            \
+  X(LocallyConnected2D)            \
   X(STFTSpectrogram)               \
   X(MelSpectrogram)                \
   X(Poolings)                      \
@@ -109,6 +118,13 @@
   X(Repeat)                        \
   X(ExpandDims)                    \
   X(Squeeze)                       \
+  X(Pad)                           \
+  X(Tile)                          \
+  X(OneHot)                        \
+  X(Cumulations)                   \
+  X(Orderings)                     \
+  X(TopK)                          \
+  X(Einsum)                        \
   X(LossLayer)                     \
   X(MetricLayer)                   \
   /* activations */                \

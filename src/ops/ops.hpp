@@ -12,6 +12,7 @@
 
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/elementwise/optimizer.hpp"
+#include "kernels/reduce/order.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "ops/emit.hpp"
 
@@ -124,6 +125,13 @@ Id bucketize(Emit &e, Id x, Id bounds);
 // many there are. What lies in no bucket is not counted.
 Id bucket_sums(Emit &e, Id buckets, Id weights, int64_t count);
 Id top_k(Emit &e, Id x, int64_t k);  // bool: which are the k largest of the last axis, the first of equals
+
+// ---- order ---------------------------------------------------------------------------------------------------------
+struct Sorted {
+  Id y, places;  // the last axis in order; int32: from which place each comes, of equal ones the first first
+};
+Sorted sort(Emit &e, Id x, bool descending);
+Id cumulate(Emit &e, Id x, int axis, const kernels::Cumulate &how);  // sums or products so far
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {

@@ -23,7 +23,6 @@ void need_excluded(const std::vector<std::string> &words, const graph::Model &mo
 }
 
 const graph::Model &untrained(const graph::Model &model) {
-  graph::need_given_weights(model);
   if (model.in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   return model;
 }

@@ -146,7 +146,6 @@ TEST(KerasFiles, OperationsAndOutputsThatCannotBeAreRefusedByName) {
   refused_with("Moveaxis", "source", axis, Code::corrupt_file, "layer \"moveaxis\": axis 7 is out of range");
   refused_with("Round", "decimals", 400, Code::corrupt_file, "expected a finite number");
   refused_with("Round", "decimals", 1.5, Code::corrupt_file, "layer \"round\": expected an integer, got 1.5");
-  refused_with("OnesLike", "dtype", "int32", Code::unsupported, "the operation OnesLike makes int32");
   for (const auto &[call, message] : {std::pair{INT64_MIN, "expected a node of at least 0"},
                                       {int64_t{0}, "has no call -1"},
                                       {int64_t{9}, "no call 8"}})

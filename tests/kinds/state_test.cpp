@@ -1,7 +1,6 @@
 // The normalizations and the layers that draw: modes, masks, distributions, refusals.
 #include <cmath>
 
-#include "kinds/ready.hpp"
 #include "layer_call.hpp"
 
 namespace dl4::test {
@@ -83,23 +82,6 @@ TEST(Normalization, Refusals) {
                       "does not fit axis 1");
   expect_call_refusal("Normalization", {}, {{2, free_dim}}, "axis 1 of input 0 should be known");
   expect_call_refusal("Normalization", {{"axis", {4}}}, {{2, 3}}, "4", Code::invalid_argument);
-}
-
-TEST(Normalization, WantsToBeAdapted) {
-  LayerCall l("Normalization");
-  const auto &needs = dynamic_cast<const kinds::NeedsWeights &>(*l.layer);
-  std::map<std::string, Tensor> weights{{"mean", tensor<float>({2}, {0, 0})},
-                                        {"variance", tensor<float>({2}, {1, 1})},
-                                        {"count", tensor<float>({}, {0})}};
-  auto look = [&] { needs.need_weights([&](const std::string &name) -> const Tensor & { return weights.at(name); }); };
-  expect_refusal(Code::invalid_argument, "is not adapted", look);
-  weights["count"].as<float>()[0] = 5;
-  EXPECT_NO_THROW(look());
-  weights["count"].as<float>()[0] = 0;
-  weights["mean"].as<float>()[1] = 0.5f;
-  EXPECT_NO_THROW(look());
-  LayerCall given("Normalization", {{"mean", 0.0}, {"variance", 1.0}});
-  EXPECT_NO_THROW(dynamic_cast<const kinds::NeedsWeights &>(*given.layer).need_weights({}));
 }
 
 const std::vector<std::pair<const char *, Json>> drawing{

@@ -16,7 +16,11 @@ struct ActivationLayer : Layer {
 
   bool by_step(int rank) const override { return rank > 2; }  // of two axes softmax sums over the steps
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
+    const DType type = c.e.dtype(c.x());
+    if (activation.is_linear()) return {{c.x(), c.mask()}};
+    if ((type == DType::i32 || type == DType::i64) && activation.name() == "relu" && activation.to_json() == "relu")
+      return {{ops::binary(c.e, ops::Binary::max, c.x(), c.e.scalar(0, type)), c.mask()}};
+    c.as_float(0);
     return {{activation(c.e, c.x()), c.mask()}};
   }
 };

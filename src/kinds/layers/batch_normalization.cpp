@@ -88,7 +88,7 @@ struct BatchNormalization : Layer {
   bool by_step(int rank) const override { return spares_steps({axis}, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
-    c.need_float(0);
+    c.as_float(0);
     ops::Emit &e = c.e;
     const int at = c.shape().axis(axis);
     const Shape shape{known_dim(c, at)};

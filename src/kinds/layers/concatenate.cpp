@@ -30,10 +30,8 @@ struct Concatenate : Layer {
       if (s.rank() != first.rank() || !compatible(first.with(along, 0), s.with(along, 0)))
         fail(Code::shape_mismatch, "inputs must have matching shapes except for the concatenation axis ", along,
              ". Received shapes ", first, " and ", s);
-      if (c.e.dtype(c.x(i)) != c.e.dtype(c.x(0)))
-        fail(Code::invalid_argument, "input ", i, ": expected dtype=", c.e.dtype(c.x(0)),
-             " as input 0 has, found dtype=", c.e.dtype(c.x(i)));
     }
+    c.join_types();
     std::vector<ops::Id> values;
     for (int i = 0; i < count; ++i) values.push_back(c.x(i));
     return {{ops::concat(c.e, values, along), mask(c, along)}};

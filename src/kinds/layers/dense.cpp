@@ -27,7 +27,7 @@ struct Dense : Layer {
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
-    c.need_float(0);
+    c.as_float(0);
     ops::Id w = weights.kernel(c, {c.last_dim(), units});
     ops::Id y = activation(c.e, ops::matmul(c.e, c.x(), w, {}, weights.bias(c, units)));
     c.penalize(weights.activity_regularizer, y);

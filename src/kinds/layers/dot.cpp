@@ -27,6 +27,7 @@ struct Dot final : Layer {
   Arity arity() const override { return {2, 2}; }
 
   std::vector<Symbol> call(Call &c) const override {
+    c.join_types();
     std::array<int, 2> axis{};
     std::array<ops::Id, 2> v{};
     for (int i = 0; i < 2; ++i) {

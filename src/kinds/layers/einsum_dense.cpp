@@ -3,12 +3,12 @@
 #include <cctype>
 
 #include "base/error.hpp"
+#include "kinds/layers/einsum.hpp"
 #include "kinds/layers/weights.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-using ops::Emit;
 using ops::Id;
 
 bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
@@ -18,14 +18,6 @@ struct Equation {
   std::string x, kernel, y;
   size_t elided = 0;  // axes of "..."
   bool left = false;  // which are the first
-
-  // Those of `all` for which `keep` holds.
-  template <class F>
-  static std::string those(const std::string &all, F keep) {
-    std::string s;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(s), keep);
-    return s;
-  }
 };
 
 [[noreturn]] void refuse(const std::string &equation) {
@@ -109,7 +101,7 @@ struct EinsumDense final : Layer {
   }
 
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
+    c.as_float(0);
     const Equation q = at_rank(c);
     const Shape y_dims = output(c, q);
     std::vector<int64_t> dims, in, out;
@@ -124,7 +116,7 @@ struct EinsumDense final : Layer {
     }
     Id w = c.weight("kernel", Shape(dims), weights.kernel_initializer_over(in, out), weights.kernel_regularizer,
                     weights.kernel_constraint);
-    Id y = product(c.e, q, c.x(), w);
+    Id y = einsum_product(c.e, q.x, q.kernel, q.y, c.x(), w);
     if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
     y = activation(c.e, y);
     c.penalize(weights.activity_regularizer, y);
@@ -183,42 +175,6 @@ struct EinsumDense final : Layer {
     for (int64_t d : dims)
       if (d == free_dim) fail(Code::shape_mismatch, "\"bias_axes\": an axis with a bias should be known, got ", y);
     return c.weight("bias", Shape(dims), weights.bias_initializer, weights.bias_regularizer, weights.bias_constraint);
-  }
-
-  static Id in_order(Emit &e, Id v, const std::string &from, const std::string &to) {
-    std::vector<int> perm;
-    for (char l : to) perm.push_back(static_cast<int>(from.find(l)));
-    return from == to ? v : ops::transpose(e, v, perm);
-  }
-
-  // By one matrix product: the letters are those that both have and y keeps (its batch), rows, sums and columns.
-  static Id product(Emit &e, const Equation &q, Id x, Id w) {
-    auto in_all = [&](char l) { return has(q.x, l) && has(q.kernel, l); };
-    const std::string batch = q.those(q.y, in_all);
-    const std::string rows = q.those(q.y, [&](char l) { return !has(q.kernel, l); });
-    const std::string columns = q.those(q.y, [&](char l) { return !has(q.x, l); });
-    const std::string sums = q.those(q.kernel, [&](char l) { return !has(q.y, l); });
-    const std::string alone = q.those(q.x, [&](char l) { return !has(q.y, l) && !has(q.kernel, l); });
-    std::string letters = q.those(q.x, [&](char l) { return !has(alone, l); });
-    std::vector<int> over;
-    for (char l : alone) over.push_back(static_cast<int>(q.x.find(l)));
-    if (!over.empty()) x = ops::reduce(e, ops::Reduce::sum, x, over);
-
-    x = in_order(e, x, letters, batch + rows + sums);
-    w = in_order(e, w, q.kernel, batch + sums + columns);
-    const int fixed = static_cast<int>(batch.size()), kept = static_cast<int>(batch.size() + rows.size());
-    const Shape dims = e.shape(w);
-    const int64_t k = dims.elements(fixed, fixed + static_cast<int>(sums.size()));
-    const int64_t n = dims.elements(fixed + static_cast<int>(sums.size()), dims.rank());
-    if (sums.size() != 1) x = ops::reshape(e, x, kept, {k});
-    if (rows.empty()) x = ops::expand_dims(e, x, fixed);
-    Shape tail{k, n};
-    for (size_t i = 1; i < rows.size() && !batch.empty(); ++i) tail = tail.inserted(0, 1);
-    if (sums.size() != 1 || columns.size() != 1 || tail.rank() > 2) w = ops::reshape(e, w, fixed, tail);
-    Id y = ops::matmul(e, x, w);
-    if (rows.empty()) y = ops::squeeze(e, y, fixed);
-    if (columns.size() != 1) y = ops::reshape(e, y, kept, dims.last(static_cast<int>(columns.size())));
-    return in_order(e, y, batch + rows + columns, q.y);
   }
 };
 

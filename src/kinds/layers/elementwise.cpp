@@ -45,6 +45,27 @@ Id is_finite(Emit &e, Id x) { return ops::binary(e, Binary::less, ops::unary(e, 
 Id is_nan(Emit &e, Id x) { return ops::binary(e, Binary::not_equal, x, x); }
 Id logical_not(Emit &e, Id x) { return ops::binary(e, Binary::equal, x, e.scalar(0, DType::boolean)); }
 
+Id arctan(Emit &e, Id x) { return ops::binary(e, Binary::atan2, x, e.scalar(1)); }
+// The other side of the triangle whose longest is 1.
+Id other_side(Emit &e, Id x) {
+  return ops::unary(e, Unary::sqrt, ops::mul(e, ops::sub(e, e.scalar(1), x), ops::add(e, x, e.scalar(1))));
+}
+Id arcsin(Emit &e, Id x) { return ops::binary(e, Binary::atan2, x, other_side(e, x)); }
+Id arccos(Emit &e, Id x) { return ops::binary(e, Binary::atan2, other_side(e, x), x); }
+Id sinh(Emit &e, Id x) {
+  const Id m = ops::unary(e, Unary::expm1, ops::unary(e, Unary::abs, x));
+  const Id twice = ops::add(e, m, ops::div(e, m, ops::add(e, m, e.scalar(1))));
+  return ops::mul(e, ops::unary(e, Unary::sign, x), ops::scale(e, twice, 0.5f));
+}
+Id cosh(Emit &e, Id x) {
+  const Id half = ops::scale(e, ops::unary(e, Unary::exp, ops::unary(e, Unary::abs, x)), 0.5f);
+  return ops::add(e, half, ops::div(e, e.scalar(0.25), half));
+}
+Id exp2(Emit &e, Id x) { return ops::binary(e, Binary::pow, e.scalar(2), x); }
+Id trunc(Emit &e, Id x) {
+  return ops::mul(e, ops::unary(e, Unary::sign, x), ops::unary(e, Unary::floor, ops::unary(e, Unary::abs, x)));
+}
+
 const std::vector<ElementwiseLayer::Row> &elementwise() {
   auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id), std::vector<std::string> aliases = {},
                 DType takes = DType::f32) {
@@ -67,6 +88,13 @@ const std::vector<ElementwiseLayer::Row> &elementwise() {
       row("Sin", "The sine of x, in radians.", plain<Unary::sin>),
       row("Cos", "The cosine of x, in radians.", plain<Unary::cos>),
       row("Tan", "The tangent of x, in radians.", tan),
+      row("Arcsin", "The angle whose sine is x.", arcsin),
+      row("Arccos", "The angle whose cosine is x.", arccos),
+      row("Arctan", "The angle whose tangent is x.", arctan),
+      row("Sinh", "The hyperbolic sine.", sinh),
+      row("Cosh", "The hyperbolic cosine.", cosh),
+      row("Exp2", "2 to the power of x.", exp2),
+      row("Trunc", "x without what is behind the point.", trunc),
       row("Erf", "The error function.", plain<Unary::erf>),
       row("Floor", "The largest whole number that is not above x.", plain<Unary::floor>),
       row("Ceil", "The smallest whole number that is not below x.", plain<Unary::ceil>),
@@ -137,6 +165,7 @@ const std::vector<Pairwise::Row> &pairwise() {
       row("BroadcastMinimum", "The smaller of x1 and x2: keras.ops.minimum.", Binary::min),
       row("Divide", "x1 / x2, in float32.", Binary::div, Pairwise::Row::floats, {"TrueDivide"}),
       row("Power", "x1 to the power of x2, in float32.", Binary::pow, Pairwise::Row::floats),
+      row("Arctan2", "The angle of the point (x2, x1), in float32.", Binary::atan2, Pairwise::Row::floats),
       row("Equal", "x1 == x2: bool.", Binary::equal),
       row("NotEqual", "x1 != x2: bool.", Binary::not_equal),
       row("Less", "x1 < x2: bool.", Binary::less),

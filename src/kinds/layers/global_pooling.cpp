@@ -36,7 +36,9 @@ struct GlobalPooling final : Layer {
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, row.axes + 2);
-    c.need_float(0);
+    if (row.how == ops::Reduce::mean) c.as_float(0);
+    const DType from = c.e.dtype(c.x());
+    if (from != DType::boolean) c.as_float(0);
     ops::Id mask = takes_mask() ? valid(c) : ops::none;
     if (mask != ops::none) {
       ops::Id y = mean_of_valid(c, mask, data_format.to_last(c.e, c.x()));
@@ -44,7 +46,7 @@ struct GlobalPooling final : Layer {
     }
     std::vector<int> space;
     for (int i = 0; i < row.axes; ++i) space.push_back(data_format.space(i));
-    return {{ops::reduce(c.e, row.how, c.x(), space, keepdims)}};
+    return {{ops::cast(c.e, ops::reduce(c.e, row.how, c.x(), space, keepdims), from)}};
   }
 
  private:

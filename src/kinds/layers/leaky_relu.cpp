@@ -16,7 +16,7 @@ struct LeakyReLU : Layer {
 
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
+    c.as_float(0);
     return {{ops::unary(c.e, ops::Unary::leaky_relu, c.x(), {static_cast<float>(negative_slope)}), c.mask()}};
   }
 };

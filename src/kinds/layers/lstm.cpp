@@ -53,7 +53,7 @@ struct LSTM : RecurrentLayer<LstmCell> {
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
-    c.need_float(0);
+    c.as_float(0);
     const ops::Id used = how.mask(c);
     const std::vector<Shape> states = cell.states();
     const Ids first = how.begin(c, states);

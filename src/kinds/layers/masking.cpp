@@ -1,4 +1,6 @@
 // Masking: a step whose features all equal a value is masked.
+#include <cmath>
+
 #include "kinds/layers/masks.hpp"
 
 namespace dl4::kinds {
@@ -17,8 +19,10 @@ struct Masking : Layer {
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
-    c.need_float(0);
-    ops::Id other = ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(static_cast<float>(mask_value)));
+    if (c.e.dtype(c.x()) == DType::boolean) c.need_float(0);
+    // A value between whole numbers equals none of them.
+    const ops::Id x = mask_value == std::floor(mask_value) ? c.x() : ops::cast(c.e, c.x(), DType::f32);
+    ops::Id other = ops::binary(c.e, ops::Binary::not_equal, x, c.e.scalar(mask_value, c.e.dtype(x)));
     ops::Id valid = any(c.e, other, -1, false);
     return {{where_valid(c.e, valid, c.x(), 0), valid}};
   }

@@ -42,7 +42,8 @@ Id fold_valid(Emit &e, Binary f, const Parts &parts) {
 Id add(Emit &e, const Parts &parts) { return fold(e, Binary::add, parts); }
 Id subtract(Emit &e, const Parts &parts) { return fold(e, Binary::sub, parts); }
 Id average(Emit &e, const Parts &parts) {
-  return ops::div(e, fold(e, Binary::add, parts), e.scalar(static_cast<float>(parts.size())));
+  Id sum = ops::cast(e, fold(e, Binary::add, parts), DType::f32);
+  return ops::div(e, sum, e.scalar(static_cast<float>(parts.size())));
 }
 Id maximum(Emit &e, const Parts &parts) { return fold_valid(e, Binary::max, parts); }
 Id minimum(Emit &e, const Parts &parts) { return fold_valid(e, Binary::min, parts); }
@@ -82,10 +83,8 @@ struct Merge final : Layer {
       if (!same)
         fail(Code::shape_mismatch, "cannot merge tensors with different batch sizes. Received tensors with shapes ",
              c.shape(0), " and ", c.shape(i));
-      if (c.e.dtype(c.x(i)) != c.e.dtype(c.x(0)))
-        fail(Code::invalid_argument, "input ", i, ": expected dtype=", c.e.dtype(c.x(0)),
-             " as input 0 has, found dtype=", c.e.dtype(c.x(i)));
     }
+    c.join_types();
     Parts parts;
     std::vector<Id> masks;
     for (int i = 0; i < count; ++i) {

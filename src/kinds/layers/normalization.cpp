@@ -5,18 +5,17 @@
 #include "kinds/layers/scale_and_center.hpp"
 #include "kinds/layers/standardized.hpp"
 #include "kinds/nested_numbers.hpp"
-#include "kinds/ready.hpp"
 
 namespace dl4::kinds {
 namespace {
 
 using ops::Id;
 
-struct Normalization : Layer, NeedsWeights {
+struct Normalization : Layer {
   static constexpr const char *name = "Normalization";
   static constexpr const char *doc =
       "(x - mean) / max(sqrt(variance), 1e-7), with a mean and a variance for each index of the axes: given as "
-      "attributes, or as weights that are set before anything runs, as Keras's adapt() does.";
+      "attributes, or as weights that Keras's adapt() sets; they begin at 0 and 1.";
   std::optional<std::vector<int64_t>> axis{{-1}};
   std::optional<NestedNumbers> mean, variance;
   bool invert = false;
@@ -49,22 +48,10 @@ struct Normalization : Layer, NeedsWeights {
       refuse("mean", text("expected at most ", axes().size(), " axes, as \"axis\" has, got shape ", mean->shape));
   }
 
-  void need_weights(const std::function<const Tensor &(const std::string &)> &value) const override {
-    if (mean) return;
-    auto all = [&](const char *weight, float v) {
-      const Tensor &t = value(weight);
-      return std::all_of(t.as<float>(), t.as<float>() + t.elements(), [=](float w) { return w == v; });
-    };
-    if (all("mean", 0) && all("variance", 1) && all("count", 0))
-      fail(Code::invalid_argument,
-           "is not adapted: expected the weights \"mean\" and \"variance\" of the data, got those of the start (a "
-           "\"count\" above 0 says that these are meant)");
-  }
-
   bool by_step(int rank) const override { return spares_steps(axes(), rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
-    c.need_float(0);
+    c.as_float(0);
     ops::Emit &e = c.e;
     const std::vector<int> kept = numbered(c.shape(), axes());
     Shape dims;

@@ -17,8 +17,10 @@ Facts facts_of() {
 
 Symbol pooled(Call &c, const DataFormat &format, const ops::Pool &how) {
   c.need_rank(0, static_cast<int>(how.size.size()) + 2);
-  c.need_float(0);
-  return {format.from_last(c.e, ops::pool(c.e, format.to_last(c.e, c.x()), how))};
+  const DType from = c.e.dtype(c.x());
+  if (how.average || from == DType::boolean) c.need_float(0);
+  c.as_float(0);
+  return {ops::cast(c.e, format.from_last(c.e, ops::pool(c.e, format.to_last(c.e, c.x()), how)), from)};
 }
 
 template <size_t N>
@@ -81,7 +83,8 @@ struct AdaptivePooling final : Layer {
   }
 };
 
-const char *const largest = "The largest value of each window, channel by channel.";
+const char *const largest =
+    "The largest value of each window, channel by channel. Whole numbers stay such; those beyond 2^24 are rounded.";
 const char *const mean = "The mean of each window, channel by channel, over the places that lie inside.";
 const char *const largest_of_parts =
     "The largest value of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) "

@@ -79,7 +79,7 @@ Id LstmBias::ask(Call &c, const KernelAndBias &weights, int64_t units) const {
 
 std::vector<Symbol> CellLayer::call(Call &c) const {
   c.need_rank(0, rank());
-  c.need_float(0);
+  c.as_float(0);
   const auto fixed = c.symbols("constants");
   const bool all = std::none_of(fixed.begin(), fixed.end(), [](const Symbol &s) { return s.value == ops::none; });
   if (fixed.size() != constants() || !all)

@@ -137,7 +137,7 @@ struct RecurrentLayer : Layer {
   bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
-    c.need_float(0);
+    c.as_float(0);
     return how.run(c, cell.call(c), cell.weights.activity_regularizer);
   }
 };

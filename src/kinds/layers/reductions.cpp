@@ -1,4 +1,6 @@
 // Reductions of keras.ops as layers: a table of rows.
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/error.hpp"
@@ -22,6 +24,23 @@ Id variance(Emit &e, Id x, const Axes &axes, bool keepdims) {
 }
 Id deviation(Emit &e, Id x, const Axes &axes, bool keepdims) {
   return ops::unary(e, ops::Unary::sqrt, variance(e, x, axes, keepdims));
+}
+
+// The largest is taken out before, so that nothing overflows.
+Id log_sum_exp(Emit &e, Id x, const Axes &axes, bool keepdims) {
+  const Id most = ops::reduce(e, Reduce::max, x, axes, true);
+  const Id finite = ops::binary(e, ops::Binary::less, ops::unary(e, ops::Unary::abs, most),
+                                e.scalar(std::numeric_limits<double>::infinity()));
+  const Id base = ops::stop_gradient(e, ops::select(e, finite, most, e.scalar(0)));
+  const Id sum = ops::reduce(e, Reduce::sum, ops::unary(e, ops::Unary::exp, ops::sub(e, x, base)), axes, true);
+  Id y = ops::add(e, ops::unary(e, ops::Unary::log, sum), base);
+  if (keepdims) return y;
+  Axes gone = axes;
+  if (gone.empty())
+    for (int i = 0; i < e.rank(x); ++i) gone.push_back(i);
+  std::sort(gone.rbegin(), gone.rend());
+  for (int a : gone) y = ops::squeeze(e, y, a);
+  return y;
 }
 
 struct Reduction final : Layer {
@@ -67,6 +86,7 @@ const std::vector<Reduction::Row> &reductions() {
       row("Max", "The largest value along axes.", plain<Reduce::max>, {"Amax"}),
       row("Min", "The smallest value along axes.", plain<Reduce::min>, {"Amin"}),
       row("Prod", "The product along axes.", plain<Reduce::prod>),
+      row("Logsumexp", "The logarithm of the sum of e to the power of x along axes.", log_sum_exp),
       row("Var", "The mean squared distance from the mean along axes.", variance),
       row("Std", "The root of the mean squared distance from the mean along axes.", deviation),
       row("Any", "Whether anything along axes is true or not 0: bool.", plain<Reduce::max>, {}, DType::boolean),

@@ -1,4 +1,5 @@
 // ReLU: the rectifier with a slope, a ceiling and a threshold.
+#include <cmath>
 #include <limits>
 
 #include "kinds/layer.hpp"
@@ -24,6 +25,8 @@ struct ReLU : Layer {
 
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
+    const DType type = c.e.dtype(c.x());
+    if (type == DType::i32 || type == DType::i64) return {{whole(c, type), c.mask()}};
     c.need_float(0);
     bool plain = !max_value && negative_slope == 0 && threshold == 0;
     float most = max_value ? static_cast<float>(*max_value) : std::numeric_limits<float>::infinity();
@@ -31,6 +34,16 @@ struct ReLU : Layer {
                       : ops::unary(c.e, ops::Unary::relu_general, c.x(),
                                    {static_cast<float>(negative_slope), most, static_cast<float>(threshold)});
     return {{y, c.mask()}};
+  }
+
+ private:
+  // Whole numbers stay such, as in Keras, which takes no slope or threshold then.
+  ops::Id whole(Call &c, DType type) const {
+    if (negative_slope != 0 || threshold != 0) c.need_float(0);
+    const ops::Id y = ops::binary(c.e, ops::Binary::max, c.x(), c.e.scalar(0, type));
+    if (!max_value) return y;
+    if (*max_value != std::floor(*max_value)) c.need_float(0);
+    return ops::binary(c.e, ops::Binary::min, y, c.e.scalar(*max_value, type));
   }
 };
 

@@ -32,6 +32,26 @@ struct Reshape : Layer {
   }
 };
 
+struct ReshapeBatch : Layer {
+  static constexpr const char *name = "ReshapeBatch";
+  static constexpr const char *doc = "The same elements with other axes, the batch's included: keras.ops.reshape.";
+  std::vector<int64_t> shape;
+
+  void fields(Fields &f) override {
+    f("shape", shape).required().at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
+  }
+  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}}; }
+  void check() override {
+    if (std::count(shape.begin(), shape.end(), free_dim) > 1)
+      throw Error(Code::invalid_argument, "\"shape\": there must be at most one unknown dimension (-1)")
+          .with("attribute", "shape");
+    Shape limits(shape);
+  }
+
+  std::vector<Symbol> call(Call &c) const override { return {{ops::reshape(c.e, c.x(), 0, Shape(shape))}}; }
+};
+
 }  // namespace
 DL4_KIND(Reshape)
+DL4_KIND(ReshapeBatch)
 }  // namespace dl4::kinds

@@ -73,7 +73,7 @@ struct RNN : Layer {
   bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
-    c.need_float(0);
+    c.as_float(0);
     auto step = [&](const Inside &in, Id x, const Ids &states) {
       BodyHost host(c.host, in);
       const Arguments none;

@@ -80,8 +80,18 @@ struct Slice final : Layer {
   std::vector<int64_t> start_indices, sizes;
 
   void fields(Fields &f) override {
-    f("start_indices", start_indices).required().at_least(0).at_most(max_dim).doc("the first place of each axis");
-    f("shape", sizes).required().at_least(-1).at_most(max_dim).doc("how many places of each axis; -1: to its end");
+    f("start_indices", start_indices)
+        .required()
+        .at_least(-max_dim)
+        .at_most(max_dim)
+        .doc("the first place of each axis; negative: counted from its end");
+    f("shape", sizes)
+        .required()
+        .at_least(-max_dim)
+        .at_most(max_dim)
+        .doc(
+            "how many places of each axis; -1: to its end; -1 - n: all but the last n, from a place that is not "
+            "negative");
   }
   void check() override {
     if (start_indices.size() != sizes.size())
@@ -90,14 +100,23 @@ struct Slice final : Layer {
                                                "has, got ",
                                                sizes.size()))
           .with("attribute", "shape");
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] < -1 && start_indices[i] < 0)
+        throw Error(Code::invalid_argument, text("\"shape\": expected at least -1 where the first place is ",
+                                                 start_indices[i], ", got ", sizes[i]))
+            .with("attribute", "shape");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(sizes.size()));
     Id y = c.x();
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (start_indices[i] != 0 || sizes[i] != -1)
-        y = ops::slice(c.e, y, static_cast<int>(i), start_indices[i], sizes[i]);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const auto axis = static_cast<int>(i);
+      if (sizes[i] < -1)
+        y = ops::pad(c.e, y, axis, -start_indices[i], sizes[i] + 1);
+      else if (start_indices[i] != 0 || sizes[i] != -1)
+        y = ops::slice(c.e, y, axis, start_indices[i], sizes[i]);
+    }
     return {{y}};
   }
 };

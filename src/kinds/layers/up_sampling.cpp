@@ -1,5 +1,6 @@
 // UpSampling1D-3D, RepeatVector: places repeated.
-#include "kinds/layers/data_format.hpp"
+#include "base/error.hpp"
+#include "kinds/layers/resize.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -22,14 +23,15 @@ struct UpSampling2D final : Layer {
   static constexpr const char *doc = "Larger images: rows and columns repeated, or blended between neighbours.";
   std::array<int64_t, 2> size{2, 2};
   DataFormat data_format;
-  enum class Interpolation { nearest, bilinear } interpolation = Interpolation::nearest;
+  Interpolation interpolation = Interpolation::nearest;
 
   void fields(Fields &f) override {
     f("size", size).at_least(1).at_most(max_dim).doc("how often each row and each column stands");
     data_format.fields(f);
-    f("interpolation", interpolation, {"nearest", "bilinear"})
-        .among_others()
-        .doc("\"nearest\": copies; \"bilinear\": blended by the distance to the centres of the two nearest pixels");
+    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"})
+        .doc(
+            "\"nearest\": copies; \"bilinear\": blended by the distance to the centres of the two nearest pixels; the "
+            "others: of 4, 6 and 10 pixels along each axis, whose number must be known");
   }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H * size, W * size, C)"}}};
@@ -38,12 +40,25 @@ struct UpSampling2D final : Layer {
     c.need_rank(0, 4);
     const bool linear = interpolation == Interpolation::bilinear;
     const DType from = c.e.dtype(c.x());
+    if (interpolation > Interpolation::bilinear) return kernelled(c);
     if (linear && (from == DType::boolean || from == DType::f64)) c.need_float(0);
     ops::Id y = linear ? ops::cast(c.e, c.x(), DType::f32) : c.x();
     for (int i = 0; i < 2; ++i) y = ops::repeat(c.e, y, data_format.space(i), size[static_cast<size_t>(i)], linear);
     // Whole numbers stay whole, halves going to the even one.
     if (c.e.dtype(y) != from) y = ops::cast(c.e, unary(c.e, ops::Unary::round, y), from);
     return {{y}};
+  }
+
+ private:
+  std::vector<Symbol> kernelled(Call &c) const {
+    c.need_float(0);
+    const ops::Id x = data_format.to_last(c.e, c.x());
+    const Shape s = c.e.shape(x);
+    for (int i : {1, 2, 3})
+      if (s[i] == free_dim)
+        fail(Code::shape_mismatch, "expected images of a known size, got an input of shape ", c.shape());
+    const ops::Id y = resized(c, x, checked_mul(s[1], size[0]), checked_mul(s[2], size[1]), interpolation, false);
+    return {{data_format.from_last(c.e, y)}};
   }
 };
 

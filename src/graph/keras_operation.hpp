@@ -1,0 +1,145 @@
+// An operation of Keras while it becomes layers of a graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "graph/keras_ops.hpp"
+
+namespace dl4::graph {
+
+// {"class_name": "__slice__", ...} for example.
+bool is_named(const Json &j, std::string_view class_name);
+
+class Operation {
+ public:
+  Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, std::vector<Node> in,
+            bool nested);
+  std::vector<Node> add();
+
+  using Nodes = std::vector<Node>;
+  struct Row {
+    std::string_view name;  // Keras's class
+    Nodes (Operation::*add)();
+  };
+  // Of an operation that is more than a layer with the same config.
+  static const Row *row_of(std::string_view name);
+
+ private:
+  template <class... A>
+  [[noreturn]] void refuse(const A &...a) const {
+    throw Error(Code::unsupported, text("layer \"", name_, "\": the operation ", class_, ' ', a...))
+        .with("layer", name_);
+  }
+
+  // ---- what was given ----------------------------------------------------------------------------------------------
+  static bool is_tensor_at(const Json &j) { return j.is_object() && j.contains("tensor"); }
+  // A tensor, or numbers as a constant.
+  Node value(const Json &j);
+  Node at(size_t i);
+  Node only();
+  Nodes listed();
+  bool is_number(size_t i) const { return i < args_.size() && (args_[i].is_number() || args_[i].is_boolean()); }
+  Json number(size_t i) const { return args_[i].is_boolean() ? Json(args_[i].get<bool>() ? 1 : 0) : args_[i]; }
+  // The attribute, whichever way it was given; null where it was not.
+  Json given(const char *key) const { return config_.value(key, nullptr); }
+  bool flag(const char *key, bool otherwise) const {
+    const Json v = given(key);
+    return v.is_boolean() ? v.get<bool>() : otherwise;
+  }
+  int64_t axis(const Json &j, Node x) const;
+  std::vector<int64_t> axes(const Json &j, Node x) const;  // null: all
+  std::vector<int64_t> integers(const Json &j, const char *what) const;
+  // Refuses attributes that are neither among these nor say nothing.
+  void need_no_more_than(std::initializer_list<std::string_view> known) const;
+
+  // ---- what is made ------------------------------------------------------------------------------------------------
+  const Shape &shape(Node v) const { return g_.shape(v); }
+  DType dtype(Node v) const { return g_.dtype(v); }
+  int rank(Node v) const { return shape(v).rank(); }
+  std::string fresh(const std::string &what);
+  Node constant(Tensor t);
+  Node layer(const std::string &kind, Json config, const Nodes &in);
+  Node with_number(const std::string &kind, Node x, double n) { return layer(kind, {{"x2", n}}, {x}); }
+  Node cast(Node v, DType to);
+  Node transposed(Node v, const std::vector<int64_t> &perm) { return layer("Transpose", {{"perm", perm}}, {v}); }
+  std::vector<int64_t> in_order(Node v) const;
+  // A value without its mask: as it is, in the same order.
+  Node unmasked(Node v);
+  // The last one, under the name of the operation.
+  Nodes finish(const std::string &kind, Json config, Nodes in);
+  Nodes finish_as(Node v);  // what it gives is v
+  // One behind the other: kinds and their configs.
+  using Steps = std::vector<std::pair<std::string, Json>>;
+  Nodes finish(Steps steps, Node x);
+  // Of a Slice: of one axis `size` places.
+  Json block(Node x, size_t axis, int64_t from, int64_t size) const;
+  Node part(Node x, size_t axis, int64_t from, int64_t size) { return layer("Slice", block(x, axis, from, size), {x}); }
+
+  // Those of its kinds that pass on a mask.
+  static bool keeps_masks(const std::string &kind);
+
+  // ---- operations --------------------------------------------------------------------------------------------------
+  // Two operands of one type, as Keras joins them: null is a number.
+  struct Pair {
+    std::optional<Node> first, second;
+    DType type;
+  };
+  Pair pair(size_t first, size_t second);
+  Node paired(const std::string &kind);  // of floats
+  Nodes add_pairwise(const std::string &kind);
+  Nodes add_elementwise(const std::string &kind);
+  Nodes add_reduction(const std::string &kind);
+  Nodes add_where();
+  Nodes add_filled();
+  Nodes add_rounded();
+  Nodes add_activation();
+  Nodes add_cast();
+  Nodes add_norm();
+  Nodes add_normalize();
+  Nodes add_moments();
+  Nodes add_matmul();
+  Nodes add_same();
+  Nodes add_listed();
+  Nodes add_one_hot();
+  Nodes add_einsum();
+  Nodes add_sum();
+  Nodes add_floor_divide();
+  Nodes add_squared_difference();
+  Nodes add_argmax();
+
+  Nodes add_pad();
+  Nodes add_pool();
+  Nodes add_blocks();
+  Nodes add_resize();
+  Nodes add_flip_width();
+  Nodes add_matrix_transpose();
+
+  Nodes add_transpose();
+  Nodes add_swapped();
+  Nodes add_moved();
+  Nodes add_reshape();
+  Nodes add_slice();
+  Nodes add_take();
+  Nodes add_roll();
+  Nodes add_split();
+  Nodes add_unstack();
+  Nodes add_item();
+  // Of one axis of x[...]: every step-th of `size` places from `begin` on, as Slice says them.
+  struct Taken {
+    int64_t begin = 0, size = -1, step = 1;
+    bool dropped = false;  // the axis, by a number
+  };
+  Taken taken(const Json &item, int64_t dim) const;
+
+  Graph &g_;
+  const std::string name_, class_;
+  Json config_, args_;
+  const Nodes in_;
+  const bool nested_;
+  int made_ = 0;
+};
+
+}  // namespace dl4::graph

@@ -1,0 +1,314 @@
+// What tf.keras wrote of functions of TensorFlow between layers, TFOpLambda and SlicingOpLambda, as operations of
+// Keras 3.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "graph/keras_json.hpp"
+
+namespace dl4::graph {
+namespace {
+
+struct TensorFlowFunction {
+  std::string_view function, name;  // name: Keras's class
+  std::string_view operands{};      // parameters behind the first that are operands
+  std::string_view attributes{};    // the others as Keras calls them: "alpha=negative_slope"
+};
+
+constexpr TensorFlowFunction functions[] = {
+    {"__operators__.add", "Add", "y"},
+    {"__operators__.ragged_getitem", "GetItem", "key"},
+    {"math.add", "Add", "y"},
+    {"math.subtract", "Subtract", "y"},
+    {"math.multiply", "Multiply", "y"},
+    {"math.divide", "TrueDivide", "y"},
+    {"math.truediv", "TrueDivide", "y"},
+    {"compat.v1.div", "TrueDivide", "y"},
+    {"realdiv", "TrueDivide", "y"},
+    {"math.floordiv", "FloorDivide", "y"},
+    {"math.floormod", "Mod", "y"},
+    {"math.maximum", "Maximum", "y"},
+    {"math.minimum", "Minimum", "y"},
+    {"math.pow", "Power", "y"},
+    {"math.atan2", "Arctan2", "x"},
+    {"math.squared_difference", "SquaredDifference", "y"},
+    {"math.equal", "Equal", "y"},
+    {"math.not_equal", "NotEqual", "y"},
+    {"__operators__.eq", "Equal", "other"},
+    {"__operators__.ne", "NotEqual", "other"},
+    {"math.less", "Less", "y"},
+    {"math.less_equal", "LessEqual", "y"},
+    {"math.greater", "Greater", "y"},
+    {"math.greater_equal", "GreaterEqual", "y"},
+    {"math.logical_and", "LogicalAnd", "y"},
+    {"math.logical_or", "LogicalOr", "y"},
+    {"math.logical_xor", "LogicalXor", "y"},
+    {"math.logical_not", "LogicalNot"},
+    {"nn.bias_add", "Add", "bias"},
+    {"math.add_n", "AddN"},
+    {"math.abs", "Absolute"},
+    {"math.negative", "Negative"},
+    {"math.sign", "Sign"},
+    {"math.square", "Square"},
+    {"math.sqrt", "Sqrt"},
+    {"math.rsqrt", "Rsqrt"},
+    {"math.reciprocal", "Reciprocal"},
+    {"math.exp", "Exp"},
+    {"math.expm1", "Expm1"},
+    {"math.log", "Log"},
+    {"math.log1p", "Log1p"},
+    {"math.sin", "Sin"},
+    {"math.cos", "Cos"},
+    {"math.tan", "Tan"},
+    {"math.asin", "Arcsin"},
+    {"math.acos", "Arccos"},
+    {"math.atan", "Arctan"},
+    {"math.sinh", "Sinh"},
+    {"math.cosh", "Cosh"},
+    {"math.asinh", "Arcsinh"},
+    {"math.acosh", "Arccosh"},
+    {"math.atanh", "Arctanh"},
+    {"math.tanh", "Tanh"},
+    {"math.erf", "Erf"},
+    {"math.floor", "Floor"},
+    {"math.ceil", "Ceil"},
+    {"math.round", "Round"},
+    {"math.rint", "Round"},
+    {"math.is_nan", "Isnan"},
+    {"math.is_inf", "Isinf"},
+    {"math.is_finite", "Isfinite"},
+    {"math.sigmoid", "Sigmoid"},
+    {"math.log_sigmoid", "LogSigmoid"},
+    {"math.softplus", "Softplus"},
+    {"math.softsign", "Softsign"},
+    {"nn.sigmoid", "Sigmoid"},
+    {"nn.relu", "Relu"},
+    {"nn.relu6", "Relu6"},
+    {"nn.elu", "Elu"},
+    {"nn.selu", "Selu"},
+    {"nn.silu", "Silu"},
+    {"nn.swish", "Silu"},
+    {"nn.softsign", "Softsign"},
+    {"nn.softplus", "Softplus"},
+    {"nn.tanh", "Tanh"},
+    {"nn.gelu", "Gelu", "", "approximate"},
+    {"nn.leaky_relu", "LeakyRelu", "", "alpha=negative_slope"},
+    {"nn.softmax", "Softmax", "", "axis"},
+    {"nn.log_softmax", "LogSoftmax", "", "axis"},
+    {"math.softmax", "Softmax", "", "axis"},
+    {"math.log_softmax", "LogSoftmax", "", "axis"},
+    {"math.l2_normalize", "Normalize", "", "axis epsilon"},
+    {"nn.l2_normalize", "Normalize", "", "axis epsilon"},
+    {"nn.moments", "Moments", "", "axes keepdims"},
+    {"linalg.norm", "Norm", "", "ord axis keepdims"},
+    {"norm", "Norm", "", "ord axis keepdims"},
+    {"math.reduce_euclidean_norm", "Norm", "", "axis keepdims"},
+    {"math.reduce_mean", "Mean", "", "axis keepdims"},
+    {"math.reduce_sum", "Sum", "", "axis keepdims"},
+    {"math.reduce_max", "Max", "", "axis keepdims"},
+    {"math.reduce_min", "Min", "", "axis keepdims"},
+    {"math.reduce_prod", "Prod", "", "axis keepdims"},
+    {"math.reduce_std", "Std", "", "axis keepdims"},
+    {"math.reduce_variance", "Var", "", "axis keepdims"},
+    {"math.reduce_logsumexp", "Logsumexp", "", "axis keepdims"},
+    {"math.reduce_any", "Any", "", "axis keepdims"},
+    {"math.reduce_all", "All", "", "axis keepdims"},
+    {"math.argmax", "Argmax", "", "axis output_type=dtype"},
+    {"math.argmin", "Argmin", "", "axis output_type=dtype"},
+    {"compat.v1.argmax", "Argmax", "", "axis dimension=axis output_type=dtype"},
+    {"math.cumsum", "Cumsum", "", "axis exclusive reverse"},
+    {"math.cumprod", "Cumprod", "", "axis exclusive reverse"},
+    {"math.top_k", "TopK", "", "k sorted"},
+    {"nn.top_k", "TopK", "", "k sorted"},
+    {"sort", "Sort", "", "axis direction"},
+    {"argsort", "Argsort", "", "axis direction"},
+    {"linalg.matmul", "Matmul", "b", "transpose_a transpose_b"},
+    {"tensordot", "Tensordot", "b", "axes"},
+    {"cast", "Cast", "", "dtype"},
+    {"compat.v1.to_float", "Cast"},
+    {"clip_by_value", "Clip", "", "clip_value_min=x_min clip_value_max=x_max"},
+    {"where", "Where", "x y"},
+    {"compat.v1.where_v2", "Where", "x y"},
+    {"zeros_like", "ZerosLike", "", "dtype"},
+    {"ones_like", "OnesLike", "", "dtype"},
+    {"compat.v1.zeros_like", "ZerosLike", "", "dtype"},
+    {"compat.v1.ones_like", "OnesLike", "", "dtype"},
+    {"one_hot", "OneHot", "", "depth=num_classes axis dtype"},
+    {"identity", "Copy"},
+    {"convert_to_tensor", "Copy"},
+    {"stop_gradient", "StopGradient"},
+    {"reshape", "Reshape", "", "shape=newshape"},
+    {"transpose", "Transpose", "", "perm=axes"},
+    {"compat.v1.transpose", "Transpose", "", "perm=axes"},
+    {"linalg.matrix_transpose", "MatrixTranspose"},
+    {"expand_dims", "ExpandDims", "", "axis"},
+    {"compat.v1.expand_dims", "ExpandDims", "", "axis dim=axis"},
+    {"squeeze", "Squeeze", "", "axis"},
+    {"compat.v1.squeeze", "Squeeze", "", "axis"},
+    {"concat", "Concatenate", "", "axis"},
+    {"stack", "Stack", "", "axis"},
+    {"unstack", "Unstack", "", "axis num"},
+    {"split", "Split", "", "num_or_size_splits=indices_or_sections axis num"},
+    {"tile", "Tile", "", "multiples=repeats"},
+    {"pad", "Pad", "", "paddings=pad_width mode constant_values"},
+    {"compat.v1.pad", "Pad", "", "paddings=pad_width mode constant_values"},
+    {"repeat", "Repeat", "", "repeats axis"},
+    {"reverse", "Flip", "", "axis"},
+    {"roll", "Roll", "", "shift axis"},
+    {"gather", "Take", "indices", "axis"},
+    {"compat.v1.gather", "Take", "indices", "axis"},
+    {"nn.embedding_lookup", "Take", "ids"},
+    {"broadcast_to", "BroadcastTo", "", "shape"},
+    {"nn.max_pool", "MaxPool", "", "ksize=pool_size strides padding"},
+    {"nn.max_pool1d", "MaxPool", "", "ksize=pool_size strides padding"},
+    {"nn.max_pool2d", "MaxPool", "", "ksize=pool_size strides padding"},
+    {"nn.max_pool3d", "MaxPool", "", "ksize=pool_size strides padding"},
+    {"nn.avg_pool", "AveragePool", "", "ksize=pool_size strides padding"},
+    {"nn.avg_pool1d", "AveragePool", "", "ksize=pool_size strides padding"},
+    {"nn.avg_pool2d", "AveragePool", "", "ksize=pool_size strides padding"},
+    {"nn.avg_pool3d", "AveragePool", "", "ksize=pool_size strides padding"},
+    {"nn.depth_to_space", "DepthToSpace", "", "block_size"},
+    {"nn.space_to_depth", "SpaceToDepth", "", "block_size"},
+    {"compat.v1.depth_to_space", "DepthToSpace", "", "block_size"},
+    {"compat.v1.space_to_depth", "SpaceToDepth", "", "block_size"},
+    {"image.resize", "Resize", "", "size method=interpolation"},
+    {"image.flip_left_right", "FlipWidth"},
+};
+
+[[noreturn]] void refuse(const std::string &layer, const std::string &function, const std::string &why) {
+  throw Error(Code::unsupported, text("layer \"", layer, "\": the function tf.", function, ' ', why))
+      .with("layer", layer);
+}
+
+// The words between spaces.
+std::vector<std::string> words(std::string_view s) {
+  std::vector<std::string> list;
+  for (size_t at = 0, end; at < s.size(); at = end + 1) {
+    end = std::min(s.find(' ', at), s.size());
+    if (end > at) list.emplace_back(s.substr(at, end - at));
+  }
+  return list;
+}
+
+// Slices as Keras 3 writes them: in a list, null is an axis of size 1.
+Json item(const Json &spec) {
+  if (spec.is_array()) {
+    Json list = Json::array();
+    for (const Json &s : spec) list.push_back(item(s));
+    return list;
+  }
+  if (spec.is_object() && spec.contains("start") && !spec.contains("class_name"))
+    return {{"class_name", "__slice__"}, {"config", spec}};
+  return spec;
+}
+
+// Where the same word means something else, or another default holds.
+void say_as_keras(const std::string &layer, const std::string &function, const std::string &name, Json &config) {
+  const auto otherwise = [&](const char *key, Json v) {
+    const Json *given = config.find(key);
+    if (!given || given->is_null()) config[key] = std::move(v);
+  };
+  if (name == "Gelu") otherwise("approximate", false);
+  if (name == "LeakyRelu") otherwise("negative_slope", 0.2);
+  if (name == "Clip")
+    for (const char *key : {"x_min", "x_max"})
+      if (!config.value(key, nullptr).is_number()) refuse(layer, function, "has a bound that is no number");
+  if (name == "Concatenate" || name == "Cumsum" || name == "Cumprod" || name == "Argmax" || name == "Argmin" ||
+      name == "Unstack" || name == "Split" || name == "Stack" || name == "Take")
+    otherwise("axis", 0);
+  if (name == "Argmax" || name == "Argmin") otherwise("dtype", "int64");
+  if (function == "compat.v1.to_float") config["dtype"] = "float32";
+  if (name == "Normalize") {
+    const Json epsilon = config.value("epsilon", 1e-12);
+    config["epsilon"] = std::sqrt(epsilon.get<double>());  // it is that of the sum of squares
+  }
+  if (name == "Norm" && config.value("ord", nullptr) == "euclidean") config["ord"] = nullptr;
+  if (name == "Split" && config["indices_or_sections"].is_array()) {
+    Json bounds = Json::array();
+    int64_t sum = 0;
+    for (const Json &size : config["indices_or_sections"]) bounds.push_back(sum += size.get<int64_t>());
+    Json inner = Json::array();
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) inner.push_back(Json(bounds[i]));
+    config["indices_or_sections"] = std::move(inner);
+  }
+  if (name == "Split" || name == "Unstack") config.erase("num");
+  for (const char *key : {"mode", "padding", "direction"})
+    if (const Json *v = config.find(key); v && v->is_string()) {
+      std::string s = v->get<std::string>();
+      std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      config[key] = s;
+    }
+  if (name == "Sort" || name == "Argsort") {
+    config["descending"] = config.value("direction", "ascending") == "descending";
+    config.erase("direction");
+    otherwise("axis", -1);
+  }
+  if (name == "OneHot") otherwise("axis", -1), otherwise("dtype", "float32");
+  if (name == "TopK") otherwise("k", 1), otherwise("sorted", true);
+  if (name == "Resize") otherwise("interpolation", "bilinear");
+  if (name == "MaxPool" || name == "AveragePool")
+    for (const char *key : {"pool_size", "strides"})
+      if (const Json v = config.value(key, nullptr);
+          v.is_array() && v.size() > 2 && v[0] == 1 && v[v.size() - 1] == 1) {
+        Json inner = Json::array();
+        for (size_t i = 1; i + 1 < v.size(); ++i) inner.push_back(Json(v[i]));
+        config[key] = std::move(inner);
+      }
+}
+
+}  // namespace
+
+Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &as_tensor) {
+  const Json &given = layer.at("config");
+  const std::string who = given.at("name").get<std::string>(), function = given.at("function").get<std::string>();
+  const bool slices = layer.at("class_name") == "SlicingOpLambda";
+  const auto *row = std::find_if(std::begin(functions), std::end(functions),
+                                 [&](const TensorFlowFunction &f) { return f.function == function; });
+  if (!slices && row == std::end(functions)) refuse(who, function, "is not supported");
+  const std::string name(slices ? "GetItem" : row->name);
+  const std::vector<std::string> operands = words(slices ? "" : row->operands),
+                                 attributes = words(slices ? "" : row->attributes);
+  Json config{{"name", who}}, nodes = Json::array();
+  for (const Json &node : layer.at("inbound_nodes")) {
+    const bool one = node.is_array() && !node.empty() && node[0].is_string();
+    const Json refs = one ? Json::array({node}) : node;
+    Json first = Json::array(), args = Json::array(), said = Json::object(), kwargs = Json::object();
+    for (const Json &ref : refs) {
+      if (!ref.is_array() || ref.size() < 3) refuse(who, function, "has an operand that is none: " + ref.shown());
+      first.push_back(ref[0] == "_CONSTANT_VALUE" ? Json(ref[2]) : as_tensor(Json::array({ref[0], ref[1], ref[2]})));
+      if (ref.size() > 3) said.update(ref[3]);
+    }
+    args.push_back(one ? Json(first[0]) : std::move(first));
+    if (slices) args.push_back(item(as_tensor(said.value("slice_spec", nullptr))));
+    for (const std::string &key : operands) {
+      if (const Json *v = said.find(key); v && !v->is_null())
+        args.push_back(as_tensor(*v));
+      else
+        refuse(who, function, "has no \"" + key + '"');
+    }
+    for (const auto &[key, v] : said.items()) {
+      if (v.is_null() || key == "name" || key == "slice_spec" || v == false ||
+          std::find(operands.begin(), operands.end(), key) != operands.end())
+        continue;
+      if ((key == "batch_dims" && v == 0) ||
+          (key == "data_format" && v.is_string() && v.get<std::string>().ends_with("C")))
+        continue;
+      const auto is_it = [&, &word = key](const std::string &a) {
+        return a == word || a.starts_with(std::string(word) + '=');
+      };
+      const auto a = std::find_if(attributes.begin(), attributes.end(), is_it);
+      if (a == attributes.end()) refuse(who, function, text("has \"", key, "\": ", v.shown()));
+      kwargs[a->substr(a->find('=') == a->npos ? 0 : a->find('=') + 1)] = as_tensor(v);
+    }
+    say_as_keras(who, function, name, kwargs);
+    nodes.push_back({{"args", std::move(args)}, {"kwargs", std::move(kwargs)}});
+  }
+  return {{"module", "keras.src.ops.tensorflow"},
+          {"class_name", name},
+          {"config", std::move(config)},
+          {"name", who},
+          {"inbound_nodes", std::move(nodes)}};
+}
+
+}  // namespace dl4::graph

@@ -1,0 +1,254 @@
+// Pad, Tile, OneHot, Cumsum, Cumprod, Sort, Argsort, TopK: of keras.ops, as layers.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+constexpr Port any_shape{"x", "(...)"};
+
+// The axis as the last one, and back.
+std::vector<int> axis_last(int rank, int axis) {
+  std::vector<int> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<size_t>(axis)], perm.back());
+  return perm;
+}
+
+// The places of an axis in that order.
+Id in_places(Call &c, Id x, int axis, const std::vector<int32_t> &places) {
+  Tensor ids = make_tensor(DType::i32, {static_cast<int64_t>(places.size())});
+  std::copy(places.begin(), places.end(), ids.as<int32_t>());
+  std::vector<int> perm(static_cast<size_t>(c.e.rank(x)));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[0], perm[static_cast<size_t>(axis)]);
+  const Id rows = axis == 0 ? x : ops::transpose(c.e, x, perm);
+  const Id y = ops::gather(c.e, rows, c.e.constant(std::move(ids)));
+  return axis == 0 ? y : ops::transpose(c.e, y, perm);
+}
+
+struct Pad final : Layer {
+  static constexpr const char *name = "Pad";
+  static constexpr const char *doc = "Places before and after along axes: keras.ops.pad.";
+  std::vector<std::array<int64_t, 2>> pad_width;
+  enum class Mode { constant, reflect, symmetric, edge } mode = Mode::constant;
+  std::optional<double> constant_values;
+
+  void fields(Fields &f) override {
+    f("pad_width", pad_width).required().at_least(0).at_most(max_dim).doc("how many before and after each axis");
+    f("mode", mode, {"constant", "reflect", "symmetric", "edge"})
+        .among_others()
+        .doc(
+            "\"constant\": a number; \"edge\": the first and last place; \"reflect\" and \"symmetric\": the places "
+            "mirrored, without and with the edge");
+    f("constant_values", constant_values).doc("the number; null: 0");
+  }
+  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, static_cast<int>(pad_width.size()));
+    Id y = c.x();
+    const DType type = c.e.dtype(y);
+    const double v = constant_values.value_or(0);
+    const bool moved = mode == Mode::constant && v != 0;
+    // Padding brings zeros, so a number is what a flag of what was there leaves out.
+    Id inside = moved ? ops::fill(c.e, DType::f32, 1, y, c.shape().rank(), {}) : ops::none;
+    for (size_t i = 0; i < pad_width.size(); ++i) {
+      const auto [before, after] = pad_width[i];
+      const auto axis = static_cast<int>(i);
+      if (before == 0 && after == 0) continue;
+      if (mode != Mode::constant) {
+        y = in_places(c, y, axis, mirrored(c, axis, before, after));
+        continue;
+      }
+      y = ops::pad(c.e, y, axis, before, after);
+      if (moved) inside = ops::pad(c.e, inside, axis, before, after);
+    }
+    if (moved)
+      y = ops::select(c.e, ops::binary(c.e, ops::Binary::greater, inside, c.e.scalar(0)), y, c.e.scalar(v, type));
+    return {{y}};
+  }
+
+ private:
+  std::vector<int32_t> mirrored(Call &c, int axis, int64_t before, int64_t after) const {
+    const int64_t n = c.shape()[axis];
+    if (n == free_dim) fail(Code::shape_mismatch, "axis ", axis, " should be known, got ", c.shape());
+    const int64_t most = mode == Mode::reflect ? n - 1 : mode == Mode::symmetric ? n : n > 0 ? max_dim : 0;
+    if (std::max(before, after) > most)
+      fail(Code::shape_mismatch, "\"pad_width\": expected at most ", most, " for axis ", axis, " of ", c.shape());
+    std::vector<int32_t> places;
+    for (int64_t i = -before; i < n + after; ++i) {
+      const int64_t off = mode == Mode::reflect ? 0 : 1;
+      int64_t at = i < 0 ? -i - off : i >= n ? 2 * (n - 1) - i + off : i;
+      if (mode == Mode::edge) at = std::clamp<int64_t>(i, 0, n - 1);
+      places.push_back(static_cast<int32_t>(at));
+    }
+    return places;
+  }
+};
+
+struct Tile final : Layer {
+  static constexpr const char *name = "Tile";
+  static constexpr const char *doc = "The whole several times along axes: keras.ops.tile.";
+  std::vector<int64_t> repeats;
+
+  void fields(Fields &f) override {
+    f("repeats", repeats).required().at_least(1).at_most(max_dim).doc("how often along each of the last axes");
+  }
+  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  std::vector<Symbol> call(Call &c) const override {
+    Id y = c.x();
+    while (c.e.rank(y) < static_cast<int>(repeats.size())) y = ops::expand_dims(c.e, y, 0);
+    const int first = c.e.rank(y) - static_cast<int>(repeats.size());
+    for (size_t i = 0; i < repeats.size(); ++i) {
+      if (repeats[i] == 1) continue;
+      const int axis = first + static_cast<int>(i);
+      // A new axis of copies in front of this one, then the two as one.
+      const Shape s = c.e.shape(y);
+      const Id copies = ops::repeat(c.e, ops::expand_dims(c.e, y, axis), axis, repeats[i]);
+      bool known = true;
+      for (int k = axis; k < s.rank(); ++k) known = known && s[k] != free_dim;
+      if (known) {
+        y = ops::reshape(c.e, copies, axis, s.last(s.rank() - axis).with(0, checked_mul(s[axis], repeats[i])));
+      } else {
+        if (repeats[i] > 1000) fail(Code::unsupported, "\"repeats\": at most 1000 where axes are free");
+        y = ops::concat(c.e, std::vector<Id>(static_cast<size_t>(repeats[i]), y), axis);
+      }
+    }
+    return {{y}};
+  }
+};
+
+struct OneHot final : Layer {
+  static constexpr const char *name = "OneHot";
+  static constexpr const char *doc =
+      "1 at the place of a new axis that an integer names, else 0; all 0 for one outside: keras.ops.one_hot.";
+  int64_t num_classes = 0, axis = -1;
+  enum class To { float32, int32, boolean } dtype = To::float32;
+
+  void fields(Fields &f) override {
+    f("num_classes", num_classes).required().at_least(1).at_most(max_dim).doc("places of the new axis");
+    f("axis", axis).doc("where the new axis stands in the output");
+    f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...), integers"}}, .outputs = {{"y", "(...) with an axis more"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    const DType type = c.e.dtype(c.x());
+    if (type != DType::i32 && type != DType::i64 && type != DType::u8)
+      fail(Code::invalid_argument, "input 0: expected integers, found dtype=", type);
+    const int at = c.shape().inserted(0, 1).axis(axis);
+    std::vector<int64_t> dims(static_cast<size_t>(c.shape().rank()) + 1, 1);
+    dims[static_cast<size_t>(at)] = num_classes;
+    Tensor t = make_tensor(DType::i64, Shape(dims));
+    std::iota(t.as<int64_t>(), t.as<int64_t>() + num_classes, 0);
+    const Id x = ops::expand_dims(c.e, ops::cast(c.e, c.x(), DType::i64), at);
+    const Id hot = ops::binary(c.e, ops::Binary::equal, x, c.e.constant(std::move(t)));
+    constexpr DType types[] = {DType::f32, DType::i32, DType::boolean};
+    return {{ops::cast(c.e, hot, types[static_cast<size_t>(dtype)])}};
+  }
+};
+
+struct Cumulated final : Layer {
+  struct Row : Entry {
+    bool product;
+  };
+  explicit Cumulated(const Row &row) : row(row) {}
+  const Row &row;
+  int64_t axis = 0;
+  bool exclusive = false, reverse = false;
+
+  void fields(Fields &f) override {
+    f("axis", axis).required().doc("the axis");
+    f("exclusive", exclusive).doc("whether each place leaves out itself");
+    f("reverse", reverse).doc("whether it begins at the end");
+  }
+  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    return {{ops::cumulate(c.e, c.x(), c.shape().axis(axis), {row.product, exclusive, reverse})}};
+  }
+};
+
+const std::vector<Cumulated::Row> &cumulated() {
+  static const std::vector<Cumulated::Row> rows{
+      {{"layer", "Cumsum", "The sums along an axis so far: keras.ops.cumsum.", fresh<Cumulated>}, false},
+      {{"layer", "Cumprod", "The products along an axis so far: keras.ops.cumprod.", fresh<Cumulated>}, true},
+  };
+  return rows;
+}
+
+struct Ordered final : Layer {
+  struct Row : Entry {
+    bool places;
+  };
+  explicit Ordered(const Row &row) : row(row) {}
+  const Row &row;
+  int64_t axis = -1;
+  bool descending = false;
+
+  void fields(Fields &f) override {
+    f("axis", axis).doc("the axis");
+    f("descending", descending).doc("whether the largest stands first");
+  }
+  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    c.need_rank_from(0, 1);
+    const int at = c.shape().axis(axis), rank = c.shape().rank();
+    const bool last = at == rank - 1;
+    const std::vector<int> perm = axis_last(rank, at);
+    const ops::Sorted s = ops::sort(c.e, last ? c.x() : ops::transpose(c.e, c.x(), perm), descending);
+    const Id y = row.places ? s.places : s.y;
+    return {{last ? y : ops::transpose(c.e, y, perm)}};
+  }
+};
+
+const std::vector<Ordered::Row> &ordered() {
+  static const std::vector<Ordered::Row> rows{
+      {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>}, false},
+      {{"layer", "Argsort",
+        "From which place each element of an ordered axis comes, of equals the first: int32: "
+        "keras.ops.argsort.",
+        fresh<Ordered>},
+       true},
+  };
+  return rows;
+}
+
+struct TopK final : Layer {
+  static constexpr const char *name = "TopK";
+  static constexpr const char *doc =
+      "The k largest of the last axis, and their places as int32, the first of equals: keras.ops.top_k.";
+  int64_t k = 0;
+  bool sorted = true;
+
+  void fields(Fields &f) override {
+    f("k", k).required().at_least(1).at_most(max_dim).doc("how many");
+    f("sorted", sorted).doc("promises their order: they always are");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(..., N)"}}, .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    c.need_rank_from(0, 1);
+    const ops::Sorted s = ops::sort(c.e, c.x(), true);
+    return {{ops::slice(c.e, s.y, -1, 0, k)}, {ops::slice(c.e, s.places, -1, 0, k)}};
+  }
+};
+
+}  // namespace
+DL4_KIND(Pad)
+DL4_KIND(Tile)
+DL4_KIND(OneHot)
+DL4_KINDS(Cumulations, cumulated())
+DL4_KINDS(Orderings, ordered())
+DL4_KIND(TopK)
+}  // namespace dl4::kinds

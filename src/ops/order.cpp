@@ -1,0 +1,95 @@
+// sort: the last axis in order; cumulate: sums and products that run along an axis.
+#include "kernels/reduce/order.hpp"
+
+#include <cmath>
+
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/sliced.hpp"
+
+namespace dl4::ops {
+namespace {
+
+struct SortOp final : OpOf<SortOp> {
+  bool descending;
+
+  explicit SortOp(bool descending) : descending(descending) {}
+  void fields(auto &f) const { f("descending", descending); }
+  std::string_view name() const override { return "sort"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("sort", src[0]);
+    if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort wants an axis, got ", src[0].shape);
+    return {src[0], {DType::i32, src[0].shape}};
+  }
+  // Each element's gradient goes to where it comes from.
+  void gradient(Gradient &g) const override {
+    if (!g.wants(0) || g.diff_dst() == none) return;
+    Emit &e = g.e;
+    const int64_t n = e.shape(g.src(0)).last();
+    if (n == free_dim) fail(Code::unsupported, "sort: the gradient wants an axis of known size");
+    const Id flat = reshape(e, g.src(0), 0, {free_dim, 1});
+    Id rows = reshape(e, g.dst(1), 0, {free_dim, n});
+    const Id row = expand_dims(e, cast(e, indices(e, rows, 0), DType::i32), 1);
+    const Id first = mul(e, row, e.scalar(static_cast<double>(n), DType::i32));
+    const Id ids = reshape(e, add(e, rows, first), 0, {free_dim});
+    const Id diff = scatter_add(e, reshape(e, g.diff_dst(), 0, {free_dim, 1}), ids, flat);
+    g.set(0, reshape_like(e, diff, g.src(0)));
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Shape &shape = site.src[0].shape;
+    const int64_t width = shape.last(), rows = width ? shape.elements(0, shape.rank() - 1) : 0;
+    const double us =
+        us_per_function * static_cast<double>(checked_mul(rows, width)) * std::log2(2.0 + static_cast<double>(width));
+    return sliced("sort", site, rows, us, [width, down = descending](int64_t begin, int64_t end, const Run &r) {
+      const auto from = [&](auto *p) { return p ? p + begin * width : p; };
+      kernels::sort_rows(r.in<float>(0) + begin * width, from(r.out<float>(0)), from(r.out<int32_t>(1)), end - begin,
+                         width, down);
+    });
+  }
+};
+
+struct CumulateOp final : OpOf<CumulateOp> {
+  int axis;
+  kernels::Cumulate how;
+
+  CumulateOp(int axis, const kernels::Cumulate &how) : axis(axis), how(how) {}
+  void fields(auto &f) const {
+    f("axis", axis), f("product", how.product), f("exclusive", how.exclusive), f("reverse", how.reverse);
+  }
+  std::string_view name() const override { return "cumulate"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("cumulate", src[0]);
+    return {src[0]};
+  }
+  void gradient(Gradient &g) const override {
+    if (!g.wants(0) || g.diff_dst() == none) return;
+    Emit &e = g.e;
+    kernels::Cumulate back = how;
+    back.product = false, back.reverse = !how.reverse;
+    if (!how.product) return g.set(0, cumulate(e, g.diff_dst(), axis, back));
+    // As TensorFlow: nothing where x is 0.
+    const Id x = g.src(0), sum = cumulate(e, mul(e, g.diff_dst(), g.dst()), axis, back), zero = e.scalar(0);
+    const Id none_there = binary(e, Binary::equal, x, zero);
+    g.set(0, select(e, none_there, zero, div(e, sum, select(e, none_there, e.scalar(1), x))));
+  }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    const Around a = around(site.src[0].shape, axis);
+    const int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
+    const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
+    return sliced("cumulate", site, outer, us, [=, how = how](int64_t begin, int64_t end, const Run &r) {
+      kernels::cumulate(how, r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner);
+    });
+  }
+};
+
+}  // namespace
+
+Sorted sort(Emit &e, Id x, bool descending) {
+  const std::vector<Id> made = e.step(std::make_shared<SortOp>(descending), {x});
+  return {made[0], made[1]};
+}
+Id cumulate(Emit &e, Id x, int axis, const kernels::Cumulate &how) {
+  return e.value(std::make_shared<CumulateOp>(e.shape(x).axis(axis), how), {x});
+}
+
+}  // namespace dl4::ops

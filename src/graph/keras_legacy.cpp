@@ -166,6 +166,10 @@ Json modern_layer(const Json &given_layer, int major) {
   Json to = layer, config = given->is_array() ? Json{{"name", "sequential"}, {"layers", *given}} : *given;
   const std::string class_name = name->get<std::string>();
   if (class_name == "Model") to["class_name"] = "Functional";
+  if (class_name == "RandomCrop" && major < 3)
+    throw Error(Code::unsupported, text("layer \"", config.value("name", class_name).shown(),
+                                        "\": the RandomCrop of Keras 2, which resizes in inference, is not supported"))
+        .with("layer", class_name);
   if (class_name == "Custom>CustomScaleLayer") to["class_name"] = "CustomScaleLayer";
   if (class_name == "BatchNormalizationV1" || class_name == "BatchNormalizationV2")
     to["class_name"] = "BatchNormalization";

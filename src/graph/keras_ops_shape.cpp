@@ -122,6 +122,7 @@ Nodes Operation::add_split() {
   if (dim == free_dim) refuse("is along an axis of unknown size");
   if (how.is_int64()) {
     const int64_t n = how.get<int64_t>();
+    if (n > 10000) refuse("makes more than 10000 parts");
     if (n < 1 || dim % n != 0) refuse("can't cut an axis of ", dim, " into ", n, " equal parts");
     for (int64_t i = 1; i <= n; ++i) bounds.push_back(i * (dim / n));
   } else {
@@ -141,6 +142,7 @@ Nodes Operation::add_unstack() {
   const Node x = only();
   const int64_t along = axis(config_.value("axis", 0), x), dim = shape(x)[static_cast<int>(along)];
   if (dim == free_dim) refuse("is along an axis of unknown size");
+  if (dim > 10000) refuse("makes more than 10000 parts");
   Nodes parts;
   for (int64_t i = 0; i < dim; ++i) {
     Json config{{"indices", i}, {"axis", along}};
@@ -224,6 +226,7 @@ Nodes Operation::add_item() {
       steps.emplace_back("Flip", Json{{"axis", Json::array({axis})}});
       continue;
     }
+    if (count / std::abs(step) > 1 << 22) refuse("takes more than ", 1 << 22, " places apart");
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < count; i += std::abs(step)) indices.push_back(step < 0 ? from - i : i);
     if (indices.empty()) refuse("takes nothing");

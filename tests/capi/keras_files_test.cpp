@@ -106,7 +106,6 @@ TEST_F(KerasFiles, GiveWhatKerasGave) {
                            "tf_keras_op_nn.h5",
                            "tf_keras_op_logic.h5",
                            "tf_keras_op_gather.h5",
-                           "tf_keras_resizing.h5",
                            "tf_keras_local2d.h5",
                            "tf_keras_td_dense.h5",
                            "tf_keras_ncf.h5"}) {

@@ -378,17 +378,12 @@ def rescaling():
 
 @m
 def resizing():
-    return S([I((9, 7, 3)), L.Resizing(6, 5), L.CenterCrop(4, 4), L.RandomCrop(3, 3), L.Flatten()])
+    return S([I((9, 7, 3)), L.Resizing(6, 5), L.CenterCrop(4, 4), L.Flatten()])
 
 
 @m
 def resizing2():
     return S([I((9, 7, 3)), L.Resizing(6, 5, interpolation="nearest"), L.Resizing(12, 13, interpolation="bicubic")])
-
-
-@m
-def random_crop_up():
-    return S([I((9, 7, 3)), L.RandomCrop(12, 13)])
 
 
 @m

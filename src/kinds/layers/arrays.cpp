@@ -81,6 +81,8 @@ struct Pad final : Layer {
     const int64_t most = mode == Mode::reflect ? n - 1 : mode == Mode::symmetric ? n : n > 0 ? max_dim : 0;
     if (std::max(before, after) > most)
       fail(Code::shape_mismatch, "\"pad_width\": expected at most ", most, " for axis ", axis, " of ", c.shape());
+    if (checked_add(before, n, after) > 1 << 24)
+      fail(Code::unsupported, "\"pad_width\": more than ", 1 << 24, " places along axis ", axis);
     std::vector<int32_t> places;
     for (int64_t i = -before; i < n + after; ++i) {
       const int64_t off = mode == Mode::reflect ? 0 : 1;
@@ -132,7 +134,7 @@ struct OneHot final : Layer {
   enum class To { float32, int32, boolean } dtype = To::float32;
 
   void fields(Fields &f) override {
-    f("num_classes", num_classes).required().at_least(1).at_most(max_dim).doc("places of the new axis");
+    f("num_classes", num_classes).required().at_least(1).at_most(1 << 22).doc("places of the new axis");
     f("axis", axis).doc("where the new axis stands in the output");
     f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
   }

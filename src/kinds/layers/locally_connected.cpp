@@ -78,7 +78,9 @@ struct LocallyConnected final : Layer {
   Id windows(ops::Emit &e, Id x, const std::vector<int64_t> &out) const {
     for (size_t i = 0; i < N; ++i) {
       const int axis = static_cast<int>(i) + 1;
-      Tensor ids = make_tensor(DType::i32, {checked_mul(out[i], kernel_size[i])});
+      if (checked_mul(out[i], kernel_size[i]) > 1 << 24)
+        fail(Code::unsupported, "\"kernel_size\": windows of more than ", 1 << 24, " places");
+      Tensor ids = make_tensor(DType::i32, {out[i] * kernel_size[i]});
       int32_t *id = ids.as<int32_t>();
       for (int64_t to = 0; to < out[i]; ++to)
         for (int64_t k = 0; k < kernel_size[i]; ++k) *id++ = static_cast<int32_t>(to * strides[i] + k);

@@ -114,6 +114,7 @@ Id along(Emit &e, Id x, int axis, int64_t m, Interpolation how, bool antialias) 
   const Shape s = e.shape(x);
   const int64_t n = s[axis];
   if (n == m) return x;
+  if (checked_mul(n, m) > 1 << 26) fail(Code::unsupported, "resizes axis ", axis, " of ", s, " to ", m, " places");
   if (how == Interpolation::nearest) return along_nearest(e, x, axis, n, m);
   const bool plain = !antialias && (how == Interpolation::bilinear || how == Interpolation::bicubic);
   const Weights w = !plain                           ? windowed(n, m, how, antialias)

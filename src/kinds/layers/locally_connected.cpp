@@ -59,8 +59,8 @@ struct LocallyConnected final : Layer {
       window = checked_mul(window, kernel_size[i]);
     }
     Id kernel = weights.kernel(c, {places, window, filters});
-    x = windows(e, x, out);  // (places, B, window)
-    Id y = ops::matmul(e, ops::reshape(e, ops::transpose(e, x, {1, 0, 2}), 1, {window}), kernel);
+    x = windows(e, x, out);
+    Id y = ops::matmul(e, ops::transpose(e, x, {1, 0, 2}), kernel);
     y = ops::transpose(e, y, {1, 0, 2});
     Shape tail(out);
     tail = tail.inserted(tail.rank(), filters);

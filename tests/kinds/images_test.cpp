@@ -15,8 +15,11 @@ std::shared_ptr<graph::Model> flipped() {
 
 TEST(Augmentations, RunAndRefuseToTrain) {
   EXPECT_NO_THROW(graph::inference(*flipped()));
-  expect_refusal(Code::unsupported, "layer \"flip\" (RandomFlip): what it does in training is not in this version",
-                 [] { graph::inference(*flipped(), {.training = true}); });
+  expect_refusal(Code::unsupported, "layer \"flip\" (RandomFlip): what it does in training is not in this version", [] {
+    graph::InferenceOptions options;
+    options.training = true;
+    graph::inference(*flipped(), options);
+  });
 }
 
 TEST(Augmentations, WantWhatKerasWants) {
@@ -44,7 +47,7 @@ TEST(StochasticDepth, DropsWholeSamplesInTraining) {
                                  return layer->call(call)[0].value;
                                }),
                                x);
-  const Array y = values(evaluate(p, x).outputs[0]), from = values(x[0]);
+  const std::vector<double> y = values(evaluate(p, x).outputs[0]), from = values(x[0]);
   int kept = 0;
   for (size_t i = 0; i < 400; ++i) {
     const bool is_kept = y[3 * i] != 0;

@@ -97,9 +97,11 @@ tensors <- function(x) { # one or a list, arrays among them
 
 one_or_all <- function(list) if (length(list) == 1) list[[1]] else list
 
-measure <- function(category, kind, y_true, y_pred, weights = NULL, ...) {
-  w <- if (!is.null(weights)) tensor(weights)
-  made("dl4_measure", NULL, category, kind, attrs(list(...)), tensor(y_true), tensor(y_pred), w)
+# A loss or metric of whole arrays. R matches a name given to one that it begins: where the attributes of a kind are
+# arguments, here and at layers, all others have a dot in front, as no attribute has.
+measure <- function(.category, .kind, .y_true, .y_pred, .weights = NULL, ...) {
+  w <- if (!is.null(.weights)) tensor(.weights)
+  made("dl4_measure", NULL, .category, .kind, attrs(list(...)), tensor(.y_true), tensor(.y_pred), w)
 }
 
 # ---- Graphs ---------------------------------------------------------------------------------------------------------
@@ -153,11 +155,11 @@ outputs <- function(node) {
 }
 
 # A layer is a function of nodes and, by name, of its kind's arguments of calls; each call shares its weights.
-layer <- function(graph, kind, ...) {
-  id <- call_("dl4_graph_layer", graph, kind, NULL, attrs(list(...)), 0L)$out
-  structure(class = "dl4_layer", function(inputs, ...) {
-    inputs <- as_nodes(inputs)
-    node(graph, call_("dl4_graph_call", graph, id, attrs(list(...)), ids(inputs), length(inputs), 0L, 1)$out)
+layer <- function(.graph, .kind, ...) {
+  id <- call_("dl4_graph_layer", .graph, .kind, NULL, attrs(list(...)), 0L)$out
+  structure(class = "dl4_layer", function(.inputs, ...) {
+    inputs <- as_nodes(.inputs)
+    node(.graph, call_("dl4_graph_call", .graph, id, attrs(list(...)), ids(inputs), length(inputs), 0L, 1)$out)
   })
 }
 
@@ -178,13 +180,13 @@ layers <- structure(new.env(), class = "dl4_layers")
 layer_function <- function(kind, attributes) {
   f <- function() {
     given <- lapply(as.list(match.call())[-1], eval, parent.frame())
-    inputs <- as_nodes(given$inputs)
+    inputs <- as_nodes(given[[".inputs"]])
     if (!length(inputs) || !all(vapply(inputs, is_node, NA))) {
       refuse(paste0(kind, ": expected a node or a list of nodes"))
     }
-    add(inputs, kind, given[names(given) != "inputs"])
+    add(inputs, kind, given[names(given) != ".inputs"])
   }
-  formals(f) <- setNames(rep(list(quote(expr = )), length(attributes) + 1), c("inputs", attributes))
+  formals(f) <- setNames(rep(list(quote(expr = )), length(attributes) + 1), c(".inputs", attributes))
   environment(f) <- list2env(list(kind = kind), parent = environment(layer))
   f
 }

@@ -82,7 +82,7 @@ test_closed_objects <- function() {
 }
 
 test_layers <- function() {
-  equal(names(formals(layers$Dense))[1:3], c("inputs", "units", "activation"))
+  equal(names(formals(layers$Dense))[1:3], c(".inputs", "units", "activation"))
   g <- graph()
   words <- input(g, c(NA, NA), "int32")
   e <- layers$Embedding(words, input_dim = 5, output_dim = 3, mask_zero = TRUE)
@@ -119,6 +119,17 @@ test_models <- function() {
   equal(dim(out[[2]]), c(2, 4))
   equal(dim(session(m)$predict(dataset(line(5, 4)))[[1]]), c(5, 3))
   equal(as.array(measure("loss", "mse", line(4, 1), line(4, 1))), 0)
+}
+
+# A function that takes a kind's attributes has no name of its own that an attribute's is or begins.
+test_attribute_names <- function() {
+  scores <- rbind(c(0.1, 0.2, 0.7), c(0.1, 0.2, 0.7))
+  truths <- rbind(c(0, 1, 0), c(1, 0, 0))
+  equal(as.array(measure("metric", "TopKCategoricalAccuracy", truths, scores, k = 2)), 0.5)
+  g <- graph()
+  top <- layer(g, "TopK", k = 2)
+  equal(node_shape(top(input(g, c(NA, 5)))), c(NA, 2))
+  for (f in list(layer, top, measure)) equal(names(formals(f)), grep("^[.]", names(formals(f)), value = TRUE))
 }
 
 test_streams <- function() {

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { registry } from "./lib/abi.js";
 
 const { every_layer, ...categories } = registry();
+const common = new Set(every_layer.attributes.map((a) => a.name));
 const names = {
   layer: "layers",
   loss: "losses",
@@ -66,7 +67,9 @@ function layer([kind, facts]) {
   const args = facts.arguments.length
     ? `export interface ${kind}Arguments extends CallArguments {\n${members(facts.arguments)}}\n`
     : "";
-  return [`export interface ${kind}Config extends LayerConfig {\n${members(facts.attributes)}}\n${args}`, call];
+  const own = facts.attributes.map((a) => a.name).filter((name) => common.has(name)); // of this kind's own type
+  const base = own.length ? `Omit<LayerConfig, ${own.map((name) => JSON.stringify(name)).join(" | ")}>` : "LayerConfig";
+  return [`export interface ${kind}Config extends ${base} {\n${members(facts.attributes)}}\n${args}`, call];
 }
 
 function setting(category) {

@@ -23,6 +23,7 @@ const q = layers.Dense({ units: 4, activation: "relu", kernel_regularizer: { cla
 const attended = layers.MultiHeadAttention({ num_heads: 2, key_dim: 2 })([q, q], { use_causal_mask: true });
 const [, scores] = layers.MultiHeadAttention({ num_heads: 2, key_dim: 2 })([q, q], { return_attention_scores: true });
 const both = layers.Bidirectional({ layer: layers.GRU({ units: 2 }) })(attended);
+const coded = layers.OneHot({ num_classes: 2, dtype: "int32", name: "coded" })(x);
 const y = layers.Dense({ units: 3 })(layers.Concatenate()([last, both, layers.Flatten()(scores!)]));
 const model: Model = graph.build(x, y);
 
@@ -50,6 +51,8 @@ layers.Dense({});
 layers.Dense({ units: 1, unit: 2 });
 // @ts-expect-error a word of a list
 layers.Conv2D({ filters: 1, kernel_size: 3, padding: "some" });
+// @ts-expect-error a word of the kind's own list
+layers.OneHot({ num_classes: 2, dtype: "float64" })(coded);
 // @ts-expect-error there is no such layer
 layers.Dens({ units: 1 });
 // @ts-expect-error a trainer needs an optimizer

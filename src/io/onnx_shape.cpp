@@ -240,6 +240,7 @@ void expand(const Op &op) {
       if (has == Dim{1, {}} && (v.filled || one)) continue;
       op.refuse("along a free axis is not supported; leave it out where the layer behind it broadcasts");
     }
+    if (want.factor < 0) fail(Code::corrupt_file, "wants an axis of ", want.factor);
     by[i] = want.factor;
   }
   if (same) return op.give_value(0, v);

@@ -77,7 +77,7 @@ TEST(KerasConfigs, AreTaken) {
   EXPECT_GT(taken["metric"].size(), 40u);
   EXPECT_GT(taken["loss"].size(), 20u);
   EXPECT_GT(taken["optimizer"].size(), 11u);
-  EXPECT_GT(only_keras, 15u);
+  EXPECT_GT(only_keras, 5u);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ if(MODE STREQUAL install)
     file(WRITE ${WORK}/older.cpp "#include <dl4/${header}.hpp>\n")
     execute_process(COMMAND ${CXX_COMPILER} -std=c++17 -fsyntax-only ${WORK}/older.cpp ${flags}
                     RESULT_VARIABLE result ERROR_VARIABLE words)
-    string(REGEX MATCHALL "error:[^\n]*" errors "${words}")
+    string(REGEX MATCHALL "error: [^\n;]*" errors "${words}")
     list(LENGTH errors count)
     if(result EQUAL 0 OR NOT count EQUAL 1 OR NOT errors MATCHES "C\\+\\+20")
       message(FATAL_ERROR "${header}.hpp in C++17: ${words}")

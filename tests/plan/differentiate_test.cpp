@@ -180,6 +180,8 @@ std::vector<Told> every_op() {
   });
   for (bool average : {false, true})
     told("g", {image}, [average](Emit &e, const Ids &x) { return of(pool(e, x[0], {.average = average})); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(sort(e, x[0], true).y); });
+  told("g", {m}, [](Emit &e, const Ids &x) { return of(cumulate(e, x[0], 1, {})); });
   told("gggggg",
        {floats({2, 5, 3}), floats({3, 16}), floats({4, 16}), floats({16}), floats({2, 4}), floats({2, 4}),
         flags({2, 5})},

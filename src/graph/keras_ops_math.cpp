@@ -220,6 +220,7 @@ Nodes Operation::add_one_hot() {
   const Node x = only();
   need_no_more_than({"num_classes", "axis", "dtype"});
   Json config = config_;
+  config.erase("sparse");
   if (config.value("dtype", nullptr).is_null()) config["dtype"] = "float32";
   // Keras casts ids that are floats.
   return finish("OneHot", std::move(config), {dtype(x) == DType::f32 ? cast(x, DType::i32) : x});

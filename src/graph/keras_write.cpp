@@ -158,6 +158,11 @@ class Writer {
     for (const Ref &ref : refs) list.push_back(history(ref));
     return list;
   }
+  int rank(const Ref &ref) const {
+    const Layer &of = *layers_.at(ref.of.layer);
+    if (of.role == Role::constant) return of.constant.shape.rank();
+    return facts_.at(ref.of)[static_cast<size_t>(ref.output)].first.rank();
+  }
   Json value(const std::string &reader, const Ref &ref, bool constants) const {
     const Layer &of = *layers_.at(ref.of.layer);
     if (of.role == Role::constant) {
@@ -285,6 +290,8 @@ class Writer {
       config.erase("indices");
     } else if (!known) {
       refuse(l.name, l.class_name + " has no counterpart in Keras");
+    } else if (l.class_name.starts_with("Segment") && (args.size() != 2 || rank(l.calls[0].inputs[1]) != 1)) {
+      refuse(l.name, l.class_name + ": Keras's takes segments of one axis and their number");
     }
     config["name"] = l.name;
     return {{"module", known ? known->module : "keras.src.ops.numpy"},

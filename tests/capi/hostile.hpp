@@ -38,6 +38,7 @@ struct Target {
   json base = json::object();  // what makes it work
   std::vector<std::string> inputs;
   std::vector<Slot> slots;
+  bool trains = true;  // the registry does not say that training it is refused
 };
 
 // Values for what must be given, by key; they fit the inputs of Shapes.
@@ -78,6 +79,17 @@ inline json usual(const std::string &key) {
                               {"x_min", 0.0},
                               {"x_max", 1.0},
                               {"shape", {-1, 2, 2}},
+                              {"height", 4},
+                              {"width", 4},
+                              {"factor", 0.3},
+                              {"height_factor", 0.2},
+                              {"width_factor", 0.2},
+                              {"subscripts", "abc,abd->acd"},
+                              {"init_values", 0.5},
+                              {"projection_dim", 4},
+                              {"drop_path_rate", 0.3},
+                              {"k", 2},
+                              {"pad_width", {{0, 0}, {1, 1}, {1, 0}}},
                               {"start_indices", {0, 1, 0}},
                               {"equation", "abc,cd->abd"},
                               {"output_shape", {3, 4}},
@@ -112,6 +124,7 @@ inline json usual(const std::string &key) {
 
 inline Target target_of(const std::string &category, const std::string &name, const json &entry) {
   Target t{category, name, json::object(), {}, {}};
+  t.trains = entry.value("doc", "").find("Training such a model is refused") == std::string::npos;
   for (const json &a : entry.at("attributes")) {
     t.slots.push_back({a.at("name"), a.at("type"), a.value("category", ""), false});
     const std::string &key = t.slots.back().key;
@@ -125,8 +138,9 @@ inline Target target_of(const std::string &category, const std::string &name, co
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
   if (name == "SpectralNormalization") t.base["layer"] = {{"class_name", "Dense"}, {"config", {{"units", 4}}}};
-  if (name == "MelSpectrogram") t.base["fft_length"] = 4;  // of sounds as short as any input
-  if (name == "Stack") t.base["axis"] = 1;                 // by default the batch is no longer first
+  if (name == "MelSpectrogram") t.base["fft_length"] = 4;    // of sounds as short as any input
+  if (name == "Stack") t.base["axis"] = 1;                   // by default the batch is no longer first
+  if (name == "ReshapeBatch") t.base["shape"] = {-1, 6, 2};  // the batch stays the batch
   if (name == "GraphCell")
     t.base["model"] = json::parse(R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]],
         "layers": [{"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
@@ -141,9 +155,9 @@ inline Target target_of(const std::string &category, const std::string &name, co
   if (name == "Take") t.inputs = {"(B, T, F)", "(B, T) integers"};
   if (name == "Where") t.inputs = {"(B, T, F)", "(B, T, F)", "(B, T, F)"};
   if (name == "SetLengths") t.inputs = {"(B, T, F)", "(B) integers"};
-  for (const char *two :
-       {"BroadcastAdd", "BroadcastMaximum", "BroadcastMinimum", "BroadcastMultiply", "BroadcastSubtract", "Divide",
-        "Power", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"})
+  for (const char *two : {"BroadcastAdd", "BroadcastMaximum", "BroadcastMinimum", "BroadcastMultiply",
+                          "BroadcastSubtract", "Divide", "Power", "Arctan2", "Equal", "NotEqual", "Less", "LessEqual",
+                          "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"})
     if (name == two) t.inputs = {"(B, T, F)", "(B, T, F)"};
   if (!t.inputs.empty()) return t;
   for (const json &i : entry.value("inputs", json::array()))

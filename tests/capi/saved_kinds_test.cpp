@@ -11,7 +11,7 @@ namespace {
 using namespace dl4_test;
 
 // The formats of whole models.
-constexpr const char *formats[] = {"native", "onnx"};
+constexpr const char *formats[] = {"native", "onnx", "keras"};
 
 // Beside the config that each kind has.
 const std::map<std::string, std::vector<json>> &more_configs() {
@@ -179,6 +179,7 @@ TEST(SavedKinds, AreLoadedAgainOrRefusedByName) {
   for (const auto &[what, n] : counts) std::printf("%s: %d\n", what.c_str(), n);
   EXPECT_GT(counts["native"], 150);
   EXPECT_GT(counts["onnx"], 100);
+  EXPECT_GT(counts["keras"], 250);
 }
 
 }  // namespace

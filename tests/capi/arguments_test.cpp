@@ -252,7 +252,8 @@ T unset(const nlohmann::json &parameters, Described &d) {
     if (d.parameter["direction"] == "out") return reinterpret_cast<T>(d.memory);
   } else if constexpr (std::is_integral_v<T>) {
     for (const auto &p : parameters)
-      if (p["direction"] == "out" && p.value("count", "") == d.parameter["name"]) return static_cast<T>(asked);
+      if (p["direction"] == "out" && p.value("count", "") == d.parameter["name"].template get<std::string>())
+        return static_cast<T>(asked);
   }
   return T{};
 }

@@ -119,8 +119,7 @@ TEST(Windows, Refusals) {
   expect_config_refusal("Cropping1D", {{"data_format", "channels_last"}}, invalid, "unknown attribute");
   expect_call_refusal("Cropping1D", {{"cropping", {1, 3}}}, {{1, 4, 2}}, "\"cropping\" should be smaller");
   expect_call_refusal("Cropping2D", {{"cropping", {{0, 0}, {2, 2}}}}, {{1, 4, 4, 2}}, "got 2 and 2 for axis 2");
-  expect_config_refusal("UpSampling2D", {{"interpolation", "bicubic"}}, Code::unsupported,
-                        "\"bicubic\" is not supported");
+  expect_config_refusal("UpSampling2D", {{"interpolation", "area"}}, Code::invalid_argument, "\"area\"");
   expect_config_refusal("UpSampling1D", {{"size", 0}}, invalid, "at least 1");
   expect_config_refusal("RepeatVector", {{"n", 0}}, invalid, "at least 1");
   expect_call_refusal("RepeatVector", {{"n", 2}}, {{1, 2, 3}}, "expected ndim=2");

@@ -91,6 +91,8 @@ def samples():
         "JoinHeads": ({}, [x, x]),
         "LocalAttention": ({"window": 1}, [t, t]),
         "LocalResponseNormalization": ({}, t),
+        "LocallyConnected1D": ({"filters": 2, "kernel_size": 2}, t),
+        "LocallyConnected2D": ({"filters": 2, "kernel_size": 2}, keras.Input((4, 4, 2))),
         "ReLU": ({}, x),
         "SetLengths": ({}, [t, keras.Input((), dtype="int32")]),
         "SetMask": ({}, [t, keras.Input((5,), dtype="bool")]),

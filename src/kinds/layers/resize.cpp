@@ -148,8 +148,8 @@ std::vector<Symbol> of_images(Call &c, const DataFormat &format, F f) {
   Id x = one ? ops::expand_dims(c.e, c.x(), 0) : c.x();
   x = format.to_last(c.e, x);
   for (int i : {1, 2, 3})
-    if (c.e.shape(x)[i] == free_dim)
-      fail(Code::shape_mismatch, "expected images of a known size, got an input of shape ", c.shape());
+    if (c.e.shape(x)[i] < 1)  // free_dim too
+      fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
   Id y = format.from_last(c.e, f(x));
   return {{one ? ops::squeeze(c.e, y, 0) : y}};
 }

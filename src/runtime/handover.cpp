@@ -2,19 +2,17 @@
 #include "runtime/handover.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace dl4::runtime {
 namespace {
 
-constexpr int trial_runs = 3;
-constexpr double small = 5e4;   // nanoseconds: what takes longer gains by help unless a helper stalls, which shows
+constexpr double small =
+    5e4;  // nanoseconds: a phase that takes longer gains by help unless a helper stalls, which shows
 constexpr double gain = 0.97;   // help that saves less is not worth another core
 constexpr double outlier = 16;  // a stall of any length counts as so many runs
 constexpr double weight = 1.0 / 16;
 constexpr double recheck = 1e8, shortest_wait = 1e6, usual_wait = 1e9, longest_wait = 6e10;
 constexpr double stall_share = 20;  // a trial that stalled takes one part of so many
-constexpr double unknown = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

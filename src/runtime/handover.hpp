@@ -45,12 +45,14 @@ class Handover {
   void try_out(bool helped, int runs);
   void leave_alone(double at_least);
 
+  static constexpr int trial_runs = 3;
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+
   bool helped_ = true;
-  int trial_ = 3;  // runs that are left of a trial
-  // Nanoseconds of a run, with help and without; infinite while not known.
-  double helped_cost_ = std::numeric_limits<double>::infinity(), alone_ = std::numeric_limits<double>::infinity();
-  double wait_ = 1e6;  // nanoseconds without help before it is tried again
-  double left_ = 0;    // until the next trial
+  int trial_ = trial_runs;                          // runs that are left of a trial
+  double helped_cost_ = unknown, alone_ = unknown;  // nanoseconds of a run, with help and without
+  double wait_ = 1e6;                               // nanoseconds without help before it is tried again
+  double left_ = 0;                                 // until the next trial
 };
 
 }  // namespace dl4::runtime

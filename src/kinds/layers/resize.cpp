@@ -147,9 +147,7 @@ std::vector<Symbol> of_images(Call &c, const DataFormat &format, F f) {
   if (!one) c.need_rank(0, 4);
   Id x = one ? ops::expand_dims(c.e, c.x(), 0) : c.x();
   x = format.to_last(c.e, x);
-  for (int i : {1, 2, 3})
-    if (c.e.shape(x)[i] < 1)  // free_dim too
-      fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
+  need_pixels(c, c.e.shape(x));
   Id y = format.from_last(c.e, f(x));
   return {{one ? ops::squeeze(c.e, y, 0) : y}};
 }
@@ -222,6 +220,12 @@ struct CenterCrop final : Layer {
 };
 
 }  // namespace
+
+void need_pixels(Call &c, const Shape &images) {
+  for (int i : {1, 2, 3})
+    if (images[i] < 1)  // free_dim too
+      fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
+}
 
 Id resized(Call &c, Id x, int64_t height, int64_t width, Interpolation how, bool antialias) {
   if (how != Interpolation::nearest) x = ops::cast(c.e, x, DType::f32);

@@ -54,9 +54,7 @@ struct UpSampling2D final : Layer {
     c.need_float(0);
     const ops::Id x = data_format.to_last(c.e, c.x());
     const Shape s = c.e.shape(x);
-    for (int i : {1, 2, 3})
-      if (s[i] < 1)  // free_dim too
-        fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
+    need_pixels(c, s);
     const ops::Id y = resized(c, x, checked_mul(s[1], size[0]), checked_mul(s[2], size[1]), interpolation, false);
     return {{data_format.from_last(c.e, y)}};
   }

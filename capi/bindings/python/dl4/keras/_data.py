@@ -30,7 +30,17 @@ def is_whole(x):
     return isinstance(x, (list, tuple)) and not hasattr(x, "__next__")
 
 
-class Stream:
+class _Batches:
+    """What a data set of the library asks for batch by batch: got(index)."""
+
+    def _batch(self, index):
+        batch = self.got(index)
+        if self.around is not None:
+            self.around(index if batch is not None else None)
+        return batch
+
+
+class Stream(_Batches):
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
     def __init__(self, model, source, steps, labels=True, around=None):
@@ -71,12 +81,6 @@ class Stream:
             y = w = None
         return self.model._lists(as_array(x), as_array(y), as_array(w))
 
-    def _batch(self, index):
-        batch = self.got(index)
-        if self.around is not None:
-            self.around(index if batch is not None else None)
-        return batch
-
     def got(self, index):
         """Batch `index` of this time; None at its end."""
         got = None if self.steps is not None and index >= self.steps else self._got(index)
@@ -90,7 +94,7 @@ class Stream:
             self.source.on_epoch_end()
 
 
-class Cut:
+class Cut(_Batches):
     """Arrays in batches that Python cuts, `steps` of them each time; where it `goes_on`, from where the last time ended.
     `around(index)` is told before each batch, and after the last one."""
 
@@ -101,12 +105,6 @@ class Cut:
         self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None
         self.goes_on = goes_on
         self.dataset = core.Dataset(batches=self._batch)
-
-    def _batch(self, index):
-        batch = self.got(index)
-        if self.around is not None:
-            self.around(index if batch is not None else None)
-        return batch
 
     def got(self, index):
         """Batch `index` of this time; None at its end."""

@@ -2,6 +2,7 @@
 // says so, what it held is free, and the same objects work again.
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 

@@ -1,7 +1,7 @@
 // Bags of values.
 #include <cmath>
 
-#include "io/safetensors.hpp"
+#include "io/native/safetensors.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {

@@ -1,8 +1,8 @@
 // Graphs: layers called on symbolic values.
 #include <algorithm>
 
-#include "io/keras.hpp"
-#include "io/safetensors.hpp"
+#include "io/keras/file.hpp"
+#include "io/native/safetensors.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {

@@ -4,7 +4,7 @@
 
 #include "border.hpp"
 #include "dlpack.hpp"
-#include "io/npz.hpp"
+#include "io/zip/npz.hpp"
 #include "kernels/movement/movement.hpp"
 
 namespace dl4::capi {

@@ -6,7 +6,7 @@
 #include "base/hash.hpp"
 #include "batches.hpp"
 #include "io/file.hpp"
-#include "io/keras_training.hpp"
+#include "io/keras/training.hpp"
 #include "io/model_file.hpp"
 #include "options.hpp"
 #include "outside.hpp"

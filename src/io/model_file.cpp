@@ -6,10 +6,10 @@
 #include <span>
 
 #include "io/bytes.hpp"
-#include "io/npz.hpp"
-#include "io/onnx.hpp"
-#include "io/safetensors.hpp"
-#include "io/zip.hpp"
+#include "io/native/safetensors.hpp"
+#include "io/onnx/onnx.hpp"
+#include "io/zip/npz.hpp"
+#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {

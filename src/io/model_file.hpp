@@ -6,8 +6,8 @@
 
 #include "graph/model.hpp"
 #include "io/file.hpp"
-#include "io/keras.hpp"
-#include "io/named_weights.hpp"
+#include "io/keras/file.hpp"
+#include "io/native/named_weights.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::io {

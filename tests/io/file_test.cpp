@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "harness/folder.hpp"
-#include "io/safetensors.hpp"
+#include "io/native/safetensors.hpp"
 
 namespace dl4::io {
 namespace {

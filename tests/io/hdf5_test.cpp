@@ -1,5 +1,5 @@
 // HDF5 as h5py writes it (tests/io/data/make.py), and what is refused.
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 
 #include <gtest/gtest.h>
 

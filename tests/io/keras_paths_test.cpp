@@ -1,5 +1,5 @@
 // Where Keras keeps what, and in which order it lists layers and their weights.
-#include "io/keras_paths.hpp"
+#include "io/keras/paths.hpp"
 
 #include <gtest/gtest.h>
 

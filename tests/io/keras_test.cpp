@@ -1,5 +1,5 @@
 // What is refused in Keras's files: by what their zip, their JSON and their weights say.
-#include "io/keras.hpp"
+#include "io/keras/file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
-#include "io/keras_training.hpp"
+#include "io/keras/training.hpp"
 #include "io/model_file.hpp"
-#include "io/zip.hpp"
+#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {

@@ -1,5 +1,5 @@
 // .npz as NumPy writes it (tests/io/data/make.py), and what is refused; weights by name out of it and of safetensors.
-#include "io/npz.hpp"
+#include "io/zip/npz.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "io/bytes.hpp"
 #include "io/model_file.hpp"
-#include "io/safetensors.hpp"
-#include "io/zip.hpp"
+#include "io/native/safetensors.hpp"
+#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {

@@ -1,0 +1,166 @@
+// HDF5 in its simplest form: old superblock and headers, groups that list their members, contiguous data.
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "io/hdf5/objects.hpp"
+
+namespace dl4::io {
+
+using namespace hdf5;
+
+namespace {
+
+constexpr size_t superblock_bytes = 96;
+constexpr int64_t align = 8;
+
+std::string message(Message type, const std::string &data) {
+  std::string m;
+  put(m, static_cast<uint64_t>(type), 2);
+  put(m, (data.size() + 7) / 8 * 8, 2);
+  put(m, 0, 4);
+  m += data;
+  m.append((8 - data.size() % 8) % 8, '\0');
+  return m;
+}
+
+std::string header(const std::vector<std::string> &messages) {
+  std::string h;
+  size_t size = 0;
+  for (const std::string &m : messages) size += m.size();
+  put(h, 1, 2);
+  put(h, messages.size(), 2);
+  put(h, 1, 4);  // references
+  put(h, size, 4);
+  put(h, 0, 4);
+  for (const std::string &m : messages) h += m;
+  return h;
+}
+
+// float32, int32 or int64.
+std::string type_of(DType dtype) {
+  std::string t;
+  const auto size = static_cast<uint64_t>(size_of(dtype));
+  if (dtype != DType::f32) {
+    put(t, 0x10, 1);
+    put(t, 8, 3);  // signed
+    put(t, size, 4);
+    put(t, 0, 2);
+    put(t, 8 * size, 2);
+    return t;
+  }
+  put(t, 0x11, 1);
+  put(t, 31 << 8 | 0x20, 3);  // the sign's place, and a leading 1 that is implied
+  put(t, size, 4);
+  put(t, 0, 2);
+  put(t, 32, 2);
+  for (uint64_t n : {23, 8, 0, 23}) put(t, n, 1);  // exponent and fraction: place, bits
+  put(t, 127, 4);
+  return t;
+}
+
+std::string dataset(const Tensor &t, uint64_t at) {
+  std::string dims, layout;
+  put(dims, 1, 1);
+  put(dims, static_cast<uint64_t>(t.shape.rank()), 1);
+  put(dims, 0, 6);
+  for (int64_t d : t.shape.dims()) put(dims, static_cast<uint64_t>(d), 8);
+  put(layout, 3, 1);
+  put(layout, 1, 1);
+  put(layout, t.bytes() > 0 ? at : nowhere, 8);
+  put(layout, static_cast<uint64_t>(t.bytes()), 8);
+  std::string fill;  // none, written never
+  for (uint64_t n : {2, 2, 0, 0}) put(fill, n, 1);
+  constexpr auto fill_value = static_cast<Message>(5);
+  return header({message(dataspace, dims), message(datatype, type_of(t.dtype)), message(fill_value, fill),
+                 message(Message::layout, layout)});
+}
+
+struct Node {
+  std::map<std::string, Node> members;
+  const Tensor *data = nullptr;
+  uint64_t at = 0;  // of its header
+
+  // Of a group: its members are links in the header itself.
+  std::string group() const {
+    std::string info;
+    put(info, 0, 2);
+    put(info, nowhere, 8);
+    put(info, nowhere, 8);
+    std::vector<std::string> messages{message(link_info, info)};
+    for (const auto &[name, node] : members) {
+      std::string l;
+      put(l, 1, 1);
+      put(l, 1, 1);  // the name's length takes two bytes
+      put(l, name.size(), 2);
+      l += name;
+      put(l, node.at, 8);
+      messages.push_back(message(link, l));
+    }
+    if (messages.size() > 0xFFFF) fail(Code::unsupported, "HDF5: a group of ", members.size(), " members");
+    return header(messages);
+  }
+  // Gives each object its place; the headers stand behind each other.
+  uint64_t place(uint64_t next) {
+    at = next;
+    next += data ? dataset(*data, 0).size() : group().size();
+    for (auto &[name, node] : members) next = node.place(next);
+    return next;
+  }
+  template <class F>
+  void each(F f) {
+    f(*this);
+    for (auto &[name, node] : members) node.each(f);
+  }
+};
+
+}  // namespace
+
+std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets, std::string &head) {
+  Node root;
+  for (const auto &[path, tensor] : datasets) {
+    Node *node = &root;
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find('/', begin), path.size());
+      node = &node->members[path.substr(begin, end - begin)];
+      begin = end + 1;
+    }
+    node->data = &tensor;
+  }
+  uint64_t next = root.place(superblock_bytes);
+  std::vector<const Tensor *> data;
+  std::map<const Node *, uint64_t> places;
+  root.each([&](Node &n) {
+    if (!n.data) return;
+    places[&n] = next;
+    data.push_back(n.data);
+    next += static_cast<uint64_t>(round_up(n.data->bytes(), align));
+  });
+  head = "\x89HDF\r\n\x1a\n";
+  put(head, 0, 4);
+  put(head, 0, 1);
+  put(head, 8, 1);
+  put(head, 8, 1);
+  put(head, 0, 1);
+  put(head, 4, 2);  // of symbol tables, of which there are none
+  put(head, 16, 2);
+  put(head, 0, 4);
+  put(head, 0, 8);
+  put(head, nowhere, 8);
+  put(head, next, 8);
+  put(head, nowhere, 8);
+  put(head, 0, 8);
+  put(head, root.at, 8);
+  head.resize(superblock_bytes, '\0');
+  root.each([&](Node &n) { head += n.data ? dataset(*n.data, places[&n]) : n.group(); });
+  std::vector<std::string_view> parts{head};
+  static constexpr char zeros[align] = {};
+  for (const Tensor *t : data) {
+    const std::string_view bytes = t->chars();
+    if (bytes.empty()) continue;
+    parts.push_back(bytes);
+    if (bytes.size() % align != 0) parts.emplace_back(zeros, align - bytes.size() % align);
+  }
+  return parts;
+}
+
+}  // namespace dl4::io

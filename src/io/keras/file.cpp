@@ -1,0 +1,307 @@
+// Keras's files: what stands in which member and dataset, and the values of a model's weights out of them.
+#include "io/keras/file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/checked.hpp"
+#include "graph/keras_json.hpp"
+#include "io/bytes.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/keras/layers.hpp"
+#include "io/keras/paths.hpp"
+#include "io/keras/training.hpp"
+#include "io/native/safetensors.hpp"
+#include "io/zip/zip.hpp"
+
+namespace dl4::io {
+namespace {
+
+constexpr char keras_version[] = "3.15.1";  // whose words are written
+constexpr char config_name[] = "config.json", metadata_name[] = "metadata.json", weights_name[] = "model.weights.h5";
+
+bool begins(const Source &source, std::string_view mark) {
+  std::string first(mark.size(), '\0');
+  if (source.size() < static_cast<int64_t>(first.size())) return false;
+  source.read(0, std::as_writable_bytes(std::span(first)));
+  return first == mark;
+}
+
+graph::Architecture architecture_of(const Json &j) {
+  const Json *name = j.find("class_name"), *config = j.find("config");
+  if (!name || !name->is_string() || !config || !config->is_object())
+    fail(Code::corrupt_file, "expected a model's \"class_name\" and \"config\"");
+  const Json *layers = config->find("layers");
+  if (!layers || !(*name == "Functional" || *name == "Sequential" || *name == "Model"))
+    throw Error(Code::unsupported, text("the model is a class of its own, ", name->shown(),
+                                        ": its code is not in the file; only functional and sequential models can be "
+                                        "read"))
+        .with("got", name->get<std::string>());
+  return graph::keras_architecture(*layers, config->value("input_layers", nullptr),
+                                   config->value("output_layers", nullptr),
+                                   config->value("build_input_shape", nullptr));
+}
+
+// The values of a model's weights in a store, and no more than those.
+class Store {
+ public:
+  // of_file: the model's JSON is that of the file.
+  Store(const Hdf5 &file, const Json &model, const Weights &weights, bool of_file)
+      : file_(file), old_(file.contains("_layer_checkpoint_dependencies")) {
+    const auto is_there = [&](const std::string &path) { return file.contains(path); };
+    const KerasPaths paths = keras_paths(model, weights, is_there, of_file);
+    for (const auto &[path, name] : paths.weights) {
+      by_name_.emplace(name, spelled(path));
+      paths_.emplace(spelled(path), name);
+    }
+    for (const auto &[path, name] : paths_) need_whole(name, path);
+  }
+  Tensor value(const graph::Weight &w) const { return weight_at(file_, by_name_.at(w.name), w); }
+
+ private:
+  // tf.keras 2.13 wrote "_layer_checkpoint_dependencies" for "layers".
+  std::string spelled(std::string path) const {
+    constexpr std::string_view now = "layers/", then = "_layer_checkpoint_dependencies/";
+    for (size_t at = 0; old_ && (at = path.find(now, at)) != path.npos; at += then.size())
+      path.replace(at, now.size(), then);
+    return path;
+  }
+  // A layer that has more in the file than here is another layer.
+  void need_whole(const std::string &name, const std::string &path) const {
+    const size_t vars = path.rfind('/') + 1;
+    const std::string next = path.substr(0, vars) + std::to_string(std::stoll(path.substr(vars)) + 1);
+    if (file_.contains(next) && !paths_.count(next))
+      throw Error(Code::corrupt_file,
+                  text("weight \"", name, "\" is the last of its layer, the file has \"", next, "\" too"))
+          .with("tensor", next);
+  }
+
+  const Hdf5 &file_;
+  const bool old_;
+  std::map<std::string, std::string> paths_, by_name_;
+};
+
+Weights weights_of(const graph::Graph &g, int64_t limit) {
+  Weights all;
+  int64_t bytes = 0;
+  for (const graph::Layer &l : g.layers())
+    for (const auto &w : l.weights) {
+      if (w->spec.kept) continue;  // the state of a stateful layer is in no file
+      all.push_back(w);
+      bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
+    }
+  if (bytes > limit) fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
+  return all;
+}
+
+// fill(graph): gives each of its weights a value.
+template <class F>
+std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &settings, Budget &budget, F fill) {
+  const graph::Architecture a = architecture_of(j);
+  take_layers(budget, a);
+  auto graph = std::make_shared<graph::Graph>(settings);
+  std::vector<graph::Node> in, out;
+  graph->merge(a, &in, &out);
+  fill(*graph);
+  return std::make_shared<graph::Model>(std::move(graph), std::move(in), std::move(out));
+}
+
+// Of the Keras that wrote a text such as "2.15.0"; those before 1.2 say none.
+int major_of(const std::string &version) {
+  return version.empty() || !std::isdigit(static_cast<unsigned char>(version[0])) ? 1 : version[0] - '0';
+}
+int major_of(const Hdf5 &file, const std::string &group) {
+  const std::vector<std::string> said = file.texts(group, "keras_version");
+  return said.empty() ? 1 : major_of(said[0]);
+}
+
+// The values of all weights: in Keras 3's store, or by layers, as .h5 files of whole models and of Keras 2 have them.
+std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &config, const graph::Graph &g,
+                                                  const Weights &weights, bool of_file) {
+  std::map<const graph::Weight *, Tensor> values;
+  const bool whole = file.contains("model_weights");
+  if (whole || !file.texts("", "layer_names").empty()) {
+    const int major =
+        major_of(file, whole && !file.texts("model_weights", "keras_version").empty() ? "model_weights" : "");
+    for (const graph::Layer &l : g.layers())
+      if (!l.weights.empty()) read_layer(file, whole ? "model_weights/" : "", major, l, values);
+    return values;
+  }
+  const Store store(file, config, weights, of_file);
+  for (const auto &w : weights) values[w.get()] = store.value(*w);
+  return values;
+}
+
+// The store of a file: of an archive a member, else the file itself. `member` keeps it.
+const Source &store_of(const Source &source, Budget &budget, bool verified, std::unique_ptr<Source> &member,
+                       std::unique_ptr<Zip> &zip) {
+  if (!is_zip(source)) return source;
+  zip = std::make_unique<Zip>(source, budget);
+  if (!zip->contains(weights_name))
+    fail(Code::unsupported, "the file has no \"", weights_name, "\"; other forms of weights are not read");
+  member = zip->open(weights_name, verified);
+  return *member;
+}
+
+// What the model was compiled with, or null.
+Json compiled(const Hdf5 &file, const Json &config, Budget &budget) {
+  const std::vector<std::string> said = file.texts("", "training_config");
+  if (said.empty()) return config.value("compile_config", nullptr);
+  return parse_object(said[0], Code::corrupt_file, "\"training_config\"", budget);
+}
+
+// The variables of the optimizer, as Keras 3 counts them.
+std::vector<Tensor> variables_of(const Hdf5 &file) {
+  std::vector<Tensor> all;
+  for (int64_t i = 0; file.contains(text("optimizer/vars/", i)); ++i)
+    all.push_back(file.read(text("optimizer/vars/", i)));
+  const std::vector<std::string> names = file.texts("optimizer_weights", "weight_names"),
+                                 version = file.texts("", "keras_version");
+  if (!names.empty() && (version.empty() || !version[0].starts_with("3.")))
+    fail(Code::unsupported, "the state of the optimizers of Keras ", version.empty() ? "1" : version[0],
+         " is not read; save the model again with Keras 3");
+  for (const std::string &name : names) all.push_back(file.read("optimizer_weights/" + name));
+  if (all.empty()) fail(Code::not_found, "the file has no state of an optimizer");
+  return all;
+}
+
+// The JSON of a .h5 file.
+std::string whole_model(const Hdf5 &file) {
+  const std::vector<std::string> said = file.texts("", "model_config");
+  if (said.size() != 1)
+    fail(Code::unsupported, "this HDF5 file has no \"model_config\"; expected a whole model of Keras");
+  if (const auto backend = file.texts("", "backend"); !backend.empty() && backend[0] == "theano")
+    fail(Code::unsupported,
+         "the file is of Keras on Theano, whose convolutions turn their kernels; expected TensorFlow");
+  return said[0];
+}
+
+}  // namespace
+
+Tensor zeros_for(const graph::Weight &w) {
+  constexpr size_t align = 64;
+  Tensor t{DType::f32, w.spec.shape, nullptr};
+  void *const room = std::calloc(static_cast<size_t>(t.bytes()) + align, 1);
+  if (!room) throw std::bad_alloc();
+  auto *const first = static_cast<std::byte *>(room);
+  t.data = Bytes(first + (align - reinterpret_cast<uintptr_t>(room) % align) % align,
+                 [room](std::byte *) { std::free(room); });
+  return t;
+}
+
+graph::Architecture read_architecture(const Json &j) {
+  if (graph::is_architecture(j) || !j.find("class_name")) return graph::read_architecture(j);
+  const Json *version = j.find("keras_version");
+  return architecture_of(graph::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
+}
+
+bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
+bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
+
+std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
+                                         bool verified, Json *training, bool weights) {
+  return as_file_error([&] {
+    std::unique_ptr<Source> member;
+    std::unique_ptr<Zip> zip;
+    std::string said;
+    int major = 3;
+    if (is_zip(source)) {
+      const Zip archive(source, budget);
+      if (!archive.contains(config_name))
+        fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
+      said = archive.text(config_name);
+      if (archive.contains(metadata_name))
+        major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, budget)
+                             .value("keras_version", "3")
+                             .get<std::string>());
+    }
+    const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
+    if (!zip) said = whole_model(file), major = major_of(file, "");
+    const Json config =
+        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
+    if (training) *training = compiled(file, config, budget);
+    return model_from(config, settings, budget, [&](const graph::Graph &g) {
+      const Weights all = weights_of(g, settings.memory_limit);
+      if (!weights) {
+        for (const auto &w : all) w->value = zeros_for(*w);
+        return;
+      }
+      for (auto &[w, value] : values_of(file, config, g, all, true))
+        const_cast<graph::Weight *>(w)->value = std::move(value);
+    });
+  });
+}
+
+namespace {
+
+// order: gets the weights as Keras lists them.
+KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
+  KerasFile file;
+  KerasPaths paths = keras_paths(config, m.weights());
+  for (const auto &[path, name] : paths.weights) file.tensors.emplace(path, m.weight(name)->value);
+  if (order) *order = std::move(paths.order);
+  file.config = config.dump();
+  file.metadata = Json{{"keras_version", keras_version}}.dump();
+  return file;
+}
+
+}  // namespace
+
+KerasFile keras_file(const graph::Model &m) { return file_of(m, graph::keras_json(m)); }
+
+KerasFile keras_file(const train::Trainer &t) {
+  Json config = graph::keras_json(t.model());
+  config["compile_config"] = compile_config(t);
+  std::vector<std::string> order;
+  KerasFile file = file_of(t.model(), std::move(config), &order);
+  int64_t n = 0;
+  for (Tensor &v : keras_variables(t, order)) file.tensors.emplace(text("optimizer/vars/", n++), std::move(v));
+  return file;
+}
+
+std::vector<std::string_view> KerasFile::parts(Format format) {
+  const std::vector<std::string_view> store = hdf5_parts(tensors, head);
+  if (format == Format::keras_weights) return store;
+  return zip_parts({{metadata_name, {metadata}}, {config_name, {config}}, {weights_name, store}}, heads);
+}
+
+namespace {
+
+// In the order of the model's weights.
+std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
+  const Json config = graph::keras_json(m);
+  auto values = values_of(file, config, m.graph(), m.weights(), false);
+  std::vector<Tensor> list;
+  for (const auto &w : m.weights()) {
+    const auto it = values.find(w.get());
+    if (it == values.end()) fail(Code::corrupt_file, "the file has no weight \"", w->name, '"');
+    list.push_back(std::move(it->second));
+  }
+  return list;
+}
+
+}  // namespace
+
+void load_keras_training(train::Trainer &t, const Source &source, Budget &budget) {
+  auto state = as_file_error([&] {
+    std::unique_ptr<Source> member;
+    std::unique_ptr<Zip> zip;
+    const Hdf5 file(store_of(source, budget, true, member, zip), budget);
+    const graph::Model &m = t.model();
+    const std::vector<std::string> order = keras_paths(graph::keras_json(m), m.weights()).order;
+    return state_with(t, order, variables_of(file), weights_in(m, file));
+  });
+  t.restore(state, t.position_json());
+}
+
+std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, Budget &budget, bool verified) {
+  return as_file_error([&] {
+    std::unique_ptr<Source> member;
+    std::unique_ptr<Zip> zip;
+    const Hdf5 file(store_of(source, budget, verified, member, zip), budget);
+    return weights_in(m, file);
+  });
+}
+
+}  // namespace dl4::io

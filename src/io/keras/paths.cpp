@@ -1,0 +1,174 @@
+// As keras/src/saving/saving_lib.py walks over a model: by attributes, and in lists by the names of classes.
+#include "io/keras/paths.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "graph/keras_ops.hpp"
+#include "kinds/inner_layer.hpp"
+
+namespace dl4::io {
+namespace {
+
+// Names in a list: of each class the first has none but its name, the others a number.
+class Names {
+ public:
+  std::string next(const std::string &class_name) {
+    std::string name = peek(class_name);
+    ++taken_[base(class_name)];
+    return name;
+  }
+  std::string peek(const std::string &class_name) const {
+    const std::string name = base(class_name);
+    const auto it = taken_.find(name);
+    return it == taken_.end() ? name : text(name, '_', it->second);
+  }
+
+ private:
+  // The one class whose public name is not its own.
+  static std::string base(const std::string &class_name) {
+    return kinds::snake_case(class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name);
+  }
+  std::map<std::string, int64_t> taken_;
+};
+
+std::string class_of(const Json &layer) {
+  const Json *name = layer.find("class_name");
+  if (!name || !name->is_string()) fail(Code::corrupt_file, "a layer has no \"class_name\"");
+  return name->get<std::string>();
+}
+
+const Json &config_of(const Json &layer, const char *key) {
+  const Json *config = layer.find("config"), *found = config ? config->find(key) : nullptr;
+  if (!found) fail(Code::corrupt_file, "the config of a ", class_of(layer), " has no \"", key, '"');
+  return *found;
+}
+
+class Walk {
+ public:
+  using IsThere = std::function<bool(const std::string &)>;
+  Walk(const Weights &weights, const IsThere &is_there, bool of_file)
+      : weights_(weights), is_there_(is_there), of_file_(of_file) {
+    for (size_t i = 0; i < weights.size(); ++i) by_name_.emplace(weights[i]->name, i);
+  }
+
+  // The layers of a model; the names of its weights begin with `prefix`.
+  void model(const Json &j, const std::string &prefix, const std::string &path) {
+    Names names;
+    for (const Json &l : config_of(j, "layers")) {
+      if (graph::is_operation(l)) continue;
+      const std::string name = config_of(l, "name").get<std::string>();
+      const std::string list = path + "layers/";
+      const bool other =
+          class_of(l) == "Functional" && is_there_ && !of_file_ && !is_there_(list + names.peek("Functional"));
+      layer(l, prefix + name + '/', list + names.next(other ? "Sequential" : class_of(l)));
+    }
+  }
+
+  KerasPaths paths;
+
+ private:
+  void layer(const Json &j, const std::string &prefix, const std::string &path) {
+    const std::string name = class_of(j);
+    const auto is = [&](std::initializer_list<const char *> names) {
+      return std::any_of(names.begin(), names.end(), [&](const char *n) { return name == n; });
+    };
+    if (is({"Functional", "Sequential", "Model"})) return model(j, prefix, path + '/');
+    if (is({"LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"})) return leaf(prefix, path + "/cell");
+    const std::vector<std::string> inside = segments(prefix);
+    const auto inner = [&](size_t i, const Json &of, const std::string &below) {
+      if (i < inside.size()) layer(of, prefix + inside[i] + '/', path + below);
+    };
+    if (is({"SpectralNormalization"})) {
+      inner(0, config_of(j, "layer"), "/layer");
+      return normalized(prefix, path);
+    }
+    if (is({"TimeDistributed"})) return inner(0, config_of(j, "layer"), "/layer");
+    if (is({"RNN"})) return inner(0, config_of(j, "cell"), "/cell");
+    if (is({"StackedRNNCells"})) {
+      Names names;
+      size_t i = 0;
+      for (const Json &cell : config_of(j, "cells")) inner(i++, cell, "/cells/" + names.next(class_of(cell)));
+      return;
+    }
+    if (is({"Bidirectional"})) {
+      const Json *backward = j["config"].find("backward_layer");
+      inner(0, config_of(j, "layer"), "/forward_layer");
+      return inner(1, backward && !backward->is_null() ? *backward : config_of(j, "layer"), "/backward_layer");
+    }
+    if (is({"MultiHeadAttention"}))  // tf.keras has no property of that name
+      return heads(prefix, path, inside, is_there_ && is_there_(path + "/_query_dense/vars/0") ? "_" : "");
+    if (is({"GroupQueryAttention", "GroupedQueryAttention"})) return heads(prefix, path, inside, "_");
+    leaf(prefix, path);
+  }
+  // Projections: attributes that some classes have as properties without the underscore too.
+  void heads(const std::string &prefix, const std::string &path, const std::vector<std::string> &inside,
+             const char *underscore) {
+    for (const std::string &part : inside)
+      leaf(prefix + part + '/', path + '/' + (part == "gate" ? "_" : underscore) +
+                                    (part == "attention_output" ? "output" : part) + "_dense");
+  }
+  void place(const std::string &path, const std::string &name) {
+    paths.weights.emplace(path, name);
+    if (placed_.insert(name).second) paths.order.push_back(name);
+  }
+  // The kernel of the layer inside is an attribute of this one too.
+  void normalized(const std::string &prefix, const std::string &path) {
+    for (size_t i : below(prefix)) {
+      const std::string &name = weights_[i]->name;
+      const bool own = name == prefix + "vector_u";
+      if (own || name.ends_with("/kernel") || name.ends_with("/embeddings"))
+        place(path + (own ? "/vars/1" : "/vars/0"), name);
+    }
+  }
+  // A layer's own weights: those that are trained, then the others.
+  void leaf(const std::string &prefix, const std::string &path) {
+    int64_t n = 0;
+    for (bool trained : {true, false})
+      for (size_t i : below(prefix))
+        if (weights_[i]->spec.trainable == trained && weights_[i]->name.find('/', prefix.size()) == std::string::npos)
+          place(text(path, "/vars/", n++), weights_[i]->name);
+  }
+  // By number, in their order.
+  std::vector<size_t> below(const std::string &prefix) const {
+    std::vector<size_t> found;
+    for (auto it = by_name_.lower_bound(prefix); it != by_name_.end() && it->first.starts_with(prefix); ++it)
+      found.push_back(it->second);
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  // The names of layers inside one, in the order of their weights.
+  std::vector<std::string> segments(const std::string &prefix) const {
+    std::vector<std::string> list;
+    for (size_t i : below(prefix)) {
+      const size_t end = weights_[i]->name.find('/', prefix.size());
+      if (end == std::string::npos) continue;
+      std::string name = weights_[i]->name.substr(prefix.size(), end - prefix.size());
+      if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
+    }
+    return list;
+  }
+
+  const Weights &weights_;
+  const IsThere &is_there_;
+  const bool of_file_;
+  std::map<std::string, size_t> by_name_;
+  std::set<std::string> placed_;
+};
+
+}  // namespace
+
+KerasPaths keras_paths(const Json &model, const Weights &weights,
+                       const std::function<bool(const std::string &)> &is_there, bool of_file) {
+  Walk walk(weights, is_there, of_file);
+  walk.model(model, "", "");
+  const std::set<std::string_view> placed(walk.paths.order.begin(), walk.paths.order.end());
+  for (const auto &w : weights)
+    if (!placed.count(w->name)) fail(Code::unsupported, "weight \"", w->name, "\" has no place in Keras's files");
+  return std::move(walk.paths);
+}
+
+}  // namespace dl4::io

@@ -1,0 +1,315 @@
+// Reading trusts nothing: every number is checked against the bytes that are there.
+#include "io/native/safetensors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "io/bytes.hpp"
+#include "io/crc.hpp"
+
+namespace dl4::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensor data is written as it lies in memory");
+
+constexpr uint64_t max_header = 100'000'000;
+constexpr int64_t max_tensors = 1'000'000;
+constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight's, and a checkpoint's word before them
+
+constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
+                                                     {DType::i32, "I32"}, {DType::i64, "I64"},
+                                                     {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
+// Floats of 2 bytes, which are read as float32.
+enum class Half { none, ieee, brain };
+constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::brain, "BF16"}};
+
+// Finds torn and flipped bytes, is no defence against an attacker.
+std::string checksum(std::string_view bytes) {
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08x", crc_of(std::as_bytes(std::span(bytes))));
+  return digits;
+}
+
+constexpr std::string_view sums_of_tensors = "crc32", header_sum = "header_crc32", no_sum = "00000000";
+
+// Where the header's own checksum stands in the first bytes of a file; npos if nowhere. A quote inside a string is
+// escaped, so this can only be a key.
+size_t place_of_sum(std::string_view head) {
+  const std::string key = text('"', header_sum, "\":\"");
+  size_t at = head.find(key), found = at + key.size();
+  return at == std::string_view::npos || head.size() - found < no_sum.size() ? std::string_view::npos : found;
+}
+
+// Of the length and the header, with zeros where it stands itself.
+std::string checksum_of_head(std::string head) {
+  head.replace(place_of_sum(head), no_sum.size(), no_sum);
+  return checksum(head);
+}
+
+template <class... A>
+[[noreturn]] void corrupt(const A &...a) {
+  fail(Code::corrupt_file, a...);
+}
+
+int64_t whole(const Json &j, const std::string &name, const char *what) {
+  if (!j.is_int64() || j.get<int64_t>() < 0) corrupt("tensor \"", name, "\": ", what, " holds ", j.shown());
+  return j.get<int64_t>();
+}
+
+constexpr int64_t times_a_text = 5;  // of its bytes: what JSON takes while it is read
+
+Json parse(std::string_view text, Code code, const char *what, Budget &budget, Json::Limits limits = {}) {
+  try {
+    limits.memory = budget.left();
+    budget.take(checked_mul(static_cast<int64_t>(text.size()), times_a_text), "JSON");
+    Json j = Json::parse(text, limits);
+    if (!j.is_object()) fail(code, "expected an object");
+    return j;
+  } catch (Error &error) {
+    if (error.code == Code::invalid_argument) error.code = code;
+    throw error.in(what);
+  }
+}
+
+// The length of the header, and the header.
+std::string read_head(const Source &source, Budget &budget) {
+  uint64_t size = 0;
+  if (source.size() < 8) corrupt("the file has ", source.size(), " bytes, too few for a safetensors header");
+  source.read(0, std::as_writable_bytes(std::span(&size, 1)));
+  if (size > max_header)
+    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
+  if (static_cast<int64_t>(size) > source.size() - 8)
+    corrupt("the header claims ", size, " bytes, the file has ", source.size() - 8, " after its length");
+  budget.take(8 + static_cast<int64_t>(size), "the header");
+  std::string head(8 + static_cast<size_t>(size), '\0');
+  source.read(0, std::as_writable_bytes(std::span(head)));
+  return head;
+}
+
+std::map<std::string, std::string> read_metadata(const Json &j) {
+  if (!j.is_object()) corrupt("\"__metadata__\" must be an object");
+  std::map<std::string, std::string> metadata;
+  for (const auto &[key, value] : j.items()) {
+    if (!value.is_string()) corrupt("\"__metadata__\": \"", key, "\" must be a string");
+    metadata.emplace(key, value.get<std::string>());
+  }
+  return metadata;
+}
+
+struct Entry {
+  std::string name;
+  Tensor tensor;         // without its data, until that is read
+  int64_t begin, bytes;  // in the file, behind the header
+  Half half;
+};
+
+Entry read_entry(const std::string &name, const Json &j, int64_t held) {
+  if (!j.is_object() || j.size() != 3 || !j.contains("dtype") || !j.contains("shape") || !j.contains("data_offsets"))
+    corrupt("tensor \"", name, "\": expected dtype, shape and data_offsets");
+  const DType *dtype = nullptr;
+  for (const auto &[d, word] : dtypes)
+    if (j["dtype"] == word) dtype = &d;
+  Half half = Half::none;
+  for (const auto &[h, word] : halves)
+    if (j["dtype"] == word) half = h, dtype = &dtypes[0].first;
+  if (!dtype) corrupt("tensor \"", name, "\": dtype ", j["dtype"].shown(), " is not supported");
+  if (!j["shape"].is_array() || j["shape"].size() > max_rank)
+    corrupt("tensor \"", name, "\": \"shape\" must be a list of at most ", max_rank, " dims");
+  std::vector<int64_t> dims;
+  for (const auto &d : j["shape"]) dims.push_back(whole(d, name, "\"shape\""));
+  if (!j["data_offsets"].is_array() || j["data_offsets"].size() != 2)
+    corrupt("tensor \"", name, "\": \"data_offsets\" must be two numbers");
+  const int64_t begin = whole(j["data_offsets"][0], name, "\"data_offsets\""),
+                end = whole(j["data_offsets"][1], name, "\"data_offsets\"");
+  try {
+    Tensor t{*dtype, Shape(dims), nullptr};
+    const int64_t bytes = half == Half::none ? t.bytes() : t.bytes() / 2;
+    if (end < begin || end - begin != bytes || end > held)
+      corrupt("\"data_offsets\" ", begin, " to ", end, " do not fit ", bytes, " bytes of ", held);
+    return {name, std::move(t), begin, bytes, half};
+  } catch (Error &error) {
+    error.code = Code::corrupt_file;
+    throw error.in("tensor \"" + name + "\"").with("tensor", name);
+  }
+}
+
+// Refuses tensors that leave a byte out, or share one.
+void need_no_gaps(const std::vector<Entry> &entries, int64_t claimed, int64_t held) {
+  if (claimed != held) corrupt("the tensors take ", claimed, " bytes, the file holds ", held);
+  std::vector<const Entry *> order;  // a writer may name the tensors in any
+  for (const Entry &e : entries) order.push_back(&e);
+  std::sort(order.begin(), order.end(),
+            [](auto *x, auto *y) { return std::tie(x->begin, x->bytes) < std::tie(y->begin, y->bytes); });
+  int64_t next = 0;
+  for (const Entry *e : order) {
+    if (e->begin != next)
+      corrupt("tensor \"", e->name, "\" begins at ", e->begin, ", the one before it ends at ", next);
+    next += e->bytes;
+  }
+}
+
+// From the bytes of floats of 2 bytes.
+void widen(const std::vector<uint16_t> &from, Half half, float *to) {
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
+}
+
+// Floats, which may be anything, where they lie in the source, if that can be.
+void share_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
+  for (Entry &e : entries) {
+    if (e.tensor.dtype != DType::f32 || e.half != Half::none) continue;
+    Bytes place = source.share(begins + e.begin);
+    if (reinterpret_cast<uintptr_t>(place.get()) % alignof(float) == 0) e.tensor.data = std::move(place);
+  }
+}
+
+// The others in one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel
+// has them.
+void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries, Budget &budget) {
+  constexpr int64_t aligned = 64;
+  int64_t size = 0, narrow = 0;
+  for (const Entry &e : entries) {
+    if (!e.tensor.data) size = checked_add(size, round_up(e.tensor.bytes(), aligned));
+    if (e.half != Half::none) narrow = checked_add(narrow, e.bytes);
+  }
+  budget.take(checked_add(size, narrow), "the tensors");
+  const Bytes block = allocate(size);
+  std::byte *place = block.get();
+  for (auto &[name, t, begin, bytes, half] : entries) {
+    if (t.data) continue;
+    t.data = Bytes(block, place);
+    place += round_up(t.bytes(), aligned);
+    if (half == Half::none) {
+      source.read(begins + begin, t.memory());
+    } else {
+      std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
+      source.read(begins + begin, std::as_writable_bytes(std::span(all)));
+      widen(all, half, t.as<float>());
+    }
+    if (t.dtype == DType::boolean)
+      for (int64_t i = 0; i < t.bytes(); ++i)
+        if (t.as<uint8_t>()[i] > 1)
+          corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
+  }
+}
+
+}  // namespace
+
+Json parse_object(std::string_view text, Code code, const char *what, Budget &budget) {
+  return parse(text, code, what, budget);
+}
+Json parse_object(std::string_view text, Code code, const char *what) {
+  Budget all(INT64_MAX);
+  return parse(text, code, what, all);
+}
+
+std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
+
+std::string head_of(const Archive &a) {
+  // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
+  if (a.tensors.size() > size_t{max_tensors})
+    fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
+  std::set<std::string_view> names;
+  for (const auto &[name, t] : a.tensors) {
+    if (name.size() > max_name)
+      fail(Code::invalid_argument, "a tensor's name has ", name.size(), " bytes; a file takes at most ", max_name);
+    if (!names.insert(name).second)
+      fail(Code::invalid_argument, "two tensors are named \"", name, "\"; a file tells them apart by name");
+  }
+  // Appended, not looked up: a search for each name would be quadratic.
+  Json sums = Json::object(), header = Json::object(), metadata = Json::object();
+  for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.chars()));
+  for (const auto &[key, value] : a.metadata) metadata.append(key, value);
+  metadata[sums_of_tensors] = sums.dump();
+  metadata[header_sum] = no_sum;
+  header.append("__metadata__", std::move(metadata));
+  int64_t at = 0;
+  for (const auto &[name, t] : a.tensors) {
+    const char *dtype = "";
+    for (auto [d, word] : dtypes)
+      if (d == t.dtype) dtype = word;
+    header.append(name, {{"dtype", dtype}, {"shape", t.shape.dims()}, {"data_offsets", {at, at + t.bytes()}}});
+    at = checked_add(at, t.bytes());
+  }
+  std::string text = header.dump();
+  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // where the file is mapped, vectors are aligned
+  uint64_t size = text.size();
+  if (size > max_header)
+    fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header);
+  std::string head(8, '\0');
+  std::memcpy(head.data(), &size, 8);
+  head += text;
+  head.replace(place_of_sum(head), no_sum.size(), checksum_of_head(head));
+  return head;
+}
+
+std::vector<std::string_view> parts(const std::string &head, const Archive &a) {
+  std::vector<std::string_view> list{head};
+  for (const auto &[name, t] : a.tensors) list.push_back(t.chars());
+  return list;
+}
+
+std::string to_bytes(const Archive &a) {
+  const std::string head = head_of(a);
+  const auto pieces = parts(head, a);
+  size_t size = 0;
+  for (std::string_view piece : pieces) size += piece.size();
+  std::string bytes;
+  bytes.reserve(size);
+  for (std::string_view piece : pieces) bytes += piece;
+  return bytes;
+}
+
+Archive read_archive(const Source &source, Budget &budget, const std::function<bool(const std::string &)> &wanted) {
+  Archive a;
+  a.head = read_head(source, budget);
+  const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
+  const Json header =
+      parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", budget, {.members = max_tensors + 1});
+  int64_t claimed = 0;  // never more than there is: no allocation past twice the file's size
+  std::vector<Entry> entries;
+  for (const auto &[its_name, j] : header.items()) {
+    const std::string name(its_name);
+    if (name.size() > max_name) corrupt("a name of ", name.size(), " bytes; at most ", max_name);
+    if (name == "__metadata__") {
+      a.metadata = read_metadata(j);
+      continue;
+    }
+    entries.push_back(read_entry(name, j, held));
+    if (claimed > held - entries.back().bytes) corrupt("tensor \"", name, "\" lies over another");
+    claimed += entries.back().bytes;
+  }
+  need_no_gaps(entries, claimed, held);
+  const auto left_out =
+      wanted ? std::stable_partition(entries.begin(), entries.end(), [&](const Entry &e) { return wanted(e.name); })
+             : entries.end();
+  const std::span<Entry> read(entries.begin(), left_out);
+  share_tensors(source, begins, read);
+  read_tensors(source, begins, read, budget);
+  for (Entry &e : entries) a.tensors.emplace_back(std::move(e.name), std::move(e.tensor));
+  return a;
+}
+
+void verify(const Archive &a, Budget &budget) {
+  const auto found = a.metadata.find(std::string(header_sum)), sums = a.metadata.find(std::string(sums_of_tensors));
+  for (auto it : {found, sums})
+    if (it == a.metadata.end()) corrupt("the metadata has no \"", it == found ? header_sum : sums_of_tensors, '"');
+  const size_t at = place_of_sum(a.head);
+  if (at == std::string_view::npos || a.head.compare(at, no_sum.size(), found->second) != 0 ||
+      found->second != checksum_of_head(a.head))
+    corrupt("the header's checksum does not fit it");
+  const Json j = parse(sums->second, Code::corrupt_file, text('"', sums_of_tensors, '"').c_str(), budget,
+                       {.members = max_tensors});
+  std::map<std::string_view, const Json *> by_name;
+  for (const auto &[name, sum] : j.items()) by_name.emplace(name, &sum);
+  for (const auto &[name, t] : a.tensors)
+    if (auto it = by_name.find(name); t.data && (it == by_name.end() || *it->second != checksum(t.chars())))
+      corrupt("tensor \"", name, "\": the checksum does not fit its data");
+}
+
+}  // namespace dl4::io

@@ -1,0 +1,378 @@
+// A node while it is read: its attributes, its inputs in the order that a layer wants, its outputs.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "io/onnx/reader.hpp"
+
+namespace dl4::io::onnx {
+
+Perm plain(int rank) {
+  Perm p(static_cast<size_t>(rank));
+  std::iota(p.begin(), p.end(), 0);
+  return p;
+}
+
+Perm channels_last(int rank) {
+  Perm p = plain(rank);
+  if (rank > 2) std::rotate(p.begin() + 1, p.begin() + 2, p.end());
+  return p;
+}
+
+Perm inverse(const Perm &perm) {
+  Perm back(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  return back;
+}
+
+Dim operator*(const Dim &a, const Dim &b) {
+  Dim d{checked_mul(a.factor, b.factor), a.symbols};
+  d.symbols.insert(d.symbols.end(), b.symbols.begin(), b.symbols.end());
+  if (d.symbols.size() > 64) fail(Code::unsupported, "a size that is the product of more than 64 free ones");
+  std::sort(d.symbols.begin(), d.symbols.end());
+  if (d.factor == 0) d.symbols.clear();
+  return d;
+}
+
+std::optional<Dim> operator/(const Dim &a, const Dim &b) {
+  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1) || a.factor % b.factor != 0) return {};
+  Dim d{a.factor / b.factor, {}};
+  std::set_difference(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(),
+                      std::back_inserter(d.symbols));
+  if (d.symbols.size() + b.symbols.size() != a.symbols.size()) return {};
+  return d;
+}
+
+Tensor tensor_of(const Ints &list, bool scalar) {
+  Tensor t = make_tensor(DType::i64, scalar ? Shape{} : Shape{static_cast<int64_t>(list.size())});
+  std::copy(list.begin(), list.end(), t.as<int64_t>());
+  return t;
+}
+
+Tensor tensor_of(const Ints &list, DType type, const Shape &shape) {
+  Tensor t = make_tensor(type, shape);
+  for (size_t i = 0; i < list.size(); ++i)
+    if (type == DType::i64)
+      t.as<int64_t>()[i] = list[i];
+    else if (type == DType::i32)
+      t.as<int32_t>()[i] = static_cast<int32_t>(list[i]);
+    else
+      t.as<uint8_t>()[i] = static_cast<uint8_t>(list[i]);
+  return t;
+}
+
+bool holds(Type type, int64_t v) {
+  switch (type) {
+    case Type::boolean:
+      return v == 0 || v == 1;
+    case Type::uint8:
+      return v == static_cast<uint8_t>(v);
+    case Type::int8:
+      return v == static_cast<int8_t>(v);
+    case Type::uint16:
+      return v == static_cast<uint16_t>(v);
+    case Type::int16:
+      return v == static_cast<int16_t>(v);
+    case Type::int32:
+      return v == static_cast<int32_t>(v);
+    case Type::uint32:
+      return v == static_cast<uint32_t>(v);
+    default:
+      return type != Type::uint64 || v >= 0;
+  }
+}
+
+Type Value::onnx_type() const {
+  if (type != Type::none) return type;
+  for (Type t : {Type::float32, Type::int32, Type::int64, Type::boolean})
+    if (dtype == stands_for(t)) return t;
+  return Type::uint8;
+}
+
+Ints ints_of(const Tensor &t) {
+  if (t.dtype == DType::i64) return {t.as<int64_t>(), t.as<int64_t>() + t.elements()};
+  Ints list;
+  for (int64_t i = 0; i < t.elements(); ++i) switch (t.dtype) {
+      case DType::i32:
+        list.push_back(t.as<int32_t>()[i]);
+        break;
+      case DType::u8:
+      case DType::boolean:
+        list.push_back(t.as<uint8_t>()[i]);
+        break;
+      default:
+        fail(Code::unsupported, "expected integers, got ", t.dtype);
+    }
+  return list;
+}
+
+Value &Op::in(size_t i) const {
+  if (!has(i)) fail(Code::corrupt_file, "has no input ", i);
+  return r.value(node.in[i]);
+}
+
+namespace {
+
+const Attribute *typed(const NodeProto &node, std::string_view name, int64_t type) {
+  const Attribute *a = node.find(name);
+  if (a && a->type != type)
+    throw Error(Code::unsupported,
+                text("the attribute \"", std::string(name), "\" is of type ", a->type, ", expected ", type))
+        .with("attribute", std::string(name));
+  return a;
+}
+
+}  // namespace
+
+int64_t Op::integer(std::string_view name, int64_t otherwise) const {
+  const Attribute *a = typed(node, name, 2);
+  return a ? a->i : otherwise;
+}
+double Op::real(std::string_view name, double otherwise) const {
+  const Attribute *a = typed(node, name, 1);
+  return a ? a->f : otherwise;
+}
+std::string Op::string(std::string_view name, const char *otherwise) const {
+  const Attribute *a = typed(node, name, 3);
+  return a ? std::string(a->s) : otherwise;
+}
+std::optional<Ints> Op::integers(std::string_view name) const {
+  const Attribute *a = typed(node, name, 7);
+  return a ? std::optional(a->ints) : std::nullopt;
+}
+
+std::optional<Ints> Op::integers(std::string_view name, size_t input) const {
+  if (const auto given = integers(name)) return given;
+  if (!has(input)) return {};
+  const auto t = constant(input);
+  if (!t) refuse("its input \"", std::string(name), "\" is computed by the model; it must be a constant");
+  if (t->shape.rank() > 1) fail(Code::corrupt_file, "has \"", std::string(name), "\" of ", t->shape.rank(), " axes");
+  take(8 * t->elements());
+  return ints_of(*t);
+}
+
+void Op::need(std::string_view attribute, int64_t only) const {
+  if (const int64_t got = integer(attribute, only); got != only)
+    throw Error(Code::unsupported, text("\"", std::string(attribute), "\" of ", got, " is not supported, only ", only))
+        .with("attribute", std::string(attribute));
+}
+
+int64_t Op::axis_of(int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) fail(Code::corrupt_file, "has the axis ", axis, " of a value of ", rank, " axes");
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<std::vector<Dim>> Op::sizes(size_t i) const { return in(i).rank() > 1 ? std::nullopt : elements(i); }
+
+std::optional<std::vector<Dim>> Op::elements(size_t i) const {
+  Value &v = in(i);
+  if (v.sizes) return v.sizes;
+  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > static_cast<int64_t>(most_listed))
+    return {};
+  std::vector<Dim> list;
+  for (int64_t n : ints_of(*v.constant)) list.push_back({n, {}});
+  return list;
+}
+
+std::optional<Tensor> Op::constant(size_t i) const { return constant_of(in(i)); }
+
+std::optional<Tensor> Op::constant_of(Value &v) const {
+  if (v.constant || !v.sizes || !std::all_of(v.sizes->begin(), v.sizes->end(), [](const Dim &d) { return d.known(); }))
+    return v.constant;
+  Ints list, dims;
+  for (const Dim &d : *v.sizes) list.push_back(d.factor);
+  for (const Dim &d : v.dims) dims.push_back(d.factor);
+  return v.constant = tensor_of(list, v.dtype, Shape(dims));
+}
+
+Tensor Op::floats(size_t i, const char *what) const {
+  auto t = constant(i);
+  if (!t) t = in(i).around;
+  if (!t || t->dtype != DType::f32) refuse("its ", what, " is computed by the model; it must be a constant of floats");
+  return *t;
+}
+
+double Op::number(size_t i, double otherwise) const {
+  if (!has(i)) return otherwise;
+  if (const auto &filled = in(i).filled) return *filled;
+  const auto t = constant(i);
+  if (!t || t->elements() != 1) refuse("its input ", i, " is computed by the model; it must be a constant number");
+  return t->dtype == DType::f32 ? static_cast<double>(t->as<float>()[0]) : static_cast<double>(ints_of(*t)[0]);
+}
+
+Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
+
+Node Op::as(Value &v, const Perm &perm) const {
+  for (const Form &f : v.forms)
+    if (f.perm == perm) return f.node;
+  if (v.forms.empty()) {
+    const std::optional<Tensor> t = constant_of(v);
+    if (!t && v.sizes)
+      refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
+    if (!t) {
+      v.forms.push_back({plain(v.rank()), repeated(v)});
+      return as(v, perm);
+    }
+    take(t->bytes());
+    v.forms.push_back({perm, constant_node(perm == plain(v.rank()) ? *t : transposed(*t, perm))});
+    return v.forms[0].node;
+  }
+  const Perm at = inverse(v.forms[0].perm);
+  Perm turn;
+  for (int axis : perm) turn.push_back(at[static_cast<size_t>(axis)]);
+  take(layer_bytes);
+  const Node n = r.graph().add("Transpose", r.free_name("transpose"), {{"perm", Ints(turn.begin(), turn.end())}}, {},
+                               {v.forms[0].node})[0];
+  v.forms.push_back({perm, n});
+  return n;
+}
+
+// A number along free axes, where there are values of these sizes.
+Node Op::repeated(const Value &v) const {
+  const auto rank = static_cast<int64_t>(v.dims.size());
+  Node here = graph::no_node;
+  Ints known;
+  for (int64_t i = 0; i < rank; ++i) {
+    const Dim &d = v.dims[static_cast<size_t>(i)];
+    known.push_back(d.known() ? d.factor : 1);
+    if (d.known()) continue;
+    const auto at = r.axis_of_size(d);
+    if (!at) refuse("reads a number repeated along a free axis that no value has; export it with that size");
+    const Node x = as(*at->first, plain(at->first->rank())), place = layer("Arange", {{"axis", at->second}}, {x});
+    Node is = layer("Equal", Json::object(), {place, place});
+    Ints behind(static_cast<size_t>(rank - 1 - i));
+    std::iota(behind.begin(), behind.end(), 1);
+    if (!behind.empty()) is = layer("ExpandDims", {{"axis", behind}}, {is});
+    here = here == graph::no_node ? is : layer("LogicalAnd", Json::object(), {here, is});
+  }
+  const Shape shape(known);
+  take(checked_mul(shape.elements(), size_of(v.dtype)));
+  const double number = v.filled.value_or(0);
+  Tensor t = make_tensor(v.dtype, shape);
+  for (int64_t i = 0; i < t.elements(); ++i)
+    if (v.dtype == DType::f32)
+      t.as<float>()[i] = static_cast<float>(number);
+    else
+      std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(),
+                        t.data.get() + i * size_of(v.dtype));
+  const Node value = constant_node(std::move(t));
+  if (v.dtype == DType::boolean) return layer("LogicalAnd", Json::object(), {here, value});
+  return layer("Where", Json::object(), {here, value, value});
+}
+
+std::string Op::layer_name() const {
+  const std::string_view given = !node.name.empty() ? node.name : node.op;
+  return r.free_name(std::string(given));
+}
+
+std::vector<Node> Op::layers(const std::string &kind, Json config, const std::vector<Node> &in,
+                             graph::Arguments arguments, const Weights &weights) const {
+  graph::Graph &g = r.graph();
+  int64_t bytes = checked_add(layer_bytes, 64 * static_cast<int64_t>(in.size()));
+  for (const auto &[name, t] : weights) bytes = checked_add(bytes, t.bytes());  // made for the layer
+  take(bytes);
+  const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), in);
+  for (const auto &w : g.layers().back().weights) {
+    const auto it =
+        std::find_if(weights.begin(), weights.end(), [&](const auto &p) { return p.first == w->spec.name; });
+    if (it == weights.end()) fail(Code::internal, "weight \"", w->name, "\" has no value");
+    if (it->second.dtype != DType::f32 || it->second.shape != w->spec.shape)
+      throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected float32 ", w->spec.shape,
+                                           ", the file has ", it->second.dtype, ' ', it->second.shape));
+    w->value = it->second;
+  }
+  return out;
+}
+
+Node Op::cut(Node x, int at, int64_t begin, int64_t size) const {
+  const auto rank = static_cast<size_t>(shape(x).rank());
+  Ints start(rank, 0), sizes(rank, -1);
+  start[static_cast<size_t>(at)] = begin, sizes[static_cast<size_t>(at)] = size;
+  return layer("Slice", {{"start_indices", start}, {"shape", sizes}}, {x});
+}
+
+Node Op::reshape(Node n, const Ints &target) const {
+  const Node wide = layer("ExpandDims", {{"axis", 0}}, {n});
+  return layer("Squeeze", {{"axis", 0}}, {layer("Reshape", {{"target_shape", target}}, {wide})});
+}
+
+Node Op::cast(Node n, DType to) const {
+  return r.graph().dtype(n) == to ? n : layer("Cast", {{"to", to_string(to)}}, {n});
+}
+
+void Op::give(size_t i, Node n, std::vector<Dim> dims, Perm perm, bool not_negative) const {
+  if (!wants(i)) return;
+  Value v;
+  v.not_negative = not_negative;
+  const Shape s = shape(n);
+  if (perm.empty()) perm = plain(s.rank());
+  v.dtype = r.graph().dtype(n);
+  v.dims.resize(static_cast<size_t>(s.rank()));
+  for (int at = 0; at < s.rank(); ++at) {
+    const auto axis = static_cast<size_t>(perm[static_cast<size_t>(at)]);
+    if (s[at] != free_dim)
+      v.dims[axis] = {s[at], {}};
+    else if (axis < dims.size() && !dims[axis].known())
+      v.dims[axis] = dims[axis];
+    else
+      v.dims[axis] = {1, {r.fresh()}};
+  }
+  v.forms.push_back({std::move(perm), n});
+  r.set(node.out[i], std::move(v));
+}
+
+void Op::give_value(size_t i, Value v) const {
+  if (wants(i)) r.set(node.out[i], std::move(v));
+}
+
+void Op::give_constant(size_t i, Tensor t, Type type) const {
+  Value v;
+  v.type = type;
+  v.dtype = t.dtype;
+  for (int64_t d : t.shape) v.dims.push_back({d, {}});
+  v.constant = std::move(t);
+  give_value(i, std::move(v));
+}
+
+void Op::give_filled(double number, std::vector<Dim> dims, DType dtype, Type type) const {
+  if (dtype != DType::f32 && std::abs(number) > 0x1p53) refuse("repeats a number past 2^53 along a free axis");
+  Value v;
+  v.type = type;
+  v.dtype = dtype;
+  v.dims = std::move(dims);
+  v.filled = number;
+  give_value(0, std::move(v));
+}
+
+void Op::give_elements(size_t i, std::vector<Dim> elements, std::vector<Dim> dims, Type type) const {
+  Value v;
+  v.type = type;
+  v.dtype = stands_for(type);
+  v.dims = std::move(dims);
+  v.sizes = std::move(elements);
+  give_value(i, std::move(v));
+}
+
+void Op::give_sizes(size_t i, std::vector<Dim> sizes, bool scalar, Type type) const {
+  std::vector<Dim> dims;
+  if (!scalar) dims.push_back({static_cast<int64_t>(sizes.size()), {}});
+  give_elements(i, std::move(sizes), std::move(dims), type);
+}
+
+std::vector<Dim> Op::broadcast(const std::vector<const Value *> &values) const {
+  size_t rank = 0;
+  for (const Value *v : values) rank = std::max(rank, v->dims.size());
+  std::vector<Dim> dims(rank, Dim{1, {}});
+  for (const Value *v : values)
+    for (size_t i = 0; i < v->dims.size(); ++i) {
+      const Dim &d = v->dims[i];
+      Dim &to = dims[i + rank - v->dims.size()];
+      if (d == Dim{1, {}} || d == to) continue;
+      to = to == Dim{1, {}} || d.known() ? d : to.known() ? to : Dim{1, {r.fresh()}};
+    }
+  return dims;
+}
+
+}  // namespace dl4::io::onnx

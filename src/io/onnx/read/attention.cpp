@@ -1,0 +1,187 @@
+// ONNX's Attention, by its steps.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr double most = std::numeric_limits<float>::max(), hidden = -1e38;
+
+struct Part {
+  Node node;  // (B, heads, T, features)
+  std::vector<Dim> dims;
+};
+
+// (B, T, heads * features) with an axis for the heads.
+Part with_heads(const Op &op, size_t i, const char *attribute) {
+  Value &v = op.in(i);
+  if (v.rank() == 4) return {op.x(i), v.dims};
+  const int64_t heads = op.integer(attribute, 0);
+  if (v.rank() != 3 || heads < 1 || !v.dims[2].known() || v.dims[2].factor % heads != 0)
+    fail(Code::corrupt_file, "expects values of 4 axes, or of 3 and \"", attribute, "\", a divisor of the last one");
+  const int64_t each = v.dims[2].factor / heads;
+  const Ints target{v.dims[1].known() ? v.dims[1].factor : free_dim, heads, each};
+  const Node apart = op.layer("Reshape", {{"target_shape", target}}, {op.x(i)});
+  return {op.layer("Transpose", {{"perm", {0, 2, 1, 3}}}, {apart}), {v.dims[0], {heads, {}}, v.dims[1], {each, {}}}};
+}
+
+// The keys or values of before, and behind them those of now.
+Part joined(const Op &op, const Part &now, size_t before, size_t out) {
+  Part all = now;
+  if (op.has(before)) {
+    const Value &past = op.in(before);
+    all.node = op.layer("Concatenate", {{"axis", 2}}, {op.x(before), now.node});
+    const bool known = past.rank() == 4 && past.dims[2].known() && now.dims[2].known();
+    all.dims[2] = known ? Dim{checked_add(past.dims[2].factor, now.dims[2].factor), {}} : Dim{1, {op.r.fresh()}};
+  }
+  op.give(out, all.node, all.dims);
+  return all;
+}
+
+Node repeated(const Op &op, const Part &p, int64_t heads) {
+  if (!p.dims[1].known() || p.dims[1].factor < 1 || heads % p.dims[1].factor != 0)
+    fail(Code::corrupt_file, "has keys and values of other heads than its queries");
+  const int64_t times = heads / p.dims[1].factor;
+  return times == 1 ? p.node : op.layer("Repeat", {{"repeats", times}, {"axis", 1}}, {p.node});
+}
+
+// A number for each query and key: f(query, key).
+template <class F>
+Tensor pairs(const Op &op, const Part &q, const Part &k, DType type, F f) {
+  const Dim &t = q.dims[2], &s = k.dims[2];
+  if (!t.known() || !s.known())
+    op.refuse(
+        "of a free number of steps with \"is_causal\", a window or lengths is not supported; export it with that "
+        "number");
+  op.take(checked_mul(t.factor, s.factor, size_of(type)));
+  Tensor all = make_tensor(type, {t.factor, s.factor});
+  for (int64_t i = 0; i < t.factor; ++i)
+    for (int64_t j = 0; j < s.factor; ++j)
+      if (type == DType::i64)
+        all.as<int64_t>()[i * s.factor + j] = f(i, j);
+      else
+        all.as<uint8_t>()[i * s.factor + j] = f(i, j) != 0;
+  return all;
+}
+
+// Which keys, by their place, a query may see.
+Node band(const Op &op, const Part &q, const Part &k, int64_t before, int64_t after) {
+  const int64_t past = op.has(4) ? op.in(4).dims[2].factor : 0;
+  return op.constant_node(pairs(op, q, k, DType::boolean, [&](int64_t i, int64_t j) {
+    return int64_t{(before < 0 || i + past - j <= before) && (after < 0 || j - i - past <= after)};
+  }));
+}
+
+// The same where the keys end at a length of each item, which the last query is at.
+Node band_of_lengths(const Op &op, const Part &q, const Part &k, int64_t before, int64_t after) {
+  const Node length = op.layer("ExpandDims", {{"axis", {1, 2, 3}}}, {op.cast(op.x(6), DType::i64)});
+  const auto compared = [&](const char *kind, const Tensor &t) {
+    return op.layer(kind, Json::object(), {op.constant_node(t), length});
+  };
+  Node seen = compared("Less", pairs(op, q, k, DType::i64, [](int64_t, int64_t j) { return j; }));
+  const int64_t steps = q.dims[2].factor;
+  const auto both = [&](Node other) { seen = op.layer("LogicalAnd", Json::object(), {seen, other}); };
+  if (after >= 0)
+    both(compared("LessEqual",
+                  pairs(op, q, k, DType::i64, [&](int64_t i, int64_t j) { return j - i + steps - after; })));
+  if (before >= 0)
+    both(compared("GreaterEqual",
+                  pairs(op, q, k, DType::i64, [&](int64_t i, int64_t j) { return j - i + steps + before; })));
+  return seen;
+}
+
+// A mask of fewer keys than there are, even of one: since opset 24 those behind its last are not seen.
+struct Short {
+  Node mask, seen = graph::no_node;
+};
+Short mask_of(const Op &op, const Part &k) {
+  const Value &mask = op.in(3);
+  const Dim keys = mask.rank() > 0 ? mask.dims.back() : Dim{}, &all = k.dims[2];
+  if (keys == all || mask.rank() == 0 || (keys == Dim{} && op.opset() < 24)) return {op.x(3)};
+  if (op.opset() < 24 || !keys.known() || !all.known() || keys.factor < 1 || keys.factor > all.factor)
+    op.refuse("with a mask of another number of keys than there are is not supported");
+  op.take(checked_mul(all.factor, 9));
+  Ints from;
+  Tensor seen = make_tensor(DType::boolean, {all.factor});
+  for (int64_t i = 0; i < all.factor; ++i) {
+    from.push_back(std::min(i, keys.factor - 1));
+    seen.as<uint8_t>()[i] = i < keys.factor;
+  }
+  return {op.layer("Take", {{"indices", from}, {"axis", mask.rank() - 1}}, {op.x(3)}), op.constant_node(seen)};
+}
+
+// The scores with what is not seen at the lowest float, as they are if all is seen; or with ONNX's -infinity.
+Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, bool infinite = false) {
+  const auto hide = [&](Node seen) {
+    if (!infinite) return op.layer("Where", {{"x2", -most}}, {seen, scores});
+    Tensor low = make_tensor(DType::f32, {});
+    *low.as<float>() = -std::numeric_limits<float>::infinity();
+    return op.layer("Where", Json::object(), {seen, scores, op.constant_node(low)});
+  };
+  if (op.has(3)) {
+    any = true;
+    const Short mask = mask_of(op, k);
+    if (op.in(3).dtype == DType::boolean) {
+      scores = hide(mask.mask);
+    } else {
+      scores = plus(op, scores, mask.mask);
+      if (!infinite) scores = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {scores});
+    }
+    if (mask.seen != graph::no_node) scores = hide(mask.seen);
+  }
+  int64_t before = std::min<int64_t>(op.integer("left_window_size", -1), max_dim),
+          after = std::min<int64_t>(op.integer("right_window_size", -1), max_dim);
+  if (op.integer("is_causal", 0) != 0) after = after < 0 ? 0 : std::min<int64_t>(after, 0);
+  if (before < 0 && after < 0 && !op.has(6)) return scores;
+  any = true;
+  const Node seen = op.has(6) ? band_of_lengths(op, q, k, before, after) : band(op, q, k, before, after);
+  return hide(seen);
+}
+
+void attention(const Op &op) {
+  for (size_t i = 0; i < 3; ++i)
+    if (op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+  const bool flat = op.in(0).rank() == 3;
+  const Part q = with_heads(op, 0, "q_num_heads");
+  const Part k = joined(op, with_heads(op, 1, "kv_num_heads"), 4, 1);
+  const Part v = joined(op, with_heads(op, 2, "kv_num_heads"), 5, 2);
+  if (!q.dims[1].known() || !q.dims[3].known()) op.refuse("of a free number of heads or features is not supported");
+  const int64_t heads = q.dims[1].factor, mode = op.integer("qk_matmul_output_mode", 0);
+  const double scale = op.real("scale", 1 / std::sqrt(static_cast<double>(q.dims[3].factor)));
+  Node x = op.layer("MatMul", {{"transpose_b", true}}, {q.node, repeated(op, k, heads)});
+  const std::vector<Dim> dims{q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
+  x = by_number(op, "BroadcastMultiply", x, scale);
+  const Node raw = x;
+  if (const double cap = op.real("softcap", 0); cap > 0)
+    x = by_number(op, "BroadcastMultiply",
+                  op.layer("Tanh", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
+  const Node capped = x;
+  const bool shown = op.wants(3) && mode == 2;
+  bool any = false;
+  const Node hiding = x = masked(op, x, q, k, any, shown);
+  if (shown && any) x = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {x});
+  Node p = op.layer("Softmax", Json::object(), {x});
+  if (any) p = op.layer("Where", {{"x2", 0}}, {by_number(op, "Greater", x, hidden), p});
+  Node y = op.layer("MatMul", Json::object(), {p, repeated(op, v, heads)});
+  if (op.wants(3)) {
+    if (mode < 0 || mode > 3) fail(Code::corrupt_file, "has \"qk_matmul_output_mode\" ", mode);
+    op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? hiding : p, dims);
+  }
+  if (!flat) return op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
+  y = op.layer("Transpose", {{"perm", {0, 2, 1, 3}}}, {y});
+  const Ints target{q.dims[2].known() ? q.dims[2].factor : free_dim, heads * v.dims[3].factor};
+  op.give(0, op.layer("Reshape", {{"target_shape", target}}, {y}), {q.dims[0], q.dims[2]});
+}
+
+}  // namespace
+
+std::span<const Row> attention_rows() {
+  static constexpr Row rows[] = {{"Attention", attention}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

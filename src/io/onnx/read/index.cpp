@@ -1,0 +1,451 @@
+// ONNX's ops that choose places: Gather, Slice, Scatter and their kin.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
+
+// ---- slices --------------------------------------------------------------------------------------------------------
+
+Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", at}}, {x}); }
+
+// One axis of a free size. `end`: none is the axis's end.
+Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t> end, int64_t step) {
+  begin = std::clamp(begin, -max_dim, max_dim);  // no axis is longer
+  if (end) end = std::clamp(*end, -max_dim, max_dim);
+  if (step == -1 && begin == -1 && !end) return flipped(op, x, at);
+  if (step != 1) op.refuse("with a step of ", step, " over a free axis is not supported");
+  if (end && *end < 0) x = flipped(op, op.cut(flipped(op, x, at), at, -*end, -1), at), end.reset();
+  if (begin < 0) {
+    if (end) op.refuse("from ", begin, " to ", *end, " of a free axis is not supported");
+    return flipped(op, op.cut(flipped(op, x, at), at, 0, -begin), at);
+  }
+  if (end && *end <= begin) return op.cut(x, at, 0, 0);
+  if (begin == 0 && !end) return x;
+  return op.cut(x, at, begin, end ? *end - begin : -1);
+}
+
+// The places of an axis of n that a slice takes: from the first on, so many of them.
+struct Taken {
+  int64_t first, count, step;
+
+  Taken(int64_t n, int64_t begin, int64_t end, int64_t by) : step(std::clamp(by, -n - 1, n + 1)) {
+    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    const auto bound = [&](int64_t v, int64_t least) { return std::clamp(v < 0 ? v + n : v, least, high); };
+    first = bound(begin, std::max<int64_t>(low, 0));
+    const int64_t last = bound(end, low);
+    count = n == 0     ? 0
+            : step > 0 ? std::max<int64_t>((last - first + step - 1) / step, 0)
+                       : std::max<int64_t>((first - last - step - 1) / -step, 0);
+  }
+  Ints places(const Op &op) const {
+    if (count > most_places) op.refuse("takes ", count, " places with a step of ", step);
+    op.take(checked_mul(count, place_bytes));
+    Ints list;
+    for (int64_t i = 0; i < count; ++i) list.push_back(first + i * step);
+    return list;
+  }
+};
+
+void slice(const Op &op) {
+  Value &v = op.in(0);
+  const auto list = [&](const char *name, size_t i) -> std::optional<std::vector<Dim>> {
+    if (const auto given = op.integers(name)) {
+      std::vector<Dim> dims;
+      for (int64_t n : *given) dims.push_back({n, {}});
+      return dims;
+    }
+    if (!op.has(i)) return {};
+    const auto given = op.sizes(i);
+    if (!given) op.refuse("its \"", name, "\" are computed by the model; they must be constants or sizes");
+    return given;
+  };
+  const auto starts = list("starts", 1), ends = list("ends", 2), axes = list("axes", 3), steps = list("steps", 4);
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps && steps->size() != starts->size()))
+    fail(Code::corrupt_file, "has lists of different lengths");
+  for (const auto *numbers : {&axes, &steps})
+    if (*numbers && !std::all_of((*numbers)->begin(), (*numbers)->end(), [](const Dim &d) { return d.known(); }))
+      op.refuse("with an axis or a step that depends on a free size is not supported");
+  const auto listed = v.rank() == 1 ? op.sizes(0) : std::nullopt;
+  if (listed && starts->size() == 1 && (*starts)[0].known() && (*ends)[0].known()) {
+    std::vector<Dim> some;
+    const int64_t step = steps ? (*steps)[0].factor : 1;
+    if (axes) op.axis_of((*axes)[0].factor, 1);
+    if (step == 0) fail(Code::corrupt_file, "has a step of 0");
+    const Taken some_of(static_cast<int64_t>(listed->size()), (*starts)[0].factor, (*ends)[0].factor, step);
+    for (int64_t i : some_of.places(op)) some.push_back((*listed)[static_cast<size_t>(i)]);
+    return op.give_sizes(0, std::move(some), false, v.onnx_type());
+  }
+  const Perm perm = v.perm(), back = inverse(perm);
+  Node x = v.filled ? graph::no_node : op.as(v, perm);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = static_cast<size_t>(op.axis_of(axes ? (*axes)[i].factor : static_cast<int64_t>(i), v.rank()));
+    const Dim start = (*starts)[i], end = (*ends)[i], n = v.dims[axis];
+    const int64_t step = steps ? (*steps)[i].factor : 1;
+    const int at = back[axis];
+    if (!start.known()) op.refuse("from a place that depends on a free size is not supported");
+    if (step == 0) fail(Code::corrupt_file, "has a step of 0");
+    if (v.filled && !(n.known() && end.known())) op.refuse("of a number repeated along a free axis is not supported");
+    if (!n.known()) {
+      const bool to_end = end == n || (step > 0 && end.known() && end.factor > max_dim) ||
+                          (step < 0 && end.known() && end.factor < -max_dim);
+      if (!to_end && !end.known()) op.refuse("to a place that depends on a free size is not supported");
+      const Node y = cut_free(op, x, at, start.factor, to_end ? std::nullopt : std::optional(end.factor), step);
+      dims[axis] = y == x || step == -1 ? n : Dim{1, {op.r.fresh()}};
+      x = y;
+      continue;
+    }
+    if (!end.known()) op.refuse("to a place that depends on a free size is not supported");
+    const Taken some(n.factor, start.factor, end.factor, step);
+    if (some.count == n.factor && step == 1) continue;
+    if (v.filled) {
+      dims[axis] = {some.count, {}};
+      continue;
+    }
+    if (step == 1 || some.count < 2)
+      x = op.cut(x, at, some.count == 0 ? 0 : some.first, some.count);
+    else
+      x = op.layer("Take", {{"indices", some.places(op)}, {"axis", at}}, {x});
+  }
+  if (!v.filled) return op.give(0, x, dims, perm);
+  Value some = v;
+  some.dims = dims;
+  op.give_value(0, std::move(some));
+}
+
+// ---- Gather --------------------------------------------------------------------------------------------------------
+
+void gather(const Op &op) {
+  Value &v = op.in(0), &ids = op.in(1);
+  const auto list = op.elements(1), from = v.rank() == 1 ? op.sizes(0) : std::nullopt;
+  const bool known = list && std::all_of(list->begin(), list->end(), [](const Dim &d) { return d.known(); });
+  if (from && known) {
+    std::vector<Dim> some;
+    op.axis(0, v.rank());
+    for (const Dim &d : *list)
+      some.push_back((*from)[static_cast<size_t>(op.axis_of(d.factor, static_cast<int>(from->size())))]);
+    return op.give_elements(0, std::move(some), ids.dims, v.onnx_type());
+  }
+  const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
+  std::vector<Dim> dims(v.dims.begin(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  dims.insert(dims.end(), ids.dims.begin(), ids.dims.end());
+  dims.insert(dims.end(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, v.dims.end());
+  if (dims.size() > max_rank) op.refuse("gives a value of ", dims.size(), " axes");
+  if (known && ids.rank() == 0) {  // the axis goes
+    const Perm perm = v.perm();
+    const int at = inverse(perm)[axis];
+    int64_t id = (*list)[0].factor;
+    Node x = op.as(v, perm);
+    if (v.dims[axis].known()) id = op.axis_of(id, static_cast<int>(std::min<int64_t>(v.dims[axis].factor, max_dim)));
+    if (id < 0) x = flipped(op, x, at), id = -1 - id;
+    Perm left;
+    for (int a : perm)
+      if (a != static_cast<int>(axis)) left.push_back(a > static_cast<int>(axis) ? a - 1 : a);
+    return op.give(0, op.layer("Squeeze", {{"axis", at}}, {op.cut(x, at, id, 1)}), dims, left);
+  }
+  const Tensor *table = v.constant && v.constant->dtype == DType::f32 ? &*v.constant : nullptr;
+  if (table && v.rank() == 2 && axis == 0 && !ids.forms.empty() && table->elements() > 0 && ids.rank() > 0 &&
+      ids.dtype != DType::f32) {
+    const Json config{{"input_dim", table->shape[0]}, {"output_dim", table->shape[1]}};
+    return op.give(0, op.weighted("Embedding", config, {op.x(1)}, {{"embeddings", *table}}), dims);
+  }
+  op.give(0, op.layer("Take", {{"axis", axis}}, {op.x(0), op.x(1)}), dims);
+}
+
+// Of a classifier: the names of classes by their numbers, as (1, N).
+void feature_extractor(const Op &op) {
+  if (op.in(0).rank() != 1 || op.in(1).rank() < 1)
+    op.refuse("of a value of ", op.in(0).rank(), " axes is not supported");
+  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {op.layer("Take", {{"axis", 0}}, {op.x(0), op.x(1)})});
+  op.give(0, op.layer("Reshape", {{"target_shape", Ints{-1}}}, {wide}));
+}
+
+// ---- places by number ----------------------------------------------------------------------------------------------
+
+Ints known_dims(const Op &op, const Value &v) {
+  Ints dims;
+  for (const Dim &d : v.dims) {
+    if (!d.known()) op.refuse("of a value with free axes is not supported");
+    dims.push_back(d.factor);
+  }
+  return dims;
+}
+
+Ints constant_ids(const Op &op, size_t i) {
+  const auto t = op.constant(i);
+  if (!t) op.refuse("with indices that the model computes is not supported");
+  return ints_of(*t);
+}
+
+int64_t wrapped(int64_t id, int64_t n) {
+  if (id < -n || id >= n) fail(Code::corrupt_file, "has the index ", id, " for an axis of ", n);
+  return id < 0 ? id + n : id;
+}
+
+// Elements of x, as one axis, by their places.
+Node taken(const Op &op, Node flat, const Ints &from, const Ints &dims) {
+  return op.layer("Take", {{"axis", 0}}, {flat, op.constant_node(reshaped(tensor_of(from), Shape(dims)))});
+}
+
+Node flat(const Op &op, size_t i) {
+  const Value &v = op.in(i);
+  int64_t n = 1;
+  for (int64_t d : known_dims(op, v)) n = checked_mul(n, d);
+  return op.reshape(op.x(i), {n});
+}
+
+// f(at, place): the places of a block of `dims`, one after the other, as numbers along each axis.
+template <class F>
+void each_place(const Ints &dims, F f) {
+  int64_t n = 1;
+  for (int64_t d : dims) n = checked_mul(n, d);
+  Ints at(dims.size(), 0);
+  for (int64_t i = 0; i < n; ++i) {
+    f(i, at);
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      if (++at[axis] < dims[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+int64_t place_of(const Ints &at, const Ints &dims) {
+  int64_t place = 0;
+  for (size_t i = 0; i < dims.size(); ++i) place = place * dims[i] + at[i];
+  return place;
+}
+
+// The place in the data that each of the indices names along an axis.
+Ints element_places(const Op &op, size_t indices, const Ints &data) {
+  const auto axis = static_cast<size_t>(op.axis(0, static_cast<int>(data.size())));
+  const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
+  op.take(checked_mul(static_cast<int64_t>(ids.size()), place_bytes));
+  if (dims.size() != data.size()) fail(Code::corrupt_file, "has indices of ", dims.size(), " axes for ", data.size());
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (i != axis && dims[i] > data[i]) fail(Code::corrupt_file, "has more indices than places");
+  Ints places;
+  each_place(dims, [&](int64_t i, Ints at) {
+    at[axis] = wrapped(ids[static_cast<size_t>(i)], data[axis]);
+    places.push_back(place_of(at, data));
+  });
+  return places;
+}
+
+void gather_elements(const Op &op) {
+  const Ints data = known_dims(op, op.in(0));
+  op.give(0, taken(op, flat(op, 0), element_places(op, 1, data), known_dims(op, op.in(1))));
+}
+
+// The places in the data that rows of indices name, whole blocks of them.
+Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, Ints &out) {
+  const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
+  if (dims.empty() || dims.back() < 1 || batch + static_cast<size_t>(dims.back()) > data.size() || batch >= dims.size())
+    fail(Code::corrupt_file, "has indices that do not fit");
+  const auto deep = static_cast<size_t>(dims.back());
+  int64_t listed = 1;
+  for (int64_t d : dims) listed = checked_mul(listed, d);
+  for (size_t i = batch + deep; i < data.size(); ++i) listed = checked_mul(listed, data[i]);
+  if (listed > most_places) op.refuse("of ", listed, " places is not supported");
+  op.take(checked_mul(listed, place_bytes));
+  const Ints rows(dims.begin(), dims.end() - 1),
+      block(data.begin() + static_cast<std::ptrdiff_t>(batch + deep), data.end());
+  out = rows;
+  out.insert(out.end(), block.begin(), block.end());
+  Ints places;
+  each_place(rows, [&](int64_t i, const Ints &at) {
+    Ints from(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(batch));
+    for (size_t k = 0; k < deep; ++k) from.push_back(wrapped(ids[static_cast<size_t>(i) * deep + k], data[batch + k]));
+    each_place(block, [&](int64_t, const Ints &inside) {
+      Ints whole = from;
+      whole.insert(whole.end(), inside.begin(), inside.end());
+      places.push_back(place_of(whole, data));
+    });
+  });
+  return places;
+}
+
+void gather_nd(const Op &op) {
+  const Ints data = known_dims(op, op.in(0));
+  const int64_t batch = op.integer("batch_dims", 0);
+  if (batch < 0 || batch > static_cast<int64_t>(data.size())) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
+  Ints out;
+  const Ints places = row_places(op, 1, data, static_cast<size_t>(batch), out);
+  op.give(0, taken(op, flat(op, 0), places, out));
+}
+
+// Data with some places taken from, or joined with, the updates.
+void scatter(const Op &op, const Ints &data, const Ints &places) {
+  const std::string how = op.string("reduction", "none");
+  int64_t n = 1;
+  for (int64_t d : data) n = checked_mul(n, d);
+  if (n > most_places) op.refuse("into ", n, " places is not supported");
+  op.take(checked_mul(checked_add(n, static_cast<int64_t>(places.size())), place_bytes));
+  if (op.in(0).dtype != op.in(2).dtype) fail(Code::corrupt_file, "joins ", op.in(0).dtype, " and ", op.in(2).dtype);
+  const char *kinds[][2] = {
+      {"add", "BroadcastAdd"}, {"mul", "BroadcastMultiply"}, {"max", "BroadcastMaximum"}, {"min", "BroadcastMinimum"}};
+  const char *kind = nullptr;
+  for (const auto &k : kinds)
+    if (how == k[0]) kind = k[1];
+  if (!kind && how != "none") fail(Code::corrupt_file, "has \"reduction\" ", how);
+  // Updates of one place go in rounds, each of one.
+  std::vector<Ints> rounds;
+  std::vector<size_t> times(static_cast<size_t>(n), 0);
+  Ints first(static_cast<size_t>(n));
+  std::iota(first.begin(), first.end(), 0);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto place = static_cast<size_t>(places[i]);
+    const size_t round = kind ? times[place]++ : 0;
+    if (round == rounds.size()) op.take(checked_mul(n, place_bytes)), rounds.push_back(first);
+    if (rounds.size() > 64 || static_cast<int64_t>(rounds.size()) * n > 2 * most_places)
+      op.refuse("with ", rounds.size(), " updates of one of ", n, " places is not supported");
+    rounds[round][place] = n + static_cast<int64_t>(i);
+  }
+  Node y = flat(op, 0);
+  const Node updates = flat(op, 2);
+  for (const Ints &round : rounds) {
+    const Node moved = taken(op, op.layer("Concatenate", {{"axis", 0}}, {y, updates}), round, {n});
+    if (!kind) {
+      y = moved;
+      continue;
+    }
+    Tensor here = make_tensor(DType::boolean, {n});
+    for (int64_t i = 0; i < n; ++i) here.as<uint8_t>()[i] = round[static_cast<size_t>(i)] >= n;
+    const Node both = op.layer(kind, Json::object(), {y, moved});
+    y = op.layer("Where", Json::object(), {op.constant_node(here), both, y});
+  }
+  op.give(0, op.reshape(y, data));
+}
+
+void scatter_elements(const Op &op) {
+  const Ints data = known_dims(op, op.in(0));
+  const Ints places = element_places(op, 1, data);
+  if (known_dims(op, op.in(2)) != known_dims(op, op.in(1)))
+    fail(Code::corrupt_file, "has updates of another shape than its indices");
+  scatter(op, data, places);
+}
+
+void scatter_nd(const Op &op) {
+  const Ints data = known_dims(op, op.in(0));
+  Ints out;
+  const Ints places = row_places(op, 1, data, 0, out);
+  if (known_dims(op, op.in(2)) != out) fail(Code::corrupt_file, "has updates of another shape than its indices");
+  scatter(op, data, places);
+}
+
+// ---- made of numbers -----------------------------------------------------------------------------------------------
+
+// 0 to a free size: the places of an axis of that size.
+bool range_over_axis(const Op &op) {
+  const auto limit = op.sizes(1);
+  if (!op.constant(0) || !op.constant(2) || op.number(0, 0) != 0 || op.number(2, 0) != 1) return false;
+  if (!limit || limit->size() != 1) return false;
+  const auto at = op.r.axis_of_size((*limit)[0]);
+  if (!at) return false;
+  const Node x = op.as(*at->first, plain(at->first->rank()));
+  op.give(0, op.cast(op.layer("Arange", {{"axis", at->second}}, {x}), op.in(0).dtype), *limit, {}, true);
+  return true;
+}
+
+void range(const Op &op) {
+  const auto start = op.constant(0), limit = op.constant(1), step = op.constant(2);
+  if (!limit && range_over_axis(op)) return;
+  if (!start || !limit || !step) op.refuse("of numbers that the model computes is not supported");
+  if (start->elements() != 1 || limit->elements() != 1 || step->elements() != 1 || start->dtype != limit->dtype ||
+      start->dtype != step->dtype)
+    fail(Code::corrupt_file, "expects three numbers of one type");
+  const Type type = op.in(0).onnx_type();
+  if (start->dtype == DType::f32) {
+    const double from = op.number(0, 0), by = op.number(2, 0), count = std::ceil((op.number(1, 0) - from) / by);
+    if (by == 0 || !(count < 1e9)) fail(Code::corrupt_file, "has ", count, " numbers");
+    const auto n = static_cast<int64_t>(std::max(count, 0.0));
+    op.take(checked_mul(n, size_of(DType::f32)));
+    Tensor t = make_tensor(DType::f32, {n});
+    for (int64_t i = 0; i < n; ++i) t.as<float>()[i] = static_cast<float>(from + by * static_cast<double>(i));
+    return op.give_constant(0, std::move(t), type);
+  }
+  const int64_t from = ints_of(*start)[0], by = ints_of(*step)[0],
+                reach = checked_add(ints_of(*limit)[0], checked_mul(-1, from));
+  if (by == 0) fail(Code::corrupt_file, "has a step of 0");
+  const int64_t n = reach != 0 && (reach > 0) == (by > 0) ? (reach > 0 ? reach - 1 : reach + 1) / by : -1;
+  op.take(checked_mul(checked_add(n, 1), 2, size_of(DType::i64)));
+  Ints list;
+  for (int64_t i = 0; i <= n; ++i) list.push_back(from + i * by);
+  op.give_constant(0, tensor_of(list, start->dtype, {n + 1}), type);
+}
+
+void trilu(const Op &op) {
+  Value &v = op.in(0);
+  const double k = op.number(1, 0);
+  if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
+  const Dim &rows = v.dims[v.dims.size() - 2], &columns = v.dims.back();
+  if (!rows.known() || !columns.known())
+    op.refuse("of a matrix with free axes is not supported; export it with that size");
+  op.take(checked_mul(rows.factor, columns.factor));
+  const bool upper = op.integer("upper", 1) != 0;
+  Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
+  for (int64_t i = 0; i < rows.factor; ++i)
+    for (int64_t j = 0; j < columns.factor; ++j)
+      keep.as<uint8_t>()[i * columns.factor + j] =
+          upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
+  const Node mask = op.constant_node(keep);
+  if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), mask}), v.dims);
+  op.give(0, op.layer("Where", {{"x2", 0}}, {mask, op.x(0)}), v.dims);
+}
+
+void one_hot(const Op &op) {
+  Value &v = op.in(0);
+  const double depth = op.number(1, 0);
+  const auto values = op.constant(2);
+  if (!values || values->elements() != 2) op.refuse("its values are computed by the model; they must be constants");
+  if (!(depth >= 1 && depth <= 1e6)) op.refuse("has a depth of ", depth);
+  const auto n = static_cast<int64_t>(depth);
+  op.take(checked_mul(n, place_bytes));
+  const auto axis = static_cast<size_t>(op.axis_of(op.integer("axis", -1), v.rank() + 1));
+  Ints numbers(static_cast<size_t>(n)), dims(v.dims.size() + 1, 1);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  dims[axis] = n;
+  Node ids = op.layer("ExpandDims", {{"axis", axis}}, {op.cast(op.x(0), DType::i64)});
+  const Node below = by_number(op, "Less", ids, 0);
+  ids = op.layer("Where", Json::object(), {below, by_number(op, "BroadcastAdd", ids, depth), ids});
+  const Node hot =
+      op.layer("Equal", Json::object(), {ids, op.constant_node(reshaped(tensor_of(numbers), Shape(dims)))});
+  std::vector<Dim> out = v.dims;
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), Dim{n, {}});
+  const auto value = [&](int64_t i) {
+    Tensor one = make_tensor(values->dtype, {});
+    const auto each = static_cast<size_t>(size_of(values->dtype));
+    std::memcpy(one.data.get(), values->data.get() + static_cast<size_t>(i) * each, each);
+    return op.constant_node(one);
+  };
+  op.give(0, op.layer("Where", Json::object(), {hot, value(1), value(0)}), out);
+}
+
+}  // namespace
+
+std::span<const Row> index_rows() {
+  static constexpr Row rows[] = {
+      {"Slice", slice},
+      {"Gather", gather},
+      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
+      {"ScatterElements", scatter_elements},
+      {"Scatter", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"Range", range},
+      {"Trilu", trilu},
+      {"OneHot", one_hot},
+      {"ArrayFeatureExtractor", feature_extractor},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,490 @@
+// ONNX's elementwise ops.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+
+Json activation(const char *name, Json config) {
+  return {{"activation", {{"class_name", name}, {"config", std::move(config)}}}};
+}
+
+Node by_number(const Op &op, const char *kind, Node x, double number) { return op.layer(kind, {{"x2", number}}, {x}); }
+
+namespace {
+
+// A function of one value, element by element, in whatever order its axes lie.
+template <class F>
+void each(const Op &op, F f, bool not_negative = false) {
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  const Node x = op.as(v, perm);
+  op.give(0, f(x), v.dims, perm, not_negative);
+}
+
+void unary(const Op &op, const char *kind, Json config = Json::object(), bool not_negative = false) {
+  each(
+      op, [&](Node x) { return op.layer(kind, config, {x}); }, not_negative);
+}
+
+void activate(const Op &op, const char *name, Json config = Json::object(), bool not_negative = false) {
+  unary(op, "Activation", activation(name, std::move(config)), not_negative);
+}
+
+// ---- several values ------------------------------------------------------------------------------------------------
+
+bool is_number(const Op &op, size_t i) {
+  if (op.in(i).filled) return true;
+  const auto t = op.constant(i);
+  if (!t || t->elements() != 1) return false;
+  const double v = op.number(i, 0);
+  return std::isfinite(v) && std::abs(v) < 9e15;
+}
+
+// The order of axes in which the inputs meet: that of one that is not as ONNX has it, if the others can be turned so.
+Perm common(const Op &op, const std::vector<size_t> &inputs) {
+  int rank = 0;
+  for (size_t i : inputs) rank = std::max(rank, op.in(i).rank());
+  Perm best = plain(rank);
+  for (size_t i : inputs) {
+    const Value &v = op.in(i);
+    if (v.forms.empty()) continue;
+    if (v.rank() != rank) return plain(rank);
+    if (v.forms[0].perm != plain(rank)) best = v.forms[0].perm;
+  }
+  return best;
+}
+
+Node in_form(const Op &op, size_t i, const Perm &perm) {
+  Value &v = op.in(i);
+  if (perm == plain(static_cast<int>(perm.size()))) return op.as(v, plain(v.rank()));
+  if (v.rank() == static_cast<int>(perm.size())) return op.as(v, perm);
+  const auto t = op.constant(i);             // of lower rank
+  if (!t) return op.as(v, plain(v.rank()));  // refuses
+  Ints dims(perm.size() - static_cast<size_t>(v.rank()), 1);
+  dims.insert(dims.end(), t->shape.begin(), t->shape.end());
+  return op.constant_node(transposed(reshaped(*t, Shape(dims)), perm));
+}
+
+// Integers of two types meet as int64.
+void unify(const Op &op, Node &a, Node &b) {
+  const DType x = op.r.graph().dtype(a), y = op.r.graph().dtype(b);
+  if (x == y || x == DType::f32 || y == DType::f32 || x == DType::boolean || y == DType::boolean) return;
+  a = op.cast(a, DType::i64), b = op.cast(b, DType::i64);
+}
+
+// a op b as a layer, a number as its attribute.
+Node joined(const Op &op, const std::string &kind, size_t i, size_t j, const Perm &perm) {
+  // Nothing grows by it.
+  const auto within = [](const std::vector<Dim> &small, const std::vector<Dim> &large) {
+    return std::equal(small.rbegin(), small.rend(), large.rbegin(), [](const Dim &a, const Dim &b) {
+      return a == b || a == Dim{1, {}};
+    });
+  };
+  const auto fits = [&](size_t number, size_t other) {
+    return is_number(op, number) && !is_number(op, other) && op.in(number).rank() <= op.in(other).rank() &&
+           (!op.in(number).filled || within(op.in(number).dims, op.in(other).dims));
+  };
+  if (fits(j, i)) return op.layer(kind, {{"x2", op.number(j, 0)}}, {in_form(op, i, perm)});
+  if (fits(i, j)) return op.layer(kind, {{"x1", op.number(i, 0)}}, {in_form(op, j, perm)});
+  Node a = in_form(op, i, perm), b = in_form(op, j, perm);
+  unify(op, a, b);
+  return op.layer(kind, Json::object(), {a, b});
+}
+
+void need_floats(const Op &op) {
+  for (size_t i = 0; i < op.inputs(); ++i)
+    if (op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+}
+
+void pairwise(const Op &op, const char *kind) {
+  const Perm perm = common(op, {0, 1});
+  op.give(0, joined(op, kind, 0, 1, perm), op.broadcast({&op.in(0), &op.in(1)}), perm);
+}
+
+// ---- sizes ---------------------------------------------------------------------------------------------------------
+
+std::optional<Dim> truth(bool yes) { return Dim{yes ? 1 : 0, {}}; }
+bool is_never(const Dim &a, const Dim &b) { return a.known() && a.factor < 0 && !b.known() && b.factor > 0; }
+
+std::optional<Dim> sum(const Dim &a, const Dim &b, int64_t sign) {
+  if (b == Dim{0, {}}) return a;
+  if (a == Dim{0, {}} && sign > 0) return b;
+  if (a.symbols != b.symbols) return {};
+  Dim d{checked_add(a.factor, checked_mul(sign, b.factor)), a.symbols};
+  if (d.factor == 0) d.symbols.clear();
+  return d;
+}
+
+std::optional<Dim> quotient(const Dim &a, const Dim &b) {
+  if (!a.known() || !b.known()) return a / b;
+  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1)) return {};
+  return Dim{a.factor / b.factor, {}};
+}
+
+std::optional<Dim> equal(const Dim &a, const Dim &b) {
+  if (a == b) return truth(true);
+  if ((a.known() && b.known()) || is_never(a, b) || is_never(b, a)) return truth(false);
+  return {};
+}
+
+template <class F>
+std::optional<Dim> known_only(const Dim &a, const Dim &b, F f) {
+  if (!a.known() || !b.known()) return {};
+  return Dim{static_cast<int64_t>(f(a.factor, b.factor)), {}};
+}
+
+// The elements of `list`, of the shape `from`, at each place of a shape that it broadcasts to.
+std::vector<Dim> spread(const std::vector<Dim> &list, const std::vector<Dim> &from, const std::vector<Dim> &to,
+                        size_t n) {
+  std::vector<Dim> all;
+  for (size_t i = 0; i < n; ++i) {
+    size_t left = i, place = 0, step = 1;
+    for (size_t k = 1; k <= from.size(); ++k) {
+      const auto has = static_cast<size_t>(from[from.size() - k].factor),
+                 wants = static_cast<size_t>(to[to.size() - k].factor);
+      if (has != 1) place += left % wants * step;
+      left /= wants, step *= has;
+    }
+    all.push_back(list[place]);
+  }
+  return all;
+}
+
+// Arithmetic of integers that are known while the file is read is done here, not by layers: f(elements of each input)
+// for each element of what they broadcast to. False: it can't be.
+template <class F>
+bool on_elements(const Op &op, Type type, F f, size_t operands = 0) {
+  std::vector<std::vector<Dim>> lists;
+  std::vector<const Value *> values;
+  for (size_t i = 0; i < (operands ? operands : op.inputs()); ++i) {
+    auto list = op.elements(i);
+    if (!list) return false;
+    lists.push_back(std::move(*list));
+    values.push_back(&op.in(i));
+  }
+  const std::vector<Dim> dims = op.broadcast(values);
+  int64_t n = 1;
+  for (const Dim &d : dims) n = checked_mul(n, d.factor);
+  if (n > static_cast<int64_t>(most_listed)) return false;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    for (size_t k = 1; k <= values[i]->dims.size(); ++k) {
+      const Dim &has = values[i]->dims[values[i]->dims.size() - k];
+      if (!(has == Dim{}) && !(has == dims[dims.size() - k])) return false;  // it does not broadcast
+    }
+    lists[i] = spread(lists[i], values[i]->dims, dims, static_cast<size_t>(n));
+  }
+  std::vector<Dim> out;
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    const std::optional<Dim> d = f(lists, i);
+    if (!d || (d->known() && !holds(type, d->factor))) return false;
+    out.push_back(*d);
+  }
+  op.give_elements(0, std::move(out), dims, type);
+  return true;
+}
+
+using SizeRule = std::optional<Dim> (*)(const Dim &, const Dim &);
+bool on_sizes(const Op &op, SizeRule rule, Type type) {
+  return on_elements(op, type, [&](const auto &lists, size_t i) { return rule(lists[0][i], lists[1][i]); });
+}
+bool on_sizes(const Op &op, SizeRule rule) { return on_sizes(op, rule, op.in(0).onnx_type()); }
+
+void add(const Op &op) {
+  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return sum(a, b, 1); })) pairwise(op, "BroadcastAdd");
+}
+void sub(const Op &op) {
+  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return sum(a, b, -1); })) pairwise(op, "BroadcastSubtract");
+}
+void mul(const Op &op) {
+  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return std::optional(a * b); })) pairwise(op, "BroadcastMultiply");
+}
+void div(const Op &op) {
+  if (on_sizes(op, quotient)) return;
+  need_floats(op);
+  pairwise(op, "Divide");
+}
+// Integers, to powers that are known: by squares.
+void whole_power(const Op &op) {
+  const auto e = op.constant(1);
+  if (!e) op.refuse("of integers to powers that the model computes is not supported; they must be constants");
+  Ints powers = e->dtype == DType::f32 ? Ints(static_cast<size_t>(e->elements())) : ints_of(*e);
+  for (size_t i = 0; i < powers.size(); ++i) {
+    const double p = e->dtype == DType::f32 ? static_cast<double>(e->as<float>()[i]) : static_cast<double>(powers[i]);
+    if (!(p >= 0 && p < 64 && p == std::floor(p))) op.refuse("of integers to the power ", p, " is not supported");
+    powers[i] = static_cast<int64_t>(p);
+  }
+  Node square = op.x(0), y = graph::no_node;
+  for (int bit = 0; bit == 0 || std::any_of(powers.begin(), powers.end(), [&](int64_t p) { return p >> bit; }); ++bit) {
+    if (bit > 0) square = times(op, square, square);
+    Tensor has = make_tensor(DType::boolean, e->shape);
+    for (size_t i = 0; i < powers.size(); ++i) has.as<uint8_t>()[i] = powers[i] >> bit & 1;
+    const Node factor = op.layer("Where", {{"x2", 1}}, {op.constant_node(has), square});
+    y = bit == 0 ? factor : times(op, y, factor);
+  }
+  op.give(0, y, op.broadcast({&op.in(0), &op.in(1)}));
+}
+
+void pow(const Op &op) {
+  const DType base = op.in(0).dtype;
+  if (base == DType::i32 || base == DType::i64) return whole_power(op);
+  if (base != DType::f32) need_floats(op);
+  Value &exponent = op.in(1);
+  if (exponent.dtype == DType::f32 && is_number(op, 1) && op.number(1, 0) == 2 && exponent.rank() <= op.in(0).rank())
+    return unary(op, "Square", Json::object(), true);
+  pairwise(op, "Power");
+}
+
+void equals(const Op &op) {
+  if (!on_sizes(op, equal, Type::boolean)) pairwise(op, "Equal");
+}
+void less(const Op &op) {
+  const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::less<>()); };
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Less");
+}
+void greater(const Op &op) {
+  const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::greater<>()); };
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Greater");
+}
+
+void fold(const Op &op, const char *kind, bool mean = false) {
+  std::vector<const Value *> all;
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < op.inputs(); ++i) all.push_back(&op.in(i)), numbers.push_back(i);
+  if (op.inputs() == 0) op.refuse("has no inputs");
+  const Perm perm = common(op, numbers);
+  Node y = op.inputs() > 1 ? joined(op, kind, 0, 1, perm) : in_form(op, 0, perm);
+  for (size_t i = 2; i < op.inputs(); ++i) {
+    Node b = in_form(op, i, perm);
+    unify(op, y, b);
+    y = op.layer(kind, Json::object(), {y, b});
+  }
+  if (mean) y = by_number(op, "BroadcastMultiply", y, 1.0 / static_cast<double>(op.inputs()));
+  op.give(0, y, op.broadcast(all), perm);
+}
+
+// ---- choices and types ---------------------------------------------------------------------------------------------
+
+void where(const Op &op) {
+  const auto chosen = [](const auto &lists, size_t i) -> std::optional<Dim> {
+    if (!lists[0][i].known()) return {};
+    return lists[lists[0][i].factor ? 1 : 2][i];
+  };
+  if (on_elements(op, op.in(1).onnx_type(), chosen)) return;
+  const Perm perm = common(op, {0, 1, 2});
+  Node x = in_form(op, 1, perm), y = in_form(op, 2, perm);
+  unify(op, x, y);
+  op.give(0, op.layer("Where", Json::object(), {in_form(op, 0, perm), x, y}),
+          op.broadcast({&op.in(0), &op.in(1), &op.in(2)}), perm);
+}
+
+// NaN stays NaN.
+void clip(const Op &op) {
+  constexpr double most = std::numeric_limits<float>::max();
+  const bool attributes = op.opset() < 11;
+  const auto bound = [&](size_t i, const char *name, double otherwise) {
+    const double v = attributes ? op.real(name, otherwise) : op.number(i, otherwise);
+    return std::isinf(v) ? std::copysign(most, v) : v;
+  };
+  if (!attributes &&
+      ((op.has(1) && !op.constant(1)) || (op.has(2) && !op.constant(2)) || op.in(0).dtype != DType::f32)) {
+    Value &v = op.in(0);
+    const Perm perm = v.perm();
+    Node y = op.as(v, perm);
+    if (op.has(1)) y = op.layer("BroadcastMaximum", Json::object(), {y, op.x(1)});
+    if (op.has(2)) y = op.layer("BroadcastMinimum", Json::object(), {y, op.x(2)});
+    return op.give(0, y, v.dims, perm);
+  }
+  const double low = bound(1, "min", -most), high = bound(2, "max", most);
+  if (low > high) return unary(op, "Clip", {{"x_min", high}, {"x_max", high}});
+  if (low == 0 && high == most) return unary(op, "ReLU", Json::object(), true);
+  if (low == 0 && high == 6) return activate(op, "relu6", Json::object(), true);
+  unary(op, "Clip", {{"x_min", low}, {"x_max", high}}, low >= 0);
+}
+
+void cast_to(const Op &op, Type to) {
+  Value &v = op.in(0);
+  const DType type = stands_for(to);
+  const auto same = [](const auto &lists, size_t i) { return std::optional(lists[0][i]); };
+  if (v.sizes && type != DType::f32 && type != DType::boolean && on_elements(op, to, same, 1)) return;
+  const Type exact[] = {Type::float32, Type::float64, Type::int32,    Type::int64,
+                        Type::boolean, Type::float16, Type::bfloat16, Type::uint8};
+  if (std::find(std::begin(exact), std::end(exact), to) == std::end(exact))
+    op.refuse("to ", to, " is not supported: such numbers would not wrap around");
+  if (v.dtype == DType::f32 && (to == Type::float16 || to == Type::bfloat16) && v.type != to && v.type != Type::none)
+    op.refuse("to ", to, " is not supported: nothing is rounded to fewer digits; export the model in float32");
+  if (type == DType::u8 && v.dtype != DType::boolean && v.type != Type::uint8)
+    op.refuse("to uint8 is not supported: numbers would not wrap around");
+  if (v.dtype == type) {
+    Value as_it_is = v;
+    if (type != DType::f32) as_it_is.type = to;
+    return op.give_value(0, std::move(as_it_is));
+  }
+  if (const auto t = op.constant(0); t && t->elements() == 1 && type == DType::f32) {
+    Tensor number = make_tensor(type, t->shape);
+    *number.as<float>() = static_cast<float>(op.number(0, 0));
+    return op.give_constant(0, std::move(number));
+  }
+  const Perm perm = v.perm();
+  op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
+}
+void cast(const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }
+void cast_like(const Op &op) { cast_to(op, op.in(1).onnx_type()); }
+
+void negative(const Op &op) {
+  const auto less = [](const auto &lists, size_t i) { return sum(Dim{0, {}}, lists[0][i], -1); };
+  if (!on_elements(op, op.in(0).onnx_type(), less)) unary(op, "Negative");
+}
+
+void as_it_is(const Op &op) { op.give_value(0, op.in(0)); }
+void dropout(const Op &op) {
+  if (op.has(2)) {
+    const bool drops = !op.has(1) || op.number(1, 0.5) != 0;
+    if (!op.constant(2) || (op.number(2, 0) != 0 && drops))
+      op.refuse("in training mode is not supported; export the model for inference");
+  }
+  if (op.wants(1)) {
+    const Node x = op.x(0), some = op.layer("Equal", Json::object(), {x, x});
+    const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {some});
+    op.give(1, op.cast(ones, DType::boolean), op.in(0).dims);
+  }
+  op.give_value(0, op.in(0));
+}
+
+// ---- functions of several steps ------------------------------------------------------------------------------------
+
+void hard_sigmoid(const Op &op) {
+  each(
+      op,
+      [&](Node x) {
+        const Node y = by_number(op, "BroadcastMultiply", x, op.real("alpha", static_cast<double>(0.2f)));
+        return op.layer("Clip", {{"x_min", 0}, {"x_max", 1}}, {by_number(op, "BroadcastAdd", y, op.real("beta", 0.5))});
+      },
+      true);
+}
+void selu(const Op &op) {
+  const double alpha = op.real("alpha", 1.6732632423543772), gamma = op.real("gamma", 1.0507009873554805);
+  if (std::abs(alpha - 1.6732632) < 1e-6 && std::abs(gamma - 1.050701) < 1e-6) return activate(op, "selu");
+  each(op, [&](Node x) { return by_number(op, "BroadcastMultiply", op.layer("ELU", {{"alpha", alpha}}, {x}), gamma); });
+}
+void shrink(const Op &op) {
+  const double lambda = op.real("lambd", 0.5), bias = op.real("bias", 0);
+  if (op.in(0).dtype != DType::f32) need_floats(op);
+  if (bias == 0 && lambda >= 0) return activate(op, "hard_shrink", {{"threshold", lambda}});
+  each(op, [&](Node x) {
+    const Node above = by_number(op, "Greater", x, lambda), below = by_number(op, "Less", x, -lambda);
+    const Node low = op.layer("Where", {{"x2", 0}}, {below, by_number(op, "BroadcastAdd", x, bias)});
+    return op.layer("Where", Json::object(), {above, by_number(op, "BroadcastSubtract", x, bias), low});
+  });
+}
+void swish(const Op &op) {
+  const double alpha = op.real("alpha", 1);
+  if (alpha == 1) return activate(op, "silu");
+  each(op, [&](Node x) {
+    const Node gate = op.layer("Activation", activation("sigmoid"), {by_number(op, "BroadcastMultiply", x, alpha)});
+    return times(op, x, gate);
+  });
+}
+void gelu(const Op &op) { activate(op, "gelu", {{"approximate", op.string("approximate", "none") == "tanh"}}); }
+void is_inf(const Op &op) {
+  const int64_t down = op.integer("detect_negative", 1), up = op.integer("detect_positive", 1);
+  constexpr double most = std::numeric_limits<float>::max();
+  each(op, [&](Node x) {
+    if (!down && !up) return op.layer("Less", Json::object(), {x, x});
+    if (down && up) return by_number(op, "Greater", op.layer("Absolute", Json::object(), {x}), most);
+    return up ? by_number(op, "Greater", x, most) : by_number(op, "Less", x, -most);
+  });
+}
+
+void prelu(const Op &op) {
+  need_floats(op);
+  const Perm perm = common(op, {0, 1});
+  const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
+  const Node scaled = times(op, x, slope);
+  op.give(0, op.layer("Where", Json::object(), {by_number(op, "Less", x, 0), scaled, x}),
+          op.broadcast({&op.in(0), &op.in(1)}), perm);
+}
+
+constexpr auto none = [] { return Json::object(); };
+
+}  // namespace
+
+std::span<const Row> math_rows() {
+  static constexpr Row rows[] = {
+      {"Abs", [](const Op &op) { unary(op, "Absolute", none(), true); }},
+      {"Neg", negative},
+      {"Sign", [](const Op &op) { unary(op, "Sign"); }},
+      {"Sqrt", [](const Op &op) { unary(op, "Sqrt", none(), true); }},
+      {"Reciprocal", [](const Op &op) { unary(op, "Reciprocal"); }},
+      {"Exp", [](const Op &op) { unary(op, "Exp", none(), true); }},
+      {"Log", [](const Op &op) { unary(op, "Log"); }},
+      {"Tanh", [](const Op &op) { unary(op, "Tanh"); }},
+      {"IsNaN", [](const Op &op) { unary(op, "Isnan"); }},
+      {"Not", [](const Op &op) { unary(op, "LogicalNot"); }},
+      {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
+      {"LeakyRelu",
+       [](const Op &op) {
+         unary(op, "LeakyReLU", {{"negative_slope", op.real("alpha", static_cast<double>(0.01f))}});
+       }},
+      {"Elu",
+       [](const Op &op) {
+         unary(op, "ELU", {{"alpha", op.real("alpha", 1)}});
+       }},
+      {"Celu",
+       [](const Op &op) {
+         activate(op, "celu", {{"alpha", op.real("alpha", 1)}});
+       }},
+      {"Sigmoid", [](const Op &op) { activate(op, "sigmoid", none(), true); }},
+      {"Softplus", [](const Op &op) { activate(op, "softplus", none(), true); }},
+      {"Softsign", [](const Op &op) { activate(op, "softsign"); }},
+      {"HardSwish", [](const Op &op) { activate(op, "hard_silu"); }},
+      {"Mish", [](const Op &op) { activate(op, "mish"); }},
+      {"ThresholdedRelu",
+       [](const Op &op) {
+         activate(op, "threshold", {{"threshold", op.real("alpha", 1)}, {"default_value", 0}});
+       }},
+      {"HardSigmoid", hard_sigmoid},
+      {"Selu", selu},
+      {"Shrink", shrink},
+      {"Swish", swish},
+      {"Gelu", gelu},
+      {"Erf", [](const Op &op) { unary(op, "Erf"); }},
+      {"Round", [](const Op &op) { unary(op, "Round"); }},
+      {"Floor", [](const Op &op) { unary(op, "Floor"); }},
+      {"Ceil", [](const Op &op) { unary(op, "Ceil"); }},
+      {"Sin", [](const Op &op) { unary(op, "Sin"); }},
+      {"Cos", [](const Op &op) { unary(op, "Cos"); }},
+      {"Tan", [](const Op &op) { unary(op, "Tan"); }},
+      {"IsInf", is_inf},
+      {"PRelu", prelu},
+      {"Add", add},
+      {"Sub", sub},
+      {"Mul", mul},
+      {"Div", div},
+      {"Pow", pow},
+      {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
+      {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
+      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum"); }},
+      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum"); }},
+      {"Equal", equals},
+      {"Less", less},
+      {"Greater", greater},
+      {"LessOrEqual", [](const Op &op) { pairwise(op, "LessEqual"); }},
+      {"GreaterOrEqual", [](const Op &op) { pairwise(op, "GreaterEqual"); }},
+      {"And", [](const Op &op) { pairwise(op, "LogicalAnd"); }},
+      {"Or", [](const Op &op) { pairwise(op, "LogicalOr"); }},
+      {"Xor", [](const Op &op) { pairwise(op, "NotEqual"); }},
+      {"Where", where},
+      {"Clip", clip},
+      {"Cast", cast},
+      {"CastLike", cast_like},
+      {"Identity", as_it_is},
+      {"Dropout", dropout},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,341 @@
+// ONNX's reductions, softmaxes and normalizations.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+Node apply(const Op &op, const char *kind, Node x) { return op.layer(kind, Json::object(), {x}); }
+Node reduced(const Op &op, const char *kind, Node x, const Ints &axes, bool keep = true) {
+  return op.layer(kind, {{"axis", axes}, {"keepdims", keep}}, {x});
+}
+
+// ---- reductions ----------------------------------------------------------------------------------------------------
+
+// f(x, axes): the result with the axes kept.
+template <class F>
+void reduce(const Op &op, F f, size_t since_input) {
+  Value &v = op.in(0);
+  std::optional<Ints> axes = op.integers("axes");
+  if (!axes && op.opset() >= static_cast<int64_t>(since_input)) axes = op.integers("axes", 1);
+  const bool keep = op.integer("keepdims", 1) != 0;
+  if (!axes || axes->empty()) {
+    if (op.integer("noop_with_empty_axes", 0) != 0)
+      axes = Ints{};
+    else {
+      axes = Ints{};
+      for (int i = 0; i < v.rank(); ++i) axes->push_back(i);
+    }
+  }
+  const Perm perm = v.perm(), back = inverse(perm);
+  Ints places;
+  std::vector<bool> gone(v.dims.size(), false);
+  for (int64_t a : *axes) {
+    const auto axis = static_cast<size_t>(op.axis_of(a, v.rank()));
+    if (!gone[axis]) places.push_back(back[axis]);
+    gone[axis] = true;
+  }
+  Node y = f(op.as(v, perm), places);
+  std::vector<Dim> dims;
+  Perm number, left;
+  for (size_t i = 0; i < gone.size(); ++i) {
+    number.push_back(static_cast<int>(dims.size()));
+    if (!gone[i] || keep) dims.push_back(gone[i] ? Dim{1, {}} : v.dims[i]);
+  }
+  if (keep || places.empty()) return op.give(0, y, dims, perm);
+  for (int axis : perm)
+    if (!gone[static_cast<size_t>(axis)]) left.push_back(number[static_cast<size_t>(axis)]);
+  op.give(0, op.layer("Squeeze", {{"axis", places}}, {y}), dims, left);
+}
+
+template <class F>
+void reduce_floats(const Op &op, F f, size_t since_input = 18) {
+  if (op.in(0).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(0).dtype);
+  reduce(
+      op, [&](Node x, const Ints &axes) { return f(x, axes); }, since_input);
+}
+
+// Over no axes a function of each element.
+Node over(const Op &op, const char *kind, Node x, const Ints &axes) {
+  return axes.empty() ? x : reduced(op, kind, x, axes);
+}
+
+void plain_reduction(const Op &op, const char *kind, size_t since_input = 18) {
+  reduce_floats(
+      op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); }, since_input);
+}
+
+void product(const Op &op) {
+  const auto sizes = op.sizes(0);
+  const bool noop = op.integer("noop_with_empty_axes", 0) != 0;
+  if (!sizes || op.in(0).rank() != 1 || noop) return plain_reduction(op, "Prod");
+  const bool attribute = op.integers("axes").has_value();
+  if (attribute || op.opset() >= 18)
+    for (int64_t a : op.integers("axes", 1).value_or(Ints{})) op.axis_of(a, 1);
+  Dim all;
+  for (const Dim &d : *sizes) all = all * d;
+  op.give_sizes(0, {all}, op.integer("keepdims", 1) == 0, op.in(0).onnx_type());
+}
+
+void extreme(const Op &op, const char *kind, const char *of_flags) {
+  if (op.in(0).dtype != DType::boolean) return plain_reduction(op, kind);
+  reduce(
+      op, [&](Node x, const Ints &axes) { return over(op, of_flags, x, axes); }, 18);
+}
+
+// log(sum(exp(x))), by what is above the largest.
+Node log_sum_exp(const Op &op, Node x, const Ints &axes) {
+  constexpr double most = std::numeric_limits<float>::max();
+  if (axes.empty()) return x;
+  const Node top = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {reduced(op, "Max", x, axes)});
+  const Node sum = reduced(op, "Sum", apply(op, "Exp", minus(op, x, top)), axes);
+  return plus(op, apply(op, "Log", sum), top);
+}
+
+void arg(const Op &op, bool smallest) {
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
+  const int at = inverse(perm)[axis];
+  if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
+  Node x = op.as(v, perm);
+  if (smallest) x = apply(op, "Negative", x);
+  const bool last = op.integer("select_last_index", 0) != 0;
+  if (last) x = op.layer("Flip", {{"axis", at}}, {x});
+  Node y = op.layer("Argmax", {{"axis", at}, {"keepdims", true}}, {x});
+  if (last) {
+    if (!v.dims[axis].known()) op.refuse("\"select_last_index\" over a free axis is not supported");
+    y = op.layer("BroadcastSubtract", {{"x1", v.dims[axis].factor - 1}}, {y});
+  }
+  y = op.cast(y, DType::i64);
+  if (op.integer("keepdims", 1) != 0) return op.give(0, y, v.dims, perm);
+  std::vector<Dim> dims = v.dims;
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  Perm left;
+  for (int a : perm)
+    if (a != static_cast<int>(axis)) left.push_back(a > static_cast<int>(axis) ? a - 1 : a);
+  op.give(0, op.layer("Squeeze", {{"axis", at}}, {y}), dims, left);
+}
+
+// ---- softmaxes -----------------------------------------------------------------------------------------------------
+
+// Before opset 13 the axes from that one on count as one.
+Ints softmax_axes(const Op &op, const Value &v, const Perm &perm) {
+  const auto axis = static_cast<size_t>(op.axis(op.opset() < 13 ? 1 : -1, v.rank()));
+  Ints axes;
+  for (size_t i = axis; i < (op.opset() < 13 ? v.dims.size() : axis + 1); ++i) axes.push_back(inverse(perm)[i]);
+  return axes;
+}
+
+template <class F>
+void softmax_like(const Op &op, F f) {
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  op.give(0, f(op.as(v, perm), softmax_axes(op, v, perm)), v.dims, perm);
+}
+
+void softmax(const Op &op) {
+  softmax_like(op, [&](Node x, const Ints &axes) {
+    return op.layer("Softmax", {{"axis", axes.size() == 1 ? Json(axes[0]) : Json(axes)}}, {x});
+  });
+}
+void log_softmax(const Op &op) {
+  softmax_like(op, [&](Node x, const Ints &axes) {
+    if (axes.size() > 1) return minus(op, x, log_sum_exp(op, x, axes));
+    return op.layer("Activation", activation("log_softmax", {{"axis", axes[0]}}), {x});
+  });
+}
+void hardmax(const Op &op) {
+  softmax_like(op, [&](Node x, const Ints &axes) {
+    const int64_t n = op.shape(x)[static_cast<int>(axes[0])];
+    if (axes.size() > 1 || n == free_dim) op.refuse("over several axes, or a free one, is not supported");
+    op.take(checked_mul(n, 16));
+    Ints numbers, dims(static_cast<size_t>(op.shape(x).rank()), 1);
+    for (int64_t i = 0; i < n; ++i) numbers.push_back(i);
+    dims[static_cast<size_t>(axes[0])] = n;
+    const Node places = op.constant_node(reshaped(tensor_of(numbers), Shape(dims)));
+    const Node best = op.cast(op.layer("Argmax", {{"axis", axes[0]}, {"keepdims", true}}, {x}), DType::i64);
+    return op.cast(op.layer("Equal", Json::object(), {best, places}), DType::f32);
+  });
+}
+
+// ---- normalizations ------------------------------------------------------------------------------------------------
+
+// By mean and variance of the batch; and those carried along.
+void by_batch(const Op &op) {
+  Value &v = op.in(0);
+  const Perm perm = channels_last(v.rank());
+  const Node x = op.as(v, perm);
+  Ints axes;
+  for (int i = 0; i + 1 < v.rank(); ++i) axes.push_back(i);
+  const Node mean = reduced(op, "Mean", x, axes, false), apart = minus(op, x, mean);
+  const Node variance = reduced(op, "Mean", apply(op, "Square", apart), axes, false);
+  const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon", 1e-5)));
+  const Node y = op.layer("Divide", Json::object(), {apart, root});
+  op.give(0, plus(op, times(op, y, op.x(1)), op.x(2)), v.dims, perm);
+  const double momentum = op.real("momentum", static_cast<double>(0.9f));
+  const Node now[] = {mean, variance};
+  for (size_t i = 0; i < 2; ++i)
+    if (op.wants(i + 1))
+      op.give(i + 1, plus(op, by_number(op, "BroadcastMultiply", op.x(i + 3), momentum),
+                          by_number(op, "BroadcastMultiply", now[i], 1 - momentum)));
+}
+
+void batch_normalization(const Op &op) {
+  Value &v = op.in(0);
+  if (op.opset() < 9) op.need("spatial", 1);
+  if (v.rank() < 2) op.refuse("of a value of ", v.rank(), " axes is not supported");
+  if (op.integer("training_mode", 0) != 0) return by_batch(op);
+  const Perm perm = channels_last(v.rank());
+  const Json config{{"axis", -1}, {"epsilon", op.real("epsilon", 1e-5)}, {"momentum", op.real("momentum", 0.9)}};
+  const Weights weights{{"gamma", op.floats(1, "scale")},
+                        {"beta", op.floats(2, "bias")},
+                        {"moving_mean", op.floats(3, "mean")},
+                        {"moving_variance", op.floats(4, "variance")}};
+  op.give(0, op.weighted("BatchNormalization", config, {op.as(v, perm)}, weights), v.dims, perm);
+}
+
+// A tensor of one number for each channel.
+Tensor by_channel(const Op &op, size_t i, const char *what, int64_t channels) {
+  const Tensor t = op.floats(i, what);
+  if (t.elements() == channels) return reshaped(t, {channels});
+  if (t.elements() < 1 || channels % t.elements() != 0)
+    fail(Code::corrupt_file, "has a ", what, " of ", t.elements(), " numbers for ", channels, " channels");
+  op.take(checked_mul(channels, 4));
+  Tensor all = make_tensor(DType::f32, {channels});  // one for each group, in opset 18
+  const int64_t each = channels / t.elements();
+  for (int64_t k = 0; k < channels; ++k) all.as<float>()[k] = t.as<float>()[k / each];
+  return all;
+}
+
+void grouped(const Op &op, int64_t groups) {
+  Value &v = op.in(0);
+  if (v.rank() < 2 || !v.dims[1].known()) op.refuse("needs a known number of channels");
+  const int64_t channels = v.dims[1].factor;
+  const Perm perm = channels_last(v.rank());
+  const Json config{{"groups", groups}, {"epsilon", op.real("epsilon", 1e-5)}};
+  const Weights weights{{"gamma", by_channel(op, 1, "scale", channels)}, {"beta", by_channel(op, 2, "bias", channels)}};
+  op.give(0, op.weighted("GroupNormalization", config, {op.as(v, perm)}, weights), v.dims, perm);
+}
+
+Ints last_axes(const Op &op, const Value &v) {
+  Ints axes;
+  for (int64_t i = op.axis(-1, v.rank()); i < v.rank(); ++i) axes.push_back(i);
+  return axes;
+}
+
+// Is input i a constant of just the dims that are normalized?
+bool fits(const Op &op, size_t i, const Value &v, const Ints &axes) {
+  const auto t = op.has(i) ? op.constant(i) : std::nullopt;
+  if (!t || t->dtype != DType::f32 || t->shape.rank() != static_cast<int>(axes.size())) return false;
+  for (size_t k = 0; k < axes.size(); ++k)
+    if (v.dims[static_cast<size_t>(axes[k])] != Dim{t->shape[static_cast<int>(k)], {}}) return false;
+  return true;
+}
+
+void layer_normalization(const Op &op) {
+  Value &v = op.in(0);
+  const Ints axes = last_axes(op, v);
+  const double epsilon = op.real("epsilon", static_cast<double>(1e-5f));
+  const bool gamma = fits(op, 1, v, axes), beta = op.has(2) && fits(op, 2, v, axes) && gamma;
+  Weights weights;
+  if (gamma) weights.emplace_back("gamma", op.floats(1, "scale"));
+  if (beta) weights.emplace_back("beta", op.floats(2, "bias"));
+  const Node x = op.x(0);
+  Node y = op.weighted("LayerNormalization", {{"axis", axes}, {"epsilon", epsilon}, {"scale", gamma}, {"center", beta}},
+                       {x}, weights);
+  if (!gamma) y = times(op, y, op.x(1));
+  if (op.has(2) && !beta) y = plus(op, y, op.x(2));
+  op.give(0, y, v.dims);
+  if (op.wants(1)) op.give(1, reduced(op, "Mean", x, axes), v.dims);
+  if (op.wants(2)) {
+    const Node variance = by_number(op, "BroadcastAdd", reduced(op, "Var", x, axes), epsilon);
+    op.give(2, apply(op, "Rsqrt", variance), v.dims);
+  }
+}
+
+void rms_normalization(const Op &op) {
+  Value &v = op.in(0);
+  const Ints axes = last_axes(op, v);
+  const double epsilon = op.real("epsilon", static_cast<double>(1e-5f));
+  const Node x = op.x(0);
+  if (fits(op, 1, v, axes))
+    return op.give(0,
+                   op.weighted("RMSNormalization", {{"axis", axes}, {"epsilon", epsilon}}, {x},
+                               {{"scale", op.floats(1, "scale")}}),
+                   v.dims);
+  const Node mean = by_number(op, "BroadcastAdd", reduced(op, "Mean", apply(op, "Square", x), axes), epsilon);
+  op.give(0, times(op, times(op, x, apply(op, "Rsqrt", mean)), op.x(1)), v.dims);
+}
+
+void mean_variance(const Op &op) {
+  Value &v = op.in(0);
+  Ints axes;
+  for (int64_t a : op.integers("axes").value_or(Ints{0, 2, 3})) axes.push_back(op.axis_of(a, v.rank()));
+  const Node x = op.x(0), apart = minus(op, x, reduced(op, "Mean", x, axes));
+  const Node deviation = by_number(op, "BroadcastAdd", reduced(op, "Std", x, axes), 1e-9);
+  op.give(0, op.layer("Divide", Json::object(), {apart, deviation}), v.dims);
+}
+
+void lp_normalization(const Op &op) {
+  Value &v = op.in(0);
+  const int64_t p = op.integer("p", 2);
+  if (p != 1 && p != 2) op.refuse("\"p\" of ", p, " is not supported");
+  const Ints axes{op.axis(-1, v.rank())};
+  const Node x = op.x(0);
+  const Node norm = p == 1 ? reduced(op, "Sum", apply(op, "Absolute", x), axes)
+                           : apply(op, "Sqrt", reduced(op, "Sum", apply(op, "Square", x), axes));
+  const Node y = op.layer("Divide", Json::object(), {x, norm});
+  op.give(0, op.layer("Where", {{"x1", 0}}, {by_number(op, "Equal", norm, 0), y}), v.dims);
+}
+
+}  // namespace
+
+std::span<const Row> norm_rows() {
+  static constexpr Row rows[] = {
+      {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum", 13); }},
+      {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); }},
+      {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); }},
+      {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); }},
+      {"ReduceProd", product},
+      {"ReduceL1",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Absolute", x), axes); });
+       }},
+      {"ReduceL2",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) {
+           return apply(op, "Sqrt", over(op, "Sum", apply(op, "Square", x), axes));
+         });
+       }},
+      {"ReduceSumSquare",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Square", x), axes); });
+       }},
+      {"ReduceLogSum",
+       [](const Op &op) {
+         reduce_floats(op, [&](Node x, const Ints &axes) { return apply(op, "Log", over(op, "Sum", x, axes)); });
+       }},
+      {"ReduceLogSumExp",
+       [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); }},
+      {"ArgMax", [](const Op &op) { arg(op, false); }},
+      {"ArgMin", [](const Op &op) { arg(op, true); }},
+      {"Softmax", softmax},
+      {"LogSoftmax", log_softmax},
+      {"Hardmax", hardmax},
+      {"BatchNormalization", batch_normalization},
+      {"InstanceNormalization", [](const Op &op) { grouped(op, -1); }},
+      {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups", 1)); }},
+      {"LayerNormalization", layer_normalization},
+      {"RMSNormalization", rms_normalization},
+      {"MeanVarianceNormalization", mean_variance},
+      {"LpNormalization", lp_normalization},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

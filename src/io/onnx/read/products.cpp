@@ -1,0 +1,280 @@
+// ONNX's products: of matrices, by equations, and attention.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+void need_floats(const Op &op, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+}
+
+// A value, or where that is how it lies, with the last two axes swapped.
+Node matrix(const Op &op, size_t i, bool &swapped) {
+  Value &v = op.in(i);
+  Perm turned = plain(v.rank());
+  std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+  swapped = !v.forms.empty() && v.forms[0].perm == turned;
+  return op.as(v, swapped ? turned : plain(v.rank()));
+}
+
+// The node behind that adds a constant of `units` numbers along the last axis of the only value it reads, and these.
+const NodeProto *bias_behind(const Op &op, int64_t units, Tensor &bias) {
+  const NodeProto *next = op.wants(0) ? op.r.only_reader(op.node.out[0]) : nullptr;
+  if (!next || next->op != "Add" || !next->domain.empty() || next->in.size() != 2 || next->out.size() != 1)
+    return nullptr;
+  const std::string_view other = next->in[next->in[0] == op.node.out[0] ? 1 : 0];
+  if (other == op.node.out[0]) return nullptr;
+  const auto t = op.r.constant_named(other);
+  if (!t || t->dtype != DType::f32 || t->elements() != units || t->shape.rank() < 1 || t->shape.last() != units ||
+      t->shape.rank() > op.in(0).rank())
+    return nullptr;
+  bias = reshaped(*t, {units});
+  return next;
+}
+
+// x times a constant: a Dense layer.
+void dense(const Op &op, Node x, std::vector<Dim> dims, const Tensor &kernel, std::optional<Tensor> bias) {
+  const int64_t units = kernel.shape[1];
+  Tensor found;
+  const NodeProto *next = bias ? nullptr : bias_behind(op, units, found);
+  if (next) bias = found;
+  Weights weights{{"kernel", kernel}};
+  if (bias) weights.emplace_back("bias", *bias);
+  const Node y = op.weighted("Dense", {{"units", units}, {"use_bias", bias.has_value()}}, {x}, weights);
+  dims.back() = {units, {}};
+  if (!next) return op.give(0, y, dims);
+  op.r.skip(*next);
+  Op(op.r, *next).give(0, y, dims);
+}
+
+void matmul(const Op &op) {
+  need_floats(op, 2);
+  Value &a = op.in(0), &b = op.in(1);
+  if (a.rank() < 1 || b.rank() < 1) fail(Code::corrupt_file, "multiplies a value without axes");
+  const auto kernel = op.constant(1);
+  if (kernel && kernel->shape.rank() == 2 && a.rank() >= 2 && kernel->elements() > 0 && !op.constant(0))
+    return dense(op, op.x(0), a.dims, *kernel, {});
+  bool swap_a = false, swap_b = false;
+  Node x = a.rank() == 1 ? op.layer("ExpandDims", {{"axis", 0}}, {op.x(0)}) : matrix(op, 0, swap_a);
+  Node y = b.rank() == 1 ? op.layer("ExpandDims", {{"axis", 1}}, {op.x(1)}) : matrix(op, 1, swap_b);
+  Node z = op.layer("MatMul", {{"transpose_a", swap_a}, {"transpose_b", swap_b}}, {x, y});
+  Value front_a = a, front_b = b;
+  front_a.dims.resize(std::max<size_t>(a.dims.size(), 2) - 2),
+      front_b.dims.resize(std::max<size_t>(b.dims.size(), 2) - 2);
+  std::vector<Dim> dims = op.broadcast({&front_a, &front_b});
+  Ints gone;
+  const int rank = op.shape(z).rank();
+  if (a.rank() == 1)
+    gone.push_back(rank - 2);
+  else
+    dims.push_back(a.dims[a.dims.size() - 2]);
+  if (b.rank() == 1)
+    gone.push_back(rank - 1);
+  else
+    dims.push_back(b.dims.back());
+  if (!gone.empty()) z = op.layer("Squeeze", {{"axis", gone}}, {z});
+  op.give(0, z, dims);
+}
+
+Tensor scaled(const Tensor &t, double by) {
+  if (by == 1) return t;
+  Tensor to = make_tensor(DType::f32, t.shape);
+  for (int64_t i = 0; i < t.elements(); ++i) to.as<float>()[i] = static_cast<float>(by) * t.as<float>()[i];
+  return to;
+}
+
+void gemm(const Op &op) {
+  need_floats(op, 3);
+  Value &a = op.in(0), &b = op.in(1);
+  if (a.rank() != 2 || b.rank() != 2)
+    fail(Code::corrupt_file, "multiplies values of ", a.rank(), " and ", b.rank(), " axes");
+  const bool transpose_a = op.integer("transA", 0) != 0, transpose_b = op.integer("transB", 0) != 0;
+  const double alpha = op.real("alpha", 1), beta = op.real("beta", 1);
+  std::vector<Dim> dims{a.dims[transpose_a ? 1 : 0], b.dims[transpose_b ? 0 : 1]};
+  const auto kernel = op.constant(1);
+  const auto c = op.has(2) ? op.constant(2) : std::nullopt;
+  const int64_t units = dims[1].known() ? dims[1].factor : -1;
+  if (kernel && kernel->elements() > 0 && !op.constant(0) && (!op.has(2) || (c && c->elements() == units))) {
+    const Tensor k = scaled(transpose_b ? transposed(*kernel, {1, 0}) : *kernel, alpha);
+    std::optional<Tensor> bias;
+    if (c) bias = scaled(reshaped(*c, {units}), beta);
+    if (!c || c->shape.rank() < 2 || c->shape[0] == 1)
+      return dense(op, op.as(a, transpose_a ? Perm{1, 0} : Perm{0, 1}), dims, k, bias);
+  }
+  Node y = op.layer("MatMul", {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}, {op.x(0), op.x(1)});
+  if (alpha != 1) y = by_number(op, "BroadcastMultiply", y, alpha);
+  if (op.has(2)) {
+    Node z = op.x(2);
+    if (beta != 1) z = by_number(op, "BroadcastMultiply", z, beta);
+    y = plus(op, y, z);
+  }
+  op.give(0, y, dims);
+}
+
+// ---- Einsum --------------------------------------------------------------------------------------------------------
+
+struct Term {
+  std::string labels;
+  Node node;
+  std::vector<Dim> dims;
+};
+
+bool holds(const std::string &s, char c) { return s.find(c) != s.npos; }
+
+// Letters of its own for the axes that "..." stands for.
+std::string spelled(const Op &op, const std::string &term, int rank, std::string &dots) {
+  const size_t at = term.find("...");
+  if (at == term.npos) return term;
+  std::string name = dots;
+  if (rank >= 0) {
+    const int n = rank - (static_cast<int>(term.size()) - 3);
+    if (n < 0) fail(Code::corrupt_file, "has an equation of more axes than its input");
+    if (!dots.empty() && static_cast<int>(dots.size()) != n)
+      op.refuse("with \"...\" of different numbers of axes is not supported");
+    name.clear();
+    for (int i = 0; i < n; ++i) name += static_cast<char>('0' + i);
+    dots = name;
+  }
+  return term.substr(0, at) + name + term.substr(at + 3);
+}
+
+Term ordered(const Op &op, const Term &t, const std::string &labels) {
+  Ints perm;
+  Term to{labels, t.node, {}};
+  for (char c : labels) {
+    perm.push_back(static_cast<int64_t>(t.labels.find(c)));
+    to.dims.push_back(t.dims[t.labels.find(c)]);
+  }
+  if (labels != t.labels) to.node = op.layer("Transpose", {{"perm", perm}}, {t.node});
+  return to;
+}
+
+Term summed(const Op &op, Term t, const std::string &keep) {
+  Ints axes;
+  Term to{"", t.node, {}};
+  for (size_t i = 0; i < t.labels.size(); ++i)
+    if (holds(keep, t.labels[i]))
+      to.labels += t.labels[i], to.dims.push_back(t.dims[i]);
+    else
+      axes.push_back(static_cast<int64_t>(i));
+  if (!axes.empty()) to.node = op.layer("Sum", {{"axis", axes}}, {t.node});
+  return to;
+}
+
+// Several axes seen as one, at the end or before it.
+Node joined(const Op &op, const Term &t, size_t batch, size_t rows) {
+  const size_t columns = t.labels.size() - batch - rows;
+  if (rows == 1 && columns == 1) return t.node;
+  Ints target;
+  for (size_t i = 1; i < batch; ++i) target.push_back(t.dims[i].known() ? t.dims[i].factor : free_dim);
+  const auto size = [&](size_t from, size_t n) {
+    Dim d;
+    for (size_t i = from; i < from + n; ++i) d = d * t.dims[i];
+    return d.known() ? d.factor : free_dim;
+  };
+  target.push_back(size(batch, rows)), target.push_back(size(batch + rows, columns));
+  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+  if (batch > 0) return op.layer("Reshape", {{"target_shape", target}}, {t.node});
+  return op.reshape(t.node, target);
+}
+
+Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
+  std::string batch, left, right, sum;
+  for (char c : a.labels) (holds(b.labels, c) ? (holds(rest, c) ? batch : sum) : left) += c;
+  for (char c : b.labels)
+    if (!holds(a.labels, c)) right += c;
+  if (batch.empty() && sum.size() == 1 && left.size() == 1 && right.size() > 1) {  // rows are on the left
+    std::swap(a, b);
+    std::swap(left, right);
+  }
+  a = ordered(op, a, batch + left + sum), b = ordered(op, b, batch + sum + right);
+  Term to{batch + left + right, graph::no_node, {}};
+  to.dims.assign(a.dims.begin(), a.dims.begin() + static_cast<std::ptrdiff_t>(batch.size() + left.size()));
+  to.dims.insert(to.dims.end(), b.dims.end() - static_cast<std::ptrdiff_t>(right.size()), b.dims.end());
+  if (batch.empty() && sum.size() == 1 && right.size() == 1 && left.size() > 1) {
+    to.node = op.layer("MatMul", Json::object(), {a.node, b.node});
+    return to;
+  }
+  Node y = op.layer("MatMul", Json::object(),
+                    {joined(op, a, batch.size(), left.size()), joined(op, b, batch.size(), sum.size())});
+  if (left.size() != 1 || right.size() != 1) {
+    Ints target;
+    for (const Dim &d : to.dims) target.push_back(d.known() ? d.factor : free_dim);
+    if (!batch.empty()) {
+      target.erase(target.begin());
+      if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+      y = op.layer("Reshape", {{"target_shape", target}}, {y});
+    } else {
+      if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+      y = op.reshape(y, target);
+    }
+  }
+  to.node = y;
+  return to;
+}
+
+void einsum(const Op &op) {
+  need_floats(op, op.inputs());
+  std::string equation = op.string("equation", ""), dots;
+  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+  const size_t arrow = equation.find("->");
+  std::vector<std::string> parts{""};
+  for (char c : equation.substr(0, arrow))
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  if (parts.size() != op.inputs() || parts.empty())
+    fail(Code::corrupt_file, "has an equation for ", parts.size(), " inputs");
+  std::vector<Term> terms;
+  std::string all;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value &v = op.in(i);
+    terms.push_back({spelled(op, parts[i], v.rank(), dots), op.x(i), v.dims});
+    const std::string &labels = terms.back().labels;
+    if (static_cast<int>(labels.size()) != v.rank())
+      fail(Code::corrupt_file, "has an equation of other axes than its inputs");
+    for (char c : labels)
+      if (std::count(labels.begin(), labels.end(), c) > 1)
+        op.refuse("of a diagonal, \"", c, "\" twice in a term, is not supported");
+    all += labels;
+  }
+  std::string out;
+  if (arrow != equation.npos)
+    out = spelled(op, equation.substr(arrow + 2), -1, dots);
+  else {
+    out = all;
+    std::sort(out.begin(), out.end());
+    std::string once;
+    for (char c : out)
+      if (std::count(out.begin(), out.end(), c) == 1 || holds(dots, c)) once += holds(once, c) ? "" : std::string(1, c);
+    out = once;
+  }
+  for (char c : out)
+    if (!holds(all, c) || std::count(out.begin(), out.end(), c) > 1)
+      fail(Code::corrupt_file, "has an equation whose result is none of its axes");
+  Term done = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    std::string later = out;
+    for (size_t k = i + 1; k < terms.size(); ++k) later += terms[k].labels;
+    done = summed(op, done, later + terms[i].labels);
+    done = contracted(op, done, summed(op, terms[i], later + done.labels), later);
+  }
+  done = ordered(op, summed(op, done, out), out);
+  op.give(0, done.node, done.dims);
+}
+
+}  // namespace
+
+std::span<const Row> product_rows() {
+  static constexpr Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,169 @@
+// QuantizeLinear and DequantizeLinear: numbers are rounded and clipped as ONNX says, and all between them is computed
+// in float32.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+struct Limits {
+  int64_t low, high;
+};
+Limits limits_of(const Op &op, Type type) {
+  switch (type) {
+    case Type::uint8:
+      return {0, UINT8_MAX};
+    case Type::int8:
+      return {INT8_MIN, INT8_MAX};
+    case Type::uint16:
+      return {0, UINT16_MAX};
+    case Type::int16:
+      return {INT16_MIN, INT16_MAX};
+    default:
+      op.refuse("to ", type, " is not supported, only to integers of 8 and 16 bits");
+  }
+}
+
+// Scales and zero points: one of each, one for each place of an axis, or one for each block of places.
+struct Steps {
+  Tensor scale;
+  Ints zero;                                // as many
+  int64_t inner = 1, places = 1, each = 0;  // elements behind the axis; places of it, and those of one scale; 0: all
+
+  // The scale of an element, by its place in the whole value.
+  size_t at(int64_t i) const {
+    if (each == 0) return 0;
+    const int64_t scales = (places - 1) / each + 1, before = i / (inner * places), place = i / inner % places;
+    return static_cast<size_t>(each == 1 ? place : (before * scales + place / each) * inner + i % inner);
+  }
+  bool one_zero() const {
+    return std::all_of(zero.begin(), zero.end(), [&](int64_t z) { return z == zero[0]; });
+  }
+};
+
+Steps steps_of(const Op &op) {
+  const Value &v = op.in(0);
+  Steps s{op.floats(1, "scale"), {}};
+  const int64_t n = s.scale.elements(), block = op.integer("block_size", 0);
+  if (n < 1 || block < 0 || block > max_dim) fail(Code::corrupt_file, "has ", n, " scales for blocks of ", block);
+  s.zero.assign(static_cast<size_t>(n), 0);
+  if (op.has(2)) {
+    const auto zero = op.constant(2);
+    if (!zero || zero->dtype == DType::f32 || zero->dtype == DType::i64)
+      op.refuse("its zero point is computed by the model, or no integer of up to 32 bits");
+    s.zero = ints_of(*zero);
+  }
+  if (static_cast<int64_t>(s.zero.size()) != n) fail(Code::corrupt_file, "has other zero points than scales");
+  if (block == 0 && n == 1) return s;
+  const auto axis = static_cast<size_t>(op.axis(1, v.rank()));
+  for (size_t i = axis; i < v.dims.size(); ++i) {
+    if (block == 0 && i > axis && !v.constant) break;  // is not asked for
+    if (!v.dims[i].known()) op.refuse("with scales along a free axis is not supported");
+    (i == axis ? s.places : s.inner) = checked_mul(i == axis ? 1 : s.inner, v.dims[i].factor);
+  }
+  s.each = std::max<int64_t>(block, 1);
+  Ints wanted;
+  if (block == 0)
+    wanted = {s.places};
+  else
+    for (size_t i = 0; i < v.dims.size(); ++i) {
+      if (!v.dims[i].known()) op.refuse("with blocks of a value with free axes is not supported");
+      wanted.push_back(i == axis ? (v.dims[i].factor + block - 1) / block : v.dims[i].factor);
+    }
+  if (s.scale.shape != Shape(wanted))
+    fail(Code::corrupt_file, "has scales of ", s.scale.shape, ", expected ", Shape(wanted));
+  return s;
+}
+
+// f(which scale) as a constant that broadcasts with the value, whose axes lie in the order `perm`.
+template <class F>
+Node constant_of(const Op &op, const Steps &s, const Perm &perm, F f) {
+  const Value &v = op.in(0);
+  Ints dims(v.dims.size(), 1);
+  if (s.each == 0) dims.clear();
+  if (s.each == 1) dims[static_cast<size_t>(op.axis(1, v.rank()))] = s.places;
+  for (size_t i = 0; s.each > 1 && i < dims.size(); ++i) dims[i] = v.dims[i].factor;
+  const Shape shape(dims);
+  op.take(checked_mul(2, shape.elements(), size_of(DType::f32)));
+  Tensor t = make_tensor(DType::f32, shape);
+  for (int64_t i = 0; i < t.elements(); ++i)
+    t.as<float>()[i] = static_cast<float>(f(s.each == 1 ? static_cast<size_t>(i) : s.at(i)));
+  return op.constant_node(s.each == 0 ? t : transposed(t, perm));
+}
+Node scales(const Op &op, const Steps &s, const Perm &perm) {
+  return constant_of(op, s, perm, [&](size_t k) { return s.scale.as<float>()[k]; });
+}
+Node zeros(const Op &op, const Steps &s, const Perm &perm) {
+  return constant_of(op, s, perm, [&](size_t k) { return s.zero[k]; });
+}
+
+void quantize(const Op &op) {
+  Value &v = op.in(0);
+  if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
+  const auto said = static_cast<Type>(op.integer("output_dtype", 0));
+  const Type type = op.has(2) ? op.in(2).onnx_type() : said == Type::none ? Type::uint8 : said;
+  if (said != Type::none && said != type)
+    fail(Code::corrupt_file, "has \"output_dtype\" ", said, " and zeros of ", type);
+  const Limits most = limits_of(op, type);
+  const Steps s = steps_of(op);
+  if (const auto t = op.constant(0)) {
+    op.take(checked_mul(12, t->elements()));
+    Ints list;
+    for (int64_t i = 0; i < t->elements(); ++i) {
+      const size_t k = s.at(i);
+      const float low = static_cast<float>(most.low - s.zero[k]), high = static_cast<float>(most.high - s.zero[k]);
+      const float x = t->as<float>()[i] / s.scale.as<float>()[k];
+      list.push_back(static_cast<int64_t>(std::nearbyint(x > low ? std::min(x, high) : low)) + s.zero[k]);
+    }
+    return op.give_constant(0, tensor_of(list, stands_for(type), t->shape), type);
+  }
+  const Perm perm = v.perm();
+  const Node x = op.layer("Divide", Json::object(), {op.as(v, perm), scales(op, s, perm)});
+  Node y = op.layer("Round", Json::object(), {x});
+  // By one zero point, what comes before that is added: a DequantizeLinear that takes it away again reads this.
+  const int64_t zero = s.one_zero() ? s.zero[0] : 0;
+  if (!s.one_zero()) y = plus(op, y, zeros(op, s, perm));
+  y = op.layer("Clip", {{"x_min", most.low - zero}, {"x_max", most.high - zero}}, {y});
+  const Node whole = zero == 0 ? y : by_number(op, "BroadcastAdd", y, static_cast<double>(zero));
+  Value to;
+  to.type = type;
+  to.dtype = stands_for(type);
+  to.dims = v.dims;
+  to.forms.push_back({perm, op.cast(whole, to.dtype)});
+  to.quantized = Quantized{y, zero, most.low >= zero};
+  op.give_value(0, std::move(to));
+}
+
+void dequantize(const Op &op) {
+  Value &v = op.in(0);
+  if (v.dtype == DType::f32 || v.dtype == DType::i64) op.refuse("is supported for small integers, not for ", v.dtype);
+  const Steps s = steps_of(op);
+  if (const auto t = op.constant(0)) {
+    op.take(checked_mul(12, t->elements()));
+    const Ints numbers = ints_of(*t);
+    Tensor to = make_tensor(DType::f32, t->shape);
+    for (int64_t i = 0; i < to.elements(); ++i) {
+      const size_t k = s.at(i);
+      to.as<float>()[i] = static_cast<float>(numbers[static_cast<size_t>(i)] - s.zero[k]) * s.scale.as<float>()[k];
+    }
+    return op.give_constant(0, std::move(to));
+  }
+  const Perm perm = v.perm();
+  const bool known = v.quantized && s.one_zero() && v.quantized->zero == s.zero[0];
+  Node x = known ? v.quantized->less_zero : op.cast(op.as(v, perm), DType::f32);
+  const bool all_zero = s.one_zero() && s.zero[0] == 0;
+  if (!known && !all_zero) x = minus(op, x, zeros(op, s, perm));
+  op.give(0, times(op, x, scales(op, s, perm)), v.dims, perm, known && v.quantized->not_negative);
+}
+
+}  // namespace
+
+std::span<const Row> quantized_rows() {
+  static constexpr Row rows[] = {{"QuantizeLinear", quantize}, {"DequantizeLinear", dequantize}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

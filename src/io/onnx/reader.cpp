@@ -1,0 +1,282 @@
+#include "io/onnx/reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "graph/model.hpp"
+#include "io/onnx/onnx.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t oldest = 7, newest = 28;
+constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
+
+const Row *find(std::string_view op) {
+  for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
+                    attention_rows(), recurrent_rows(), scan_rows(), quantized_rows()})
+    for (const Row &row : rows)
+      if (row.op == op) return &row;
+  return nullptr;
+}
+
+// A node as messages name it.
+std::string who(const NodeProto &node) {
+  const std::string name(node.name.empty() && !node.out.empty() ? node.out[0] : node.name);
+  return text("node \"", name, "\" (", std::string(node.op), ')');
+}
+
+std::string hint(const NodeProto &node) {
+  const std::string_view flow[] = {"If", "Loop", "SequenceMap"};
+  if (std::find(std::begin(flow), std::end(flow), node.op) != std::end(flow))
+    return ": control flow is not read; export the model with its sizes and flags fixed, or simplify it";
+  if (!node.domain.empty() && node.domain != "ai.onnx")
+    return text(": the domain \"", std::string(node.domain), "\" is not ONNX's own; export the model without it");
+  return ": no layer of ours computes it";
+}
+
+// What a node reads, itself or in a body that is its attribute.
+std::set<std::string_view> names_read(const NodeProto &n) {
+  std::set<std::string_view> names, own;
+  for (const Attribute &a : n.attributes) {
+    if (!a.graph) continue;
+    for (const NodeProto &inner : a.graph->nodes) {
+      names.insert(inner.in.begin(), inner.in.end());
+      own.insert(inner.out.begin(), inner.out.end());
+    }
+    for (const Port &p : a.graph->inputs) own.insert(p.name);
+    for (const Port &p : a.graph->outputs) names.insert(p.name);
+  }
+  for (std::string_view name : own) names.erase(name);
+  names.insert(n.in.begin(), n.in.end());
+  return names;
+}
+
+// The nodes, each behind all that it reads, else as they stand in the file.
+std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
+                                      const std::map<std::string_view, std::vector<const NodeProto *>> &readers) {
+  std::vector<size_t> waits_for(nodes.size(), 0);  // outputs of other nodes
+  const auto each_reader = [&](const NodeProto &n, auto f) {
+    for (std::string_view name : n.out)
+      if (const auto it = readers.find(name); !name.empty() && it != readers.end())
+        for (const NodeProto *reader : it->second) f(static_cast<size_t>(reader - nodes.data()));
+  };
+  std::set<std::string_view> given;
+  for (const NodeProto &n : nodes) {
+    for (std::string_view name : n.out)
+      if (!name.empty() && !given.insert(name).second)
+        fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
+    each_reader(n, [&](size_t i) { ++waits_for[i]; });
+  }
+  std::set<size_t> ready;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waits_for[i] == 0) ready.insert(ready.end(), i);
+  std::vector<const NodeProto *> order;
+  while (!ready.empty()) {
+    const size_t next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(&nodes[next]);
+    each_reader(nodes[next], [&](size_t i) {
+      if (--waits_for[i] == 0) ready.insert(i);
+    });
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waits_for[i] != 0)
+      fail(Code::corrupt_file, "the nodes go round in a circle: ", who(nodes[i]),
+           " waits for its own output, or for a node that does");
+  return order;
+}
+
+}  // namespace
+
+Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
+    : file_(file),
+      outside_(outside),
+      outer_(outer),
+      graph_(std::make_shared<graph::Graph>(settings)),
+      symbols_(outer ? outer->symbols_ : 0) {
+  if (!outer && (file.opset < oldest || file.opset > newest))
+    fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
+         " are read (onnx.version_converter makes one of another)");
+  for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
+  for (const NodeProto &n : file.nodes)
+    for (std::string_view name : names_read(n)) readers_[name].push_back(&n);
+  order_ = sorted(file.nodes, readers_);
+  for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
+  for (const Port &p : file.inputs) names_.insert(std::string(p.name));
+}
+
+void Reader::add_input(const Port &p) {
+  const std::string name(p.name);
+  if (waiting_.count(p.name)) return;  // its default value, in old files
+  if (!p.is_tensor || !p.ranked)
+    fail(Code::unsupported, "input \"", name, "\": expected a tensor whose number of axes is known");
+  if (p.dims.size() > max_rank) fail(Code::unsupported, "input \"", name, "\" has ", p.dims.size(), " axes");
+  Value v;
+  Ints dims;
+  for (size_t i = 0; i < p.dims.size(); ++i) {
+    dims.push_back(p.dims[i].value_or(free_dim));
+    const std::string_view symbol = p.symbols[i];
+    if (p.dims[i]) {
+      v.dims.push_back({*p.dims[i], {}});
+      continue;
+    }
+    const auto known = named_.find(symbol);
+    const int number = symbol.empty() || known == named_.end() ? fresh() : known->second;
+    if (!symbol.empty()) named_[symbol] = number;
+    v.dims.push_back({1, {number}});
+  }
+  v.type = p.type;
+  v.dtype = stands_for(p.type);
+  v.forms.push_back({plain(v.rank()), graph_->input(name, v.dtype, Shape(dims))});
+  set(p.name, std::move(v));
+}
+
+Value &Reader::value(std::string_view name) {
+  if (const auto it = values_.find(name); it != values_.end()) return it->second;
+  const auto waiting = waiting_.find(name);
+  if (waiting == waiting_.end() && outer_) return from_outside(name);
+  if (waiting == waiting_.end()) fail(Code::corrupt_file, "nothing gives \"", std::string(name), "\", which is read");
+  Value v;
+  v.constant = read(*waiting->second, outside_);
+  v.type = waiting->second->type;
+  v.dtype = v.constant->dtype;
+  for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
+  return values_[std::string(name)] = std::move(v);
+}
+
+void Reader::set(std::string_view name, Value v) {
+  const size_t listed = v.sizes ? v.sizes->size() : 0;
+  outside_.budget.take(static_cast<int64_t>(value_bytes + (v.dims.size() + listed) * sizeof(Dim)), "a value");
+  if (!values_.emplace(std::string(name), std::move(v)).second)
+    fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
+}
+
+const NodeProto *Reader::only_reader(std::string_view name) const {
+  const auto it = readers_.find(name);
+  return it == readers_.end() || it->second.size() != 1 || is_output(name) ? nullptr : it->second[0];
+}
+
+std::optional<std::pair<Value *, int>> Reader::axis_of_size(const Dim &size) {
+  for (auto &[name, v] : values_)
+    for (int axis = 0; axis < v.rank() && !v.forms.empty(); ++axis)
+      if (v.dims[static_cast<size_t>(axis)] == size) return {{&v, axis}};
+  return {};
+}
+
+std::optional<Tensor> Reader::constant_named(std::string_view name) {
+  if (!exists(name) && !waiting_.count(name)) return {};
+  return value(name).constant;
+}
+
+std::string Reader::free_name(const std::string &wanted) {
+  std::string base;
+  for (char c : wanted) base += c == '/' ? '_' : c;
+  base.erase(0, base.find_first_not_of('_'));
+  if (base.empty()) base = "node";
+  size_t size = std::min<size_t>(base.size(), 200);
+  while (size > 0 && size < base.size() && (base[size] & 0xC0) == 0x80) --size;  // a character is not cut
+  base.resize(size);
+  std::string name = base;
+  while (!names_.insert(name).second) name = text(base, '_', ++numbered_[base]);
+  return name;
+}
+
+void Reader::run(const NodeProto &node) {
+  if (skipped_.count(&node)) return;
+  const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
+                    (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
+  try {
+    const Row *row = ours ? find(node.op) : nullptr;
+    if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
+    if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
+    const Op op(*this, node);
+    row->read(op);
+    for (size_t i = 0; i < node.out.size(); ++i) {
+      const std::string_view name = node.out[i];
+      if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
+      if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
+    }
+  } catch (Error &error) {
+    // What our layers do not take is no fault of the file.
+    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::unsupported;
+    throw error.in(who(node)).with("node", std::string(node.name)).with("op", std::string(node.op));
+  }
+}
+
+Node Reader::output(const Port &p) {
+  const std::string name(p.name);
+  Value &v = value(p.name);
+  const NodeProto end = named(p.name);
+  const Op op(*this, end);
+  Node n = op.as(v, plain(v.rank()));
+  const DType wanted = p.is_tensor && p.type != Type::none ? stands_for(p.type) : graph_->dtype(n);
+  const bool same = graph_->dtype(n) == wanted;
+  if (same && graph_->layer_of(graph_->origin(n).call).name == name) return n;  // an input
+  const Json config = same ? Json::object() : Json{{"to", to_string(wanted)}};
+  return graph_->add(same ? "Identity" : "Cast", name, config, {}, {n})[0];
+}
+
+// What is no list of numbers becomes an input of the body.
+Value &Reader::from_outside(std::string_view name) {
+  Value &there = outer_->value(name);
+  symbols_ = std::max(symbols_, outer_->symbols_);
+  Value v = there;
+  v.forms.clear();
+  v.quantized.reset();
+  const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
+  if (!listed && !v.sizes && !v.filled) {
+    const NodeProto none{};
+    v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
+    v.around = std::move(v.constant);
+    v.constant.reset();
+  }
+  return values_[std::string(name)] = std::move(v);
+}
+
+Node Reader::seen(Node outside) {
+  for (const auto &[there, here] : seen_)
+    if (there == outside) return here;
+  const graph::Graph &around = outer_->graph();
+  const Node here = graph_->input(free_name("seen"), around.dtype(outside), around.shape(outside));
+  seen_.emplace_back(outside, here);
+  return here;
+}
+
+Node Reader::constant(Tensor t) {
+  if (outer_) return seen(outer_->constant(std::move(t)));
+  outside_.budget.take(checked_add(checked_mul(2, t.bytes()), layer_bytes), "a constant");  // it is copied
+  return graph_->constant(free_name("constant"), std::move(t));
+}
+
+void Reader::nodes() {
+  for (const NodeProto *n : order_) run(*n);
+  if (outer_) outer_->symbols_ = symbols_;
+}
+
+std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,
+                                           std::vector<Node> &seen) {
+  std::set<Node> read(out.begin(), out.end());  // what was seen may have become a layer's weight
+  for (const graph::Call &c : graph_->calls()) {
+    read.insert(c.in.begin(), c.in.end());
+    for (const auto &[name, nodes] : c.arguments.nodes) read.insert(nodes.begin(), nodes.end());
+  }
+  for (const auto &[there, here] : seen_)
+    if (read.count(here)) seen.push_back(there), in.push_back(here);
+  return std::make_shared<graph::Model>(graph_, in, out, false);
+}
+
+std::shared_ptr<graph::Model> Reader::model() {
+  for (const Port &p : file_.inputs) add_input(p);
+  nodes();
+  std::vector<Node> in, out;
+  for (const Port &p : file_.outputs) out.push_back(output(p));
+  for (const Port &p : file_.inputs)
+    if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);
+  if (out.empty()) fail(Code::corrupt_file, "the graph has no outputs");
+  return std::make_shared<graph::Model>(graph_, in, out, false);
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,242 @@
+// From an ONNX graph to one of ours: the values between nodes, and how a node becomes layers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "io/onnx/file.hpp"
+#include "io/tensors.hpp"
+
+namespace dl4::io::onnx {
+
+using graph::Node;
+using Perm = std::vector<int>;
+using Ints = std::vector<int64_t>;
+Perm plain(int rank);          // 0, 1, 2 ...
+Perm channels_last(int rank);  // 0, 2, 3 ... 1
+Perm inverse(const Perm &perm);
+
+// A size: a number times sizes that are known only when the model runs.
+struct Dim {
+  int64_t factor = 1;
+  std::vector<int> symbols;  // ascending
+  bool known() const { return symbols.empty(); }
+  bool operator==(const Dim &) const = default;
+};
+Dim operator*(const Dim &a, const Dim &b);
+std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it does not come out even
+
+// A value between nodes. It may lie with its axes in another order: axis i of a form is axis perm[i] of the value.
+struct Form {
+  Perm perm;
+  Node node;
+};
+// What QuantizeLinear gave, as floats.
+struct Quantized {
+  Node less_zero;  // before the zero point was added
+  int64_t zero;
+  bool not_negative;  // without it
+};
+struct Value {
+  Type type = Type::none;
+  DType dtype = DType::f32;
+  std::vector<Dim> dims;
+  std::vector<Form> forms;  // the first is what was made; empty: only as numbers
+  std::optional<Tensor> constant;
+  std::optional<std::vector<Dim>> sizes;  // the elements, in their order, of integers that were made of sizes
+  std::optional<double> filled;           // every element, where no shape is known: without forms
+  std::optional<Tensor> around;           // in a body: what a constant of the graph around it is, for a layer's weights
+  std::optional<Quantized> quantized;     // the first form
+  bool not_negative = false;
+
+  int rank() const { return static_cast<int>(dims.size()); }
+  // Known while the file is read: a new shape of the same elements takes no layer.
+  bool at_hand() const { return constant || sizes || filled; }
+  // As ONNX has it; integers that ours made are of the type that stands for theirs.
+  Type onnx_type() const;
+  // How its axes lie as it was made.
+  Perm perm() const { return forms.empty() ? plain(rank()) : forms[0].perm; }
+};
+
+class Op;
+
+class Reader {
+ public:
+  // outer: of the graph that this one is a body in, null if it is in none.
+  Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer = nullptr);
+  std::shared_ptr<graph::Model> model();
+
+  // ---- of a body
+  // Its nodes, once its inputs are set.
+  void nodes();
+  // A model of them; `seen`: what it reads of the graph around it, its last inputs.
+  std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
+  bool is_body() const { return outer_ != nullptr; }
+
+  Outside &outside() const { return outside_; }
+  int64_t opset() const { return outer_ ? outer_->opset() : file_.opset; }
+  Value &value(std::string_view name);
+  bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
+  void set(std::string_view name, Value v);
+  int fresh() { return symbols_++; }
+  graph::Graph &graph() { return *graph_; }
+  // In a body it stands outside, once.
+  Node constant(Tensor t);
+  // A name that no layer has: `wanted`, or with a number.
+  std::string free_name(const std::string &wanted);
+  bool is_output(std::string_view name) const { return outputs_.count(std::string(name)) > 0; }
+  // The only node that reads a value which is no output of the model; null if there is another number of them.
+  const NodeProto *only_reader(std::string_view name) const;
+  // One that is known by now to be a constant.
+  std::optional<Tensor> constant_named(std::string_view name);
+  // A value that has an axis of that free size, and which.
+  std::optional<std::pair<Value *, int>> axis_of_size(const Dim &size);
+  void skip(const NodeProto &node) { skipped_.insert(&node); }
+
+ private:
+  void add_input(const Port &p);
+  void run(const NodeProto &node);
+  Node output(const Port &p);
+  Value &from_outside(std::string_view name);
+  Node seen(Node outside);
+
+  const File &file_;
+  Outside &outside_;
+  Reader *const outer_;
+  std::shared_ptr<graph::Graph> graph_;
+  std::vector<std::pair<Node, Node>> seen_;  // outside, and as an input of the body
+  std::map<std::string, Value, std::less<>> values_;
+  std::map<std::string_view, const Numbers *> waiting_;  // initializers that nothing has read
+  std::map<std::string_view, int> named_;                // symbols
+  std::map<std::string_view, std::vector<const NodeProto *>> readers_;
+  std::set<std::string> names_, outputs_;
+  std::map<std::string, int> numbered_;
+  std::set<const NodeProto *> skipped_;
+  std::vector<const NodeProto *> order_;  // each behind all that it reads
+  int symbols_ = 0;
+};
+
+// A weight of a layer, by its name there.
+using Weights = std::vector<std::pair<std::string, Tensor>>;
+
+// One that stands in no file, for the layers that it makes.
+inline NodeProto named(std::string_view name) {
+  NodeProto n;
+  n.name = n.op = name;
+  return n;
+}
+// A node while it is read.
+class Op {
+ public:
+  Op(Reader &reader, const NodeProto &node) : r(reader), node(node) {}
+
+  Reader &r;
+  const NodeProto &node;
+
+  int64_t opset() const { return r.opset(); }
+  // Of what is to be made of the node, before it is.
+  void take(int64_t bytes) const { r.outside().budget.take(bytes, "it"); }
+  bool has(size_t i) const { return i < node.in.size() && !node.in[i].empty(); }
+  size_t inputs() const { return node.in.size(); }
+  bool wants(size_t i) const { return i < node.out.size() && !node.out[i].empty(); }
+  Value &in(size_t i) const;
+
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  double real(std::string_view name, double otherwise) const;
+  std::string string(std::string_view name, const char *otherwise) const;
+  std::optional<Ints> integers(std::string_view name) const;
+  int64_t axis(int64_t otherwise, int rank) const { return axis_of(integer("axis", otherwise), rank); }
+  int64_t axis_of(int64_t axis, int rank) const;
+  // Of an attribute, or where the opset has it among the inputs, of that one; none: left out.
+  std::optional<Ints> integers(std::string_view name, size_t input) const;
+  // The elements of integers of any shape that are known while the file is read, where they are no more than
+  // most_listed.
+  std::optional<std::vector<Dim>> elements(size_t i) const;
+  // The same of a list, or of one number.
+  std::optional<std::vector<Dim>> sizes(size_t i) const;
+  std::optional<Tensor> constant(size_t i) const;
+  std::optional<Tensor> constant_of(Value &v) const;
+  Tensor floats(size_t i, const char *what) const;  // refuses what is no constant of floats
+  double number(size_t i, double otherwise) const;  // of a constant of one element; otherwise: left out
+
+  template <class... A>
+  [[noreturn]] void refuse(const A &...a) const {
+    throw Error(Code::unsupported, text(a...));
+  }
+  // Refuses an attribute that is not the one supported.
+  void need(std::string_view attribute, int64_t only) const;
+
+  // The value in that order of its axes.
+  Node as(Value &v, const Perm &perm) const;
+  Node as(size_t i, const Perm &perm) const { return as(in(i), perm); }
+  Node x(size_t i) const { return as(in(i), plain(in(i).rank())); }
+  Node constant_node(Tensor t) const;
+
+  // Adds a layer; the last one of a node gets its name.
+  Node layer(const std::string &kind, Json config, const std::vector<Node> &in) const {
+    return layers(kind, std::move(config), in)[0];
+  }
+  std::vector<Node> layers(const std::string &kind, Json config, const std::vector<Node> &in,
+                           graph::Arguments arguments = {}, const Weights &weights = {}) const;
+  Node weighted(const std::string &kind, Json config, const std::vector<Node> &in, const Weights &weights) const {
+    return layers(kind, std::move(config), in, {}, weights)[0];
+  }
+  Node cast(Node n, DType to) const;
+  // Of one axis `size` from `begin` on; -1: to its end.
+  Node cut(Node x, int at, int64_t begin, int64_t size) const;
+  // The layer Reshape leaves the first axis as it is; this one does not.
+  Node reshape(Node n, const Ints &target) const;
+  const Shape &shape(Node n) const { return r.graph().shape(n); }
+
+  // What the outputs are. dims: where a free axis comes from; none is a size of its own.
+  void give(size_t i, Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
+  void give(size_t i, Node n) const { give(i, n, {}); }
+  void give_constant(size_t i, Tensor t, Type type = Type::none) const;
+  // Integers of that shape.
+  void give_elements(size_t i, std::vector<Dim> elements, std::vector<Dim> dims, Type type) const;
+  void give_sizes(size_t i, std::vector<Dim> sizes, bool scalar = false, Type type = Type::int64) const;
+  // One number, wherever a shape is not known.
+  void give_filled(double number, std::vector<Dim> dims, DType dtype, Type type) const;
+  void give_value(size_t i, Value v) const;
+  // The dims of inputs that broadcast.
+  std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
+
+ private:
+  std::string layer_name() const;
+  Node repeated(const Value &v) const;
+};
+
+using Handler = void (*)(const Op &);
+struct Row {
+  std::string_view op;
+  Handler read;
+};
+// By the file they stand in.
+std::span<const Row> math_rows();
+std::span<const Row> shape_rows();
+std::span<const Row> index_rows();
+std::span<const Row> space_rows();
+std::span<const Row> pad_rows();
+std::span<const Row> norm_rows();
+std::span<const Row> product_rows();
+std::span<const Row> attention_rows();
+std::span<const Row> recurrent_rows();
+std::span<const Row> scan_rows();
+std::span<const Row> quantized_rows();
+
+// Integers that a node may list.
+constexpr size_t most_listed = 4096;
+constexpr int64_t place_bytes = 64;  // about what a place takes that a layer is told, on its way there
+// Integers, as a tensor of int64, or of a shape and another type of integers, which holds them.
+Tensor tensor_of(const Ints &list, bool scalar = false);
+Tensor tensor_of(const Ints &list, DType type, const Shape &shape);
+// Is it a number of that type?
+bool holds(Type type, int64_t v);
+Ints ints_of(const Tensor &t);
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,165 @@
+// The numbers of ONNX's tensors, of any of its types, as tensors of ours.
+#include <bit>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "io/bytes.hpp"
+#include "io/file.hpp"
+#include "io/onnx/file.hpp"
+#include "io/onnx/protobuf.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+int64_t bytes_each(Type t) {
+  switch (t) {
+    case Type::uint8:
+    case Type::int8:
+    case Type::boolean:
+      return 1;
+    case Type::uint16:
+    case Type::int16:
+    case Type::float16:
+    case Type::bfloat16:
+      return 2;
+    case Type::int64:
+    case Type::uint64:
+    case Type::float64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+// One number, its bits as they stand in raw bytes.
+void store(uint64_t bits, Type type, void *to) {
+  const auto put = [&](auto v) { std::memcpy(to, &v, sizeof v); };
+  switch (type) {
+    case Type::float32:
+      return put(static_cast<uint32_t>(bits));
+    case Type::float16:
+      return put(from_half(static_cast<uint16_t>(bits)));
+    case Type::bfloat16:
+      return put(static_cast<uint32_t>(bits << 16));
+    case Type::float64:
+      return put(static_cast<float>(std::bit_cast<double>(bits)));
+    case Type::uint8:
+      return put(static_cast<uint8_t>(bits));
+    case Type::boolean:
+      return put(static_cast<uint8_t>(bits != 0));
+    case Type::int8:
+      return put(static_cast<int32_t>(static_cast<int8_t>(bits)));
+    case Type::int16:
+      return put(static_cast<int32_t>(static_cast<int16_t>(bits)));
+    case Type::uint16:
+      return put(static_cast<int32_t>(static_cast<uint16_t>(bits)));
+    case Type::int32:
+      return put(static_cast<uint32_t>(bits));
+    case Type::uint32:
+      return put(static_cast<int64_t>(static_cast<uint32_t>(bits)));
+    default:  // int64, and uint64 below 2^63
+      if (type == Type::uint64 && bits >> 63) fail(Code::unsupported, "a uint64 past 2^63");
+      return put(static_cast<int64_t>(bits));
+  }
+}
+
+// The bytes of a tensor in another file, which must lie in the model's folder.
+Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
+  const std::string who = text("tensor \"", std::string(t.name), "\"");
+  if (outside.folder.empty())
+    throw Error(Code::unsupported, text(who, " lies in another file, \"", t.location,
+                                        "\"; that is read for a model that is loaded by its path, with the option "
+                                        "\"external_data\" true"))
+        .with("tensor", std::string(t.name));
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(outside.folder, error),
+                 path = fs::weakly_canonical(folder / fs::path(t.location), error);
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  const bool has_nul = t.location.find('\0') != t.location.npos;
+  if (error || has_nul || t.location.empty() || fs::path(t.location).is_absolute() || end != folder.end() ||
+      rest == path.end())
+    throw Error(Code::corrupt_file, text(who, " lies in ", Json(t.location).shown(), ", outside of the model's folder"))
+        .with("tensor", std::string(t.name));
+  const io::File file(path.string(), INT64_MAX);
+  if (t.length >= 0 && t.length != wanted)
+    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes, \"", t.location, "\" is said to have ", t.length);
+  if (t.offset > file.size() || file.size() - t.offset < wanted)
+    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes from ", t.offset, " on, \"", t.location, "\" has ",
+         file.size());
+  if (outside.files.insert(path.string()).second) outside.budget.add_file(file.size());
+  outside.budget.take(wanted, who);
+  const Tensor bytes = make_tensor(DType::u8, {wanted});
+  file.read(t.offset, bytes.memory());
+  return bytes;
+}
+
+// Are its bytes in a file those of ours?
+bool lies_as_ours(Type type) {
+  const bool same = type == Type::float32 || type == Type::uint8 || type == Type::int32 || type == Type::int64;
+  return same && std::endian::native == std::endian::little;
+}
+
+void read_raw(std::string_view raw, Type type, Tensor &to) {
+  const auto each = static_cast<size_t>(bytes_each(type)), size = static_cast<size_t>(size_of(to.dtype));
+  if (lies_as_ours(type) && !raw.empty()) {
+    std::memcpy(to.data.get(), raw.data(), raw.size());
+    return;
+  }
+  std::byte *at = to.data.get();
+  for (std::string_view left = raw; !left.empty(); at += size) store(take_fixed(left, each, "a tensor"), type, at);
+}
+
+// Numbers in a field of their type: floats and doubles by their size, all others as varints.
+void read_fields(const Numbers &t, Tensor &to) {
+  const size_t size = static_cast<size_t>(size_of(to.dtype));
+  const size_t fixed = t.type == Type::float32 ? 4 : t.type == Type::float64 ? 8 : 0;
+  const int64_t wanted = to.elements();
+  int64_t n = 0;
+  const auto add = [&](uint64_t bits) {
+    if (n == wanted) fail(Code::corrupt_file, "has more than the ", wanted, " numbers of its shape");
+    store(bits, t.type, to.data.get() + static_cast<size_t>(n++) * size);
+  };
+  for (std::string_view left : t.packed)
+    while (!left.empty()) add(fixed ? take_fixed(left, fixed, "a tensor") : take_varint(left, "a tensor"));
+  for (uint64_t bits : t.single) add(bits);
+  if (n != wanted) fail(Code::corrupt_file, "has ", n, " numbers, its shape ", to.shape, " wants ", wanted);
+}
+
+}  // namespace
+
+Tensor read(const Numbers &t, Outside &outside) {
+  try {
+    const DType type = stands_for(t.type);
+    if (t.dims.size() > max_rank) fail(Code::unsupported, "has ", t.dims.size(), " axes; at most ", max_rank);
+    for (int64_t d : t.dims)
+      if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);
+    const Shape shape(t.dims);
+    const int64_t wanted = checked_mul(shape.elements(), bytes_each(t.type));
+    Tensor other;
+    if (t.external) other = outside_bytes(t, wanted, outside);
+    if (t.external && lies_as_ours(t.type)) return {type, shape, other.data};
+    const std::string_view raw = t.external ? other.chars() : t.raw;
+    size_t there = raw.size() + 8 * t.single.size();
+    for (std::string_view p : t.packed) there += p.size();
+    if (static_cast<size_t>(shape.elements()) > there)  // before anything is allocated
+      fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " wants ", wanted);
+    if (!raw.empty() && static_cast<int64_t>(raw.size()) != wanted)
+      fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " wants ", wanted);
+    outside.budget.take(checked_mul(shape.elements(), size_of(type)), "it");
+    Tensor tensor = make_tensor(type, shape);
+    if (raw.empty() && !t.external)
+      read_fields(t, tensor);
+    else
+      read_raw(raw, t.type, tensor);
+    return tensor;
+  } catch (Error &error) {
+    if (error.code == Code::invalid_argument) error.code = Code::corrupt_file;  // of its shape
+    if (error.message.find('"') == std::string::npos) error.in(text("tensor \"", std::string(t.name), '"'));
+    throw error.with("tensor", std::string(t.name));
+  }
+}
+
+}  // namespace dl4::io::onnx

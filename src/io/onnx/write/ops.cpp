@@ -1,0 +1,342 @@
+// How ops of one step are written: functions, shapes, reductions.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/write/writer.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/ops.hpp"
+#include "ops/softmax.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+using ops::Binary;
+using ops::Unary;
+
+constexpr float most = std::numeric_limits<float>::max();
+
+// f(x) where ONNX has an op for f; null: it has none.
+const char *same_function(Unary f) {
+  constexpr std::pair<Unary, const char *> names[] = {
+      {Unary::neg, "Neg"},     {Unary::abs, "Abs"},           {Unary::sign, "Sign"},
+      {Unary::sqrt, "Sqrt"},   {Unary::exp, "Exp"},           {Unary::log, "Log"},
+      {Unary::relu, "Relu"},   {Unary::selu, "Selu"},         {Unary::sigmoid, "Sigmoid"},
+      {Unary::tanh, "Tanh"},   {Unary::softplus, "Softplus"}, {Unary::softsign, "Softsign"},
+      {Unary::gelu, "Gelu"},   {Unary::mish, "Mish"},         {Unary::hard_silu, "HardSwish"},
+      {Unary::sin, "Sin"},     {Unary::cos, "Cos"},           {Unary::erf, "Erf"},
+      {Unary::floor, "Floor"}, {Unary::ceil, "Ceil"},         {Unary::round, "Round"}};
+  for (const auto &[function, name] : names)
+    if (function == f) return name;
+  return nullptr;
+}
+
+std::string clipped(Writer &w, const std::string &x, double low, double high) {
+  return w.node("Clip", {x, low > -static_cast<double>(most) ? w.real(low) : "",
+                         high < static_cast<double>(most) ? w.real(high) : ""});
+}
+
+// max_value where x >= max_value, x from the threshold up, else slope (x - threshold).
+std::string general_relu(Writer &w, const std::string &x, const std::array<float, 3> &p) {
+  const std::string threshold = w.real(static_cast<double>(p[2]));
+  const std::string low = w.node("Mul", {w.node("Sub", {x, threshold}), w.real(static_cast<double>(p[0]))});
+  const std::string y = w.node("Where", {w.node("Less", {x, threshold}), low, x});
+  return p[1] < most ? w.node("Min", {y, w.real(static_cast<double>(p[1]))}) : y;
+}
+
+// e^x - 1 without the difference, in which what is small would be lost.
+std::string expm1(Writer &w, const std::string &x) {
+  const std::string half = w.node("Tanh", {w.node("Mul", {x, w.real(0.5)})});
+  return w.node("Mul", {half, w.node("Add", {w.node("Exp", {x}), w.real(1)})});
+}
+
+// log(x + 1) without what x + 1 loses: that, by the derivative. As it is where nothing is lost, which is so at -1 and
+// the infinities.
+std::string log1p(Writer &w, const std::string &x) {
+  const std::string sum = w.node("Add", {x, w.real(1)}), back = w.node("Sub", {sum, w.real(1)});
+  const std::string log = w.node("Log", {sum}), lost = w.node("Sub", {x, back});
+  return w.node("Where", {w.node("Equal", {x, back}), log, w.node("Add", {log, w.node("Div", {lost, sum})})});
+}
+
+std::string squareplus(Writer &w, const std::string &x, double b) {
+  const std::string root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), w.real(b)})});
+  return w.node("Mul", {w.node("Add", {x, root}), w.real(0.5)});
+}
+
+std::string sparse_plus(Writer &w, const std::string &x) {
+  const std::string one = w.node("Add", {x, w.real(1)});
+  const std::string middle = w.node("Mul", {w.node("Mul", {one, one}), w.real(0.25)});
+  const std::string low = w.node("Where", {w.node("Less", {x, w.real(-1)}), w.real(0), middle});
+  return w.node("Where", {w.node("Greater", {x, w.real(1)}), x, low});
+}
+
+std::string composed(Writer &w, const ops::Function &function, const std::string &x) {
+  const auto p = [&](size_t i) { return static_cast<double>(function.param[i]); };
+  const auto number = [&](size_t i) { return w.real(p(i)); };
+  switch (function.f) {
+    case Unary::square:
+      return w.node("Mul", {x, x});
+    case Unary::rsqrt:
+      return w.node("Reciprocal", {w.node("Sqrt", {x})});
+    case Unary::log1p:
+      return log1p(w, x);
+    case Unary::expm1:
+      return expm1(w, x);
+    case Unary::relu6:
+      return clipped(w, x, 0, 6);
+    case Unary::leaky_relu:
+      return w.node("LeakyRelu", {x}, {{"alpha", function.param[0]}});
+    case Unary::relu_general:
+      return general_relu(w, x, function.param);
+    case Unary::elu:
+      return w.node("Elu", {x}, {{"alpha", function.param[0]}});
+    case Unary::celu:
+      return w.node("Celu", {x}, {{"alpha", function.param[0]}});
+    case Unary::log_sigmoid:
+      return w.node("Neg", {w.node("Softplus", {w.node("Neg", {x})})});
+    case Unary::gelu_tanh:
+      return w.node("Gelu", {x}, {{"approximate", "tanh"}});
+    case Unary::silu:
+      return w.node("Mul", {x, w.node("Sigmoid", {x})});
+    case Unary::hard_sigmoid:
+      return w.node("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+    case Unary::hard_sigmoid_v1:
+      return w.node("HardSigmoid", {x}, {{"alpha", 0.2f}, {"beta", 0.5f}});
+    case Unary::hard_tanh:
+      return clipped(w, x, -1, 1);
+    case Unary::tanh_shrink:
+      return w.node("Sub", {x, w.node("Tanh", {x})});
+    case Unary::hard_shrink:
+      return w.node("Shrink", {x}, {{"lambd", function.param[0]}, {"bias", 0.0f}});
+    case Unary::soft_shrink:
+      return w.node("Shrink", {x}, {{"lambd", function.param[0]}, {"bias", function.param[0]}});
+    case Unary::threshold:
+      return w.node("Where", {w.node("Greater", {x, number(0)}), x, number(1)});
+    case Unary::squareplus:
+      return squareplus(w, x, p(0));
+    case Unary::sparse_plus:
+      return sparse_plus(w, x);
+    case Unary::sparse_sigmoid:
+      return clipped(w, w.node("Mul", {w.node("Add", {x, w.real(1)}), w.real(0.5)}), 0, 1);
+    case Unary::clip:
+      return clipped(w, x, p(0), p(1));
+    case Unary::scale_shift:
+      return w.node("Add", {w.node("Mul", {x, number(0)}), number(1)});
+    default:
+      w.refuse("it computes \"" + to_string(function) + "\", which ONNX has no op for");
+  }
+}
+
+void unary(Writer &w, const Listed &) {
+  const ops::Function &function = ops::as<ops::UnaryOp>(w.now())->function;
+  const char *same = same_function(function.f);
+  w.give(0, same ? w.node(same, {w.in(0)}) : composed(w, function, w.in(0)));
+}
+
+void binary(Writer &w, const Listed &) {
+  const Binary f = ops::as<ops::BinaryOp>(w.now())->f;
+  Names in{w.in(0), w.in(1)};
+  if (f == Binary::squared_difference) {
+    const std::string d = w.node("Sub", in);
+    return w.give(0, w.node("Mul", {d, d}));
+  }
+  if (f == Binary::atan2) w.refuse("it computes atan2, which ONNX has no op for");
+  // ONNX Runtime compares numbers of 32 bits and more.
+  const bool small =
+      w.dtype(0) == DType::u8 || (w.dtype(0) == DType::boolean && f != Binary::logical_and && f != Binary::logical_or);
+  if (small)
+    for (std::string &x : in) x = w.cast(x, DType::i32);
+  constexpr const char *names[] = {"Add",   "Sub",  "Mul",         "Div",     "Max",
+                                   "Min",   "Pow",  nullptr,       nullptr,   "Equal",
+                                   "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                                   "And",   "Or"};
+  const std::string y = w.node(names[static_cast<size_t>(f)], in);
+  w.give(0, f == Binary::not_equal ? w.node("Not", {y}) : y);
+}
+
+void select(Writer &w, const Listed &) {
+  if (w.dtype(1) != DType::boolean) return w.give(0, w.node("Where", {w.in(0), w.in(1), w.in(2)}));
+  const Names as_numbers{w.in(0), w.cast(w.in(1), DType::i32), w.cast(w.in(2), DType::i32)};
+  w.give(0, w.cast(w.node("Where", as_numbers), DType::boolean));
+}
+
+void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
+void as_it_is(Writer &w, const Listed &) { w.give(0, w.in(0)); }
+
+// ---- shapes --------------------------------------------------------------------------------------------------------
+
+void fill(Writer &w, const Listed &said) {
+  Tensor one = make_tensor(dtype_from(said.word()), {});
+  ops::store(said.real("v"), one.dtype, one.data.get());
+  const int64_t keep = said.number("keep");
+  Names parts;
+  if (keep > 0) parts.push_back(w.dims(w.in(0), 0, keep));
+  parts.push_back(w.ints(said.numbers("tail")));
+  w.give(0, w.node("Expand", {w.tensor(one), w.node("Concat", parts, {{"axis", 0}})}));
+}
+
+// ONNX Runtime expands no bools.
+std::string expanded(Writer &w, const std::string &x, DType type, const std::string &shape) {
+  if (type != DType::boolean) return w.node("Expand", {x, shape});
+  return w.cast(w.node("Expand", {w.cast(x, DType::i32), shape}), DType::boolean);
+}
+
+void broadcast_like(Writer &w, const Listed &said) {
+  if (said.flag("divided")) w.refuse("it is a gradient");
+  w.give(0, expanded(w, w.in(0), w.dtype(0), w.node("Shape", {w.in(1)})));
+}
+
+void reshape(Writer &w, const Listed &said) {
+  const int64_t keep = said.number("keep");
+  Ints to(static_cast<size_t>(keep), 0);
+  for (int64_t d : said.numbers("tail")) {
+    if (d == 0) w.refuse("it has an axis of 0 places");
+    to.push_back(d);
+  }
+  w.give(0, w.node("Reshape", {w.in(0), w.ints(to)}));
+}
+void reshape_like(Writer &w, const Listed &) { w.give(0, w.node("Reshape", {w.in(0), w.node("Shape", {w.in(1)})})); }
+void expand_dims(Writer &w, const Listed &said) {
+  w.give(0, w.node("Unsqueeze", {w.in(0), w.ints({said.number("axis")})}));
+}
+void squeeze(Writer &w, const Listed &said) { w.give(0, w.node("Squeeze", {w.in(0), w.ints({said.number("axis")})})); }
+void transpose(Writer &w, const Listed &said) { w.give(0, w.transposed(w.in(0), said.numbers("perm"))); }
+
+void concat(Writer &w, const Listed &said) {
+  Names in;
+  for (size_t i = 0; i < w.now().src.size(); ++i) in.push_back(w.in(i));
+  w.give(0, w.node("Concat", in, {{"axis", said.number("axis")}}));
+}
+
+std::string sliced(Writer &w, const std::string &x, int64_t axis, int64_t begin, int64_t end) {
+  return w.node("Slice", {x, w.ints({begin}), w.ints({end}), w.ints({axis})});
+}
+
+void slice(Writer &w, const Listed &said) {
+  const int64_t begin = said.number("begin"), size = said.number("size");
+  const bool to_end = size < 0 || (begin < 0 && begin + size == 0);
+  w.give(0,
+         sliced(w, w.in(0), said.number("axis"), begin, to_end ? std::numeric_limits<int64_t>::max() : begin + size));
+}
+
+void pad(Writer &w, const Listed &said) {
+  const int64_t axis = said.number("axis"), before = said.number("before"), after = said.number("after");
+  std::string y = w.in(0);
+  if (before < 0 || after < 0)
+    y = sliced(w, y, axis, std::max<int64_t>(-before, 0), after < 0 ? after : std::numeric_limits<int64_t>::max());
+  if (before > 0 || after > 0) {
+    const auto rank = static_cast<size_t>(w.shape(0).rank());
+    Ints pads(2 * rank, 0);
+    pads[static_cast<size_t>(axis)] = std::max<int64_t>(before, 0);
+    pads[rank + static_cast<size_t>(axis)] = std::max<int64_t>(after, 0);
+    y = w.node("Pad", {y, w.ints(pads)});
+  }
+  w.give(0, y);
+}
+
+void repeat(Writer &w, const Listed &said) {
+  const int64_t axis = said.number("axis"), times = said.number("times"), rank = w.shape(0).rank();
+  if (!said.flag("linear")) return w.give(0, w.repeated(w.in(0), axis, rank, times));
+  if (rank != 4 || (axis != 1 && axis != 2)) w.refuse("it blends places of axis " + std::to_string(axis));
+  Tensor scales = make_tensor(DType::f32, {4});
+  for (int64_t i = 0; i < 4; ++i) scales.as<float>()[i] = i == axis + 1 ? static_cast<float>(times) : 1;
+  const std::string x = w.transposed(w.in(0), {0, 3, 1, 2});
+  const std::string y = w.node("Resize", {x, "", w.tensor(scales)}, {{"mode", "linear"}});
+  w.give(0, w.transposed(y, {0, 2, 3, 1}));
+}
+
+void flip(Writer &w, const Listed &said) { w.give(0, w.reversed(w.in(0), said.number("axis"))); }
+void indices(Writer &w, const Listed &said) { w.give(0, w.range_over(w.in(0), said.number("axis"))); }
+
+void view(Writer &w, const Listed &said) {
+  Ints shape = said.numbers("shape");
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  const int64_t offset = said.number("offset");
+  w.give(0, w.node("Reshape", {sliced(w, w.in(0), 0, offset, offset + n), w.ints(shape)}));
+}
+
+// ---- reductions and choices ----------------------------------------------------------------------------------------
+
+void reduce(Writer &w, const Listed &said) {
+  constexpr std::pair<const char *, const char *> names[] = {{"sum", "ReduceSum"},   {"mean", "ReduceMean"},
+                                                             {"max", "ReduceMax"},   {"min", "ReduceMin"},
+                                                             {"prod", "ReduceProd"}, {"sum_squares", "ReduceSumSquare"},
+                                                             {"sum_abs", "ReduceL1"}};
+  const bool flags = w.dtype(0) == DType::boolean;
+  Ints axes = said.numbers("axes");
+  if (axes.empty())
+    for (int i = 0; i < w.shape(0).rank(); ++i) axes.push_back(i);
+  std::string x = flags ? w.cast(w.in(0), DType::f32) : w.in(0);
+  for (const auto &[ours, theirs] : names)
+    if (said.word() == ours)
+      x = axes.empty() ? x : w.node(theirs, {x, w.ints(axes)}, {{"keepdims", said.flag("keepdims") ? 1 : 0}});
+  w.give(0, flags ? w.cast(x, DType::boolean) : x);
+}
+
+void square_sum(Writer &w, const Listed &) { w.give(0, w.node("ReduceSumSquare", {w.in(0)}, {{"keepdims", 0}})); }
+void argmax(Writer &w, const Listed &said) {
+  w.give(0, w.cast(w.node("ArgMax", {w.in(0)}, {{"axis", said.number("axis")}, {"keepdims", 0}}), DType::i32));
+}
+void softmax(Writer &w, const Listed &) {
+  const auto *op = ops::as<ops::SoftmaxOp>(w.now());
+  w.give(0, w.node(op->log ? "LogSoftmax" : "Softmax", {w.in(0)}, {{"axis", op->axis}}));
+}
+void hardmax(Writer &w, const Listed &said) {
+  w.give(0, w.node("Hardmax", {w.in(0)}, {{"axis", said.number("axis")}}));
+}
+
+void gather(Writer &w, const Listed &) {
+  const bool wide = w.dtype(1) == DType::i32 || w.dtype(1) == DType::i64;
+  w.give(0, w.node("Gather", {w.in(0), wide ? w.in(1) : w.cast(w.in(1), DType::i64)}));
+}
+
+// Is key s among those from t - before to t + after?
+void band_mask(Writer &w, const Listed &said) {
+  const int rank = w.shape(0).rank();
+  const std::string t = w.node("Unsqueeze", {w.range_over(w.in(0), rank - 2), w.ints({1})});
+  const std::string apart = w.node("Sub", {w.range_over(w.in(0), rank - 1), t});
+  const std::string low = w.node("GreaterOrEqual", {apart, w.ints({-said.number("before")}, true)});
+  w.give(0, w.node("And", {low, w.node("LessOrEqual", {apart, w.ints({said.number("after")}, true)})}));
+}
+
+}  // namespace
+
+WriteOp find_plain(std::string_view op) {
+  static constexpr std::pair<std::string_view, WriteOp> rows[] = {{"unary", unary},
+                                                                  {"binary", binary},
+                                                                  {"select", select},
+                                                                  {"cast", cast},
+                                                                  {"copy", as_it_is},
+                                                                  {"stop_gradient", as_it_is},
+                                                                  {"straight_through", as_it_is},
+                                                                  {"fill", fill},
+                                                                  {"broadcast_like", broadcast_like},
+                                                                  {"reshape", reshape},
+                                                                  {"reshape_like", reshape_like},
+                                                                  {"expand_dims", expand_dims},
+                                                                  {"squeeze", squeeze},
+                                                                  {"transpose", transpose},
+                                                                  {"concat", concat},
+                                                                  {"slice", slice},
+                                                                  {"pad", pad},
+                                                                  {"repeat", repeat},
+                                                                  {"flip", flip},
+                                                                  {"indices", indices},
+                                                                  {"view", view},
+                                                                  {"reduce", reduce},
+                                                                  {"square_sum", square_sum},
+                                                                  {"argmax", argmax},
+                                                                  {"softmax", softmax},
+                                                                  {"hardmax", hardmax},
+                                                                  {"gather", gather},
+                                                                  {"band_mask", band_mask},
+                                                                  {"check_finite", [](Writer &, const Listed &) {}}};
+  for (const auto &[name, write] : rows)
+    if (name == op) return write;
+  return nullptr;
+}
+
+}  // namespace dl4::io::onnx

@@ -99,19 +99,20 @@ std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Const
 }
 
 // A constant right-hand side in panels, or column by column.
-std::unique_ptr<Kernel> packed(const Gemm &g, int64_t slices, const Constant *b) {
+std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant *b) {
   if (!b || g.trans_a || g.stride_b != 0) return nullptr;
-  bool few = few_columns(g);
+  const bool few = few_columns(g), relu = g.epilogue.relu && !few;
+  if (relu) g.epilogue = {};  // done before C is stored
   std::shared_ptr<const kernels::Packed> form =
       few ? packed_columns(g, *b) : kernels::packed_panels(*b, g.k, g.n, g.ldb, g.trans_b);
   auto cut = cut_own(g, slices);
-  auto run = [g, cut, form, few](int64_t slice, const Run &r) noexcept {
+  auto run = [g, cut, form, few, relu](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
     auto block = [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
       if (few)
         kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
       else
-        kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc);
+        kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc, relu);
     };
     each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
   };

@@ -41,9 +41,10 @@ std::string to_string(const Function &f) {
 
 kernels::Epilogue epilogue_of(const std::optional<Function> &activation) {
   if (!activation) return {};
-  return [f = *activation](float *v, int64_t rows, int64_t cols, int64_t ld) {
+  auto run = [f = *activation](float *v, int64_t rows, int64_t cols, int64_t ld) {
     kernels::unary_rows(f.f, f.param.data(), v, rows, cols, ld);
   };
+  return {run, activation->f == Unary::relu};
 }
 
 std::vector<Operand> UnaryOp::infer(Operands src) const {

@@ -157,7 +157,7 @@ void check_forward(uint32_t seed, const Make &make) {
   for (const Sizes &s : table)
     for (bool bias : {false, true}) {
       Data d(conv_of(s, bias), random);
-      if (bias) d.c.epilogue = doubled_plus_one;
+      if (bias) d.c.epilogue.run = doubled_plus_one;
       auto want = d.forward();
       std::vector<void *> args{d.src.begin(), d.weights.begin()};
       if (bias) args.push_back(d.bias.begin());

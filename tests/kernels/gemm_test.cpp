@@ -96,7 +96,7 @@ TEST(Gemm, OddSizes) {
         g.trans_a = variant & 1;
         g.trans_b = variant & 2;
         g.bias = variant & 4;
-        if (variant & 8) g.epilogue = doubled_plus_one;
+        if (variant & 8) g.epilogue.run = doubled_plus_one;
         variant += 3;
         check_all(g, random);
       }
@@ -108,7 +108,7 @@ TEST(Gemm, LeadingDimensions) {
     Gemm g{
         .m = 70, .n = 130, .k = 20, .trans_a = bool(t & 1), .trans_b = bool(t & 2), .lda = 75, .ldb = 140, .ldc = 135};
     g.bias = true;
-    g.epilogue = doubled_plus_one;
+    g.epilogue.run = doubled_plus_one;
     check_all(g, random);
   }
 }
@@ -119,7 +119,7 @@ TEST(Gemm, Batches) {
     Gemm g{.batch = batch, .m = 9, .n = 70, .k = 11, .stride_a = 99, .stride_b = 770, .stride_c = 630};
     check_all(g, random);
     g.bias = true;
-    g.epilogue = doubled_plus_one;
+    g.epilogue.run = doubled_plus_one;
     check_all(g, random);
     g.trans_a = g.trans_b = true;
     check_all(g, random);
@@ -142,7 +142,7 @@ TEST(Gemm, NothingToMultiplyGivesTheBias) {
     for (bool bias : {false, true}) {
       Gemm g{.batch = batch, .m = 40, .n = 130, .k = 0, .bias = bias};
       g.stride_c = batch > 1 ? 40 * 130 : 0;
-      g.epilogue = doubled_plus_one;
+      g.epilogue.run = doubled_plus_one;
       check_all(g, random);
     }
 }

@@ -134,6 +134,14 @@ TEST(MatMul, KeepsNaN) {
 TEST(MatMul, FusedActivationHasTheSameBits) {
   for (int64_t m : {1, 70})
     check_fused(matmul_case({m, 40}, {40, 50}, {}, true), {Unary::relu, Unary::tanh, Unary::elu});
+  // So few columns that they are dot products; NaN through relu.
+  check_fused(matmul_case({70, 200}, {200, 3}, {}, true), {Unary::relu});
+  for (int64_t m : {1, 9, 40}) {
+    Case c = matmul_case({m, 40}, {40, 50}, {}, true);
+    c.gradient = false;
+    c.inputs[0].as<float>()[3] = NAN;
+    check_fused(c, {Unary::relu});
+  }
   // Several blocks of rows and of columns.
   for (Shape a : {Shape{130, 2048}, Shape{600, 64}}) {
     Case c = matmul_case(a, {a[1], 110}, {}, true);

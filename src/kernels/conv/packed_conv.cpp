@@ -57,6 +57,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
     PackedGemm g{c.ow, 0, c.kw * c.c, nullptr, c.stride_w * c.c, nullptr, nullptr, 0, nullptr, c.oc};
     g.group_a = c.stride_h * row, g.group_c = c.ow * c.oc;
     g.parts = c.kh, g.part_a = c.dil_h * row;
+    g.relu = c.epilogue.relu && inside.empty();
     for (int64_t n = whole.n0; n < whole.n1; ++n)
       for (int64_t y0 = whole.dst0; y0 < whole.dst1; y0 += rows) {
         ConvPart p = whole;
@@ -71,7 +72,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
           g.n = std::min(packed_panel, last - j), g.packed = panels + j * taps, g.d = bias ? bias + j : nullptr;
           g.c = dst + j;
           packed_gemm(g);
-          if (c.epilogue) c.epilogue(g.c, g.groups * c.ow, g.n, c.oc);
+          if (c.epilogue && !g.relu) c.epilogue(g.c, g.groups * c.ow, g.n, c.oc);
         }
       }
   };

@@ -8,6 +8,12 @@ namespace dl4::kernels {
 
 // Changes rows x cols floats in place, the rows ld apart, element by element: it must not depend on where the range
 // begins. Must not throw. Empty = none.
-using Epilogue = std::function<void(float *values, int64_t rows, int64_t cols, int64_t ld)>;
+struct Epilogue {
+  std::function<void(float *values, int64_t rows, int64_t cols, int64_t ld)> run = {};
+  bool relu = false;  // it is relu, which a product may also do before it stores
+
+  explicit operator bool() const { return static_cast<bool>(run); }
+  void operator()(float *values, int64_t rows, int64_t cols, int64_t ld) const { run(values, rows, cols, ld); }
+};
 
 }  // namespace dl4::kernels

@@ -20,6 +20,7 @@ struct PanelProduct {
   int64_t ldd;
   float *c;
   int64_t ldc;
+  bool relu;
 };
 }  // namespace dl4::kernels
 #endif
@@ -104,7 +105,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
   }
 
-  finish_tile<partial>(p, D(), sum, d, c, cols);
+  finish_tile<partial>(p, D(), sum, d, c, cols, p.relu);
 }
 
 template <int M, int N, Way way>
@@ -153,7 +154,7 @@ void row_of_panels(const PackedGemm &p, int64_t j) {
   }
   DL4_UNROLL
   for (int q = 0; q < count; ++q) DL4_UNROLL
-  for (int i = 0; i < each; ++i) store(sum[q][i], p.c + j + q * panel + i * lanes);
+  for (int i = 0; i < each; ++i) store(p.relu ? relu_of(D(), sum[q][i]) : sum[q][i], p.c + j + q * panel + i * lanes);
 }
 
 // All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
@@ -177,7 +178,8 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
                      d,
                      ldd,
                      nullptr,
-                     g.ldc};
+                     g.ldc,
+                     g.relu && s + step_parts >= g.parts && k + step_k >= g.k};
       const int64_t end = HWY_MIN(g.parts, s + step_parts);
       const float *after = b + (end - s) * p.k * panel;
       const auto *next = reinterpret_cast<const char *>(after);
@@ -209,8 +211,8 @@ void packed_all(const PackedGemm &g) {
     // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
     if (g.m <= 8 || g.k <= 16) {
       for (; j < g.n; j += panel) {
-        const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,  g.lda, 0, g.packed + j * g.k,
-                             g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc};
+        const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,   g.lda, 0, g.packed + j * g.k,
+                             g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc, g.relu};
         row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR { few_rows[m - 1](p, i, {}); });
       }
       return;
@@ -233,8 +235,10 @@ void packed_gemm(const PackedGemm &gemm) noexcept {
 }
 
 void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,
-                 int64_t ldd, float *c, int64_t ldc) noexcept {
-  packed_gemm({m, n, k, a, lda, packed, d, ldd, c, ldc});
+                 int64_t ldd, float *c, int64_t ldc, bool relu) noexcept {
+  PackedGemm g{m, n, k, a, lda, packed, d, ldd, c, ldc};
+  g.relu = relu;
+  packed_gemm(g);
 }
 
 namespace {

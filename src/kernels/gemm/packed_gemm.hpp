@@ -35,10 +35,11 @@ struct PackedGemm {
   int64_t ldc;
   int64_t groups = 1, group_a = 0, group_c = 0, parts = 1, part_a = 0;
   const Range *used = nullptr;  // by each group, as if the other pieces were zeros; nullptr: all
+  bool relu = false;            // C = relu(A B + D); not with `used`
 };
 void packed_gemm(const PackedGemm &gemm) noexcept;
 // One matrix by another.
 void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,
-                 int64_t ldd, float *c, int64_t ldc) noexcept;
+                 int64_t ldd, float *c, int64_t ldc, bool relu = false) noexcept;
 
 }  // namespace dl4::kernels

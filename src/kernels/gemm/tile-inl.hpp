@@ -17,11 +17,17 @@ inline constexpr int tile_sums = vectors >= 6   ? 1
                                  : vectors >= 3 ? 2
                                                 : 4;
 
-// Adds the U sums of each vector and D, if there is one, and writes C, of p: M rows of N vectors, if partial the last
-// of `cols` columns.
+// As the activation computes it: NaN stays.
+template <class DX>
+HWY_INLINE hn::Vec<DX> relu_of(DX dx, hn::Vec<DX> v) {
+  return hn::IfThenElse(hn::Le(v, hn::Zero(dx)), hn::Zero(dx), v);
+}
+
+// Adds the U sums of each vector and D, if there is one, applies relu if asked to, and writes C, of p: M rows of N
+// vectors, if partial the last of `cols` columns.
 template <bool partial, class DX, int U, int M, int N, class Product>
 HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U][M][N], const float *d, float *c,
-                            int64_t cols) {
+                            int64_t cols, bool relu = false) {
   constexpr int64_t wide = hn::MaxLanes(DX());
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
@@ -34,9 +40,11 @@ HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U]
     float *to = c + i * p.ldc + j * wide;
     if (!partial || left >= wide) {
       if (d) v = hn::Add(v, hn::LoadU(dx, add));
+      if (relu) v = relu_of(dx, v);
       hn::StoreU(v, dx, to);
     } else if (left > 0) {
       if (d) v = hn::Add(v, load_n(dx, add, left));
+      if (relu) v = relu_of(dx, v);
       store_n(dx, v, to, left);
     }
   }

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "graph/graph.hpp"
-#include "graph/keras_ops.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -171,10 +170,11 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
   std::vector<LayerId> layers_made;           // of g, by layer of a
   const auto make = [&](const Architecture::Layer &l) {
     layers_made.push_back(g.layers_.next());
-    if (l.role == Architecture::Role::operation) return need_operation(l);
+    if (l.role == Architecture::Role::operation) return a.translation->need_operation(l);
     if (l.role == Architecture::Role::kind) {
       const kinds::Entry &entry = kinds::find("layer", l.class_name);
-      g.layer(l.class_name, l.name, kinds::upgraded(entry, l.config, l.version ? l.version : entry.version));
+      Json config = a.translation ? a.translation->config(l) : l.config;
+      g.layer(l.class_name, l.name, kinds::upgraded(entry, std::move(config), l.version ? l.version : entry.version));
       g.layers_.back().random_seed = l.random_seed;
       return;
     }
@@ -206,7 +206,7 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
     if (l.role == Architecture::Role::operation) {
       const std::vector<Node> operands = nodes(what.inputs);
       as_layer(l.name, [&, &number = call] {
-        outputs = add_operation(g, l, static_cast<int64_t>(number), what.arguments, operands, a.nested);
+        outputs = a.translation->add_operation(g, l, static_cast<int64_t>(number), what.arguments, operands);
       });
       continue;
     }

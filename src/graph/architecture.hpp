@@ -15,6 +15,10 @@
 
 namespace dl4::graph {
 
+enum class Node : int32_t;
+class Graph;
+class Translation;
+
 struct Architecture {
   // A call of a layer, by the layer's name and the number among its calls.
   struct CallRef {
@@ -32,7 +36,7 @@ struct Architecture {
     Json arguments = Json::object();                                // plain ones
     std::map<std::string, std::vector<std::optional<Ref>>> values;  // symbolic ones; what is left out is null
   };
-  // An operation of Keras (keras_ops.hpp) becomes layers once its operands are known.
+  // An operation of a format becomes layers once its operands are known.
   enum class Role { input, constant, kind, operation };
   struct Layer {
     Role role = Role::kind;
@@ -40,7 +44,7 @@ struct Architecture {
     DType dtype = DType::f32;  // of an input
     Shape shape;               // of an input, with the batch axis
     Tensor constant;
-    std::string class_name;  // of a kind, or Keras's of an operation
+    std::string class_name;  // of a kind, or of an operation in its format
     int64_t version = 0;     // of its config; 0: this library's
     Json config = Json::object();
     std::optional<uint64_t> random_seed;
@@ -50,7 +54,21 @@ struct Architecture {
   };
   std::vector<Layer> layers;
   std::vector<Ref> inputs, outputs;
-  bool nested = false;  // of a model that is a layer: its inputs may carry masks
+  const Translation *translation = nullptr;  // of a format with layers that are not this library's
+};
+
+// How the layers of a format become this library's while a graph is made of them.
+class Translation {
+ public:
+  virtual ~Translation() = default;
+  // The config of a kind.
+  virtual Json config(const Architecture::Layer &layer) const = 0;
+  // Refuses with UNSUPPORTED an operation that is not known.
+  virtual void need_operation(const Architecture::Layer &layer) const = 0;
+  // Adds the layers that compute a call of an operation, the last one under its name; gives its outputs. Refuses with
+  // UNSUPPORTED what no layer computes.
+  virtual std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call,
+                                          const Json &arguments, const std::vector<Node> &in) const = 0;
 };
 
 // The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time

@@ -1,7 +1,6 @@
 // Functional: a model as a layer.
 #include "base/error.hpp"
 #include "graph/inner_model.hpp"
-#include "graph/keras_json.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -11,17 +10,17 @@ struct Functional final : kinds::Layer {
   static constexpr const char *aliases[] = {"Sequential", "Model"};
   static constexpr const char *doc =
       "A model as a layer: its inputs and outputs are those of the model, its weights stand under its name. Given by "
-      "dl4_attrs_set_model() it shares them with that model. Keras's JSON of a nested model is taken too.";
+      "dl4_attrs_set_model() it shares them with that model.";
+  static constexpr int version = 2;
   InnerModel model;
-  Json layers, input_layers, output_layers, build_input_shape;  // of Keras's JSON
 
-  void fields(kinds::Fields &f) override {
-    model.fields(f);
-    f("layers", layers).doc("of Keras's JSON, in place of `model`; then null");
-    f("input_layers", input_layers).doc("of Keras's JSON, in place of `model`; then null");
-    f("output_layers", output_layers).doc("of Keras's JSON, in place of `model`; then null");
-    f("build_input_shape", build_input_shape).doc("of Keras's JSON, in place of `model`; then null");
+  // Version 1 had attributes that were always null.
+  static Json upgrade(Json config, int) {
+    for (const char *key : {"layers", "input_layers", "output_layers", "build_input_shape"})
+      if (const Json *v = config.find(key); v && v->is_null()) config.erase(key);
+    return config;
   }
+  void fields(kinds::Fields &f) override { model.fields(f); }
   kinds::Facts facts() const override {
     const char *shape = !model || model.by_sample() ? "(B, ...)" : "(...)";
     return {.inputs = {{"inputs", shape}},
@@ -35,16 +34,7 @@ struct Functional final : kinds::Layer {
     return {n, n};
   }
 
-  void check() override try {
-    if (layers.is_null())
-      model.read();
-    else
-      model.set(keras_architecture(layers, input_layers, output_layers, build_input_shape));
-    layers = input_layers = output_layers = build_input_shape = nullptr;
-  } catch (Error &e) {
-    if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;
-    throw;
-  }
+  void check() override { model.read(); }
 
   bool by_step(int) const override {
     return why_not_by_step(model->graph(), model->inputs(), model->outputs()).empty();

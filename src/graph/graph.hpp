@@ -1,4 +1,4 @@
-// What was said: layers, their calls and the symbolic values between them, as in Keras's functional API.
+// What was said: layers, their calls and the symbolic values between them.
 #pragma once
 
 #include <atomic>
@@ -104,7 +104,7 @@ struct Call {
   std::vector<Node> out;
 };
 
-// Where a node comes from, as Keras's keras_history.
+// Where a node comes from.
 struct Origin {
   CallId call{};
   int32_t output = 0;
@@ -129,7 +129,7 @@ class Graph {
   Node constant(const std::string &name, Tensor value);
   // Refuses so many bytes more of constants that are past the memory limit.
   void need_room(int64_t bytes) const;
-  // A layer that is called later, once or more. attributes: Keras's config; an empty name gives Keras's automatic one.
+  // A layer that is called later, once or more. An empty name gives an automatic one.
   // given: models among the attributes. Refuses one in training.
   LayerId layer(const std::string &kind, const std::string &name, Json attributes,
                 const std::vector<Given> &given = {});
@@ -156,7 +156,7 @@ class Graph {
   // With the given inputs and outputs: all of it, or these calls and their layers.
   Architecture architecture(const std::vector<Node> &in, const std::vector<Node> &out,
                             const std::vector<CallId> *calls = nullptr) const;
-  std::string summary() const;  // Keras's table
+  std::string summary() const;  // a table
   std::string dot() const;      // a drawing for Graphviz
   // Adds its layers and calls; its inputs and outputs become nodes of this graph. Refuses what does not fit, with the
   // layer's name, and leaves the graph as it was.

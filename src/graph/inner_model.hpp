@@ -9,8 +9,7 @@ namespace dl4::graph {
 class InnerModel {
  public:
   kinds::Field &fields(kinds::Fields &f);
-  void read();                      // what the field holds; refuses what is no architecture
-  void set(const Architecture &a);  // in place of the field
+  void read();  // what the field holds; refuses what is no architecture
 
   explicit operator bool() const { return model_ != nullptr; }
   const Model *operator->() const { return model_.get(); }
@@ -22,6 +21,8 @@ class InnerModel {
   std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;
 
  private:
+  void set(const Architecture &a);
+
   Json json_;                           // the field
   std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
   std::vector<bool> drops_mask_;        // by input

@@ -23,7 +23,7 @@ class Model {
   // The weights, and behind them what stateful layers keep, which is read and set by name as they are.
   std::vector<std::shared_ptr<Weight>> held() const;
   const std::string &input_name(size_t i) const;
-  const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's, as in Keras
+  const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's
   // Refuses with NOT_FOUND and the nearest name.
   const std::shared_ptr<Weight> &weight(const std::string &name) const;
   int64_t parameters(bool trainable) const;
@@ -39,7 +39,7 @@ class Model {
   std::vector<Tensor> pin() const;
 
   Architecture architecture() const;
-  std::string summary() const;  // Keras's table
+  std::string summary() const;  // a table
   std::string dot() const;      // a drawing for Graphviz
   // A model of its own graph, with copies of the weights.
   std::shared_ptr<Model> clone() const;

@@ -10,7 +10,7 @@ using kinds::Symbol;
 
 namespace {
 
-// The symbols of nodes. A mask is there twice, as in Keras: it is on the value itself, where a layer may take it off,
+// The symbols of nodes. A mask is there twice: it is on the value itself, where a layer may take it off,
 // and in the graph as it was built.
 struct Symbols {
   explicit Symbols(const Graph &g) : now(g.nodes()), built(g.nodes(), ops::none) {}

@@ -1,4 +1,4 @@
-// Calls in the order of Keras's Functional models.
+// Calls in the order of their depth.
 #include "graph/run_order.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace dl4::graph {
 namespace {
 
-// The calls that a call reads from, in Keras's order.
+// The calls that a call reads from, in the order of its inputs.
 std::vector<CallId> sources(const Graph &g, CallId call) {
   const Call &c = g.calls()[call];
   std::vector<CallId> from;
@@ -47,9 +47,9 @@ std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   return list;
 }
 
-// The order in which Keras runs the calls of a Functional model: by their depth, which is the way to the outputs and
-// the largest of a shared layer's, then as they are met on the way back.
-std::vector<CallId> keras_order(const Graph &g, const std::vector<Node> &outputs) {
+// By their depth, which is the way to the outputs and the largest of a shared layer's, then as they are met on the way
+// back.
+std::vector<CallId> by_depth(const Graph &g, const std::vector<Node> &outputs) {
   std::vector<CallId> met;
   Table<CallId, int32_t> depth(g.calls(), -1);
   Table<LayerId, int32_t> of_layer(g.layers());
@@ -87,7 +87,7 @@ std::vector<CallId> run_order(const Model &model) {
     const LayerId layer = g.calls()[c].layer;
     const auto &weights = g.layers()[layer].weights;
     const bool writes = std::any_of(weights.begin(), weights.end(), [](const auto &w) { return w->written(); });
-    if ((writes && ++count[layer] > 1) || drops_masks(g, c)) return keras_order(g, model.outputs());
+    if ((writes && ++count[layer] > 1) || drops_masks(g, c)) return by_depth(g, model.outputs());
   }
   return calls;
 }

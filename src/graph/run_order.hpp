@@ -7,7 +7,7 @@
 
 namespace dl4::graph {
 
-// The calls that a model needs, each behind those it reads: as they were made, or in Keras's order where that shows,
+// The calls that a model needs, each behind those it reads: as they were made, or by their depth where that shows,
 // because a layer of several calls writes weights or a call takes the masks off its inputs.
 std::vector<CallId> run_order(const Model &model);
 

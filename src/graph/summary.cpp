@@ -1,4 +1,4 @@
-// A graph for people: Keras's table, and a drawing for Graphviz.
+// A graph for people: a table, and a drawing for Graphviz.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -17,14 +17,14 @@ std::string grouped(int64_t n) {
   return s;
 }
 
-// "(None, 8)", as Keras writes it.
-std::string keras_shape(const Shape &shape) {
+// "(None, 8)".
+std::string shape_text(const Shape &shape) {
   std::string s = "(";
   for (int64_t d : shape) s += (s.size() > 1 ? ", " : "") + (d == free_dim ? "None" : std::to_string(d));
   return s + (shape.rank() == 1 ? ",)" : ")");
 }
 
-std::string keras_size(int64_t elements) {
+std::string size_text(int64_t elements) {
   constexpr const char *units[] = {"B", "KB", "MB", "GB", "TB"};
   double bytes = 4 * static_cast<double>(elements);
   size_t unit = 0;
@@ -68,7 +68,7 @@ std::string table(const Graph &g, const std::vector<CallId> &calls) {
       if (seen.insert(w.get()).second) (w->trainable() ? trainable : fixed) += w->spec.shape.elements();
     }
     std::string shapes, from;
-    for (Node n : c.out) shapes += (shapes.empty() ? "" : ", ") + keras_shape(g.shape(n));
+    for (Node n : c.out) shapes += (shapes.empty() ? "" : ", ") + shape_text(g.shape(n));
     for (Node n : sources(c)) {
       Origin o = g.origin(n);
       from += (from.empty() ? "" : ", ") +
@@ -92,7 +92,7 @@ std::string table(const Graph &g, const std::vector<CallId> &calls) {
   }
   s += std::string(total, '=') + '\n';
   auto count = [&](const char *what, int64_t n) {
-    s += text(what, " params: ", grouped(n), " (", keras_size(n), ")\n");
+    s += text(what, " params: ", grouped(n), " (", size_text(n), ")\n");
   };
   count("Total", trainable + fixed);
   count("Trainable", trainable);
@@ -115,7 +115,7 @@ std::string drawing(const Graph &g, const std::vector<CallId> &calls) {
     const Call &c = g.calls()[id];
     const Layer &l = g.layers()[c.layer];
     std::string label = quoted(l.name + " (" + kind_of(l) + ")");
-    label.insert(label.size() - 1, c.out.empty() ? "" : "\\n" + keras_shape(g.shape(c.out[0])));
+    label.insert(label.size() - 1, c.out.empty() ? "" : "\\n" + shape_text(g.shape(c.out[0])));
     s += text("  c", id, " [label=", label, "];\n");
     for (Node n : c.in) s += text("  c", g.origin(n).call, " -> c", id, ";\n");
     for (const auto &[key, list] : c.arguments.nodes)

@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "base/fork.hpp"
 #include "kinds/field.hpp"
-#include "kinds/keras_names.hpp"
 #include "kinds/list.hpp"
+#include "kinds/signatures.hpp"
 
 namespace dl4::kinds {
 
@@ -18,7 +18,7 @@ DL4_LIST(DL4_DECLARE)
 namespace {
 
 // "HardSigmoid", "hard_sigmoid" and "hardSigmoid" have the same letters.
-std::string letters(const std::string &name) {
+std::string letters(std::string_view name) {
   std::string s;
   for (char c : name)
     if (c != '_') s += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -81,15 +81,17 @@ Added &added() {
       .suggest(name, known);
 }
 
-const KerasKind *keras_kind(const std::string &category, const std::string &name) {
-  for (const KerasKind &kind : keras_kinds)
-    if (kind.category == category && letters(kind.name) == letters(name)) return &kind;
+// With the letters of this name.
+const Signature *known_signature(std::string_view category, std::string_view name) {
+  const std::string wanted = letters(name);
+  for (const Signature &s : signatures())
+    if (s.category == category && letters(s.name) == wanted) return &s;
   return nullptr;
 }
 
 void refuse_absent(const std::string &category, const std::string &name) {
-  if (const KerasKind *kind = keras_kind(category, name))
-    throw Error(Code::unsupported, text(category, ' ', kind->name, " is not in this version"))
+  if (const Signature *s = known_signature(category, name))
+    throw Error(Code::unsupported, text(category, ' ', s->name, " is not in this version"))
         .with("category", category)
         .with("kind", name);
 }
@@ -245,9 +247,9 @@ Json Entry::describe() const {
   j["attributes"] = fields_of(*kind).describe();
   j.update(kind->more());
   // As Keras has them, those that it takes and we do not included; a kind of our own takes its attributes in order.
-  if (const KerasKind *keras = keras_kind(category, name)) {
-    j["positional"] = words(keras->positional);
-    if (*keras->call) j["call_positional"] = words(keras->call);
+  if (const Signature *s = known_signature(category, name)) {
+    j["positional"] = words(s->positional);
+    if (!s->call.empty()) j["call_positional"] = words(s->call);
   } else {
     j["positional"] = Json::array();
     for (const Json &attribute : j["attributes"]) j["positional"].push_back(attribute["name"]);

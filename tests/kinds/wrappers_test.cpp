@@ -180,51 +180,19 @@ TEST(Functional, Refusals) {
   Json deeper = Json::parse(net);
   deeper["layers"][1]["config"]["unit"] = 1;
   refused({{"model", deeper}}, "layer \"y\": unknown attribute \"unit\"");
-  refused({{"layers", 3}}, "expected a list of layers, got 3");
-  refused({{"layers", Json::array()}}, "a Sequential without layers");
+  refused({{"model", Json::parse(net)}, {"layers", Json::array()}}, "unknown attribute \"layers\"");
   expect_call_refusal("Functional", {{"model", Json::parse(net)}}, {{2, 4}},
                       "input 0 is incompatible with the layer: expected float32 (?, 3) as \"x\", got float32 (2, 4)");
   expect_call_refusal("Functional", {{"model", Json::parse(net)}}, {{2, 3}},
                       "expected float32 (?, 3) as \"x\", got int32 (2, 3)", Code::shape_mismatch, DType::i32);
 }
 
-const char *const keras_sequential = R"({"name": "inner", "dtype": {"module": "keras", "class_name": "DTypePolicy",
-    "config": {"name": "float32"}, "registered_name": null}, "layers": [
-    {"module": "keras.layers", "class_name": "InputLayer", "registered_name": null, "config": {"batch_shape": [null, 3],
-     "dtype": "float32", "sparse": false, "ragged": false, "name": "input_layer_1", "optional": false}},
-    {"module": "keras.layers", "class_name": "Dense", "build_config": {"input_shape": [null, 3]},
-     "config": {"name": "d", "trainable": true, "units": 2, "activation": "linear", "quantization_config": null}}],
-    "build_input_shape": [null, 3]})";
-const char *const keras_functional = R"({"name": "both", "input_layers": [["a", 0, 0], ["b", 0, 0]],
-    "output_layers": [["lstm", 0, 0]], "layers": [
-    {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 3], "dtype": "float32", "name": "a"}, "name": "a",
-     "inbound_nodes": []},
-    {"class_name": "InputLayer", "config": {"batch_shape": [null, 2], "dtype": "float32", "name": "b"}, "name": "b",
-     "inbound_nodes": []},
-    {"class_name": "LSTM", "config": {"name": "lstm", "trainable": true, "units": 2}, "name": "lstm", "inbound_nodes": [
-     {"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 4, 3], "dtype": "float32",
-       "keras_history": ["a", 0, 0]}}],
-      "kwargs": {"training": false, "mask": null, "initial_state": [
-       {"class_name": "__keras_tensor__", "config": {"keras_history": ["b", 0, 0]}},
-       {"class_name": "__keras_tensor__", "config": {"keras_history": ["b", 0, 0]}}]}}]}]})";
-
-TEST(Functional, TakesWhatKerasWrites) {
-  LayerCall s("Sequential", Json::parse(keras_sequential));
-  EXPECT_EQ(s.shape(s.call({s.input({free_dim, 3})})[0]), (Shape{free_dim, 2}));
-  EXPECT_EQ(s.specs[0].name, "d/kernel");
-  Json unnamed = Json::parse(keras_sequential);
-  Json layers = Json::array({unnamed["layers"][1]});
-  unnamed["layers"] = layers;
-  LayerCall built("Sequential", unnamed);
-  EXPECT_EQ(built.shape(built.call({built.input({free_dim, 3})})[0]), (Shape{free_dim, 2}));
-  unnamed.erase("build_input_shape");
-  expect_config_refusal("Sequential", unnamed, Code::invalid_argument, "a Sequential of unknown input shape");
-
-  LayerCall f("Functional", Json::parse(keras_functional));
-  EXPECT_EQ(f.shape(f.call({f.input({free_dim, 4, 3}), f.input({free_dim, 2})})[0]), (Shape{free_dim, 2}));
-  const Json config = f.layer->config();
-  EXPECT_TRUE(config["layers"].is_null());
-  EXPECT_EQ(f.layer->entry().make(config)->config(), config);
+TEST(Functional, ReadsConfigsOfVersion1) {
+  const kinds::Entry &entry = kinds::find("layer", "Functional");
+  Json old{{"model", Json::parse(net)}, {"layers", nullptr}, {"build_input_shape", nullptr}};
+  EXPECT_EQ(kinds::upgraded(entry, old, 1), (Json{{"model", Json::parse(net)}}));
+  old["layers"] = Json::array();
+  EXPECT_TRUE(kinds::upgraded(entry, old, 1).contains("layers"));
 }
 
 }  // namespace

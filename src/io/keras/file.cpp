@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "base/checked.hpp"
-#include "graph/keras_json.hpp"
 #include "io/bytes.hpp"
 #include "io/hdf5/hdf5.hpp"
+#include "io/keras/json.hpp"
 #include "io/keras/layers.hpp"
 #include "io/keras/paths.hpp"
 #include "io/keras/training.hpp"
@@ -26,21 +26,6 @@ bool begins(const Source &source, std::string_view mark) {
   if (source.size() < static_cast<int64_t>(first.size())) return false;
   source.read(0, std::as_writable_bytes(std::span(first)));
   return first == mark;
-}
-
-graph::Architecture architecture_of(const Json &j) {
-  const Json *name = j.find("class_name"), *config = j.find("config");
-  if (!name || !name->is_string() || !config || !config->is_object())
-    fail(Code::corrupt_file, "expected a model's \"class_name\" and \"config\"");
-  const Json *layers = config->find("layers");
-  if (!layers || !(*name == "Functional" || *name == "Sequential" || *name == "Model"))
-    throw Error(Code::unsupported, text("the model is a class of its own, ", name->shown(),
-                                        ": its code is not in the file; only functional and sequential models can be "
-                                        "read"))
-        .with("got", name->get<std::string>());
-  return graph::keras_architecture(*layers, config->value("input_layers", nullptr),
-                                   config->value("output_layers", nullptr),
-                                   config->value("build_input_shape", nullptr));
 }
 
 // The values of a model's weights in a store, and no more than those.
@@ -98,7 +83,7 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
 // fill(graph): gives each of its weights a value.
 template <class F>
 std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &settings, Budget &budget, F fill) {
-  const graph::Architecture a = architecture_of(j);
+  const graph::Architecture a = keras::architecture_of(j);
   take_layers(budget, a);
   auto graph = std::make_shared<graph::Graph>(settings);
   std::vector<graph::Node> in, out;
@@ -193,7 +178,8 @@ Tensor zeros_for(const graph::Weight &w) {
 graph::Architecture read_architecture(const Json &j) {
   if (graph::is_architecture(j) || !j.find("class_name")) return graph::read_architecture(j);
   const Json *version = j.find("keras_version");
-  return architecture_of(graph::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
+  return keras::architecture_of(
+      keras::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
 }
 
 bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
@@ -219,7 +205,7 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
     const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
     if (!zip) said = whole_model(file), major = major_of(file, "");
     const Json config =
-        graph::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
+        keras::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
     if (training) *training = compiled(file, config, budget);
     return model_from(config, settings, budget, [&](const graph::Graph &g) {
       const Weights all = weights_of(g, settings.memory_limit);
@@ -248,10 +234,10 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
 
 }  // namespace
 
-KerasFile keras_file(const graph::Model &m) { return file_of(m, graph::keras_json(m)); }
+KerasFile keras_file(const graph::Model &m) { return file_of(m, keras::json_of(m)); }
 
 KerasFile keras_file(const train::Trainer &t) {
-  Json config = graph::keras_json(t.model());
+  Json config = keras::json_of(t.model());
   config["compile_config"] = compile_config(t);
   std::vector<std::string> order;
   KerasFile file = file_of(t.model(), std::move(config), &order);
@@ -270,7 +256,7 @@ namespace {
 
 // In the order of the model's weights.
 std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
-  const Json config = graph::keras_json(m);
+  const Json config = keras::json_of(m);
   auto values = values_of(file, config, m.graph(), m.weights(), false);
   std::vector<Tensor> list;
   for (const auto &w : m.weights()) {
@@ -289,7 +275,7 @@ void load_keras_training(train::Trainer &t, const Source &source, Budget &budget
     std::unique_ptr<Zip> zip;
     const Hdf5 file(store_of(source, budget, true, member, zip), budget);
     const graph::Model &m = t.model();
-    const std::vector<std::string> order = keras_paths(graph::keras_json(m), m.weights()).order;
+    const std::vector<std::string> order = keras_paths(keras::json_of(m), m.weights()).order;
     return state_with(t, order, variables_of(file), weights_in(m, file));
   });
   t.restore(state, t.position_json());

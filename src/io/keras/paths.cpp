@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_ops.hpp"
+#include "io/keras/operations.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::io {
@@ -59,7 +59,7 @@ class Walk {
   void model(const Json &j, const std::string &prefix, const std::string &path) {
     Names names;
     for (const Json &l : config_of(j, "layers")) {
-      if (graph::is_operation(l)) continue;
+      if (keras::is_operation(l)) continue;
       const std::string name = config_of(l, "name").get<std::string>();
       const std::string list = path + "layers/";
       const bool other =

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "kinds/keras_names.hpp"
+#include "kinds/signatures.hpp"
 
 namespace dl4::io {
 namespace {
@@ -108,9 +108,8 @@ const Tensor &find(const std::map<std::string, Tensor> &state, const std::string
 }
 
 void need_in_keras(const char *category, const std::string &name) {
-  for (const auto &kind : kinds::keras_kinds)
-    if (kind.category == std::string_view(category) && kind.name == name) return;
-  fail(Code::unsupported, "the ", category, ' ', name, " has no counterpart in Keras");
+  if (!kinds::signature(category, name))
+    fail(Code::unsupported, "the ", category, ' ', name, " has no counterpart in Keras");
 }
 
 // Kinds as Keras finds them, also in lists and by the names of outputs.

@@ -1,4 +1,4 @@
-"""Writes the Keras files beside it, and what their models give: keras_test.cpp reads them.
+"""Writes the Keras files beside it, and what their models give: keras/file_test.cpp reads them.
 
 Needs the Keras of tests/golden/requirements.txt; the file of Keras 2 (`tf_keras`) is made as that writes it."""
 import json

@@ -3,9 +3,9 @@
 #include <map>
 #include <numeric>
 
-#include "graph/keras_operation.hpp"
+#include "io/keras/operation.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 
 using Nodes = std::vector<Node>;
 
@@ -313,4 +313,4 @@ Nodes Operation::add_matrix_transpose() {
   return finish("Transpose", {{"perm", perm}}, {x});
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

@@ -1,5 +1,5 @@
 // Keras's operations out of its files, each as a layer or a few: what all of them need.
-#include "graph/keras_ops.hpp"
+#include "io/keras/operations.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_operation.hpp"
+#include "io/keras/operation.hpp"
 #include "kinds/inner_layer.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 // Of keras.ops.nn, whose names in snake case are those of activations.
@@ -63,15 +63,13 @@ std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype) {
   return t;
 }
 
-Operation::Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, Nodes in,
-                     bool nested)
+Operation::Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, Nodes in)
     : g_(g),
       name_(call == 0 ? layer.name : text(layer.name, "__call_", call)),
       class_(layer.class_name),
       config_(layer.config),
       args_(arguments.at("args")),
-      in_(std::move(in)),
-      nested_(nested) {
+      in_(std::move(in)) {
   for (const char *of_every_layer : {"name", "trainable", "dtype_policy"}) config_.erase(of_every_layer);
   for (const auto &[key, v] : arguments.at("kwargs").items())
     if (!v.is_null()) config_[key] = v;
@@ -215,7 +213,7 @@ std::vector<int64_t> Operation::in_order(Node v) const {
   std::iota(list.begin(), list.end(), 0);
   return list;
 }
-Node Operation::unmasked(Node v) { return g_.masked(v) || nested_ ? transposed(v, in_order(v)) : v; }
+Node Operation::unmasked(Node v) { return g_.masked(v) ? transposed(v, in_order(v)) : v; }
 bool Operation::keeps_masks(const std::string &kind) {
   return kind == "Softmax" || kind == "Activation" || kind == "Concatenate" || kind == "StopGradient";
 }
@@ -232,8 +230,8 @@ std::vector<Node> Operation::finish(Steps steps, Node x) {
 std::vector<Node> Operation::finish_as(Node v) { return finish("Transpose", {{"perm", in_order(v)}}, {v}); }
 
 std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments,
-                                const std::vector<Node> &in, bool nested) {
-  return Operation(g, layer, call, arguments, in, nested).add();
+                                const std::vector<Node> &in) {
+  return Operation(g, layer, call, arguments, in).add();
 }
 
 void need_operation(const Architecture::Layer &layer) {
@@ -253,4 +251,4 @@ bool is_operation(const Json &layer) {
          !config->contains("layers");
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

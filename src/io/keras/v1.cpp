@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> classes[] = {
@@ -137,4 +137,4 @@ Json keras_2_layer(const Json &layer) {
   return to;
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

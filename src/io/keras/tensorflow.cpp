@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 struct TensorFlowFunction {
@@ -311,4 +311,4 @@ Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &a
           {"inbound_nodes", std::move(nodes)}};
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

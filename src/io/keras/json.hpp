@@ -1,16 +1,18 @@
-// Keras's JSON of a nested model.
+// Keras's JSON of models: as an architecture, and of a model.
 #pragma once
 
 #include <functional>
 
 #include "graph/architecture.hpp"
+#include "graph/model.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 
-class Model;
+using graph::Architecture;
 
-// Of the config of a Functional or, without "input_layers", of a Sequential.
-Architecture keras_architecture(const Json &layers, const Json &inputs, const Json &outputs, const Json &input_shape);
+// Of a Functional or Sequential as Keras 3 writes it, {"class_name", "config"}. Refuses with UNSUPPORTED classes of the
+// user's own.
+Architecture architecture_of(const Json &model);
 
 // What the calls of the layer of this output are counted from in "output_layers": 1 for a model, whose own node is its
 // first. As an input of other layers its calls are counted from 0.
@@ -28,6 +30,6 @@ Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &a
 
 // A model as Keras 3's JSON, {"module", "class_name", "config", ...}. Refuses with UNSUPPORTED, by the layer's name,
 // what Keras has no layer or operation for.
-Json keras_json(const Model &m);
+Json json_of(const graph::Model &m);
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

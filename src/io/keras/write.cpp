@@ -5,14 +5,15 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_json.hpp"
-#include "graph/keras_ops.hpp"
 #include "graph/model.hpp"
-#include "kinds/keras_names.hpp"
+#include "io/keras/json.hpp"
+#include "io/keras/operations.hpp"
+#include "kinds/signatures.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
+using graph::CallId;
 using Call = Architecture::Call;
 using CallRef = Architecture::CallRef;
 using Layer = Architecture::Layer;
@@ -34,11 +35,7 @@ const char *module_of_application(const std::string &class_name) {
 }
 
 bool in_keras(const std::string &class_name) {
-  if (module_of_application(class_name)) return true;
-
-  return std::any_of(std::begin(kinds::keras_kinds), std::end(kinds::keras_kinds), [&](const kinds::KerasKind &k) {
-    return std::string_view(k.category) == "layer" && k.name == class_name;
-  });
+  return module_of_application(class_name) || kinds::signature("layer", class_name);
 }
 
 Json object(const char *module, const std::string &class_name, Json config) {
@@ -60,7 +57,7 @@ Json numbers(const Tensor &t, int axis, int64_t &at) {
 
 class Writer {
  public:
-  explicit Writer(const Model &m) : a_(m.architecture()) {
+  explicit Writer(const graph::Model &m) : a_(m.architecture()) {
     for (const Layer &l : a_.layers) layers_.emplace(l.name, &l);
     // As architecture() numbers the calls.
     std::map<std::string, int64_t> calls;
@@ -173,15 +170,18 @@ class Writer {
     }
     const auto &[shape, dtype] = facts_.at(ref.of)[static_cast<size_t>(ref.output)];
     return {{"class_name", "__keras_tensor__"},
-            {"config", {{"shape", shape_json(shape)}, {"dtype", to_string(dtype)}, {"keras_history", history(ref)}}}};
+            {"config",
+             {{"shape", graph::shape_json(shape)}, {"dtype", to_string(dtype)}, {"keras_history", history(ref)}}}};
   }
 
   Json layer(const Layer &l) const {
     Json j;
     if (l.role == Role::input) {
-      j = object(
-          "keras.layers", "InputLayer",
-          {{"batch_shape", shape_json(l.shape)}, {"dtype", to_string(l.dtype)}, {"sparse", false}, {"name", l.name}});
+      j = object("keras.layers", "InputLayer",
+                 {{"batch_shape", graph::shape_json(l.shape)},
+                  {"dtype", to_string(l.dtype)},
+                  {"sparse", false},
+                  {"name", l.name}});
     } else {
       if (!l.frozen.empty() || !l.thawed.empty())
         refuse(l.name, "some of its weights are frozen and others not; Keras freezes whole layers");
@@ -216,8 +216,8 @@ class Writer {
   static Json kind(const std::string &who, const std::string &class_name, const Json &given) {
     if (class_name == "Functional") {
       const Json *name = given.find("name"), *trainable = given.find("trainable");
-      Json config =
-          Writer(*model_of(read_architecture(given.at("model")))).config(name ? name->get<std::string>() : who);
+      Json config = Writer(*graph::model_of(graph::read_architecture(given.at("model"))))
+                        .config(name ? name->get<std::string>() : who);
       if (trainable) config["trainable"] = *trainable;
       return object("keras.src.models.functional", class_name, std::move(config));
     }
@@ -335,11 +335,11 @@ class Writer {
 
 }  // namespace
 
-Json keras_json(const Model &m) {
+Json json_of(const graph::Model &m) {
   Json j = object("keras.src.models.functional", "Functional", Writer(m).config("functional"));
   j["registered_name"] = "Functional";
   j["build_config"] = {{"input_shape", nullptr}};
   return j;
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

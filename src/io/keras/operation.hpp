@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "graph/graph.hpp"
-#include "graph/keras_ops.hpp"
+#include "io/keras/operations.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 
 // {"class_name": "__slice__", ...} for example.
 bool is_named(const Json &j, std::string_view class_name);
 
 class Operation {
  public:
-  Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, std::vector<Node> in,
-            bool nested);
+  Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, std::vector<Node> in);
   std::vector<Node> add();
 
   using Nodes = std::vector<Node>;
@@ -138,8 +137,7 @@ class Operation {
   const std::string name_, class_;
   Json config_, args_;
   const Nodes in_;
-  const bool nested_;
   int made_ = 0;
 };
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

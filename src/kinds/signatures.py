@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Writes keras_names.hpp: Keras's kinds by category, with the arguments of each by position; --check compares.
+"""Writes signatures.txt: Keras's kinds by category, with the arguments of each by position; --check compares.
 
-    python src/kinds/keras_names.py [--check]        with the Keras of tests/golden/requirements.txt"""
+    python src/kinds/signatures.py [--check]        with the Keras of tests/golden/requirements.txt"""
 import inspect
 import pathlib
 import sys
-import textwrap
 
 try:
     import keras
@@ -38,22 +37,13 @@ def positional(function):
                     if p.kind == p.POSITIONAL_OR_KEYWORD and p.name != "self")
 
 
-def quoted(words):
-    parts = textwrap.wrap(words, 100) or [""]
-    return "\n     ".join(f'"{w} "' for w in parts[:-1]) + ("\n     " if parts[1:] else "") + f'"{parts[-1]}"'
-
-
-lines = [f"// Keras {keras.__version__}'s kinds, written by keras_names.py: those that are not registered are \"not in this version\",",
-         "// rather than unknown; of the others the registry tells the arguments by position.", "#pragma once", "",
-         "// clang-format off", "namespace dl4::kinds {", "", "struct KerasKind {", "  const char *category, *name;",
-         "  const char *positional, *call;  // words with spaces between; of a layer also the arguments of a call", "};", "",
-         "inline constexpr KerasKind keras_kinds[] = {"]
+lines = [f"# Kinds of Keras {keras.__version__} with the arguments of __init__ and, of a layer, of call by position: "
+         "written by signatures.py."]
 for category, (module, base) in CATEGORIES.items():
     for name, kind in kinds(module, base):
         call = positional(kind.call) if category == "layer" else ""
-        lines += [f'    {{"{category}", "{name}",', f"     {quoted(positional(kind.__init__))},", f"     {quoted(call)}}},"]
-lines += ["};", "", "}  // namespace dl4::kinds", ""]
-text, header = "\n".join(lines), pathlib.Path(__file__).with_name("keras_names.hpp")
+        lines.append("|".join([category, name, positional(kind.__init__), call]))
+text, file = "\n".join(lines) + "\n", pathlib.Path(__file__).with_suffix(".txt")
 if sys.argv[1:] == ["--check"]:
-    sys.exit("keras_names.hpp is not what keras_names.py writes" if header.read_text() != text else 0)
-header.write_text(text)
+    sys.exit("signatures.txt is not what signatures.py writes" if file.read_text() != text else 0)
+file.write_text(text)

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 #include "io/model_file.hpp"
 
 namespace dl4::io {
@@ -18,7 +18,7 @@ std::shared_ptr<graph::Model> model_of(const char *kind, const Json &config, con
   return std::make_shared<graph::Model>(g, std::vector{x}, y);
 }
 
-Paths paths(const graph::Model &m) { return keras_paths(graph::keras_json(m), m.weights()).weights; }
+Paths paths(const graph::Model &m) { return keras_paths(keras::json_of(m), m.weights()).weights; }
 
 TEST(KerasPaths, TheWeightsOfARecurrentLayerAreItsCells) {
   for (const auto &[kind, list, in] : {std::tuple("ConvLSTM1D", "conv_lstm1d", Shape{free_dim, 2, 4, 2}),
@@ -51,7 +51,7 @@ TEST(KerasPaths, LayersAreListedInKerassOrder) {
   const graph::Node deep = g->add("Dense", "deep", four, {}, {early})[0];
   const auto y = g->add("Add", "sum", Json::object(), {}, {deep, late});
   const graph::Model m(g, {x}, y);
-  const KerasPaths found = keras_paths(graph::keras_json(m), m.weights());
+  const KerasPaths found = keras_paths(keras::json_of(m), m.weights());
   EXPECT_EQ(found.order, (std::vector<std::string>{"early/kernel", "early/bias", "deep/kernel", "deep/bias",
                                                    "late/kernel", "late/bias"}));
   EXPECT_EQ(found.weights.at("layers/dense/vars/0"), "early/kernel");

@@ -3,9 +3,9 @@
 #include <iterator>
 #include <string_view>
 
-#include "graph/keras_ops.hpp"
+#include "io/keras/operations.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 using Form = KerasOperation::Form;
@@ -108,4 +108,4 @@ const KerasOperation *found(std::string_view KerasOperation::*key, std::string_v
 const KerasOperation *keras_operation(std::string_view name) { return found(&KerasOperation::name, name); }
 const KerasOperation *keras_operation_of(std::string_view kind) { return found(&KerasOperation::kind, kind); }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

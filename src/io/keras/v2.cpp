@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 bool is_history(const Json &j, size_t size) {
@@ -209,4 +209,4 @@ Json modern_layer(const Json &given_layer, int major) {
 
 Json modern(const Json &model, int major) { return modern_layer(model, major); }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/keras_operation.hpp"
+#include "io/keras/operation.hpp"
 #include "kinds/inner_layer.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 
 using Nodes = std::vector<Node>;
 
@@ -275,4 +275,4 @@ Nodes Operation::add_argmax() {
   return finish("Cast", {{"to", "int64"}}, {layer("Argmax", std::move(config), {x})});
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

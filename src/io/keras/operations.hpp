@@ -8,10 +8,11 @@
 
 #include "graph/architecture.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 
-enum class Node : int32_t;
-class Graph;
+using graph::Architecture;
+using graph::Graph;
+using graph::Node;
 
 // {"class_name": "__keras_tensor__", ...}, and what it refers to.
 bool is_tensor(const Json &j);
@@ -37,9 +38,9 @@ bool is_operation(const Json &layer);
 // Refuses with UNSUPPORTED one that is not known.
 void need_operation(const Architecture::Layer &layer);
 // Adds the layers that compute a call of an operation, the last one under its name; gives its outputs, which carry no
-// mask but for that of ConvertToTensor, which gives what it is given. nested: what comes from the model's inputs may
-// carry one. Refuses with UNSUPPORTED, by its class, what our layers can't say.
+// mask but for that of ConvertToTensor, which gives what it is given. Refuses with UNSUPPORTED, by its class, what our
+// layers can't say.
 std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments,
-                                const std::vector<Node> &in, bool nested);
+                                const std::vector<Node> &in);
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 #include "io/model_file.hpp"
 
 namespace dl4::io {
@@ -13,7 +13,7 @@ Json now(const char *class_name, Json config, int major) {
   config["name"] = "it";
   const Json model{{"class_name", "Sequential"},
                    {"config", Json::array({{{"class_name", class_name}, {"config", std::move(config)}}})}};
-  return Json(graph::modern(model, major)["config"]["layers"][0]);
+  return Json(keras::modern(model, major)["config"]["layers"][0]);
 }
 
 void expect_refusal(const char *class_name, const Json &config, const std::string &words) {

@@ -1,14 +1,15 @@
 // Keras 3's get_config() of models as an architecture.
-#include "graph/keras_json.hpp"
+#include "io/keras/json.hpp"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/keras_ops.hpp"
+#include "graph/model.hpp"
+#include "io/keras/operations.hpp"
 #include "kinds/kind.hpp"
 
-namespace dl4::graph {
+namespace dl4::io::keras {
 namespace {
 
 using Call = Architecture::Call;
@@ -176,30 +177,34 @@ void need_registered(const Json &j, const std::string &name, const std::string &
         .with("layer", name);
 }
 
-// Without the types that a file's layers compute in: here it is float32.
-Json in_float32(const Json &config) {
+// f of the config of each layer inside a layer.
+template <class F>
+Json with_inner(const Json &config, F f) {
+  const auto changed = [&](const Json &layer) {
+    Json to = layer;
+    if (const Json *inner = layer.find("config")) to["config"] = f(layer, *inner);
+    return to;
+  };
   Json to = config;
+  for (const char *key : {"layer", "backward_layer", "cell"})
+    if (const Json *inner = config.find(key); inner && inner->is_object()) to[key] = changed(*inner);
+  if (const Json *cells = config.find("cells"); cells && cells->is_array()) {
+    Json list = Json::array();
+    for (const Json &cell : *cells) list.push_back(changed(cell));
+    to["cells"] = std::move(list);
+  }
+  return to;
+}
+
+// Without the types that a file's layers compute in: here it is float32.
+Json in_float32(const Json &, const Json &config) {
+  Json to = with_inner(config, in_float32);
   if (const Json *dtype = config.find("dtype")) {
     const Json *policy = dtype->find("config");
     const Json name = policy ? policy->value("name", nullptr) : *dtype;
     for (const char *floats :
          {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16", "mixed_float64"})
       if (name == floats) to.erase("dtype");
-  }
-  for (const char *key : {"layer", "backward_layer", "cell"})
-    if (const Json *inner = config.find(key); inner && inner->is_object() && inner->contains("config")) {
-      Json layer = *inner;
-      layer["config"] = in_float32(inner->at("config"));
-      to[key] = std::move(layer);
-    }
-  if (const Json *cells = config.find("cells"); cells && cells->is_array()) {
-    Json list = Json::array();
-    for (const Json &cell : *cells) {
-      Json one = cell;
-      if (cell.find("config")) one["config"] = in_float32(cell.at("config"));
-      list.push_back(std::move(one));
-    }
-    to["cells"] = std::move(list);
   }
   return to;
 }
@@ -215,7 +220,7 @@ Layer layer_of(const Json &j) {
   Layer l;
   l.name = name;
   l.class_name = string_of(j, "class_name");
-  l.config = in_float32(config);
+  l.config = in_float32(j, config);
   return l;
 }
 
@@ -245,6 +250,67 @@ Architecture sequential(const Json &layers, const Json &input_shape) {
   return a;
 }
 
+Architecture functional(const Json &layers, const Json &inputs, const Json &outputs) {
+  Architecture a;
+  for (const Json &j : layers) {
+    const bool operation = is_operation(j);
+    Layer l = operation ? operation_of(j) : layer_of(j);
+    Calls calls(l.name, a.layers);
+    if (l.role != Architecture::Role::input)
+      for (const Json &node : member(j, "inbound_nodes"))
+        l.calls.push_back(operation ? calls.of_operation(node) : calls.of_layer(node));
+    a.layers.push_back(std::move(l));
+  }
+  a.inputs = histories(inputs);
+  a.outputs = histories(outputs);
+  for (Ref &ref : a.outputs) ref.of.call -= first_node(a, ref);
+  return a;
+}
+
+bool is_model(const Json &class_name) {
+  return class_name == "Functional" || class_name == "Sequential" || class_name == "Model";
+}
+
+Architecture of_config(const Json &config);
+
+// With models inside as this library's architectures.
+Json with_architectures(const Json &layer, const Json &config) {
+  const Json *name = layer.find("class_name"), *layers = config.find("layers");
+  if (!name || !is_model(*name)) return with_inner(config, with_architectures);
+  if (!layers || layers->is_null()) return config;
+  Json to = config;
+  for (const char *key : {"layers", "input_layers", "output_layers", "build_input_shape"}) to.erase(key);
+  to["model"] = graph::to_json(graph::model_of(of_config(config))->architecture());
+  return to;
+}
+
+class KerasTranslation final : public graph::Translation {
+ public:
+  Json config(const Layer &layer) const override try {
+    return with_architectures({{"class_name", layer.class_name}}, layer.config);
+  } catch (Error &e) {
+    if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;
+    throw;
+  }
+  void need_operation(const Layer &layer) const override { keras::need_operation(layer); }
+  std::vector<Node> add_operation(Graph &g, const Layer &layer, int64_t call, const Json &arguments,
+                                  const std::vector<Node> &in) const override {
+    return keras::add_operation(g, layer, call, arguments, in);
+  }
+};
+
+// Of a Functional's config or, without "input_layers", a Sequential's.
+Architecture of_config(const Json &config) {
+  static const KerasTranslation translation;
+  const Json &layers = config.at("layers");
+  if (!layers.is_array()) unlike("a list of layers", layers);
+  const Json inputs = config.value("input_layers", nullptr);
+  Architecture a = inputs.is_null() ? sequential(layers, config.value("build_input_shape", nullptr))
+                                    : functional(layers, inputs, config.value("output_layers", nullptr));
+  a.translation = &translation;
+  return a;
+}
+
 }  // namespace
 
 int64_t first_node(const Architecture &a, const Ref &output) {
@@ -270,23 +336,16 @@ Shape shape_of(const Json &j) {
   return Shape(dims);
 }
 
-Architecture keras_architecture(const Json &layers, const Json &inputs, const Json &outputs, const Json &input_shape) {
-  if (!layers.is_array()) unlike("a list of layers", layers);
-  if (inputs.is_null()) return sequential(layers, input_shape);
-  Architecture a;
-  for (const Json &j : layers) {
-    const bool operation = is_operation(j);
-    Layer l = operation ? operation_of(j) : layer_of(j);
-    Calls calls(l.name, a.layers);
-    if (l.role != Architecture::Role::input)
-      for (const Json &node : member(j, "inbound_nodes"))
-        l.calls.push_back(operation ? calls.of_operation(node) : calls.of_layer(node));
-    a.layers.push_back(std::move(l));
-  }
-  a.inputs = histories(inputs);
-  a.outputs = histories(outputs);
-  for (Ref &ref : a.outputs) ref.of.call -= first_node(a, ref);
-  return a;
+Architecture architecture_of(const Json &j) {
+  const Json *name = j.find("class_name"), *config = j.find("config");
+  if (!name || !name->is_string() || !config || !config->is_object())
+    fail(Code::corrupt_file, "expected a model's \"class_name\" and \"config\"");
+  if (!config->contains("layers") || !(is_model(*name)))
+    throw Error(Code::unsupported, text("the model is a class of its own, ", name->shown(),
+                                        ": its code is not in the file; only functional and sequential models can be "
+                                        "read"))
+        .with("got", name->get<std::string>());
+  return of_config(*config);
 }
 
-}  // namespace dl4::graph
+}  // namespace dl4::io::keras

@@ -1,0 +1,44 @@
+#include "kinds/signatures.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+extern const char dl4_signatures[];
+extern const long long dl4_signatures_size;
+
+namespace dl4::kinds {
+namespace {
+
+// What is before the mark, which goes too.
+std::string_view cut(std::string_view &text, char mark) {
+  const size_t end = std::min(text.find(mark), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+std::vector<Signature> parsed(std::string_view text) {
+  std::vector<Signature> all;
+  while (!text.empty()) {
+    std::string_view line = cut(text, '\n');
+    if (line.starts_with('#')) continue;
+    Signature &s = all.emplace_back();
+    for (std::string_view *field : {&s.category, &s.name, &s.positional, &s.call}) *field = cut(line, '|');
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Signature> &signatures() {
+  static const std::vector<Signature> all = parsed({dl4_signatures, static_cast<size_t>(dl4_signatures_size)});
+  return all;
+}
+
+const Signature *signature(std::string_view category, std::string_view name) {
+  const auto it =
+      std::ranges::find_if(signatures(), [&](const Signature &s) { return s.category == category && s.name == name; });
+  return it == signatures().end() ? nullptr : &*it;
+}
+
+}  // namespace dl4::kinds

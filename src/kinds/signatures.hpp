@@ -1,0 +1,19 @@
+// Keras's kinds with their arguments by position: the lines of signatures.txt, which the library embeds. Those that are
+// not registered are "not in this version" rather than unknown.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace dl4::kinds {
+
+struct Signature {
+  std::string_view category, name;
+  std::string_view positional, call;  // words with spaces between; of a layer also the arguments of a call
+};
+
+const std::vector<Signature> &signatures();
+// Of exactly this name; null: Keras has no such kind.
+const Signature *signature(std::string_view category, std::string_view name);
+
+}  // namespace dl4::kinds

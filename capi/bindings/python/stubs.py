@@ -13,7 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import dl4.keras as keras  # noqa: E402
 from dl4.abi import registry  # noqa: E402
-from dl4.keras import _kinds  # noqa: E402
+from dl4.keras.src.registry import FIRST, signature  # noqa: E402
+from dl4.keras.src.utils.naming import snake_case  # noqa: E402
 
 CATEGORIES = {
     "layers": "layer",
@@ -26,7 +27,7 @@ CATEGORIES = {
     "constraints": "constraint",
     "callbacks": "callback",
 }
-PLAIN = ["activations", "models", "ops", "saving", "utils"]
+PLAIN = ["activations", "backend", "config", "models", "ops", "random", "saving", "utils"]
 TYPES = {
     "i64": "int",
     "f64": "float",
@@ -46,7 +47,6 @@ BASES = {
     "initializer": "Initializer",
     "regularizer": "Regularizer",
     "constraint": "Constraint",
-    "callback": "NativeCallback",
 }
 # What a method or function gives, where it is always of one type.
 GIVES = {
@@ -118,15 +118,14 @@ def parameters(signature, types=None, names=()):
 def kind_class(category, name, base):
     """A class of the registry, as its __init__() is called."""
     known = registry(category)[category][name]
-    first = {"layer": ("name", "trainable", "dtype"), "loss": ("name", "dtype"), "metric": ("name", "dtype")}
-    signature = _kinds.signature(known, first.get(category, ("name",)))
+    first = FIRST.get(category, ("name",))
     types = {"name": "str | None", "trainable": "bool | None", "dtype": "str | None"}
     for a in known["attributes"]:
         kind = "_Any" if a.get("category") and a["type"] != "layer" else TYPES.get(a["type"], "_Any")
         nullable = not a["required"] and a.get("default") is None and kind != "_Any"
         types[a["name"]] = f"{kind} | None" if nullable else kind
     lines = [f"class {name}({base}):", f'    """{known["doc"]}."""', ""]
-    lines.append(f"    def __init__(self, {parameters(signature, types)}) -> None: ...")
+    lines.append(f"    def __init__(self, {parameters(signature(known, first), types)}) -> None: ...")
     lines += [f"    {a}: _Any" for a in types if a.isidentifier() and not keyword.iskeyword(a) and a not in FIXED]
     return lines
 
@@ -207,14 +206,14 @@ def plain_class(cls, known):
 def module_stub(name):
     module, lines, known = getattr(keras, name), [], {}
     category = CATEGORIES.get(name)
-    kinds = registry(category)[category] if category else {}
+    kinds = registry(category)[category] if category in BASES else {}  # callbacks are classes of Python
     own = {n: v for n, v in vars(module).items() if not n.startswith("_") and n not in kinds}
     classes = {n: v for n, v in own.items() if inspect.isclass(v) and v.__module__.startswith("dl4.keras")}
     here = {n: v for n, v in classes.items() if HOMES.get(v) == name}
     known.update({n: v for n, v in classes.items()})
     imports = sorted({(HOMES[v], n) for n, v in classes.items() if v in HOMES and HOMES[v] != name})
     needed = {("layers", "Layer")} if name == "models" else set()
-    needed |= {("_tensors", "KerasTensor")} if name in ("layers", "models") else set()
+    needed |= {(TENSOR, "KerasTensor")} if name in ("layers", "models") else set()
     needed |= {("callbacks", "History")} if name == "models" else set()
     needed |= {("models", "Model")} if name == "saving" else set()
     known.update({n: None for _, n in needed})
@@ -227,7 +226,7 @@ def module_stub(name):
         lines += ["", *kind_class(category, n, BASES[category])]
     if name in ("losses", "metrics"):
         for n, k in kinds.items():
-            words = {*(a for a in k.get("aliases", ())), keras._state.snake_case(n)}
+            words = {*(a for a in k.get("aliases", ())), snake_case(n)}
             lines += [
                 f"def {w}(y_true: _Any, y_pred: _Any, *args: _Any, **kwargs: _Any) -> _Any: ..."
                 for w in sorted(words)
@@ -239,26 +238,21 @@ def module_stub(name):
             for n in registry("activation")["activation"]
             if n not in own
         ]
-    if name == "layers":
-        lines += [
-            f"def {n}(inputs: _Any, **kwargs: _Any) -> _Any: ..."
-            for n in ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot")
-        ]
     for n, f in own.items():
-        if inspect.isfunction(f) and f.__module__.startswith(("dl4.keras", "functools")):
+        if inspect.isroutine(f) and f.__module__.startswith(("dl4.keras", "functools")):
             lines += method(n, f, "", False)
         elif isinstance(f, (int, float)):
             lines.append(f"{n}: {type(f).__name__}")
     return HEAD + "\n".join(lines) + "\n"
 
 
+TENSOR, VARIABLE = "src.symbolic.tensor", "src.layers.variable"
 HOMES = {}
 for _name in [*CATEGORIES, *PLAIN]:
     for _n, _v in vars(getattr(keras, _name)).items():
         if inspect.isclass(_v) and not _n.startswith("_") and _v.__module__.startswith("dl4.keras"):
             HOMES.setdefault(_v, _name)
-HOMES[keras.KerasTensor] = "_tensors"
-HOMES[keras.Variable] = "_variables"
+HOMES[keras.KerasTensor], HOMES[keras.Variable] = TENSOR, VARIABLE
 
 
 def package_stub():
@@ -266,11 +260,8 @@ def package_stub():
     for n, v in sorted(vars(keras).items()):
         if inspect.isclass(v) and v in HOMES:
             lines.append(f"from .{HOMES[v]} import {n} as {n}")
-    lines += ["from .layers import Input as Input", "", "__version__: str", "", "class backend:"]
-    for n, f in vars(keras.backend).items():
-        if isinstance(f, staticmethod):
-            lines += method(n, f)
-    return HEAD + "\n".join(lines) + "\n\nconfig = backend\n"
+    lines += ["from .layers import Input as Input", "", "__version__: str"]
+    return HEAD + "\n".join(lines) + "\n"
 
 
 def stubs():
@@ -278,8 +269,8 @@ def stubs():
     weight = plain_class(keras.Variable.__mro__[1], {})
     files = {
         "__init__.pyi": package_stub(),
-        "_tensors.pyi": HEAD + "\n".join(plain_class(keras.KerasTensor, {})) + "\n",
-        "_variables.pyi": HEAD + "\n".join([*weight, "", *plain_class(keras.Variable, {"Weight": None})]) + "\n",
+        f"{TENSOR.replace('.', '/')}.pyi": HEAD + "\n".join(plain_class(keras.KerasTensor, {})) + "\n",
+        f"{VARIABLE.replace('.', '/')}.pyi": HEAD + "\n".join([*weight, "", *plain_class(keras.Variable, {"Weight": None})]) + "\n",
     }
     return {**files, **{f"{name}.pyi": module_stub(name) for name in [*CATEGORIES, *PLAIN]}}
 

@@ -204,7 +204,7 @@ class Attrs(Object):
 
 def _plain(value):
     """NumPy's numbers and arrays, and whatever has a get_config, as JSON takes them."""
-    for method in ("tolist", "to_json_value"):
+    for method in ("tolist", "_to_json"):
         if hasattr(value, method):
             return getattr(value, method)()
     raise TypeError(f"expected numbers, strings, lists or objects of this package, got {type(value).__name__}")

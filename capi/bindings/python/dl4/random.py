@@ -1,7 +1,7 @@
 """tf.random: the seed that gives TensorFlow's initial weights."""
 
-from .keras import _state
+from .keras.src.backend import global_state
 
 
 def set_seed(seed):
-    _state.set_seed(seed, "tensorflow")
+    global_state.set_seed(seed, "tensorflow")

@@ -164,13 +164,13 @@ class Tree:
 
     @staticmethod
     def flatten(x):
-        from dl4.keras._tensors import flatten
+        from dl4.keras.src.tree import flatten
 
         return flatten(x)
 
     @staticmethod
     def map_structure(f, *nests):
-        from dl4.keras._tensors import flatten, pack_like
+        from dl4.keras.src.tree import flatten, pack_like
 
         return pack_like(nests[0], [f(*leaves) for leaves in zip(*[flatten(n) for n in nests])])
 

@@ -13,9 +13,12 @@ import numpy as np
 
 import dl4.keras as keras
 from dl4.abi import registry
-from dl4.keras import _config, _interface, _overrides
-from dl4.keras._rebuilt import rebuilt
-from dl4.keras._tensors import flatten, is_tensor, map_nest
+from dl4.keras.src import overrides
+from dl4.keras.src.interface import NAMES
+from dl4.keras.src.models.calls import calls_of
+from dl4.keras.src.models.rebuild import rebuild
+from dl4.keras.src.symbolic.tensor import is_tensor
+from dl4.keras.src.tree import flatten, map_nest
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[4] / "tests" / "golden"
 ROWS = 2
@@ -24,7 +27,7 @@ ROWS = 2
 def interface(category, kind):
     """The names of a class's interface, and those of this package's classes that are no words of Python's."""
     names = {}
-    for key, words in _interface.NAMES[category].items():
+    for key, words in NAMES[category].items():
         if not key or kind in key.split():
             names.update(dict.fromkeys(words.split()))
     return list(names)
@@ -79,9 +82,9 @@ def samples():
                 continue
             if {layer["class_name"] for layer in architecture["layers"]} <= found.keys() | {"Input", "Constant"}:
                 continue
-            for layer, args, kwargs, _ in _config._steps(rebuilt(architecture)._functional):
-                if layer is not None and layer.class_name not in found:
-                    found[layer.class_name] = dict(layer._config), args, kwargs
+            for layer, args, kwargs, _ in calls_of(rebuild(architecture, keras.Model)._functional):
+                if layer is not None and layer._class_name not in found:
+                    found[layer._class_name] = dict(layer._config), args, kwargs
     x, t, edges = keras.Input((4,)), keras.Input((5, 4)), keras.Input((3, 2), dtype="int32")
     more = {
         "Cast": ({"to": "float32"}, x),
@@ -182,7 +185,7 @@ class Case(unittest.TestCase):
 
     def is_refused(self, cls, name, make):
         """Is it refused when an object is made? Then by name."""
-        if _overrides.outcome(cls, name) != "made":
+        if overrides.outcome(cls, name) != "made":
             return False
         self.refused(cls, name, make)
         return True

@@ -55,10 +55,10 @@ class Interrupts(unittest.TestCase):
     def test_a_long_call_does_not_hold_the_signal_back(self):
         m, data = wide(), dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=500)
         begun = time.monotonic()
-        m._ready().evaluate(data)
+        m._get_trainer().evaluate(data)
         whole = time.monotonic() - begun
         epochs = int(30 / whole) + 2  # half a minute without a callback
-        late = self.interrupted(lambda: m._ready().fit(data, epochs=epochs))
+        late = self.interrupted(lambda: m._get_trainer().fit(data, epochs=epochs))
         self.assertLess(late, 10)
 
     def test_a_handler_of_ones_own_is_left_alone(self):
@@ -103,10 +103,10 @@ class Interrupts(unittest.TestCase):
         data = dl4.Dataset([dl4.Tensor.of(X)], [dl4.Tensor.of(Y)], batch_size=100)
         after(0.3, flag.trigger)
         with self.assertRaises(dl4.Cancelled):
-            m._ready().fit(data, epochs=100000, cancel=flag)
+            m._get_trainer().fit(data, epochs=100000, cancel=flag)
         self.assertTrue(flag.triggered)
         for call in (
-            lambda: m._ready().evaluate(data, cancel=flag),
+            lambda: m._get_trainer().evaluate(data, cancel=flag),
             lambda: m._inference().predict(data, cancel=flag),
             lambda: m._inference().run([dl4.Tensor.of(X)], cancel=flag),
         ):
@@ -116,7 +116,7 @@ class Interrupts(unittest.TestCase):
 
         def elsewhere():
             try:
-                m._ready().fit(data, cancel=flag)
+                m._get_trainer().fit(data, cancel=flag)
             except dl4.Cancelled as e:
                 raised.append(e)
 
@@ -156,7 +156,7 @@ class Signals(unittest.TestCase):
         m = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
         m.compile("sgd", "mse")
         x, y = np.zeros((256, 64), "float32"), np.zeros((256, 64), "float32")
-        trainer, data = m._ready(), dl4.Dataset([dl4.Tensor.of(x)], [dl4.Tensor.of(y)], batch_size=1)
+        trainer, data = m._get_trainer(), dl4.Dataset([dl4.Tensor.of(x)], [dl4.Tensor.of(y)], batch_size=1)
         self.rings(lambda: trainer.fit(data, progress=lambda *_: False, epochs=50))
         self.rings(lambda: m.fit(x, y, batch_size=1, epochs=50, verbose=0))
 

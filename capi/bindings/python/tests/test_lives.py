@@ -16,6 +16,7 @@ import numpy as np
 
 import dl4
 import dl4.keras as keras
+from dl4.keras.src.backend import call_context
 
 X, Y = np.linspace(-1, 1, 80, dtype="float32").reshape(20, 4), np.ones((20, 3), "float32")
 
@@ -123,7 +124,7 @@ class Lives(unittest.TestCase):
             keras.layers.Lambda(raising)(keras.Input((3,)))
         m.compile("sgd", "mse")
         m.fit(X, Y, verbose=0)
-        self.assertIsNone(keras._state.owner())
+        self.assertIsNone(call_context.owner())
 
     def test_a_trace_is_its_threads_own(self):
         inside, go, wrong = threading.Event(), threading.Event(), []
@@ -146,7 +147,7 @@ class Lives(unittest.TestCase):
         thread = threading.Thread(target=trace)
         thread.start()
         inside.wait(20)
-        self.assertIsNone(keras._state.owner())
+        self.assertIsNone(call_context.owner())
         np.testing.assert_array_equal(m(X), expected)
         go.set()
         thread.join()

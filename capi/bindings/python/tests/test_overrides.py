@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 import dl4.keras as keras
-from dl4.keras._tensors import flatten
+from dl4.keras.src.tree import flatten
 from overriding import CHANGES, CONFIGS, LAYERS_DIRECT, PARTS, Case, Sample, X, doubled, interface, kinds, model_of
 from overriding import overriding, samples, see_config, trained
 
@@ -73,7 +73,7 @@ class Layers(Case):
         self.assertEqual(len(Sample(cls, *sample).layer.weights), len(self.plain.layer.weights) + 1)
 
     def see_compute_mask(self, cls, name, sample, hits):
-        from dl4.keras._own import mask_of
+        from dl4.keras.src.symbolic.masks import mask_of
 
         first = flatten(self.plain.outputs)[0]
         cls.compute_mask = lambda *_: np.ones(first.shape[:1], bool)
@@ -178,14 +178,14 @@ def _sees_build(case, cls, name, hits):
 
 
 def _sees_mask(case, cls, name, hits):
-    from dl4.keras._own import mask_of
+    from dl4.keras.src.symbolic.masks import mask_of
 
     cls.compute_mask = lambda self, inputs, mask=None: keras.ops.any(inputs > 0, axis=-1)
     case.assertIsNotNone(mask_of(cls()(keras.Input((3,)))))
 
 
 def _sees_masking(case, cls, name, hits):
-    from dl4.keras._own import mask_of
+    from dl4.keras.src.symbolic.masks import mask_of
 
     masked = keras.layers.Masking()(keras.Input((5, 3)))
     case.assertIsNotNone(mask_of(cls()(masked)))

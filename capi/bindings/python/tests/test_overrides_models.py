@@ -127,7 +127,7 @@ class Models(Case):
     see_load_own_variables = see_get_compile_config = see_compile_from_config = see_save_own_variables
 
     def see_compute_mask(self, cls, make, name, hits):
-        from dl4.keras._own import mask_of
+        from dl4.keras.src.symbolic.masks import mask_of
 
         cls.compute_mask = lambda self, inputs, mask=None: keras.ops.any(inputs > 0, axis=-1)
         self.assertIsNotNone(mask_of(make()(keras.Input((3,)))))

@@ -1,118 +1,15 @@
-"""keras.random: arrays of numbers; where a shape has sizes of symbolic tensors, layers that draw in each run."""
+"""Random arrays; of symbolic shapes, layers that draw in each run."""
 
-from ._functions import symbolic
-from ._tensors import layer_of
-
-
-class SeedGenerator:
-    """Seeds, one after the other."""
-
-    def __init__(self, seed=None, name=None, **kwargs):
-        import numpy
-
-        if seed is not None and (not hasattr(seed, "__index__") or seed < 0):
-            raise ValueError(f"Argument `seed` must be an integer that is not negative. Received: seed={seed}")
-        self.initial_seed = seed
-        self.numpy = numpy.random.default_rng(seed)
-
-    def next(self, ordered=True):
-        return self.numpy.integers(0, 2**31, 2, dtype="uint32")
-
-    def get_config(self):
-        return {"seed": self.initial_seed}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)
-
-
-def _source(seed):
-    import numpy
-
-    if isinstance(seed, SeedGenerator):
-        return seed.numpy
-    return numpy.random.default_rng(numpy.random.randint(2**31) if seed is None else seed)
-
-
-def _drawn(draw, shape, dtype, seed):
-    from ._eager import eager
-
-    return eager(draw(_source(seed), tuple(shape)).astype(str(dtype or "float32")))
-
-
-def _layers_seed(seed):
-    """Where a layer's own numbers begin, which go on from run to run."""
-    if isinstance(seed, SeedGenerator):
-        return int(seed.next()[0])
-    if seed is None or hasattr(seed, "__index__"):
-        return seed if seed is None else int(seed)
-    raise ValueError(
-        "Argument `seed` must be either an integer or an instance of `SeedGenerator`. "
-        f"Received: seed={seed} (of type {type(seed)})"
-    )
-
-
-def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    if symbolic(list(shape)):
-        from . import ops
-
-        noise = layer_of("GaussianNoise", stddev=1.0, seed=_layers_seed(seed))
-        return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
-    return _drawn(lambda r, n: r.normal(mean, stddev, n), shape, dtype, seed)
-
-
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    def draw(r, n):
-        import numpy
-
-        x = r.standard_normal(n)
-        while (out := numpy.abs(x) > 2).any():
-            x = numpy.where(out, r.standard_normal(n), x)
-        return mean + stddev * x
-
-    return _drawn(draw, shape, dtype, seed)
-
-
-def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
-    return _drawn(lambda r, n: r.uniform(minval, maxval, n), shape, dtype, seed)
-
-
-def randint(shape, minval, maxval, dtype="int32", seed=None):
-    return _drawn(lambda r, n: r.integers(minval, maxval, n), shape, dtype, seed)
-
-
-def gamma(shape, alpha, dtype=None, seed=None):
-    return _drawn(lambda r, n: r.gamma(alpha, size=n), shape, dtype, seed)
-
-
-def beta(shape, alpha, beta, dtype=None, seed=None):
-    return _drawn(lambda r, n: r.beta(alpha, beta, n), shape, dtype, seed)
-
-
-def binomial(shape, counts, probabilities, dtype=None, seed=None):
-    return _drawn(lambda r, n: r.binomial(counts, probabilities, n), shape, dtype, seed)
-
-
-def categorical(logits, num_samples, dtype="int32", seed=None):
-    import numpy
-    from ._eager import eager
-
-    logits = numpy.asarray(logits, "float64")
-    noise = _source(seed).gumbel(size=(logits.shape[0], num_samples, logits.shape[1]))
-    return eager((logits[:, None] + noise).argmax(-1).astype(str(dtype)))
-
-
-def shuffle(x, axis=0, seed=None):
-    import numpy
-    from ._eager import eager
-
-    return eager(_source(seed).permutation(numpy.asarray(x), axis))
-
-
-def dropout(inputs, rate, noise_shape=None, seed=None):
-    layer = layer_of("Dropout", rate=float(rate), noise_shape=noise_shape, seed=_layers_seed(seed))
-    return layer(inputs, training=True)
-
-
-_IMPORTED = ("layer_of", "symbolic")
-__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in _IMPORTED]
+from .src.random import (
+    beta,
+    binomial,
+    categorical,
+    dropout,
+    gamma,
+    normal,
+    randint,
+    SeedGenerator,
+    shuffle,
+    truncated_normal,
+    uniform,
+)

@@ -1,70 +1,7 @@
-"""Regularizers: the library's, with Keras's names; called on a weight they give the penalty."""
+"""Regularizers."""
 
-import sys
+from .src.regularizers import category as _category, get, l1, l1_l2, l2, Regularizer
+from .src.saving.serialization_lib import serialize
 
-from . import _kinds
-
-
-class Regularizer(_kinds.Kind):
-    """A penalty on a weight or an output. One of your own has __call__(x), traced where it is on a weight that
-    add_weight() made."""
-
-    category = "regularizer"
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        for key in ("l1", "l2", "factor"):
-            value = self._config.get(key)
-            if value is not None and (not isinstance(value, (int, float)) or value < 0 or value != value):
-                raise ValueError(
-                    f"Invalid value for argument {key}: expected a non-negative float. Received: {key}={value}"
-                )
-
-        if self._config.get("mode", "rows") not in ("rows", "columns"):
-            raise ValueError(
-                'Invalid value for argument `mode`. Expected one of {"rows", "columns"}. Received: '
-                f"mode={self._config['mode']}"
-            )
-
-    def __call__(self, x):
-        from . import ops
-
-        if self.class_name == "OrthogonalRegularizer":
-            return self._orthogonal(x)
-        if self.class_name is None:
-            raise NotImplementedError(f"{type(self).__name__} has no __call__()")
-        config, total = Regularizer.get_config(self), None
-        for key, f in (("l1", ops.abs), ("l2", ops.square)):
-            if config.get(key):
-                term = float(config[key]) * ops.sum(f(x))
-                total = term if total is None else total + term
-        return 0.0 * ops.sum(x) if total is None else total
-
-    def _orthogonal(self, x):
-        from . import ops
-
-        config = Regularizer.get_config(self)
-        if len(x.shape) != 2:
-            raise ValueError(f"Inputs to OrthogonalRegularizer must have rank 2. Received: inputs.shape={x.shape}")
-        rows = config["mode"] == "rows"
-        x = ops.normalize(x, axis=1 if rows else 0)
-        size = x.shape[0 if rows else 1]
-        product = ops.matmul(x, ops.transpose(x)) if rows else ops.matmul(ops.transpose(x), x)
-        off = product * (1.0 - ops.eye(size))
-        return float(config["factor"]) * 0.5 * ops.sum(ops.abs(off)) / (size * (size - 1.0) / 2.0)
-
-
-__getattr__, __dir__ = _kinds.served(globals(), "regularizer", Regularizer)
-globals().update(_kinds.got("regularizer", Regularizer, sys.modules[__name__]))
-
-
-def l1(l1=0.01):
-    return getattr(sys.modules[__name__], "L1")(l1)
-
-
-def l2(l2=0.01):
-    return getattr(sys.modules[__name__], "L2")(l2)
-
-
-def l1_l2(l1=0.01, l2=0.01):
-    return getattr(sys.modules[__name__], "L1L2")(l1, l2)
+deserialize = _category.deserialize
+__getattr__, __dir__ = _category.serve(globals())

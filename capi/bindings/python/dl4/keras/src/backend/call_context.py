@@ -1,0 +1,67 @@
+"""The calls of layers that a thread is tracing or running."""
+
+import contextlib
+
+from .global_state import _thread
+
+
+class Flag:
+    """The argument `training` of a traced call(): who asks it needs a trace of training beside that of inference."""
+
+    def __init__(self, value):
+        self.value, self.asked = value, False
+
+    def __bool__(self):
+        self.asked = True
+        return bool(self.value)
+
+    def __eq__(self, other):
+        return bool(self) == other
+
+    __hash__ = object.__hash__
+
+
+class Record:
+    """A call of a layer of one's own: what is made in it belongs to the outermost one."""
+
+    def __init__(self, layer=None, args=(), kwargs=None, training=None):
+        self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
+        self.outputs, self.branches, self.losses, self.assigned = None, False, [], None
+        self.runs = False  # is it a call on arrays, whose call() runs?
+
+
+def records():
+    """The calls being traced by this thread."""
+    return _thread.records
+
+
+@contextlib.contextmanager
+def traced(layer, *arguments):
+    record = Record(layer, *arguments)
+    records().append(record)
+    try:
+        yield record
+    finally:
+        records().pop()
+
+
+@contextlib.contextmanager
+def running(layer, training):
+    """A call on arrays: what is called in it hears whether it is training."""
+    record = Record(layer, training=training)
+    record.runs = True
+    records().append(record)
+    try:
+        yield record
+    finally:
+        records().pop()
+
+
+def owner():
+    """The outermost call that is being traced."""
+    return next((r for r in _thread.records if not r.runs), None)
+
+
+def training():
+    """What the traced call was told, the innermost word that was said; None where nobody did."""
+    return next((r.training for r in reversed(records()) if r.training is not None), None)

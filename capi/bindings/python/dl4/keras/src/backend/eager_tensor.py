@@ -1,0 +1,52 @@
+"""Arrays as Keras's eager tensors: NumPy arrays with numpy(), a value and perhaps a mask."""
+
+from ..symbolic.tensor import KerasTensor
+
+
+def eager_tensor(array):
+    """An array with what a TensorFlow tensor has beside."""
+    return array.view(_class or _eager_class())
+
+
+_class = None
+
+
+def _eager_class():
+    global _class
+    if _class is None:
+        import numpy
+
+        class Eager(numpy.ndarray):
+            """What a layer gives for arrays: an array of NumPy's, with numpy()."""
+
+            __module__ = "dl4.keras"
+
+            def numpy(self):
+                return numpy.asarray(self)
+
+            @property
+            def value(self):
+                return self
+
+            def __array_wrap__(self, array, context=None, return_scalar=False):
+                if array.dtype == numpy.float64:  # of integers, or of a number: there is no wider type than float32
+                    array = array.astype("float32")
+                return array.view(Eager)  # also of one number, as a tensor is
+
+        _class = Eager
+    return _class
+
+
+def is_array(x):
+    return not isinstance(x, KerasTensor) and (
+        hasattr(x, "__array__") or hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__")
+    )
+
+
+def with_mask(array, mask):
+    """An array of its own that carries a mask, as what a layer gives may."""
+    if mask is None:
+        return array
+    array = array.view(type(array))
+    array._keras_mask = mask
+    return array

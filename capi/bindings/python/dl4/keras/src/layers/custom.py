@@ -1,0 +1,195 @@
+"""What a custom layer has: its weights, its losses and the layers in it."""
+
+from .. import ops, regularizers
+from ..backend import call_context
+from ..registry import facts
+from ..symbolic.tensor import is_tensor
+from ..tree import flatten
+from ..utils.naming import unique_name
+from .variable import Variable
+
+_NOT_LAYERS = {
+    "_calls",
+    "_graphs",
+    "_config",
+    "_python",
+    "_variables",
+    "_init_arguments",
+    "_traces",
+    "_functional",
+    "_base",
+    "_pending",
+    "_tracked_metrics",
+    "_session",
+    "_owner",
+    "_trainer",
+    "_compiled",
+    "history",
+    "optimizer",
+    "_training_functional",
+}
+
+
+_REPLACED = {"call", "build", "compute_mask", "compute_output_shape", "compute_output_spec", "add_loss"}
+
+
+class CustomLayer:
+    """Weights, losses and inner layers of a custom layer."""
+
+    def _init_own(self, activity_regularizer):
+        self._variables, self._last_losses, self._added = [], [], []
+        if self._class_name is None:
+            self.activity_regularizer = activity_regularizer
+
+    def add_weight(
+        self,
+        shape=None,
+        initializer=None,
+        dtype=None,
+        trainable=True,
+        autocast=True,
+        regularizer=None,
+        constraint=None,
+        aggregation=None,
+        overwrite_with_gradient=False,
+        name=None,
+    ):
+        """A weight of this layer."""
+        self._need_init()
+        if shape is not None and not isinstance(shape, int):
+            shape = tuple(shape)
+        variable = Variable(
+            (("zeros" if dtype and "int" in str(dtype) else "glorot_uniform") if initializer is None else initializer),
+            () if shape is None else shape,
+            dtype,
+            trainable,
+            name=name or unique_name("variable"),
+            regularizer=regularizer,
+            constraint=constraint,
+            owner=self,
+        )
+        self._variables.append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def add_loss(self, loss):
+        """Adds a value, or several, to what training minimises."""
+        for value in flatten(loss):
+            value = ops.sum(value) if is_tensor(value) and value.shape else value
+            record = call_context.records()[-1] if call_context.records() else None
+            (self._added if record is None or record.runs is is_tensor(value) else record.losses).append(value)
+
+    def _need_init(self):
+        if "_variables" not in self.__dict__:
+            raise RuntimeError(
+                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first "
+                "statement in the `__init__()` method. Go add it!"
+            )
+
+    def __setattr__(self, key, value):
+        if isinstance(value, Variable) and value._owner is None and key[0] != "_":
+            self._need_init()
+            value._owner = self
+            self._variables.append(value)
+        if key in _REPLACED and callable(value) and self.__dict__.get("_calls"):
+            raise NotImplementedError(
+                f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called "
+                "before: its calls would go on without it"
+            )
+        if key == "supports_masking" and "_graphs" in self.__dict__:
+            self._need_mask_rule(value)
+        if not self._configured(key, value):
+            super().__setattr__(key, value)
+        if key in _REPLACED and "_graphs" in self.__dict__:
+            self._graphs.clear()  # what was tried of the library's layer
+            self._replaced()
+
+    def _need_mask_rule(self, passes):
+        """Refuses another rule than that of the library's layer, which would not ask."""
+        if (
+            self._class_name is None
+            or self._is_custom()
+            or bool(passes) == (facts("layer")[self._class_name]["mask"] != "dropped")
+        ):
+            return
+        raise NotImplementedError(
+            f"{type(self).__name__}.supports_masking: what {self._class_name} does with masks can't be changed, "
+            f"got {passes}"
+        )
+
+    def _configured(self, key, value):
+        """Is it an attribute of the library's layer, whose place is the config? It can be set until the first call."""
+        if self._class_name is None or "_graphs" not in self.__dict__ or key in ("name", "trainable", "dtype", "call"):
+            return False
+        if all(a["name"] != key for a in facts("layer")[self._class_name]["attributes"]):
+            return False
+        now = self._config.get(key, getattr(self, key, None))
+        if (
+            now is value
+            or type(now) is type(value)
+            and isinstance(value, (bool, int, float, str, tuple))
+            and now == value
+        ):
+            return True
+        if key == "activation" and {getattr(v, "__name__", v) for v in (now, value)} <= {None, "linear"}:
+            return True
+        if self._calls or self._first_native_call is not None or self._graph is not None:
+            raise NotImplementedError(
+                f"{self.name}: {key!r} can't be changed in this version once the layer has been called: "
+                "make another layer"
+            )
+        self._config[key] = value
+        self._take_functions()
+        self._graphs.clear()
+        return True
+
+    def _replaced(self):
+        pass
+
+    def _inner_layers(self):
+        """The layers that are attributes of this one, in order."""
+        found, seen = [], set()
+
+        def look(value):
+            if isinstance(value, CustomLayer):
+                if id(value) not in seen and not value._is_operation:
+                    seen.add(id(value))
+                    found.append(value)
+            elif isinstance(value, dict):
+                for item in value.values():
+                    look(item)
+            elif isinstance(value, (list, tuple)):
+                for item in value:
+                    look(item)
+
+        for key, value in vars(self).items():
+            if key not in _NOT_LAYERS:
+                look(value)
+        return found
+
+    def _flatten_layers(self, include_self=True, recursive=True):
+        found = [self] if include_self else []
+        for layer in self._inner_layers():
+            found += layer._flatten_layers(True, recursive) if recursive else [layer]
+        return found
+
+    @property
+    def losses(self):
+        """Penalties on the weights, and what add_loss() gave in the last call on arrays."""
+        found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)]
+        if self._class_name is not None and self._class_name != "Functional" and self.built:
+            for key, value in self._config.items():
+                if key.endswith("_regularizer") and value is not None:
+                    name = key[: -len("_regularizer")]
+                    found += [
+                        regularizers.get(value)(self._weight(w).numpy())
+                        for w in self._weight_facts()
+                        if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")
+                    ]
+        for v in self._variables:
+            if v.regularizer is not None:
+                found.append(regularizers.get(v.regularizer)(v.numpy()))
+        for layer in self._inner_layers():
+            found += layer.losses
+        return found

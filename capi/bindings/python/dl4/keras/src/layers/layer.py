@@ -1,0 +1,388 @@
+"""The base class of layers."""
+
+import functools
+import inspect
+import re
+from weakref import WeakKeyDictionary
+
+from ....abi import Error
+from .. import overrides, registry
+from ..backend import call_context, global_state
+from ..backend.config import image_data_format
+from ..errors import keras_errors, typed
+from ..export import keras_export
+from ..interface import NAMES
+from ..kind import as_json, is_native, Kind
+from ..registry import Category, create
+from ..saving.serialization_lib import serialize_keras_object
+from ..symbolic.eager import call_eagerly
+from ..symbolic.execution import run_on_arrays
+from ..symbolic.masks import masked_as, unmasked
+from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor
+from ..tree import flatten
+from ..utils.naming import snake_case, unique_name
+from . import cells, normalization
+from .custom import CustomLayer
+from .input_layer import InputLayer
+from .tracing import TracedCalls
+from .weights import LayerWeights, reset_state
+
+_READ = {c: functools.partial(registry.get, c) for c in ("activation", "initializer", "regularizer", "constraint")}
+_EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
+_PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
+_WITH_MASKS = {"SetMask", "GetMask", "Identity", "Loss", "Metric"}  # operations of this package's, not of keras.ops
+_LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
+
+
+@keras_export("layers")
+class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
+    """A layer: called on symbolic tensors it gives symbolic tensors, called on arrays it computes.
+
+    A class of your own derives from it or from Model, makes layers and weights in __init__ or build() and uses them in
+    call(), which is traced."""
+
+    _category = "layer"
+    _is_operation = False  # made by an operator or a function of ops: not among the layers of a model
+    supports_masking = False
+    input_spec = None
+
+    def __new__(cls, *args, **kwargs):
+        layer = super().__new__(cls)
+        if cls._class_name is None:
+            layer.__dict__["_init_arguments"] = args, kwargs
+        return layer
+
+    def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
+        self._batch_input_shape = _first_shape(self, kwargs)
+        if self._class_name in ("LSTM", "GRU"):
+            kwargs.pop("use_cudnn", None)  # has no effect on the result
+        first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None
+        if self._class_name is None:
+            kwargs.pop("autocast", None)
+            if args or kwargs:
+                raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+            config = {}
+        else:
+            given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}
+            kwargs.update({k: v for k, v in given.items() if v is not None})
+            config = self._bound(args, kwargs)
+            name = config.pop("name", None)
+            trainable = config.pop("trainable", trainable)
+            if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
+                config.update(_data_format())
+        if name is not None and not isinstance(name, str):
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        if name and "/" in name:
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        self._config, self._python = config, {}
+        self._graphs, self._graph, self._core = WeakKeyDictionary(), None, None
+        self._facts, self._weights, self._traces, self._first_native_call = None, {}, {}, None
+        self.name = name or unique_name(snake_case(type(self).__name__))
+        self._trainable, self._calls, self.built = bool(trainable), [], False
+        self._shapes = self._dtypes = None  # of the call that it is built for
+        self._init_own(activity_regularizer)
+        if self._class_name is not None:
+            self._take_functions()
+            kept = {k: self._kept(k, v) for k, v in config.items()}
+            with keras_errors(self._class_name, {**kept, **self._python}):
+                self._place_in(global_state.scratch())  # what can't be is refused here
+        if first is not None:
+            self.build()
+            self.set_weights(first if isinstance(first, (list, tuple)) else [first])
+
+    def _take_functions(self):
+        """Activations and initializers that are functions of Python are called by us."""
+        for key, value in list(self._config.items()):
+            if isinstance(value, Layer) and key == "activation":
+                self._python[key] = self._config.pop(key)
+            if isinstance(value, type) and issubclass(value, Kind):
+                self._config[key] = value = value()
+            if key == "cell" and isinstance(value, (list, tuple)):
+                self._config[key] = create("layer", "StackedRNNCells", cells=list(value))
+            if not callable(value) or isinstance(value, Layer) or is_native(value):
+                continue
+            if key == "activity_regularizer":
+                self._python[key] = self._config.pop(key)
+            elif key == "activation" and self._class_name not in ("LSTM", "GRU", "SimpleRNN"):
+                self._python[key] = self._config.pop(key)
+                if self._class_name == "Activation":
+                    self._config[key] = "linear"
+            elif key.endswith(("_initializer", "_constraint")):
+                self._python[key] = self._config.pop(key)
+
+    # ---- places in graphs
+
+    def _place_in(self, graph):
+        """Its number in a graph, made when it is asked for. The first graph that is not a scratch one is its home; in
+        others it is the same layer, with the same weights."""
+        if graph not in self._graphs:
+            name = graph.free_name(self.name)
+            scratch = graph.scratch
+            if self._graph is not None and not scratch:
+                self._graphs[graph] = graph.share(self._graph, self._graphs[self._graph], name)
+                return self._graphs[graph]
+            models = {k: v.core for k, v in self._config.items() if hasattr(v, "core")}
+            config = {k: as_json(v) for k, v in self._config.items() if k not in models}
+            if self._is_custom():
+                config.pop("activity_regularizer", None)  # that is of what its call() gives
+            if not models:
+                config["trainable"] = self._trainable
+            self._graphs[graph] = graph.layer(self._class_name, name, config, models)
+            if not scratch:
+                self._graph, self._home_name = graph, name
+        return self._graphs[graph]
+
+    # ---- calls
+
+    def __call__(self, *args, **kwargs):
+        if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+            return self._call_symbolic(*args, **kwargs)
+
+        return (call_eagerly if self._is_custom() else run_on_arrays)(self, args, kwargs)
+
+    def _is_custom(self):
+        """Does it do something that the library's layer would not?"""
+        return overrides.is_custom(self) or "activity_regularizer" in self._python
+
+    def _call_symbolic(self, *args, **kwargs):
+        if self._is_custom():
+            return self._trace_call(*args, **kwargs)
+        self._check_spec(args)
+        outputs = self._call_native(*args, **kwargs)
+        self._calls = self._calls or [self._first_native_call]
+        return outputs
+
+    def _call_native(self, *args, **kwargs):
+        """The library's layer called."""
+        inputs, plain, tensors = self._arguments(args, kwargs)
+        if self._class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
+            inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
+        if self._class_name in _PROMOTE:
+            inputs = [cast_tensor(t, "float32") if "int" in t.dtype else t for t in inputs]
+        if self._is_operation and self._class_name not in _WITH_MASKS:
+            inputs = [unmasked(t) for t in inputs]
+        call = Call(self, inputs, plain, tensors)
+        with keras_errors(self._class_name, self._config, inputs):
+            outputs = call.infer_outputs()
+        self._first_native_call = self._first_native_call or call
+        self.built = True
+        if "activation" in self._python:
+            with call_context.traced(self):
+                outputs = [masked_as(outputs[0], self._python["activation"](outputs[0]))] + outputs[1:]
+        if self._class_name in cells.KINDS:
+            return cells.packed(self, outputs)
+        if self._class_name == "RNN" and self.return_state:
+            return cells.with_states(self.cell, outputs)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) if self._class_name != "Functional" else outputs
+
+    def _arguments(self, args, kwargs):
+        """Inputs, plain call arguments and symbolic ones."""
+        known = registry.facts("layer")[self._class_name]
+        symbolic = {a["name"]: a for a in known["arguments"] if a["type"] != "bool"}
+        flags = {a["name"] for a in known["arguments"]} | {"training"}
+        ports = [p["name"] for p in known["inputs"]]
+        names = known.get("call_positional") or ports
+        given = dict(zip(names, args))
+        if len(args) > len(names):  # several inputs, or arguments that Keras takes by name alone
+            raise TypeError(
+                f"{type(self).__name__}: expected at most {len(names)} positional call arguments, got {len(args)}"
+            )
+        for key, value in kwargs.items():
+            if key in given:
+                raise TypeError(f'{type(self).__name__}: got several values for "{key}"')
+            given[key] = value
+        first = names[0] if names else ""
+        if self._class_name in _LISTS and not isinstance(given.get(first), (list, tuple)) and first in given:
+            if not self._is_operation:
+                raise ValueError(
+                    f"A merge layer should be called on a list of inputs. Received: {first}="
+                    f"{given[first]} (not a list of tensors)"
+                )
+        inputs, plain, tensors = [], {}, {}
+        for key in sorted(given, key=lambda k: names.index(k) if k in names else len(names)):  # as by position
+            value = given[key]
+            if key in symbolic:
+                leaves = [] if value is None else flatten(value)
+                if any(leaf is not None for leaf in leaves):
+                    tensors[key] = [None if t is None else as_tensor(t) for t in leaves]
+            elif key in flags:
+                value = None if isinstance(value, call_context.Flag) else value
+                value = call_context.training() if key == "training" and value is None else value
+                if value is not None:
+                    plain[key] = bool(value)
+            elif value is None and key in names:
+                continue
+            elif key in names or key in ports:
+                inputs += [as_tensor(t) for t in flatten(value)]
+            else:
+                raise TypeError(f"{type(self).__name__}.call() got an unexpected keyword argument '{key}'")
+        if "training" not in plain and call_context.training() is not None and "training" not in given:
+            plain["training"] = bool(call_context.training())
+        return inputs, plain, tensors
+
+    def build(self, input_shape=None, *shapes, **named):
+        """Makes the weights for inputs of a shape (or several), with the batch axis."""
+        self._build_native(input_shape, *shapes, **named)
+
+    def _build_native(self, input_shape=None, *shapes, **named):
+        if self._class_name is None or self._first_native_call is not None:
+            self.built = True
+            return
+        if input_shape is None and not named:
+            if self._class_name not in _EMBEDDINGS:
+                return
+            input_shape = (None, None)
+        together = self._class_name in _LISTS
+        if input_shape is not None and not isinstance(input_shape, dict):
+            nested = not shapes and input_shape and isinstance(input_shape[0], (list, tuple))
+            together |= bool(nested)
+            shapes = list(input_shape) if nested else [input_shape, *shapes]
+        else:
+            shapes = list((input_shape or named).values())
+        dtypes = ["int32" if self._class_name in _EMBEDDINGS else "float32"] * len(shapes)
+        if self._dtypes and len(self._dtypes) == len(shapes):
+            dtypes = self._dtypes
+        tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s, dtype in zip(shapes, dtypes)]
+        with call_context.traced(None):
+            self._call_native(*([tensors[0] if len(tensors) == 1 else tensors] if together else tensors))
+            if not self._is_custom():
+                self._calls = self._calls or [self._first_native_call]
+
+    # ---- what it has
+
+    @property
+    def input(self):
+        inputs = self._one_call().inputs
+        return inputs[0] if len(inputs) == 1 else inputs
+
+    @property
+    def output(self):
+        outputs = self._one_call().outputs
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _one_call(self):
+        if not self._calls:
+            raise AttributeError(f"The layer {self.name} has never been called and thus has no defined input.")
+        return self._calls[0]
+
+    def __getattr__(self, key):
+        if key.startswith("_"):
+            raise AttributeError(key)
+        if key in ("input", "output"):
+            self._one_call()
+        if self._class_name is not None:
+            known = registry.facts("layer")[self._class_name]
+            if self.__dict__.get("built") and any(w["name"] == key for w in known["weights"]):
+                return self._weight(key) if key in self._weight_facts() else None
+            if key in self.__dict__.get("_python", ()):
+                return self._python[key]
+            if key in ("states", "cell") and "cell" not in self._config:
+                raise AttributeError(key)
+        value = self._kept(key, super().__getattr__(key))
+        if isinstance(value, str) or value is None:
+            value = self._read(key, value)
+        return value
+
+    def _read(self, key, value):
+        """The object of a kind that an attribute names, as Keras keeps it."""
+        attribute = next((a for a in registry.facts("layer")[self._class_name]["attributes"] if a["name"] == key), {})
+        category = attribute.get("category")
+        return _READ[category](value) if category in _READ else value
+
+    def _kept(self, key, value):
+        """As Keras keeps it: a size for each axis is a tuple."""
+        if key == "strides" and value is None:
+            return self.pool_size
+        axes = re.search(r"(\d)D", self._class_name or "")
+        if isinstance(value, list) and (key == "noise_shape" or key in _TUPLES):
+            return tuple(value)
+        if axes and key in _TUPLES and type(value) is int and self._class_name != "UpSampling1D":
+            return (value,) * int(axes[1])
+        return value
+
+    @classmethod
+    def from_config(cls, config, **_):
+        try:
+            return cls(**config)
+        except Error as e:  # Keras's is a TypeError, whatever it is of
+            raise typed(e, f"Error when deserializing class '{cls.__name__}' using config={config}. {e}") from None
+
+    def get_config(self):
+        config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
+        config.update(self._python)
+        config = {key: self._kept(key, value) for key, value in config.items()}
+        if self._class_name is None and type(self).get_config is Layer.get_config:
+            config.update(self._own_arguments())
+        return config
+
+    def _own_arguments(self):
+        """What __init__() of a layer of one's own was given, where it is plain."""
+        args, kwargs = self._init_arguments
+        try:
+            given = dict(inspect.signature(type(self).__init__).bind(self, *args, **kwargs).arguments)
+        except TypeError:
+            return {}
+        given.update(given.pop("kwargs", {}))
+        return {k: v for k, v in given.items() if k != "self" and _plain(v)}
+
+    def _to_json(self):
+        if self._class_name is None:
+            return serialize_keras_object(self)
+        overrides.refuse(self, "a layer around it", "custom")
+        if self._python:
+            raise NotImplementedError(f"{self.name}: a layer with a function of Python is not taken here")
+        value = self._native()
+        value["config"].update(name=self.name, trainable=self._trainable)
+        return value
+
+    def __repr__(self):
+        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+_TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}
+
+
+def _plain(value):
+    if isinstance(value, (list, tuple)):
+        return all(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _plain(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _data_format():
+    """The data format of a layer that was given none."""
+    data_format = image_data_format()
+    return {"data_format": data_format} if data_format == "channels_first" else {}
+
+
+_NONE = inspect.Signature()
+
+
+def _first_shape(layer, kwargs):
+    """What old programs say of the input at the first layer of a Sequential model."""
+    shape, batch = kwargs.pop("input_shape", None), kwargs.pop("batch_input_shape", None)
+    size = None if "input_dim" in getattr(layer, "__signature__", _NONE).parameters else kwargs.pop("input_dim", None)
+    if size is not None:
+        shape = (size,)
+    return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
+
+
+def _complete(cls):
+    """Adds the members that a kind's class has besides those of every layer."""
+    if any(
+        cls._class_name in kinds.split() and "reset_state" in words.split() for kinds, words in NAMES["layer"].items()
+    ):
+        cls.reset_state = cls.reset_states = reset_state
+    if cls._class_name in cells.KINDS:
+        cells.complete(cls)
+    if cls._class_name == "Normalization":
+        cls.adapt, cls.mean, cls.variance = normalization.adapt, normalization.mean, normalization.variance
+
+
+category = Category("layer", "layers", Layer, complete=_complete)
+category.add(InputLayer)

@@ -1,0 +1,257 @@
+"""Calls of custom layers on symbolic tensors: build(), call() and what they say of shapes and masks."""
+
+import inspect
+
+from ....core import Tensor
+from .. import ops, overrides, regularizers
+from ..backend import call_context
+from ..backend.eager_tensor import is_array
+from ..symbolic.execution import masks_through, run_on_arrays, Trace
+from ..symbolic.masks import mask_of, masked, set_mask
+from ..symbolic.tensor import as_tensor, Input, is_tensor, operation
+from ..tree import flatten, map_nest, pack_like
+from ..utils.naming import temporary_names
+
+
+class TracedCalls:
+    """Calls of a custom layer on symbolic tensors."""
+
+    def call(self, *args, **kwargs):
+        if self._class_name is not None:
+            if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+                return self._call_native(*args, **kwargs)
+
+            return run_on_arrays(self, args, kwargs, self._call_native)
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+
+    def _build_for(self, args, kwargs):
+        """build() with the shapes that the call has."""
+        self._need_init()
+        if self.built:
+            return
+        given = inspect.signature(self.build).parameters
+        shapes = self._shapes_of(args, kwargs)
+        named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        self._shapes, self._dtypes = shapes, [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
+        if overrides.is_overridden(self, "build"):
+            if len(named) > 1 and len(shapes) > 1:
+                self.build(*shapes[: len(named)])
+            elif named and shapes:
+                self.build(shapes[0])
+            elif not named:
+                self.build(*(shapes if any(p.kind == p.VAR_POSITIONAL for p in given.values()) else ()))
+        self.built = True
+
+    @staticmethod
+    def _shapes_of(args, kwargs):
+        """Of what a call is given, in order."""
+        return [
+            map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
+            for a in (*args, *(v for v in kwargs.values() if is_tensor(v)))
+            if any(hasattr(leaf, "shape") for leaf in flatten(a))
+        ]
+
+    def _trace_call(self, *args, **kwargs):
+        said = kwargs.get("training")
+        training = said.value if isinstance(said, call_context.Flag) else said
+        if training is None:
+            training = call_context.training()
+        with call_context.traced(self, args, kwargs, training) as record:
+            self._build_for(args, kwargs)
+            self._check_spec(args)
+            outputs = self._call_with(args, dict(kwargs), training, record)
+            outputs = self._with_mask(args, kwargs, outputs)
+            self._check_output_spec(args, kwargs, outputs)
+            record.losses += [v._penalty_tensor() for v in self._variables if v._has_penalty]
+            if getattr(self, "activity_regularizer", None) is not None:
+                penalty = regularizers.get(self.activity_regularizer)
+                for t in flatten(outputs):
+                    self.add_loss(penalty(t) / _batch(t))
+            record.outputs = outputs
+        if call_context.owner() is not None:
+            call_context.owner().losses += record.losses
+            call_context.owner().branches |= record.branches
+        self._calls = self._calls or [Traced(args, outputs)]
+        return outputs
+
+    def _trace_on_symbols(self, args, kwargs, training):
+        """Calls it on symbolic tensors like these arrays, which builds the layers in it, in one graph."""
+        leaves = flatten([list(args), kwargs])
+        tensors = {i: Tensor.of(x) for i, x in enumerate(leaves) if is_array(x) and not hasattr(x, "_as_tensor")}
+        Trace(self._call_symbolic, args, kwargs, leaves, tensors, {}, training, False)
+
+    def _call_with(self, args, kwargs, training, record):
+        parameters = inspect.signature(self.call).parameters
+        takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+        kwargs.pop("training", None)
+        flag = call_context.Flag(training)
+        if "training" in parameters and list(parameters).index("training") >= len(args):
+            kwargs["training"] = flag
+        if "mask" in parameters and kwargs.get("mask") is None and list(parameters).index("mask") >= len(args):
+            masks = map_nest(mask_of, args[0]) if args else None
+            if any(m is not None for m in flatten(masks)):
+                kwargs["mask"] = masks
+        elif "mask" in kwargs and "mask" not in parameters and not takes_all:
+            kwargs.pop("mask")
+        args = [
+            map_nest(
+                lambda x: (
+                    as_tensor(x) if hasattr(x, "__array__") and not is_tensor(x) and not hasattr(x, "_as_tensor") else x
+                ),
+                a,
+            )
+            for a in args
+        ]
+        outputs = self.call(*args, **kwargs)
+        if outputs is None:
+            raise ValueError(f"Layer {self.name}: call() returned None")
+        given = [t for t in flatten([args, kwargs]) if is_tensor(t)]
+        outputs = map_nest(lambda x: _own_tensor(x, given), outputs)
+        record.branches |= flag.asked and training is None
+        return outputs
+
+    def _check_spec(self, args):
+        spec = self.input_spec
+        if spec is None or not args:
+            return
+        leaves = flatten(args[0])
+        for s, t in zip(spec if isinstance(spec, (list, tuple)) else [spec], leaves):
+            s.check(t.shape, self.name)
+
+    def _with_mask(self, args, kwargs, outputs):
+        """As its compute_mask() says, which for a layer of the library's is that of its kind; with supports_masking
+        the inputs'."""
+        if self._class_name is None:
+            first = args[0] if args else next(iter(kwargs.values()), None)
+            if not self._has_masks() or all(mask_of(t) is not None for t in flatten(outputs)):
+                return outputs
+            masks = kwargs.get("mask") or self.compute_mask(first, map_nest(mask_of, first))
+            return masked(outputs, masks)
+        given = [*args, *(v for v in kwargs.values() if any(is_tensor(leaf) for leaf in flatten(v)))]
+        if not given or not is_tensor(outputs) and not overrides.is_overridden(self, "compute_mask"):
+            return outputs
+        if len(given) > 1 and not overrides.is_overridden(self, "compute_mask"):
+            return outputs
+        masks, leaves = flatten(self.compute_mask(given[0], map_nest(mask_of, given[0]))), flatten(outputs)
+        found = [_masked_alone(t, m) for t, m in zip(leaves, masks)]
+        return pack_like(outputs, found + leaves[len(found) :])
+
+    def _has_masks(self):
+        """Does it say which masks its outputs carry?"""
+        own = type(self).compute_mask is not TracedCalls.compute_mask or overrides.is_overridden(self, "compute_mask")
+        return own or self.supports_masking
+
+    def _check_output_spec(self, args, kwargs, outputs):
+        """Refuses what compute_output_shape() or compute_output_spec() of its user's says against call()."""
+        told = [n for n in ("compute_output_shape", "compute_output_spec") if overrides.is_overridden(self, n)]
+        if not told or self.__dict__.get("_asked"):
+            return
+        self.__dict__["_asked"] = True  # they may ask what the layer itself would say
+        try:
+            for name in told:
+                if name == "compute_output_spec":
+                    said = self.compute_output_spec(*args, **kwargs)
+                    same = _alike([t.shape for t in flatten(said)], [t.shape for t in flatten(outputs)])
+                    same &= [t.dtype for t in flatten(said)] == [t.dtype for t in flatten(outputs)]
+                else:
+                    count = len(inspect.signature(self.compute_output_shape).parameters)
+                    said = self.compute_output_shape(*self._shapes_of(args, kwargs)[: max(count, 1)])
+                    same = _alike(_shapes_in(said), [t.shape for t in flatten(outputs)])
+                if not same:
+                    raise ValueError(
+                        f"{type(self).__name__}.{name}: says {said}, while call() of layer {self.name} gives "
+                        f"{map_nest(lambda t: t.shape, outputs)}: both have to agree in this version"
+                    )
+        finally:
+            del self.__dict__["_asked"]
+
+    def get_build_config(self):
+        """What build_from_config() needs, kept in configs where a class of one's own says it."""
+        return {"input_shape": self._shapes[0]} if self._shapes else None
+
+    def build_from_config(self, config):
+        if config:
+            self.build(*config.values())
+
+    def compute_mask(self, inputs, mask=None, previous_mask=None):
+        if self._class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
+            mask = previous_mask if mask is None else mask
+            return None if mask is None or mask[0] is None else mask[0]
+        if self._class_name in ("MultiHeadAttention", "GroupQueryAttention"):
+            return previous_mask if mask is None else mask
+        if self._class_name is not None:
+            return masks_through(self, inputs, previous_mask if mask is None else mask)
+        return (previous_mask if mask is None else mask) if self.supports_masking else None
+
+    def compute_output_spec(self, *args, **kwargs):
+        return (self._call_native if self._class_name is not None else self._call_symbolic)(*args, **kwargs)
+
+    def compute_output_shape(self, *shapes, **named):
+        """The shape of the outputs for inputs of a shape, or several."""
+        dtype = "int32" if self._class_name in ("Embedding", "ReversibleEmbedding") else "float32"
+
+        def inputs(shape):
+            if isinstance(shape, dict):
+                return {k: inputs(s) for k, s in shape.items()}
+            if shape and isinstance(shape[0], (list, tuple)):
+                return [inputs(s) for s in shape]
+            return Input(batch_shape=tuple(shape), dtype=dtype)
+
+        calls, built = self._calls, self.built
+        named = {
+            k[: -len("_shape")] if k.endswith("_shape") else k: inputs(s) for k, s in named.items() if s is not None
+        }
+        tensors = [inputs(s) for s in shapes if s is not None]
+        if "input" in named:
+            tensors.insert(0, named.pop("input"))
+        first = self.__dict__.get("_first_native_call")
+        with temporary_names():
+            outputs = (self._call_native if self._class_name is not None else self._call_symbolic)(*tensors, **named)
+        if not calls and self._class_name is not None:
+            self._calls, self.built, self._first_native_call = calls, built, first
+        return map_nest(lambda t: tuple(t.shape), outputs)
+
+
+def _masked_alone(t, mask):
+    """A tensor with a mask, or none, whatever what it is made of carries."""
+    if not is_tensor(t):
+        return t
+    if mask is None and mask_of(t) is not None:
+        mask = ops.cast(ops.ones_like(mask_of(t)), "bool")  # all are there
+    return t if mask is None else set_mask(t, mask)
+
+
+def _shapes_in(nest):
+    """A shape, or those of a nest, in order."""
+    if isinstance(nest, dict):
+        return [shape for key in sorted(nest, key=str) for shape in _shapes_in(nest[key])]
+    if any(isinstance(d, (tuple, list, dict)) for d in nest):
+        return [shape for item in nest for shape in _shapes_in(item)]
+    return [tuple(nest)]
+
+
+def _alike(told, shapes):
+    """Can shapes be what they are said to be? None is any size."""
+    return len(told) == len(shapes) and all(
+        len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b)) for a, b in zip(told, shapes)
+    )
+
+
+def _own_tensor(x, given):
+    """What a call() returned, as a tensor of its own: what is passed through belongs to the layer too."""
+    if x is None:
+        return None
+    x = as_tensor(x)
+    return operation("Identity")(x) if any(x is t for t in given) else x
+
+
+class Traced:
+    """The first call of a layer of one's own, for its `input` and `output`."""
+
+    def __init__(self, args, outputs):
+        self.inputs = [t for t in flatten(list(args)) if is_tensor(t)]
+        self.outputs = flatten(outputs)
+
+
+def _batch(t):
+    return ops.cast(ops.shape(t)[0], "float32")

@@ -1,0 +1,298 @@
+"""Variables: the weights of layers, and those that a program makes itself."""
+
+import operator
+
+from ....core import Tensor
+from ..backend import call_context, global_state
+from ..backend.eager_tensor import eager_tensor
+from ..export import keras_export
+from ..kind import is_native, native, split_native
+from ..registry import create
+from ..symbolic.tensor import as_tensor, is_tensor
+from ..utils.naming import unique_name
+
+
+class Weight:
+    """A weight of a layer that the library has, by its name there. Arithmetic on it is NumPy's, or, where a call() is
+    traced, symbolic."""
+
+    def __init__(self, layer, name):
+        self._layer, self._name = layer, name
+        self.dtype = "float32"
+
+    def _place(self):
+        """The library's model and the weight's name in it."""
+        core, prefix = self._layer._home()
+        return core, f"{prefix}/{self._name}"
+
+    @property
+    def name(self):
+        return self._name.rsplit("/", 1)[-1]
+
+    @property
+    def path(self):
+        return f"{self._layer.name}/{self._name}"
+
+    @property
+    def shape(self):
+        return self._layer._weight_facts()[self._name][0]
+
+    @property
+    def trainable(self):
+        return self._layer._weight_facts()[self._name][1]
+
+    @trainable.setter
+    def trainable(self, yes):
+        core, name = self._place()
+        core.set_trainable(name, bool(yes))
+        self._layer._forget_facts()
+
+    @property
+    def regularizer(self):
+        return self._layer._weight_attribute(self._name, "regularizer")
+
+    @property
+    def constraint(self):
+        return self._layer._weight_attribute(self._name, "constraint")
+
+    def _constrain(self):
+        """After an update: what a constraint in Python makes of it."""
+        if self.trainable and not is_native(self.constraint):
+            self.assign(self.constraint(eager_tensor(self.numpy())))
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    def numpy(self):
+        core, name = self._place()
+        return core.get_weight(name)
+
+    @property
+    def value(self):
+        return self._as_tensor() if call_context.owner() is not None else eager_tensor(self.numpy())
+
+    def _as_tensor(self):
+        raise NotImplementedError(
+            f"{self.path}: the weight of another layer can't be read while a call is traced; make it with add_weight()"
+        )
+
+    def assign(self, value):
+        if call_context.owner() is not None:  # it is tried out, or becomes part of a graph
+            call_context.owner().assigned = self.path
+            return self
+        if is_tensor(value):
+            raise ValueError(f"{self.path}: expected an array, got {value!r}")
+        import numpy
+
+        value = numpy.asarray(value)
+        if value.shape != tuple(self.shape):
+            if value.ndim > len(self.shape):
+                raise ValueError(
+                    "The shape of the target variable and the shape of the target value in "
+                    f"`variable.assign(value)` must match. variable.shape={self.shape}, Received: "
+                    f"value.shape={value.shape}. Target variable: {self}"
+                )
+            try:
+                value = numpy.broadcast_to(value, self.shape)
+            except ValueError:
+                raise ValueError(
+                    "The shape of the target variable and the shape of the target value in "
+                    f"`variable.assign(value)` must match. variable.shape={self.shape}, Received: "
+                    f"value.shape={value.shape}. Target variable: {self}"
+                ) from None
+        core, name = self._place()
+        core.set_weight(name, value)
+        global_state.changed()
+        return self
+
+    def assign_add(self, value):
+        return self.assign(value if call_context.owner() is not None else self.numpy() + value)
+
+    def assign_sub(self, value):
+        return self.assign(value if call_context.owner() is not None else self.numpy() - value)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    __array_ufunc__ = None  # NumPy leaves operators to us
+
+    def __getitem__(self, key):
+        return self.value[key]
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __float__(self):
+        return float(self.numpy())
+
+    def __int__(self):
+        return int(self.numpy())
+
+    def __neg__(self):
+        return -self.value
+
+    def __repr__(self):
+        return f"<Variable path={self.path}, shape={self.shape}, dtype={self.dtype}, value={self.numpy()}>"
+
+
+def _operator(name, swapped):
+    f = getattr(operator, name)
+
+    def method(self, other):
+        mine = as_tensor(self) if is_tensor(other) else self.value
+        other = getattr(other, "value", other)
+        return f(other, mine) if swapped else f(mine, other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "floordiv", "mod"):
+    setattr(Weight, f"__{_name}__", _operator(_name, False))
+    setattr(Weight, f"__r{_name}__", _operator(_name, True))
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Weight, f"__{_name}__", _operator(_name, False))
+
+
+@keras_export("")
+class Variable(Weight):
+    """keras.Variable, and what Layer.add_weight() gives: a weight of its own. Of another type than float32 it is an
+    array, which a traced call sees as a constant."""
+
+    def __init__(
+        self,
+        initializer,
+        shape=None,
+        dtype=None,
+        trainable=True,
+        autocast=True,
+        aggregation=None,
+        synchronization=None,
+        name=None,
+        regularizer=None,
+        constraint=None,
+        owner=None,
+    ):
+        import numpy
+
+        self._shown, self._owner, self._array = name, owner, None
+        self._given = regularizer, constraint() if isinstance(constraint, type) else constraint
+        given = None if is_native(initializer) else initializer
+        if given is not None and callable(given):
+            if shape is None:
+                raise ValueError(
+                    "When creating a Variable from an initializer, the `shape` argument should be specified."
+                )
+            given = given(tuple(shape), dtype=dtype or "float32")
+        if given is not None:
+            given = numpy.asarray(given)
+            dtype = str(dtype or ("float32" if given.dtype.kind == "f" else given.dtype))
+            given = numpy.array(given, dtype)
+        shape = tuple(
+            given.shape
+            if shape is None and given is not None
+            else ()
+            if shape is None
+            else (shape,)
+            if isinstance(shape, int)
+            else shape
+        )
+        dtype = str(getattr(dtype, "name", dtype) or "float32")
+        if None in shape:
+            raise ValueError(
+                f"Shapes used to initialize variables must be fully-defined (no `None` dimensions). "
+                f"Received: shape={shape}"
+            )
+        self._trainable, self._penalty = bool(trainable), None
+        if dtype != "float32":
+            self._array = numpy.zeros(shape, dtype) if given is None else given
+            self.dtype, self._layer = dtype, None
+            return
+        config = {"initializer": "Zeros" if given is not None else initializer or "GlorotUniform"}
+
+        self._penalty, config["regularizer"] = split_native(regularizer)
+        super().__init__(
+            create(
+                "layer",
+                "Weight",
+                shape=[int(d) for d in shape],
+                learned=self._trainable,
+                constraint=native(self.constraint),
+                name=unique_name("weight") if owner is None else f"{owner.name}_{name}",
+                **{k: v for k, v in config.items() if v is not None},
+            ),
+            "value",
+        )
+        self._tensor = None
+        if given is not None:
+            self.assign(given)
+
+    @property
+    def name(self):
+        return self._shown or "variable"
+
+    @property
+    def path(self):
+        return self.name if self._owner is None else f"{self._owner.name}/{self.name}"
+
+    @property
+    def shape(self):
+        return self._array.shape if self._layer is None else tuple(self._layer._config["shape"])
+
+    @property
+    def trainable(self):
+        return self._trainable and (self._layer is None or self._layer.trainable)
+
+    @trainable.setter
+    def trainable(self, yes):
+        self._trainable = bool(yes)
+        if self._layer is not None:
+            self._layer.trainable = bool(yes)
+
+    def numpy(self):
+        return super().numpy() if self._layer is not None else self._array
+
+    @property
+    def regularizer(self):
+        return self._given[0]
+
+    @property
+    def constraint(self):
+        return self._given[1]
+
+    @property
+    def _has_penalty(self):
+        """Is its regularizer a function of Python?"""
+        return self._penalty is not None
+
+    def _penalty_tensor(self):
+        """What that gives, symbolic, and the same each time."""
+        if callable(self._penalty):
+            self._penalty = self._penalty(self._as_tensor())
+        return self._penalty
+
+    def _as_tensor(self):
+        if self._layer is None:
+            t = as_tensor(self._array)
+            t.call.variable = self, self._array
+            return t
+        if self._tensor is None:
+            self._tensor = self._layer._call_symbolic()
+        return self._tensor
+
+    def assign(self, value):
+        if self._layer is not None or call_context.owner() is not None:
+            return super().assign(value)
+        self._array = Tensor.of(value, self.dtype).numpy().reshape(self.shape).copy()
+        global_state.changed()
+        return self

@@ -1,0 +1,190 @@
+"""The weights of a layer."""
+
+from weakref import WeakKeyDictionary
+
+from .... import core
+from ....abi import Busy
+from .. import registry
+from ..backend import global_state
+from ..symbolic.function import Function
+from .variable import Weight
+
+
+def _attribute_prefixes(weight):
+    """What attributes call a weight: `recurrent` too is recurrent_kernel."""
+    name = weight.rsplit("/", 1)[-1]
+    return [name, name[: -len("_kernel")]] if name.endswith("_kernel") else [name]
+
+
+class LayerWeights:
+    """What a layer says of its weights."""
+
+    def _attach(self, core_model):
+        """Its weights are to be found in this model."""
+        if self._core is not None:
+            return
+        self._core, self._facts = core_model, None
+        for key, f in self._python.items():
+            if not key.endswith("_initializer"):
+                continue
+            name = key[: -len("_initializer")]
+            for w, shape in self._weights_of(name):
+                core_model.set_weight(f"{self._home_name}/{w}", self._first_values(f, name, shape))
+
+    def _weights_of(self, name):
+        """Those of which an attribute of that name says something, with their shapes."""
+        found = [(w, shape) for w, (shape, _) in self._weight_facts().items() if name in _attribute_prefixes(w)]
+        if not found and name not in ("bias", "gamma", "beta"):
+            raise NotImplementedError(f"{self.name}: {name} in Python is not in this version for {self._class_name}")
+        return found
+
+    def _first_values(self, function, name, shape):
+        """What an initializer of Python's gives; the gate that forgets begins at 1 where Keras's does."""
+        import numpy
+
+        if name != "bias" or "LSTM" not in self._class_name or not self.unit_forget_bias:
+            return initial(function, shape)
+        n = shape[0] // 4
+        parts = initial(function, (n,)), numpy.ones(n, "float32"), initial(function, (2 * n,))
+        return numpy.concatenate(parts)
+
+    def _home(self):
+        """The library's model that has its weights, and its name there."""
+        if self._core is None:
+            if self._first_native_call is None and self._shapes is not None:
+                self._build_native(*self._shapes)
+            if not self._calls and self._class_name == "Weight":
+                Function([], self._call_symbolic())
+            elif self._first_native_call is not None:
+                outputs = self._first_native_call.outputs
+                Function(
+                    [c.outputs[0] for c in outputs[0].call.needed() if c.layer is None and c.value is None], outputs
+                )
+            else:
+                raise ValueError(f"layer {self.name} has no weights before it is called or built")
+        return self._core, self._home_name
+
+    def _weight_facts(self):
+        """Shape and whether it is trained, by name."""
+        if self._facts is None:
+            core, name = self._home()
+            self._facts = {
+                n[len(name) + 1 :]: (shape, trained) for n, shape, trained in core.weights() if n.startswith(name + "/")
+            }
+        return self._facts
+
+    def _forget_facts(self):
+        self._facts = None
+
+    def _weight_attribute(self, weight, what):
+        """The initializer, regularizer or constraint of one of its weights."""
+        for key in (f"{name}_{what}" for name in _attribute_prefixes(weight)):
+            if key in self._python:
+                return self._python[key]
+            if self._config.get(key) is not None:
+                return self._read(key, self._config[key])
+        return None
+
+    def _weight(self, name):
+        if name not in self._weights:
+            self._weights[name] = Weight(self, name)
+        return self._weights[name]
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, yes):
+        self._trainable = bool(yes)
+        for layer in self._inner_layers():
+            layer.trainable = yes
+        for variable in self._variables:
+            variable.trainable = yes
+        try:
+            self._set_native_trainable(yes)
+        except Busy:  # in a callback: when this step of the fit is over
+            self._trainable_pending = True
+        self._graphs = WeakKeyDictionary({g: n for g, n in self._graphs.items() if not g.scratch})
+        self._forget_facts()
+
+    def _set_native_trainable(self, yes):
+        """In the library, where it has weights."""
+        if self._class_name is not None and self._core is not None:
+            self._core.set_trainable(self._home_name, bool(yes))
+            self._forget_facts()
+            global_state.changed()
+
+    def _native_weights(self):
+        if not self.built:
+            return []
+        if not registry.facts("layer")[self._class_name]["weights"]:
+            return []
+        return [self._weight(name) for name in self._weight_facts()]
+
+    @property
+    def weights(self):
+        own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
+        native = self._native_weights() if self._class_name is not None else []
+        found = native + own + [w for layer in self._inner_layers() for w in layer.weights]
+        return list({id(w): w for w in found}.values())
+
+    @property
+    def variables(self):
+        return self.weights
+
+    @property
+    def trainable_weights(self):
+        return [w for w in self.weights if w.trainable]
+
+    @property
+    def non_trainable_weights(self):
+        return [w for w in self.weights if not w.trainable]
+
+    trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
+    metrics_variables = metrics = ()
+
+    def get_weights(self):
+        return [w.numpy() for w in self.weights]
+
+    def set_weights(self, weights):
+        mine, values = self.weights, list(weights)
+        if len(mine) != len(values):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length "
+                f"{len(values)}, but the layer was expecting {len(mine)} weights."
+            )
+        for w, value in zip(mine, values):
+            if tuple(w.shape) != tuple(getattr(value, "shape", w.shape)):
+                raise ValueError(
+                    f"Layer {self.name} weight shape {tuple(w.shape)} is not compatible with provided "
+                    f"weight shape {tuple(value.shape)}."
+                )
+        for w, value in zip(mine, values):
+            w.assign(value)
+
+    def count_params(self):
+        if not self.built and self._class_name is not None and registry.facts("layer")[self._class_name]["weights"]:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You "
+                "can build it manually via: `layer.build(input_shape)`."
+            )
+        return sum(w.size for w in self.weights)
+
+
+def initial(function, shape):
+    """What a function of a shape gives for a weight."""
+    import numpy
+
+    try:
+        return numpy.asarray(function(tuple(shape), dtype="float32"), "float32")
+    except TypeError:
+        return numpy.asarray(function(tuple(shape)), "float32")
+
+
+def reset_state(layer):
+    """Sets to zeros what a stateful layer keeps from call to call."""
+    core_model, name = layer._home()
+    session = core_model.session()
+    if isinstance(session, core.KeptSession):
+        session.reset(name + "/")

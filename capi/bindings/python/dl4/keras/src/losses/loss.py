@@ -1,0 +1,139 @@
+"""The base class of losses, and losses of arrays."""
+
+from .... import core
+from ....abi import Attrs, encoded, made
+from .. import ops, overrides
+from ..backend import global_state
+from ..backend.eager_tensor import eager_tensor
+from ..errors import keras_errors
+from ..export import keras_export
+from ..kind import as_json, Kind
+from ..registry import Category, create
+from ..saving.object_registration import registered
+from ..symbolic.tensor import as_tensor, is_tensor
+from ..utils.naming import snake_case
+
+
+def measured(category, kind, config, y_true, y_pred, sample_weight=None):
+    """A loss or metric of arrays."""
+    given = [core.Tensor.of(y_true), core.Tensor.of(y_pred, "float32")]
+    w = None if sample_weight is None else core.Tensor.of(sample_weight, "float32")
+    attrs = Attrs({k: as_json(v) for k, v in config.items()})
+    with keras_errors(kind, config):
+        got = made("dl4_measure", global_state.context(), encoded(category), encoded(kind), attrs, *given, w)
+    return core.Tensor(got).numpy()
+
+
+_REDUCTIONS = ("sum_over_batch_size", "sum", None, "none", "mean", "mean_with_sample_weight")
+
+
+@keras_export("losses")
+class Loss(Kind):
+    """Called on targets and predictions it gives a number, or with reduction="none" one for each item.
+
+    One of your own derives from it and has call(y_true, y_pred), which is traced, with a value for each item."""
+
+    _category = "loss"
+
+    def __init__(self, *args, **kwargs):
+        if self._class_name is not None:
+            super().__init__(*args, **kwargs)
+            _need_reduction(self._config)
+            return
+        given = {**dict(zip(("name", "reduction", "dtype"), args)), **kwargs}
+        _need_reduction(given)
+        self.name = given.get("name") or snake_case(type(self).__name__)
+        self.reduction, self.dtype = given.get("reduction", "sum_over_batch_size"), "float32"
+        self._config = {}
+
+    def __getattr__(self, key):
+        if key == "name" and self._class_name is not None:
+            return self._config.get("name") or snake_case(self._class_name)
+        return super().__getattr__(key)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        if overrides.is_custom(self):
+            return self._own(y_true, y_pred, sample_weight)
+        return self._measured(y_true, y_pred, sample_weight)
+
+    def _measured(self, y_true, y_pred, sample_weight=None, **other):
+        """By the library, with other options."""
+        if is_tensor(y_true) or is_tensor(y_pred):
+            native = self._native()
+            native["config"].update(other)
+            layer = create("layer", "Loss", loss=native)
+            layer._is_operation = True
+            return layer([as_tensor(t) for t in (y_true, y_pred, sample_weight) if t is not None])
+        config = {k: v for k, v in {**self._config, **other}.items() if k not in ("name", "dtype")}
+        mask = getattr(y_pred, "_keras_mask", None)
+        if mask is not None:
+            raise NotImplementedError("a mask on an array is not in this version: give sample weights")
+
+        return eager_tensor(measured("loss", self._class_name, config, y_true, y_pred, sample_weight))
+
+    def _own(self, y_true, y_pred, sample_weight):
+        values = self.call(_floats(y_true), _floats(y_pred))
+        if sample_weight is not None:
+            w = _floats(sample_weight)
+            while len(w.shape) < len(values.shape):
+                w = ops.expand_dims(w, -1)
+            values = values * w
+        if self.reduction in ("none", None):
+            return values
+        if self.reduction == "mean_with_sample_weight" and sample_weight is not None:
+            return ops.sum(values) / ops.sum(w)
+        return ops.sum(values) if self.reduction == "sum" else ops.mean(values)
+
+    def call(self, y_true, y_pred):
+        if self._class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no call()")
+        return self._measured(y_true, y_pred, reduction="none")
+
+    def _native(self):
+        value = super()._native()
+        value["config"].pop("name", None)
+        value["config"].pop("dtype", None)
+        return value
+
+    def get_config(self):
+        if self._class_name is None:
+            return {"name": self.name, "reduction": self.reduction}
+        return {"name": self.name, **super().get_config()}
+
+
+def _need_reduction(given):
+    if given.get("reduction", "none") not in _REDUCTIONS:
+        raise ValueError(
+            "Invalid value for argument `reduction`. Expected one of "
+            f"{set(_REDUCTIONS)}. Received: reduction={given['reduction']}"
+        )
+
+
+def _floats(x):
+    return ops.cast(ops.convert_to_tensor(x), "float32")
+
+
+def loss_function(cls, name):
+    def function(y_true, y_pred, *args, **kwargs):
+        names = [n for n in cls.__signature__.parameters if n not in ("reduction", "name")]
+        return cls(reduction="none", **dict(zip(names, args)), **kwargs)(y_true, y_pred)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function._to_json = cls.__doc__, lambda: name
+    return function
+
+
+category = Category("loss", "losses", Loss, loss_function)
+
+
+def get(identifier):
+    """A loss of a name: the function, as in Keras; of a config, the object."""
+    if isinstance(identifier, str):
+        own = registered(identifier)
+        if own is not None:
+            return own
+        found = category.find(identifier)
+        if found is None or isinstance(found, type):
+            return category.get(identifier)
+        return found
+    return category.get(identifier)

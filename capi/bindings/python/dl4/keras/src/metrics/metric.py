@@ -1,0 +1,202 @@
+"""The base class of metrics."""
+
+import warnings
+
+from ....abi import Error, ShapeMismatch
+from .. import registry
+from ..backend.eager_tensor import eager_tensor
+from ..export import keras_export
+from ..kind import as_json, Kind
+from ..registry import Category
+from ..layers.variable import Variable
+from ..losses.loss import loss_function, measured
+from ..utils.naming import snake_case
+
+
+@keras_export("metrics")
+class Metric(Kind):
+    """What compile() takes; by itself, update_state() adds batches and result() gives the number for all of them.
+
+    One of your own derives from it, makes its state with add_variable() and has update_state(), result() and
+    reset_state(); it computes on arrays."""
+
+    _category = "metric"
+
+    def __init__(self, *args, **kwargs):
+        self._variables, self._batches, self._shown = [], [], None
+        if self._class_name is not None:
+            super().__init__(*args, **kwargs)
+            self._checked()
+            return
+        given = {**dict(zip(("dtype", "name"), args)), **kwargs}
+        self.name, self.dtype, self._config = given.get("name") or snake_case(type(self).__name__), "float32", {}
+
+    def _checked(self):
+        """What the library refuses is refused here."""
+        import numpy
+
+        for key in ("beta", "threshold") if self._class_name == "FBetaScore" else ():
+            _need_float(key, self._config.get(key, 0.5))
+        if self._class_name == "FBetaScore" and self._config.get("average") not in (None, "micro", "macro", "weighted"):
+            raise ValueError(
+                "Invalid `average` argument value. Expected one of: {None, 'micro', 'macro', 'weighted'}. "
+                f"Received: average={self._config['average']}"
+            )
+        if self._class_name in _COUNTING:
+            return
+        zeros = numpy.zeros((2, 2), "float32")
+        try:
+            measured("metric", self._class_name, self._plain(), zeros, zeros)
+        except ShapeMismatch:
+            pass  # of these zeros
+        except Error as e:
+            if e.attribute in self._config:
+                raise
+
+    def _plain(self):
+        known = [a["name"] for a in registry.facts("metric")[self._class_name]["attributes"]]  # of a few "dtype" is one
+        return {k: v for k, v in self._config.items() if k != "dtype" or k in known}
+
+    def __getattr__(self, key):
+        if key == "name" and self._class_name is not None:
+            known = registry.facts("metric")[self._class_name]
+            return self._config.get("name") or known.get("log_name")
+        if key.startswith("_"):
+            raise AttributeError(key)
+        if self._class_name == "AUC" and key in ("thresholds", "num_thresholds"):
+            return self._auc(key)
+        return super().__getattr__(key)
+
+    def _auc(self, key):
+        """What stands between 0 and 1, the ends just outside."""
+        given, n = self._config.get("thresholds"), self._config.get("num_thresholds", 200)
+        inner = sorted(given) if given is not None else [(i + 1) / (n - 1) for i in range(n - 2)]
+        return len(inner) + 2 if key == "num_thresholds" else [-1e-7, *inner, 1.0 + 1e-7]
+
+    # ---- for one's own
+
+    def add_variable(self, shape=(), initializer=None, dtype=None, aggregation=None, name=None):
+        variable = Variable("zeros" if initializer is None else initializer, shape, dtype, trainable=False, name=name)
+        self._variables.append(variable)
+        return variable
+
+    def add_weight(self, shape=(), initializer=None, dtype=None, name=None, **_):
+        return self.add_variable(shape, initializer, dtype, name=name)
+
+    @property
+    def variables(self):
+        return list(self._variables)
+
+    def update_state(self, y_true, y_pred=None, sample_weight=None):
+        if self._class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no update_state()")
+        import numpy
+
+        self._need_own()
+        if self._class_name in ("Mean", "Sum"):
+            y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
+        if self._class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
+            _warn_of_floats(sample_weight)
+        self._batches.append(tuple(None if v is None else numpy.array(v) for v in (y_true, y_pred, sample_weight)))
+
+    def _show_result(self, logs):
+        """Its number among those that a model measured."""
+        found = [v for k, v in logs.items() if k == self.name] or [
+            v for k, v in logs.items() if k.endswith(f"_{self.name}") and not k.startswith("val_")
+        ]
+        several = [v for k, v in logs.items() if k.startswith(f"{self.name}[")]
+        self._batches, self._shown = [], found[0] if len(found) == 1 else several or None
+
+    def _need_own(self):
+        if self._shown is not None:
+            raise NotImplementedError(
+                f"{self!r} shows what a model measured: it can't be updated by hand before reset_state()"
+            )
+
+    def reset_state(self):
+        self._batches, self._shown = [], None
+        for v in self._variables:
+            v.assign(0 * v.numpy())
+
+    def result(self):
+        if self._class_name is None:
+            raise NotImplementedError(f"{type(self).__name__} has no result()")
+        import numpy
+
+        if not self._batches:
+            return eager_tensor(numpy.array(0.0 if self._shown is None else self._shown, "float32"))
+        y, p, w = zip(*self._batches)
+        weights = None
+        if any(v is not None for v in w):
+            weights = _joined([numpy.ones(a.shape[:1], "float32") if v is None else v for a, v in zip(y, w)])
+        return eager_tensor(measured("metric", self._class_name, self._plain(), _joined(y), _joined(p), weights))
+
+    def __call__(self, *args, **kwargs):
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def stateless_update_state(self, *_, **__):
+        raise NotImplementedError("stateless metrics are not in this version")
+
+    stateless_result = stateless_reset_state = stateless_update_state
+
+    def get_config(self):
+        if self._class_name is None:
+            return {"name": self.name, "dtype": "float32"}
+        return {**super().get_config(), "name": self.name, "dtype": "float32"}
+
+    def _to_json(self):
+        return {"class_name": self._class_name, "config": as_json(self._plain())}
+
+    def __repr__(self):
+        return f"<{type(self).__name__} name={self.name}>"
+
+
+_COUNTING = ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU")
+
+
+def _warn_of_floats(sample_weight):
+    if "float" in str(getattr(sample_weight, "dtype", "")):
+        warnings.warn(
+            "You are passing weight as `float`, but dtype is `int`. This may result in an incorrect weight due to "
+            "type casting Consider using integer weights.",
+            stacklevel=3,
+        )
+
+
+def _need_float(key, value):
+    if key == "threshold" and value is None:
+        return
+    if not isinstance(value, float):
+        raise ValueError(
+            f"Invalid `{key}` argument value. It should be a Python float. Received: {key}={value} of type "
+            f"'{type(value)}'"
+        )
+    if value <= 0 or key == "threshold" and value > 1:
+        rule = "verify 0 < threshold <= 1" if key == "threshold" else "be > 0"
+        raise ValueError(f"Invalid `{key}` argument value. It should {rule}. Received: {key}={value}")
+
+
+def _joined(arrays):
+    import numpy
+
+    return numpy.concatenate([a if a.ndim else a.reshape(1) for a in arrays])
+
+
+def _values(values, weights):
+    """Numbers for Mean and Sum, each with its weight, as predictions without targets."""
+    import numpy
+
+    values = numpy.asarray(values, "float32")
+    if weights is not None:
+        weights = numpy.asarray(weights, "float32")
+        while weights.ndim > values.ndim:
+            values = values[..., None]
+        while weights.ndim < values.ndim:
+            weights = weights[..., None]
+        weights = numpy.broadcast_to(weights, values.shape).reshape(-1)
+    values = values.reshape(-1, 1)
+    return values, values, weights
+
+
+category = Category("metric", "metrics", Metric, loss_function)

@@ -1,0 +1,39 @@
+"""MeanMetricWrapper."""
+
+from ..backend.eager_tensor import eager_tensor
+from ..export import keras_export
+from .metric import category, Metric
+
+
+@category.add
+@keras_export("metrics")
+class MeanMetricWrapper(Metric):
+    """The mean of a function of targets and predictions, which is traced."""
+
+    def __init__(self, fn, name=None, dtype=None, **kwargs):
+        super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"))
+        self._total, self._count, self._arguments = 0.0, 0.0, kwargs
+        self.function = fn
+        self._fn = (lambda y, p: fn(y, p, **kwargs)) if kwargs else fn
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        import numpy
+
+        self._need_own()
+        values = numpy.asarray(self._fn(numpy.asarray(y_true, "float32"), numpy.asarray(y_pred, "float32")))
+        w = numpy.ones(values.shape, "float32")
+        if sample_weight is not None:
+            w = numpy.asarray(sample_weight, "float32")
+            w = numpy.broadcast_to(w.reshape(w.shape + (1,) * (values.ndim - w.ndim)), values.shape)
+        self._total, self._count = self._total + float((values * w).sum()), self._count + float(w.sum())
+
+    def result(self):
+        import numpy
+
+        if self._shown is not None:
+            return eager_tensor(numpy.array(self._shown, "float32"))
+        return eager_tensor(numpy.float32(self._total / self._count if self._count else 0.0).reshape(()))
+
+    def reset_state(self):
+        super().reset_state()
+        self._total = self._count = 0.0

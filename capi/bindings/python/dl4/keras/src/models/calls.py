@@ -1,0 +1,47 @@
+"""The calls of a functional model, as its user made them."""
+
+from ..registry import facts
+
+
+def calls_of(functional):
+    """The calls of a model as a user made them, with what each gave: of a layer of one's own the outermost call."""
+    done, steps = set(), []
+    for call in functional.calls:
+        record = call.owner if call.owner is not None and call.owner.layer is not None else None
+        if call.layer is None and record is None:
+            if call.value is None:
+                steps.append((None, (), {}, call.outputs[0]))
+            continue
+        if record is not None:
+            if id(record) not in done:
+                done.add(id(record))
+                steps.append((record.layer, record.args, record.kwargs, record.outputs))
+            continue
+        outputs = call.outputs[0] if len(call.outputs) == 1 else list(call.outputs)
+        many = call.layer._class_name in _MANY or len(call.inputs) > 1 and not _ports(call)
+        args = (list(call.inputs),) if many else tuple(call.inputs)
+        steps.append((call.layer, args, {**call.plain, **call.tensors}, outputs))
+    return steps
+
+
+_MANY = {
+    "Add",
+    "Subtract",
+    "Multiply",
+    "Average",
+    "Maximum",
+    "Minimum",
+    "Concatenate",
+    "Dot",
+    "Stack",
+    "MatMul",
+    "Attention",
+    "AdditiveAttention",
+}
+
+
+def _ports(call):
+    return (
+        bool(facts("layer")[call.layer._class_name].get("call_positional"))
+        and facts("layer")[call.layer._class_name]["call_positional"][0] == "query"
+    )

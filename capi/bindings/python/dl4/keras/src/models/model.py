@@ -1,0 +1,476 @@
+"""Models: functional and subclassed."""
+
+import json
+import warnings
+
+from .... import core
+from .. import ops, overrides, regularizers
+from ..backend import call_context, global_state
+from ..backend.eager_tensor import eager_tensor, is_array, with_mask
+from ..errors import keras_errors
+from ..export import keras_export
+from ..layers.layer import Layer
+from ..layers.tracing import Traced
+from ..registry import register_model
+from ..saving.object_registration import custom_object_scope
+from ..saving.serialization_lib import serialize_keras_object
+from ..saving.saving_lib import load_weights, save_model, save_weights
+from ..symbolic.eager import call_eagerly, run_eagerly
+from ..symbolic.execution import move_statistics, run, run_on_arrays
+from ..symbolic.function import Function
+from ..symbolic.tensor import as_tensor, Input, is_tensor, symbolic_like
+from ..trainers.data_adapters import leaves_of, ranked
+from ..trainers.trainer import Trainer
+from ..tree import flatten, map_nest, pack_like
+from ..utils.naming import temporary_names, unique_name
+from ..utils.summary_utils import summary
+from .functional_config import functional_of, model_config
+from .rebuild import from_core
+
+
+@keras_export("models")
+class Model(Layer, Trainer):
+    """A model of inputs and outputs, Model(inputs, outputs), or of a class of one's own with a call() of its layers."""
+
+    _interface = "model"  # of Keras's that may be overridden
+    _summary_needs_build = True
+    metrics = Trainer.metrics
+
+    def __new__(cls, *args, **kwargs):
+        functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
+        return super().__new__(Functional if functional else cls, *args, **kwargs)
+
+    def __init__(self, inputs=None, outputs=None, *args, name=None, trainable=True, **kwargs):
+        if args and isinstance(args[0], str):
+            name = args[0]
+        if type(self) in (Model, Functional) and (inputs is None) != (outputs is None):
+            raise ValueError("Model(inputs, outputs): expected both")
+        super().__init__(
+            name=name or (None if outputs is None else unique_name("functional")), trainable=trainable, **kwargs
+        )
+        self._functional, self._session, self._compiled, self._trainer = None, None, None, None
+        self._training_functional = self._suspended = self._as_trained = self._initial_epoch = None
+        self.stop_training, self.history, self.optimizer = False, None, None
+        self._base = None if inputs is None else Function(inputs, outputs)
+        if inputs is not None:
+            self._begin(inputs, self._base)
+
+    def _begin(self, inputs, functional):
+        """Has this graph, or where call() is its user's that of call(), traced when it is asked for: its attributes are
+        there by then."""
+        if not self._has_custom_call():
+            return self._set_function(functional)
+        self._session = self._trainer = self._training_functional = None
+        self.built = True
+        del self._functional
+        self._pending = inputs
+
+    def __getattr__(self, key):
+        if key == "_functional" and "_pending" in self.__dict__:
+            inputs, self._functional = self.__dict__.pop("_pending"), None
+            self._trace(inputs)
+            return self._functional
+        return super().__getattr__(key)
+
+    def _has_custom_call(self):
+        """Is there more to its calls than the layers in them?"""
+        return overrides.is_overridden(
+            self, "call", "compute_mask", "supports_masking", "compute_output_shape", "compute_output_spec"
+        )
+
+    def _replaced(self):
+        """Its call() is another one."""
+        if self._base is not None:
+            self._begin(self._base.nest_in, self._base)
+
+    def _set_function(self, functional):
+        self._functional, self._session, self._trainer, self._training_functional = functional, None, None, None
+        self.built = True
+
+    @property
+    def core(self):
+        """The library's model."""
+        return self._require_built().core
+
+    def _require_built(self):
+        if self._functional is None:
+            if not self._inner_layers():
+                raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
+            raise ValueError(f"Model {self.name} has not yet been built: call it on data, or build(input_shape) first")
+        return self._functional
+
+    def build(self, input_shape=None):
+        if self._functional is not None or input_shape is None or any(r.layer is self for r in call_context.records()):
+            return
+        if isinstance(input_shape, dict):
+            inputs = {k: Input(batch_shape=s, name=k) for k, s in input_shape.items()}
+        elif input_shape and isinstance(input_shape[0], (list, tuple)):
+            inputs = [Input(batch_shape=s) for s in input_shape]
+        else:
+            inputs = Input(batch_shape=input_shape)
+        self.built = True  # a build() of its user's has been asked, and asks this one
+        self._trace(inputs)
+
+    def _trace(self, inputs):
+        """Of a class of one's own: its call() on symbolic tensors."""
+        self._set_function(Function(inputs, self._trace_call(inputs)))
+
+    def _build_from_data(self, x):
+        if self._functional is None:
+            self._trace(
+                map_nest(symbolic_like, x)
+                if isinstance(x, (list, tuple))
+                else {k: symbolic_like(v, k) for k, v in x.items()}
+                if isinstance(x, dict)
+                else symbolic_like(x)
+            )
+        return self._functional
+
+    def __call__(self, *args, **kwargs):
+        self._check_spec(args)
+        traced = call_context.owner() is not None
+        if len(args) == 1 and not kwargs and not traced and not call_context.training():
+            with keras_errors("Functional", {}):
+                got = self._run_one_array(args[0], called=True)
+            if got is not None:
+                return eager_tensor(got[0])
+        if traced or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+            return self._call_symbolic(*args, **kwargs)
+        if self._has_custom_call():
+            return call_eagerly(self, args, kwargs)
+        training = kwargs.pop("training", None)
+        training = call_context.training() if training is None else training
+        mask = kwargs.pop("mask", None)
+        if len(args) == 1 and not kwargs and mask is None:
+            functional = self._build_from_data(args[0])
+            masks = [getattr(v, "_keras_mask", None) for v in flatten(args[0])]
+            if functional.has_custom_calls():
+                given = [eager_tensor(t.numpy()) for t in self._inputs_of(args[0])]
+                if len(given) == len(masks):
+                    given = [with_mask(t, m) for t, m in zip(given, masks)]
+                return run_eagerly(functional, given, training)
+            if not functional.is_masked() and all(m is None for m in masks):
+                return self._run(args[0], training)
+        more = {"training": training, "mask": mask}
+        return run_on_arrays(self, args, {**kwargs, **{k: v for k, v in more.items() if v is not None}})
+
+    def _run(self, x, training):
+        """Its session on arrays."""
+        functional = self._for_training() if training else self._require_built()
+        losses = _added_losses(functional) if functional.adds_losses else []
+        session = self._inference(bool(training), losses)
+        if len(functional.inputs) == 1 and is_array(x):
+            tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
+        else:
+            tensors = self._inputs_of(x)
+        with keras_errors("Functional", {}):
+            outputs = run(session, tensors, functional.nest_out if not losses else [*functional.outputs, losses])
+        if losses:
+            *outputs, self._last_losses = outputs
+            outputs = pack_like(functional.nest_out, outputs)
+        if training:
+            move_statistics(functional, tensors)
+        return outputs
+
+    def _trace_on_symbols(self, args, kwargs, training):
+        if len(args) == 1 and not kwargs:
+            self._build_from_data(args[0])
+        else:
+            super()._trace_on_symbols(args, kwargs, training)
+
+    def _run_one_array(self, x, called=False):
+        """The outputs for one array of NumPy's of the input's rank; None where there is more to say."""
+        functional = self._functional
+        if functional is None or not functional.plain or not hasattr(x, "flags") or x.ndim != functional.plain:
+            return None
+        if (
+            called
+            and (functional.adds_losses or not functional.is_simple())
+            or getattr(x, "_keras_mask", None) is not None
+        ):
+            return None
+        return self._inference().through(x)
+
+    def _inputs_of(self, x):
+        """Tensors of the inputs."""
+        functional = self._build_from_data(x)
+        _warn_of_structure(x, functional.nest_in)
+        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._in_input_order(x), functional.inputs)]
+
+    def _inference(self, training=False, losses=()):
+        """A session with the weights of today, whose random numbers go on from call to call; with losses behind the
+        outputs."""
+        if self._session is None or self._session[1] != global_state.changes():
+            self._session = {}, global_state.changes()
+        sessions, key = self._session[0], (training, bool(losses))
+        if key not in sessions:
+            functional = self._for_training() if training else self._require_built()
+            self._need_pure(functional)
+            model = functional.with_outputs(losses) if losses else functional.core
+            with global_state.building:
+                sessions[key] = model.session(training=training)
+        return sessions[key]
+
+    def _need_pure(self, functional):
+        """Raises where a call() assigns a variable, which it can do on arrays alone."""
+        if functional.assigned is not None:
+            raise NotImplementedError(
+                f"{functional.assigned}: call() assigns this variable. It does so where the model is called on arrays; "
+                "fit(), evaluate() and predict() run in the library and can't in this version"
+            )
+        for call in functional.constants:
+            if call.variable[0]._array is not call.variable[1]:
+                raise NotImplementedError(
+                    f"{call.variable[0].path}: a variable of {call.variable[0].dtype} is a constant in a model, which "
+                    "was made before this one was assigned: make the model again, or a variable of float32"
+                )
+
+    def _for_training(self):
+        """The functional model as training sees it: the same, unless a call() asks whether it is training."""
+        functional = self._require_built()
+        if not functional.branches():
+            return functional
+        if self._training_functional is None:
+            self._training_functional = functional.in_training()
+        return self._training_functional
+
+    def _in_input_order(self, x):
+        """Data in the order of the inputs: in their structure, or by their names."""
+        functional = self._build_from_data(x)
+        by_key = (
+            isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
+        )
+        if isinstance(x, dict) and not by_key:
+            keys = functional.nest_in if isinstance(functional.nest_in, dict) else self.input_names
+            missing = [key for key in keys if key not in x]
+            if missing:
+                raise ValueError(
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys '
+                    f"{list(x)}. Expected the following keys: {list(keys)}"
+                )
+            return [x[t.name] for t in functional.inputs]
+        if isinstance(x, dict):
+            return flatten({k: x[k] for k in functional.nest_in})
+        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
+        if len(leaves) != len(functional.inputs):
+            named = (
+                f"named input(s) with keys {list(functional.nest_in)}" if isinstance(functional.nest_in, dict) else ""
+            )
+            raise ValueError(
+                f'Layer "{self.name}" expects {len(functional.inputs)} {named or "input(s)"}, but it received '
+                f"{len(leaves)} input tensors."
+            )
+        return leaves
+
+    def _call_symbolic(self, *args, **kwargs):
+        """Its calls again, on other tensors; of a class of one's own, its call()."""
+        if self._functional is None or self._has_custom_call() or len(args) != 1 or kwargs.get("mask") is not None:
+            return self._trace_call(*args, **kwargs)
+        functional, x = self._functional, args[0]
+        if isinstance(x, dict):
+            given = self._in_input_order(x)
+        else:
+            given = flatten(x)
+        if len(given) != len(functional.inputs):
+            raise ValueError(
+                f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
+                f"{len(given)} input tensors."
+            )
+
+        given = [as_tensor(t) for t in given]
+        for t, wanted in zip(given, functional.inputs):
+            if len(t.shape) != len(wanted.shape) or any(a != b for a, b in zip(t.shape, wanted.shape) if a and b):
+                raise ValueError(
+                    f'Input 0 of layer "{self.name}" is incompatible with the layer: expected '
+                    f"shape={wanted.shape}, found shape={t.shape}"
+                )
+        training = kwargs.get("training")
+        training = training.value if isinstance(training, call_context.Flag) else training
+        training = call_context.training() if training is None else training
+        with call_context.traced(self, args, kwargs, training) as record:
+            outputs = functional.called(given, training, again=functional.branches() and training is not None)
+            record.outputs, record.branches = outputs, functional.branches() and training is None
+        self._calls = self._calls or [Traced(args, outputs)]
+        if call_context.owner() is not None:
+            call_context.owner().losses += record.losses
+            call_context.owner().branches |= record.branches
+        return outputs
+
+    def call(self, inputs, training=None, mask=None):
+        if self._base is None:
+            raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
+        given = flatten(inputs)
+        if call_context.owner() is not None or any(is_tensor(t) for t in given):
+            return self._base.called(given)
+        return run_eagerly(self._base, given, training)
+
+    # ---- what it has
+
+    @property
+    def inputs(self):
+        return self._functional.inputs if self._functional is not None else None
+
+    @property
+    def outputs(self):
+        return self._functional.outputs if self._functional is not None else None
+
+    @property
+    def input(self):
+        return self._require_built().nest_in
+
+    @property
+    def output(self):
+        return self._require_built().nest_out
+
+    @property
+    def input_shape(self):
+        return map_nest(lambda t: t.shape, self._require_built().nest_in)
+
+    @property
+    def output_shape(self):
+        return map_nest(lambda t: t.shape, self._require_built().nest_out)
+
+    @property
+    def input_names(self):
+        return [t.name for t in self._require_built().inputs]
+
+    @property
+    def output_names(self):
+        """Of the layers that give them, in Keras's way; where outputs are a dict its keys are in logs."""
+        return [
+            t.call.owner.layer.name if t.call.owner is not None and t.call.owner.layer not in (None, self) else t.name
+            for t in self._require_built().outputs
+        ]
+
+    @property
+    def layers(self):
+        own = self._has_custom_call() and self._base is None
+        return (
+            (self._base or self._functional).layers()
+            if self._functional is not None and not own
+            else self._inner_layers()
+        )
+
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
+
+    def _inner_layers(self):
+        base = self.__dict__.get("_base")
+        found = [x for x in base.layers() if isinstance(x, Layer)] if base is not None else []
+        return (
+            list(dict.fromkeys(found + super()._inner_layers())) if self._has_custom_call() or base is None else found
+        )
+
+    @property
+    def weights(self):
+        if self._functional is None and not any(layer.built for layer in self._inner_layers()):
+            return []
+        return super().weights
+
+    def get_layer(self, name=None, index=None):
+        if index is not None and name is not None:
+            raise ValueError("Provide only a layer name or a layer index.")
+        if index is not None:
+            if len(self.layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has {len(self.layers)} layers."
+                )
+            return self.layers[index]
+        if name is None:
+            raise ValueError("Provide either a layer name or layer index at `get_layer`.")
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in self.layers]}.")
+
+    def summary(
+        self,
+        line_length=None,
+        positions=None,
+        print_fn=None,
+        expand_nested=False,
+        show_trainable=False,
+        layer_range=None,
+    ):
+        if line_length or positions or expand_nested or layer_range:
+            raise NotImplementedError("summary: line_length, positions, expand_nested, layer_range are not here")
+        if not self.built and self._summary_needs_build:
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling `build()` or by calling "
+                "the model on a batch of data."
+            )
+        (print_fn or print)(summary(self, show_trainable))
+
+    def to_json(self, **_):
+        """The architecture, as Keras writes it; model_from_json() reads it."""
+        return json.dumps(serialize_keras_object(self), default=list)
+
+    def get_config(self):
+        """Of a functional or sequential model, its layers and calls; a class of one's own says it itself."""
+        if overrides.is_overridden(self, "call"):
+            return {}
+        return model_config(self)
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        with custom_object_scope(custom_objects):
+            if "input_layers" in config:
+                return functional_of(cls, config)
+            return cls(**config)
+
+    def _to_json(self):
+        return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
+
+    def save(self, filepath, overwrite=True, zipped=True):
+        """One file with architecture and weights: .safetensors, or .keras for Keras."""
+        save_model(self, filepath, overwrite, zipped)
+
+    def save_weights(self, filepath, overwrite=True):
+        save_weights(self, filepath, overwrite)
+
+    def load_weights(self, filepath, skip_mismatch=False):
+        load_weights(self, filepath, skip_mismatch)
+
+    def export(self, filepath, **_):
+        raise NotImplementedError("export is not in this version; save() writes a file that every language reads")
+
+    def __reduce__(self):
+        return _unpickle, (self.core.to_bytes(),)
+
+
+def _added_losses(functional):
+    """What a call adds to the losses of a model, beside the penalties on weights."""
+    if functional.added_losses is None:
+        layers = [layer for r in functional.records if r.layer is not None for layer in r.layer._flatten_layers()]
+        known = {id(v._penalty) for layer in layers for v in layer._variables}
+        found = [t for t in functional.losses if id(t) not in known]
+        with temporary_names(), call_context.traced(None):
+            for call in functional.penalized_calls():
+                penalty = regularizers.get(call.layer._config["activity_regularizer"])
+                found += [penalty(t) / ops.cast(ops.shape(t)[0], "float32") for t in call.outputs]
+        functional.added_losses = found
+    return functional.added_losses
+
+
+def _unpickle(data):
+    return from_core(core.Model.from_bytes(data, global_state.context()), Model)
+
+
+def _warn_of_structure(given, wanted):
+    if isinstance(wanted, dict) and (not isinstance(given, dict) or set(given) != set(wanted)):
+        names = map_nest(lambda t: t.name, wanted)
+        shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
+        warnings.warn(
+            "The structure of `inputs` doesn't match the expected structure.\n"
+            f"Expected: {names}\nReceived: inputs={shapes}",
+            stacklevel=2,
+        )
+
+
+@keras_export("models")
+class Functional(Model):
+    """What Model(inputs, outputs) gives."""
+
+
+register_model(Functional, "Model")

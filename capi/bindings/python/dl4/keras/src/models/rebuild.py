@@ -1,0 +1,71 @@
+"""Models of the library's architectures in JSON."""
+
+import json
+
+from .... import core
+from ..registry import create
+from ..symbolic.tensor import Call, Input
+
+
+def _constant(config):
+    import numpy
+
+    data = numpy.frombuffer(bytes.fromhex(config["data"]), config["dtype"])
+    return core.Tensor.of(data.reshape(config["shape"]).copy())
+
+
+def rebuild(architecture, model_class):
+    """A model whose layers have the names and configs of an architecture, as the library describes it."""
+    made, waiting, layers = {}, [], {}
+    for item in architecture["layers"]:
+        name, config = item["name"], dict(item.get("config", {}))
+        if item["class_name"] == "Input":
+            made[name, 0] = [Input(batch_shape=config["shape"], dtype=config["dtype"], name=name)]
+        elif item["class_name"] == "Constant":
+            made[name, 0] = Call(None, value=_constant(config), name=name).infer_outputs()
+        else:
+            layers[name] = create("layer", item["class_name"], **{**config, "name": name})
+            waiting += [(name, i, call) for i, call in enumerate(item["calls"])]
+
+    def is_ref(x):
+        return isinstance(x, list) and len(x) == 3 and isinstance(x[0], str)
+
+    def ready(refs):
+        return all(r is None or (r[0], r[1]) in made for r in refs)
+
+    def tensor(ref):
+        return None if ref is None else made[ref[0], ref[1]][ref[2]]
+
+    while waiting:
+        left = []
+        for name, i, call in waiting:
+            arguments = call.get("arguments", {})
+            lists = {k: v for k, v in arguments.items() if isinstance(v, list) and any(is_ref(r) for r in v)}
+            if not ready(call["inputs"] + [r for v in lists.values() for r in v]):
+                left.append((name, i, call))
+                continue
+            plain = {k: v for k, v in arguments.items() if k not in lists}
+            c = Call(
+                layers[name],
+                [tensor(r) for r in call["inputs"]],
+                plain,
+                {k: [tensor(r) for r in v] for k, v in lists.items()},
+            )
+            made[name, i] = c.infer_outputs()
+            layers[name]._calls, layers[name].built = layers[name]._calls or [c], True
+        if len(left) == len(waiting):
+            raise ValueError("the architecture reads calls that are not in it")
+        waiting = left
+    ins, outs = ([tensor(r) for r in architecture[key]] for key in ("inputs", "outputs"))
+    return model_class(ins[0] if len(ins) == 1 else ins, outs[0] if len(outs) == 1 else outs)
+
+
+def from_core(core_model, model_class):
+    """A model of a graph that is made of the architecture, with the weights of a core model."""
+    model = rebuild(json.loads(core_model.describe(0)), model_class)
+    learned = {name: trainable for name, _, trainable in model.core.weights()}
+    for name, _, trainable in core_model.weights():
+        model.core.set_weight(name, core_model.get_weight(name))
+        if learned[name] and not trainable:
+            model.core.set_trainable(name, False)
+    return model

@@ -1,0 +1,222 @@
+"""Sequential models."""
+
+import inspect
+
+from ..backend import call_context
+from ..export import keras_export
+from ..layers.input_layer import InputLayer
+from ..layers.lambda_layer import Lambda
+from ..layers.layer import Layer
+from ..registry import register_model
+from ..saving.object_registration import custom_object_scope
+from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
+from ..symbolic.function import Function
+from ..symbolic.tensor import Input, is_tensor
+from ..tree import flatten, map_nest
+from ..utils.naming import unique_name
+from .model import Model
+
+
+def _need_one_argument(layer):
+    """Of a layer of one's own: its call() needs the input and no more."""
+    if layer._class_name is not None or isinstance(layer, Model):
+        return
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in inspect.signature(layer.call).parameters.values() if p.kind in kinds and p.default is p.empty]
+    if len(needed) > 1:
+        raise ValueError(
+            "Layers added to a Sequential model can only have a single required positional argument, the input "
+            f"tensor. Layer {type(layer).__name__} has multiple required positional arguments: {needed}"
+        )
+
+
+@keras_export("models")
+class Sequential(Model):
+    """Layers, one after the other."""
+
+    _summary_needs_build = False
+
+    def __init__(self, layers=None, trainable=True, name=None):
+        super().__init__(name=name or unique_name("sequential"), trainable=trainable)
+        self._list = []
+        if layers is not None:
+            if not isinstance(layers, (list, tuple)):
+                layers = [layers]
+            for layer in layers:
+                self.add(layer, rebuild=False)
+            self._rebuild()
+
+    def add(self, layer, rebuild=True):
+        if is_tensor(layer):
+            layer = InputLayer(input_tensor=layer)
+        if callable(layer) and not isinstance(layer, Layer):
+            layer = Lambda(layer)
+        if not isinstance(layer, (Layer, InputLayer)):
+            raise ValueError(
+                f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of "
+                f"type {type(layer)})"
+            )
+        if any(layer.name == other.name for other in self._list):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is "
+                "already the name of a layer in this model. Update the `name` argument to pass a unique "
+                "name."
+            )
+        if isinstance(layer, InputLayer) and self._list:
+            raise ValueError(
+                f"Sequential model '{self.name}' has already been configured to use input shape "
+                f"{self._list[0].output.shape if hasattr(self._list[0], 'output') else ''}. You cannot add a "
+                f"different Input layer to it."
+            )
+        first = getattr(layer, "_batch_input_shape", None)
+        if first is not None and not self._list:
+            dtype = "int32" if layer._class_name == "Embedding" else "float32"
+            self._list.append(InputLayer(batch_shape=first, dtype=dtype))
+        self._list.append(layer)
+        if rebuild:
+            self._rebuild()
+
+    def pop(self, rebuild=True):
+        layer = self._list.pop()
+        self.built, self._functional = False, None
+        if rebuild:
+            self._rebuild()
+        return layer
+
+    def _rebuild(self):
+        self._functional, self.built = None, False
+        self.__dict__.pop("_pending", None)
+        first = self._list[0] if self._list else None
+        if isinstance(first, InputLayer):
+            self._trace_when_asked(first.tensor)
+        elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
+            self._trace_when_asked(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+
+    def _trace_when_asked(self, inputs):
+        if not self._has_custom_call():
+            return self._trace(inputs)
+        self._begin(inputs, None)
+
+    def _replaced(self):
+        self._rebuild()
+
+    def build(self, input_shape=None):
+        first = self._list[0] if self._list else None
+        if isinstance(first, InputLayer) and input_shape is not None:
+            if tuple(input_shape) != tuple(first.batch_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape "
+                    f"{first.batch_shape}. You cannot build it with input_shape {input_shape}"
+                )
+        if self._functional is None and input_shape is not None and self._list:
+            dtype = "int32" if getattr(self._list[0], "_class_name", "") == "Embedding" else "float32"
+            self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
+
+    def _trace(self, inputs):
+        if not self._list:
+            raise ValueError(f"Sequential model {self.name} cannot be built because it has no layers.")
+        if self._has_custom_call():
+            return super()._trace(inputs)
+        try:
+            outputs = inputs
+            for layer in self._list:
+                if not isinstance(layer, InputLayer):
+                    _need_one_argument(layer)
+                    outputs = layer(outputs)
+        except NotImplementedError as e:
+            if "call()" in str(e):
+                return
+            raise
+        if outputs is inputs:
+            return
+        self._set_function(Function(inputs, outputs))
+
+    def call(self, inputs, training=None, mask=None):
+        for layer in self._list:
+            if not isinstance(layer, InputLayer):
+                inputs = layer(inputs)
+        return inputs
+
+    def __call__(self, *args, **kwargs):
+        on_arrays = call_context.owner() is None and not any(is_tensor(leaf) for leaf in flatten([args, kwargs]))
+        if self._functional is None and on_arrays and len(args) == 1 and any(one._is_custom() for one in self.layers):
+            try:
+                self._build_from_data(args[0])
+            except NotImplementedError:  # as Keras: they can't be called on symbolic tensors
+                return self._one_by_one(args[0], kwargs.get("training"))
+        return super().__call__(*args, **kwargs)
+
+    def _one_by_one(self, x, training):
+        with call_context.running(None, training):
+            for layer in self.layers:
+                x = layer(x)
+        return x
+
+    def _inner_layers(self):
+        return [layer for layer in self.__dict__.get("_list", ()) if isinstance(layer, Layer)]
+
+    @property
+    def input(self):
+        """Of its first call on symbolic tensors, as in Keras; `inputs` are the model's own."""
+        return Layer.input.fget(self)
+
+    @property
+    def output(self):
+        return Layer.output.fget(self)
+
+    @property
+    def inputs(self):
+        return self._built_part("inputs")
+
+    @property
+    def outputs(self):
+        return self._built_part("outputs")
+
+    @property
+    def input_shape(self):
+        return self._built_part("nest_in").shape
+
+    @property
+    def output_shape(self):
+        return map_nest(lambda t: t.shape, self._built_part("nest_out"))
+
+    def _built_part(self, name):
+        if self._functional is None:
+            raise AttributeError(f"Sequential model '{self.name}' has no defined inputs or outputs yet.")
+        return getattr(self._functional, name)
+
+    @property
+    def layers(self):
+        return [layer for layer in self._list if not isinstance(layer, InputLayer)]
+
+    @layers.setter
+    def layers(self, _):
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to change the "
+            "layers in this model."
+        )
+
+    def get_config(self):
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": "float32",
+            "layers": [serialize_keras_object(layer) for layer in self._list],
+        }
+        if self._functional is not None:
+            config["build_input_shape"] = self._functional.inputs[0].shape
+        return config
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        with custom_object_scope(custom_objects):
+            model = cls(name=config.get("name"), trainable=config.get("trainable", True))
+            for layer in config["layers"]:
+                model.add(deserialize_keras_object(layer), rebuild=False)
+            model._rebuild()
+            if model._functional is None and config.get("build_input_shape"):
+                model.build(tuple(config["build_input_shape"]))
+        return model
+
+
+register_model(Sequential)

@@ -1,0 +1,110 @@
+"""Array creation: zeros, ones, full, arange, linspace, eye, tri, ..., also with symbolic sizes."""
+
+import inspect
+
+from ..backend.eager_tensor import eager_tensor
+from ..symbolic.tensor import as_tensor, cast_tensor, is_tensor, operate
+from .core import cast, Size
+from .dispatch import alike, dispatched, is_symbolic, places
+from .elementwise import where
+from .shapes import expand_dims
+
+
+def _filled(shape, value, dtype):
+    """A tensor of one number whose shape has symbolic sizes."""
+    import numpy
+
+    exact = str(dtype) if str(dtype) in ("int32", "int64") else "float32"
+    y = as_tensor(numpy.full([1 if is_tensor(d) else int(d) for d in shape], value, exact))
+    for axis, d in enumerate(shape):
+        if isinstance(d, Size):
+            y = y * expand_dims(cast_tensor(d.one, exact), [i for i in range(len(shape)) if i != axis])
+        elif is_tensor(d):
+            raise NotImplementedError("a size that is calculated: expected numbers and sizes of shape(x)")
+    return cast_tensor(y, str(dtype or "float32"))
+
+
+def _symbolic_array(name, given):
+    dtype = given.get("dtype")
+    if name in ("zeros", "ones", "full"):
+        shape, value = given["shape"], given.get("fill_value", float(name == "ones"))
+        if is_symbolic(value):
+            raise NotImplementedError(f"{name}: expected a number as fill_value, got {value!r}")
+        return _filled(list(shape) if isinstance(shape, (list, tuple)) else [shape], value, dtype)
+    if name == "arange" and isinstance(given["stop"], Size) and given["start"] == 0 and given.get("step") in (None, 1):
+        return cast_tensor(places(given["stop"].one, 0), str(dtype or "int32"))
+    raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
+
+
+def _numpy_function(name, signature_of):
+    """NumPy's function of a name, with the arguments of a lambda."""
+    arguments = inspect.signature(signature_of)
+
+    def f(*args, **kwargs):
+        import numpy
+
+        given = arguments.bind(*args, **kwargs).arguments
+        if name == "arange" and given.get("stop") is None:
+            given["start"], given["stop"] = 0, given["start"]
+        if is_symbolic(list(given.values())):
+            return _symbolic_array(name, given)
+        dtype = given.pop("dtype", None)
+        array = getattr(numpy, name)(**given)
+        if dtype is None:
+            dtype = "int32" if name == "arange" and array.dtype.kind in "iu" else "float32"
+        return eager_tensor(array.astype(str(dtype)))
+
+    f.__name__, f.__doc__, f.__signature__ = name, f"keras.ops.{name}: an array.", arguments
+    return f
+
+
+zeros = _numpy_function("zeros", lambda shape, dtype=None: 0)
+ones = _numpy_function("ones", lambda shape, dtype=None: 0)
+full = _numpy_function("full", lambda shape, fill_value, dtype=None: 0)
+arange = _numpy_function("arange", lambda start, stop=None, step=None, dtype=None: 0)
+linspace = _numpy_function("linspace", lambda start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0: 0)
+eye = _numpy_function("eye", lambda N, M=None, k=0, dtype=None: 0)
+identity = _numpy_function("identity", lambda n, dtype=None: 0)
+tri = _numpy_function("tri", lambda N, M=None, k=0, dtype=None: 0)
+
+
+@dispatched
+def zeros_like(x, dtype=None):
+    return full_like(x, 0, dtype)
+
+
+@dispatched
+def ones_like(x, dtype=None):
+    return full_like(x, 1, dtype)
+
+
+@dispatched
+def full_like(x, fill_value, dtype=None):
+    x = as_tensor(x)
+    return cast(alike(x, float(fill_value)), dtype or x.dtype)
+
+
+def _triangle(name, upper):
+    @dispatched
+    def f(x, k=0):
+        import numpy
+
+        x = as_tensor(x)
+        rows, columns = x.shape[-2:]
+        if rows is None or columns is None:
+            raise NotImplementedError(f"{name}: expected the last two axes to be known, got {x.shape}")
+        keep = numpy.tri(rows, columns, k - upper, dtype=bool) ^ upper
+        return where(as_tensor(keep), x, zeros_like(x))
+
+    f.__name__, f.__doc__ = name, f"keras.ops.{name}"
+    return f
+
+
+tril, triu = _triangle("tril", False), _triangle("triu", True)
+
+
+@dispatched
+def broadcast_to(x, shape):
+    x = as_tensor(x)
+    kind = "LogicalOr" if x.dtype == "bool" else "Add"
+    return operate(kind, x, zeros(shape, dtype=x.dtype))

@@ -1,0 +1,132 @@
+"""Activations, losses, attention and normalization as functions."""
+
+from .. import registry
+from ..registry import create
+from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
+from .core import cast
+from .dispatch import axes, dispatched, floats, of, over, places
+from .reduction import logsumexp
+from .shapes import expand_dims, transpose
+
+# ---- of keras.ops.nn
+
+
+def _activation(name, **defaults):
+    def f(x, *args, **kwargs):
+        return registry.get("activation", name)(x, *args, **(kwargs if args else {**defaults, **kwargs}))
+
+    f.__name__, f.__doc__ = name, f"keras.ops.{name}"
+    return f
+
+
+relu = _activation("relu")
+relu6 = _activation("relu6")
+sigmoid = _activation("sigmoid")
+softplus = _activation("softplus")
+softsign = _activation("softsign")
+silu = _activation("silu")
+elu = _activation("elu")
+selu = _activation("selu")
+celu = _activation("celu")
+glu = _activation("glu")
+mish = _activation("mish")
+hard_sigmoid = _activation("hard_sigmoid")
+hard_silu = _activation("hard_silu")
+hard_tanh = _activation("hard_tanh")
+hard_shrink = _activation("hard_shrink")
+soft_shrink = _activation("soft_shrink")
+tanh_shrink = _activation("tanh_shrink")
+leaky_relu = _activation("leaky_relu")
+log_sigmoid = _activation("log_sigmoid")
+squareplus = _activation("squareplus")
+sparse_plus = _activation("sparse_plus")
+threshold = _activation("threshold")
+
+
+gelu = _activation("gelu", approximate=True)
+swish, hard_swish = silu, hard_silu
+
+
+@dispatched
+def softmax(x, axis=-1):
+    return operation("Softmax", axis=axes(axis) if axis is not None else -1)(as_tensor(x))
+
+
+@dispatched
+def log_softmax(x, axis=-1):
+    x = as_tensor(x)
+    return x - logsumexp(x, axis, True)
+
+
+def _loss(kind):
+    def f(target, output, from_logits=False, axis=-1):
+        return create("loss", kind, from_logits=from_logits, reduction="none")(target, output)
+
+    return f
+
+
+binary_crossentropy, categorical_crossentropy = _loss("BinaryCrossentropy"), _loss("CategoricalCrossentropy")
+sparse_categorical_crossentropy = _loss("SparseCategoricalCrossentropy")
+
+
+@dispatched
+def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    import numpy
+
+    x = as_tensor(x)
+    if axis != -1:
+        raise NotImplementedError("one_hot: expected axis -1")
+    classes = as_tensor(numpy.arange(num_classes, dtype="int32"))
+    return cast(operate("Equal", expand_dims(cast(x, "int32"), -1), classes), dtype or "float32")
+
+
+@dispatched
+def multi_hot(inputs, num_classes=None, axis=-1, dtype=None, sparse=False):
+    x = one_hot(inputs, num_classes)
+    return cast_tensor(over("Max", x, 0 if len(x.shape) == 2 else 1), dtype or "float32")
+
+
+@dispatched
+def dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, **kwargs):
+    """Of (batch, time, heads, size), as keras.ops.nn's."""
+    query, key, value = (floats(t) for t in (query, key, value))
+    scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
+    q, k, v = (transpose(t, [0, 2, 1, 3]) for t in (query, key, value))
+    scores = operation("MatMul")([q, transpose(k, [0, 1, 3, 2])]) * scale
+    if bias is not None:
+        scores = scores + bias
+    if is_causal:
+        rows, columns = places(scores, 2), places(scores, 3)
+        allowed = operate("GreaterEqual", expand_dims(rows, 1), expand_dims(columns, 0))
+        mask = allowed if mask is None else operate("LogicalAnd", as_tensor(mask), allowed)
+    if mask is not None:
+        scores = scores + (cast_tensor(as_tensor(mask), "float32") - 1.0) * 3e38
+    return transpose(operation("MatMul")([operation("Softmax")(scores), v]), [0, 2, 1, 3])
+
+
+@dispatched
+def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
+    x = floats(x)
+    others = [i for i in range(len(x.shape)) if i != axis % len(x.shape)]
+
+    def wide(t):
+        return expand_dims(floats(t), others)
+
+    y = (x - wide(mean)) * of("Rsqrt", wide(variance) + epsilon)
+    y = y if scale is None else y * wide(scale)
+    return y if offset is None else y + wide(offset)
+
+
+@dispatched
+def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, **kwargs):
+    x = floats(x)
+    y = (x - over("Mean", x, axis, True)) * of("Rsqrt", over("Var", x, axis, True) + (epsilon or 1e-7))
+    y = y if gamma is None else y * floats(gamma)
+    return y if beta is None else y + floats(beta)
+
+
+@dispatched
+def rms_normalization(x, scale=None, axis=-1, epsilon=None):
+    x = floats(x)
+    y = x * of("Rsqrt", over("Mean", of("Square", x), axis, True) + (epsilon or 1e-7))
+    return y if scale is None else y * floats(scale)

@@ -1,0 +1,236 @@
+"""The graph of calls between symbolic tensors, and the library's model of it."""
+
+from ..backend import call_context, global_state
+from ..layers.input_layer import InputLayer
+from ..tree import flatten, map_nest, pack_like, paths_in
+from ..utils.naming import unique_name
+from .masks import carries_mask
+from .tensor import Call, Input, is_tensor
+
+
+class Function:
+    """Inputs and outputs as they were given, and the library's model of what is between them."""
+
+    def __init__(self, inputs, outputs, losses=None, alone=False):
+        """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
+        if any(is_tensor(t) and t.call.layer is not None for t in flatten(inputs)):
+            inputs, outputs = from_the_middle(inputs, outputs)
+        self.nest_in, self.nest_out, self.nothing, self.steps = inputs, outputs, None, None
+        self.inputs, self.outputs = flatten(inputs), flatten(outputs)
+        for word, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
+            for t in tensors:
+                if not is_tensor(t):
+                    raise ValueError(f"All `{word}` values must be KerasTensors. Received: {t!r} of type {type(t)}")
+        self.calls = self._needed()
+        self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
+        self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
+        self.constants = [c for c in self.calls if c.variable is not None]
+        self._own = self._masked = None
+        self.losses = self._losses(losses)
+        with global_state.building:
+            homes = {c.layer._graph for c in self.calls if c.layer is not None and c.layer._graph is not None}
+            self.graph = homes.pop() if len(homes) == 1 and not alone else global_state.new_graph()
+            for call in self._placed():
+                call.put(self.graph)
+            self.core = self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs))
+            for call in self.calls:
+                if call.layer is not None:
+                    call.layer._attach(self.core)
+        one = is_tensor(inputs) and is_tensor(outputs)
+        self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
+        self.adds_losses, self.added_losses = bool(self.losses or self.penalized_calls()), None
+
+    def penalized_calls(self):
+        """The calls of the library's layers that have a penalty on what they give."""
+        return [
+            c
+            for c in self.calls
+            if c.layer is not None
+            and c.layer._config.get("activity_regularizer") is not None
+            and not c.layer._is_custom()
+        ]
+
+    def has_custom_calls(self):
+        """Is there a call() of its user's in it?"""
+        if self._own is None:
+            self._own = any(r.layer is not None and r.outputs is not None and _is_custom(r.layer) for r in self.records)
+        return self._own
+
+    def is_masked(self):
+        """Does an output carry a mask?"""
+        if self._masked is None:
+            self._masked = any(t.shape and carries_mask(t) for t in self.outputs)
+        return self._masked
+
+    def is_simple(self):
+        return not self.has_custom_calls() and not self.is_masked()
+
+    def nodes(self, tensors):
+        return [t.call.nodes[self.graph][t.index] for t in tensors]
+
+    def with_outputs(self, tensors):
+        """The library's model with outputs behind its own."""
+        with global_state.building:
+            for t in tensors:
+                for call in t.call.needed():
+                    call.put(self.graph)
+            return self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs + list(tensors)))
+
+    def _needed(self):
+        """Between the outputs and the inputs, in the order in which they were made."""
+        ends, found, stack = {t.call for t in self.inputs}, {}, [t.call for t in self.outputs]
+        while stack:
+            call = stack.pop()
+            if call in found:
+                continue
+            found[call] = None
+            if call in ends:
+                continue
+            if call.layer is None and call.value is None:
+                raise ValueError(
+                    f"Output with path `{self._path_from(call)}` is not connected to `inputs`: "
+                    f'`inputs` not connected to `outputs`: the outputs need the input "{call.name}", which '
+                    "is not among the inputs of the model"
+                )
+            stack.extend(t.call for t in call.sources())
+        for end in ends:
+            found[end] = None
+        return sorted(found, key=lambda c: c.number)
+
+    def _path_from(self, call):
+        """Of the first output that needs a call."""
+        paths = paths_in(self.nest_out)
+        return next(".".join(p) for p, t in zip(paths, self.outputs) if call in t.call.needed())
+
+    def _losses(self, given):
+        known = {t.call for t in self.inputs}
+
+        def inside(t):
+            return all(c.layer is not None or c.value is not None or c in known for c in t.call.needed())
+
+        losses = [t for record in self.records for t in record.losses] if given is None else given
+        return [t for t in dict.fromkeys(losses) if inside(t)]
+
+    def _placed(self):
+        """Where initial weights go by the order of calls, those that the model leaves out take their part too."""
+        if not global_state.draws_in_call_order():
+            return self.calls
+        return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
+
+    def layers(self):
+        """As in Keras: by their distance from the outputs, with one for each input."""
+        depths, order = {}, {}
+
+        def unit(call):  # one of its own, or the outermost call() that made it
+            return call.owner if call.owner is not None and call.owner.layer is not None else call
+
+        def layer_of_unit(u):
+            return u.layer if isinstance(u, call_context.Record) else u.layer or u
+
+        calls = [c for c in self.calls if getattr(c.layer, "_class_name", "") != "Weight"]
+        for call in sorted(calls, key=lambda c: -c.number):
+            depth = depths.setdefault(unit(call), 0)
+            for source in {unit(t.call) for t in call.sources()} - {unit(call)}:
+                depths[source] = max(depths.get(source, 0), depth + 1)
+        for i, call in enumerate(self._visited()):
+            key = layer_of_unit(unit(call))
+            if call.value is None and not getattr(key, "_is_operation", False) and unit(call) in depths:
+                depth, at = order.get(key, (0, i))
+                order[key] = max(depth, depths[unit(call)]), at
+        ranked = sorted(order, key=lambda k: (-order[k][0], order[k][1]))
+        return [k if not isinstance(k, Call) else InputLayer(input_tensor=k.outputs[0]) for k in ranked]
+
+    def _visited(self):
+        """Calls as Keras finds them, from the outputs to what they need."""
+        known, order = set(self.calls), {}
+        for out in self.outputs:
+            stack = [out.call]
+            while stack:
+                call = stack.pop()
+                if call in known and call not in order:
+                    order[call] = None
+                    stack.extend(t.call for t in reversed(list(call.sources())))
+        return [*order, *(c for c in self.calls if c not in order)]
+
+    def branches(self):
+        """Does a call() in it ask whether it is training?"""
+        return any(record.branches for record in self.records)
+
+    def called(self, inputs, training=None, again=False):
+        """Its calls once more, on other tensors. `again`: the call()s of layers of one's own are traced anew."""
+        now, done = dict(zip(self.inputs, inputs)), set()
+        plain = {} if training is None else {"training": bool(training)}
+        for call in self.calls:
+            if call.layer is None:
+                if call.value is not None:
+                    now[call.outputs[0]] = call.outputs[0]
+                continue
+            if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom():
+                if id(call.owner) not in done:
+                    done.add(id(call.owner))
+                    now.update(retraced(call.owner, now, training))
+                continue
+            now.update(zip(call.outputs, call.again(now, plain)))
+        losses = [now[t] for t in self.losses if t in now]
+        if losses and call_context.records():
+            call_context.records()[-1].losses.extend(losses)
+        return pack_like(self.nest_out, [now[t] for t in self.outputs])
+
+    def in_training(self):
+        """The same model, traced as in training."""
+        with call_context.traced(None, (), {}, True) as record:
+            outputs = self.called(self.inputs, again=True, training=None)
+        return Function(self.nest_in, outputs, record.losses)
+
+
+def _is_custom(layer):
+    """Of the layer of a record, which may be a model."""
+    functional = getattr(layer, "_functional", None)
+    if functional is None or layer._has_custom_call():
+        return layer._is_custom()
+    return functional.has_custom_calls()
+
+
+def from_the_middle(inputs, outputs):
+    """Inputs of their own where layers gave them, and the calls behind them once more."""
+    given, now, stack, calls = flatten(inputs), {}, [t for t in flatten(outputs) if is_tensor(t)], set()
+    for t in given:
+        made = t.call.layer is not None
+        now[t] = Input(batch_shape=t.shape, dtype=t.dtype, name=unique_name("keras_tensor")) if made else t
+    while stack:
+        t = stack.pop()
+        if t not in now and t.call not in calls:
+            calls.add(t.call)
+            stack.extend(t.call.sources())
+    for call in sorted(calls, key=lambda c: c.number):
+        if call.owner is not None and call.owner.layer is not None:
+            raise ValueError("expected inputs made by Input(), got what a layer gave")
+        made = call.again(now) if call.layer is not None else call.outputs
+        now.update({t: m for t, m in zip(call.outputs, made) if t not in now})
+    return map_nest(now.get, inputs), map_nest(lambda t: now.get(t, t), outputs)
+
+
+def retraced(record, now, training):
+    """What a recorded call gives on other tensors, by the tensors it gave."""
+
+    def other(x):
+        return now.get(x, x) if is_tensor(x) else x
+
+    args, kwargs = map_nest(other, list(record.args)), map_nest(other, dict(record.kwargs))
+    if training is not None:
+        kwargs["training"] = training
+    outputs = record.layer._trace_call(*args, **kwargs)
+    return dict(zip(flatten(record.outputs), flatten(outputs)))
+
+
+def layers_beside(calls):
+    """Calls that read only what these calls give, made before the last of them."""
+    known, found, last = set(calls), [], calls[-1].number
+    waiting = [c for call in calls for c in call.readers]
+    while waiting:
+        call = waiting.pop()
+        if call not in known and call.number < last and all(t.call in known for t in call.sources()):
+            known.add(call)
+            found.append(call)
+            waiting += call.readers
+    return found

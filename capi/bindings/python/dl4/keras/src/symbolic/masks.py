@@ -1,0 +1,57 @@
+"""Masks of symbolic tensors."""
+
+from ..backend import global_state
+from ..registry import create
+from ..tree import flatten, map_nest
+from ..utils.naming import unique_name
+from .tensor import Call, is_tensor, operation
+
+
+def carries_mask(t):
+    graph = global_state.scratch()
+    if graph not in t.call.nodes:
+        for call in t.call.needed():
+            call.put(graph)
+    return graph.carries_mask(t.call.nodes[graph][t.index])
+
+
+def unmasked(t):
+    """A tensor without the mask that it carries, as operations of keras.ops take it: none of them sets one."""
+    if not t.shape or not carries_mask(t):
+        return t
+    same = create("layer", "Transpose", perm=list(range(len(t.shape))), name=unique_name("unmasked"))
+    same._is_operation = True
+    return Call(same, [t]).infer_outputs()[0]
+
+
+def mask_of(t):
+    """The mask that a symbolic tensor, or what a layer gave for arrays, carries, or None."""
+    if not is_tensor(t):
+        return getattr(t, "_keras_mask", None)
+    if not carries_mask(t):
+        return None
+
+    return operation("GetMask", name=unique_name("carried_mask"))(t)
+
+
+def set_mask(t, mask):
+    return operation("SetMask")([t, mask])
+
+
+def masked(outputs, masks):
+    """Outputs with these masks, in their order, where they carry none themselves."""
+    if masks is None:
+        return outputs
+    masks = flatten(masks)
+    masks += [None] * len(flatten(outputs))
+    rest = iter(masks)
+    return map_nest(
+        lambda t: t if (m := next(rest)) is None or not is_tensor(t) or mask_of(t) is not None else set_mask(t, m),
+        outputs,
+    )
+
+
+def masked_as(before, now):
+    """What a function made of a tensor, with the mask of that."""
+    mask = mask_of(before)
+    return now if mask is None or mask_of(now) is not None else set_mask(now, mask)

@@ -1,0 +1,351 @@
+"""Symbolic tensors, and the calls of layers that make them.
+
+A call is first made in a scratch graph, whose shape rules answer at once, and again in the graph of each model that
+needs it: so layers may be called in any order, and a model holds what it needs and no more."""
+
+import itertools
+import weakref
+
+from .... import core
+from ..backend import call_context, global_state
+from ..export import keras_export
+from ..registry import create
+from ..utils.naming import snake_case, unique_name
+
+
+class Call:
+    """A layer (None: of an input or a constant) called on tensors, with plain and symbolic arguments."""
+
+    __slots__ = (
+        "layer",
+        "inputs",
+        "plain",
+        "tensors",
+        "outputs",
+        "number",
+        "nodes",
+        "value",
+        "name",
+        "readers",
+        "owner",
+        "variable",
+        "__weakref__",
+    )
+    _numbers = itertools.count()
+
+    def __init__(self, layer, inputs=(), plain=None, tensors=None, value=None, name=None):
+        self.layer, self.inputs, self.plain, self.tensors = layer, list(inputs), plain or {}, tensors or {}
+        self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
+        self.outputs, self.readers, self.owner = [], [], call_context.owner()
+        self.variable = None  # of a constant: a variable and what it held
+
+    def sources(self):
+        for t in self.inputs:
+            yield t
+        for list_ in self.tensors.values():
+            yield from (t for t in list_ if t is not None)
+
+    def needed(self):
+        """The calls that this one needs and itself, each behind what it needs."""
+        found, order, stack = set(), [], [(self, False)]
+        while stack:
+            call, ready = stack.pop()
+            if ready:
+                order.append(call)
+            elif call not in found:
+                found.add(call)
+                stack.append((call, True))
+                stack.extend((t.call, False) for t in call.sources())
+        return order
+
+    def put(self, graph):
+        """Makes the call in a graph that has what it needs."""
+        if graph in self.nodes:
+            return
+
+        def node(t):
+            return None if t is None else t.call.nodes[graph][t.index]
+
+        if self.layer is not None:
+            nodes = {key: [node(t) for t in list_] for key, list_ in self.tensors.items()}
+            made = graph.call(self.layer._place_in(graph), [node(t) for t in self.inputs], self.plain, nodes)
+        elif self.value is not None:
+            made = [graph.constant(self.value)]
+        else:
+            out = self.outputs[0]
+            made = [graph.input(graph.free_name(self.name), out.dtype, out.shape)]
+        self.nodes[graph] = made
+
+    def again(self, now, plain=None):
+        """What the same call gives on other tensors."""
+        tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
+        return Call(self.layer, [now[t] for t in self.inputs], {**self.plain, **(plain or {})}, tensors).infer_outputs()
+
+    def infer_outputs(self):
+        """The tensors it gives, by a scratch graph's rules."""
+        graph = global_state.scratch()
+        for call in [self] if all(graph in t.call.nodes for t in self.sources()) else self.needed():
+            call.put(graph)
+        if global_state.draws_in_call_order():
+            for source in {t.call for t in self.sources()}:
+                source.readers.append(self)
+        self.outputs = [KerasTensor(self, i, graph.shape(n), graph.dtype(n)) for i, n in enumerate(self.nodes[graph])]
+        return self.outputs
+
+
+def _operator(kind, swapped=False):
+    def method(self, other):
+        return operate(kind, other, self) if swapped else operate(kind, self, other)
+
+    return method
+
+
+@keras_export("")
+class KerasTensor:
+    """A symbolic value. Arithmetic on it makes layers."""
+
+    __slots__ = ("call", "index", "shape", "dtype", "__weakref__")
+    __array_ufunc__ = None  # NumPy leaves operators to us
+    sparse = ragged = False
+
+    def __init__(self, call=None, index=0, shape=None, dtype="float32"):
+        if not isinstance(call, Call):  # Keras's KerasTensor(shape, dtype): an input
+            t = Input(batch_shape=shape if call is None else call, dtype=index or dtype)
+            call, index, shape, dtype = t.call, 0, t.shape, t.dtype
+        self.call, self.index, self.shape, self.dtype = call, index, shape, dtype
+
+    @property
+    def name(self):
+        return self.call.name or (self.call.layer.name if self.call.layer else "constant")
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    rank = ndim
+
+    def __repr__(self):
+        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse=False, ragged=False, name={self.name}>"
+
+    def __bool__(self):
+        raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
+
+    def __iter__(self):
+        raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
+
+    def __array__(self, *_, **__):
+        raise ValueError(
+            "A KerasTensor is symbolic: it's a placeholder for a shape and a dtype. It doesn't have any "
+            "actual numerical value. You cannot convert it to a NumPy array."
+        )
+
+    __float__ = __int__ = __index__ = __len__ = __array__
+
+    def __getitem__(self, key):
+        return get_item(self, key)
+
+    def __neg__(self):
+        return operate("Multiply", self, -1)
+
+    def __abs__(self):
+        return operation("Absolute")(self)
+
+    def __invert__(self):
+        return operation("LogicalNot")(self)
+
+    __add__, __radd__ = _operator("Add"), _operator("Add", True)
+    __sub__, __rsub__ = _operator("Subtract"), _operator("Subtract", True)
+    __mul__, __rmul__ = _operator("Multiply"), _operator("Multiply", True)
+    __truediv__, __rtruediv__ = _operator("Divide"), _operator("Divide", True)
+    __pow__, __rpow__ = _operator("Power"), _operator("Power", True)
+    __matmul__, __rmatmul__ = _operator("MatMul"), _operator("MatMul", True)
+    __lt__, __le__, __gt__, __ge__ = (_operator(k) for k in ("Less", "LessEqual", "Greater", "GreaterEqual"))
+    __and__, __rand__ = _operator("LogicalAnd"), _operator("LogicalAnd", True)
+    __or__, __ror__ = _operator("LogicalOr"), _operator("LogicalOr", True)
+    __ne__ = _operator("NotEqual")
+    __hash__ = object.__hash__
+
+
+_BROADCASTS = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"}  # the layers of these names want one batch size
+_COMPARING = {"Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr"}
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) or (
+        hasattr(x, "dtype") and getattr(x, "ndim", 1) == 0 and not is_tensor(x) and type(x).__module__ == "numpy"
+    )
+
+
+def operate(kind, a, b):
+    """Two values, one of them symbolic, by NumPy's rules."""
+    name = unique_name(snake_case(kind))
+    made = "Broadcast" + kind if kind in _BROADCASTS else kind
+    swapped = is_number(a)
+    x, c = (b, a) if swapped else (a, b)
+    if (
+        is_number(c)
+        and is_tensor(x)
+        and kind != "MatMul"
+        and (x.dtype == "float32" or kind in _COMPARING or (float(c).is_integer() and kind in _BROADCASTS))
+    ):
+        return operation(made, name=name, **{"x1" if swapped else "x2": float(c)})(x)
+    a, b = as_tensor(a, b), as_tensor(b, a)
+    if a.dtype != b.dtype and kind not in ("LogicalAnd", "LogicalOr"):
+        a, b = promoted([a, b])
+    if kind in ("Divide", "Power", "MatMul") and a.dtype != "float32":
+        a, b = cast_tensor(a, "float32"), cast_tensor(b, "float32")
+    return operation(made, name=name)([a, b])
+
+
+_RANKS = ["bool", "uint8", "int32", "int64", "float32"]
+
+
+def promoted(tensors):
+    """All in the widest of their types."""
+    widest = max((t.dtype for t in tensors), key=_RANKS.index)
+    return [cast_tensor(t, widest) for t in tensors]
+
+
+def cast_tensor(x, dtype):
+    return x if x.dtype == dtype else operation("Cast", to=dtype)(x)
+
+
+def operation(kind, **config):
+    layer = create("layer", kind, **config)
+    layer._is_operation = True
+    return layer
+
+
+def is_tensor(x):
+    return isinstance(x, KerasTensor)
+
+
+def as_tensor(x, like=None):
+    """x itself, the value of a variable, or a constant; a number has the type of data that it is calculated with."""
+    if is_tensor(x):
+        return x
+    if hasattr(x, "_as_tensor"):
+        return x._as_tensor()
+    dtype = None
+    if isinstance(x, (bool, int, float)):
+        dtype = "bool" if isinstance(x, bool) else getattr(like, "dtype", "float32")
+        if isinstance(x, float) or dtype not in _RANKS:
+            dtype = "float32"
+    return Call(None, value=core.Tensor.of(x, dtype)).infer_outputs()[0]
+
+
+def Input(
+    shape=None,
+    batch_size=None,
+    dtype=None,
+    sparse=None,
+    ragged=None,
+    batch_shape=None,
+    name=None,
+    tensor=None,
+    optional=False,
+):
+    """A symbolic tensor for data that comes with each run; None in a shape is free."""
+    if sparse or ragged or optional:
+        raise NotImplementedError("sparse, ragged and optional inputs are not in this version of the library")
+    if tensor is not None:
+        return tensor
+    if batch_shape is None:
+        if shape is None:
+            raise ValueError("You must pass a `shape` argument.")
+        if isinstance(shape, int):
+            raise ValueError(f"Cannot convert '{shape}' to a shape.")
+        batch_shape = (batch_size, *shape)
+    elif shape is not None or batch_size is not None:
+        other = "shape" if shape is not None else "batch_size"
+        raise ValueError(f"You cannot pass both `{other}` and `batch_shape` at the same time.")
+    for d in batch_shape:
+        if d is not None and (not hasattr(d, "__index__") or d < 0):
+            raise ValueError(f"Cannot convert '{tuple(batch_shape)}' to a shape. Found invalid entry '{d}'.")
+    call = Call(None, name=name or unique_name("input_layer"))
+    call.outputs = [
+        KerasTensor(
+            call,
+            0,
+            tuple(None if d is None else int(d) for d in batch_shape),
+            str(getattr(dtype, "name", dtype) or "float32"),
+        )
+    ]
+    return call.outputs[0]
+
+
+def symbolic_like(value, name=None, fixed=False):
+    """An input for arrays like this one, of as many rows if that is fixed."""
+    array = core.Tensor.of(value)
+    rows = array.shape[:1] if fixed else (None,)
+    return Input(batch_shape=(*rows, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
+
+
+def get_item(x, key):
+    """x[key]: numbers, slices, None and ... by NumPy's rules."""
+    if not is_tensor(x):
+        return x[key]
+    keys = list(key) if isinstance(key, tuple) else [key]
+    if Ellipsis not in [k for k in keys if k is Ellipsis]:
+        keys.append(Ellipsis)
+    at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+    given = sum(k is not None and k is not Ellipsis for k in keys)
+    if given > len(x.shape):
+        raise IndexError(f"too many indices: {given} for a tensor of {len(x.shape)} axes")
+    keys[at : at + 1] = [slice(None)] * (len(x.shape) - given)
+    axis = 0
+    for k in keys:
+        if k is None:
+            x = operation("ExpandDims", axis=axis)(x)
+            axis += 1
+        elif hasattr(k, "__index__") and not is_tensor(k):
+            k = k.__index__()
+            if k < 0 and x.shape[axis] is None:
+                x, k = _flipped(x, axis), -1 - k
+            x = operation("Take", indices=k, axis=axis)(x)
+        elif isinstance(k, slice):
+            x = _sliced(x, k, axis)
+            axis += 1
+        elif isinstance(k, (list, tuple)):
+            x = operation("Take", indices=[int(i) for i in k], axis=axis)(x)
+            axis += 1
+        else:
+            raise NotImplementedError(f"a tensor's index: expected numbers, slices, None or ..., got {k!r}")
+    return x
+
+
+def _sliced(x, k, axis):
+    size, step = x.shape[axis], 1 if k.step is None else int(k.step)
+    if k == slice(None):
+        return x
+    if size is not None:
+        places = range(size)[k]
+        if step == 1 and places:
+            return _block(x, axis, places[0], len(places))
+        return operation("Take", indices=list(places), axis=axis)(x)
+    if step == -1 and k.start is None and k.stop is None:
+        return operation("Flip", axis=axis)(x)
+    if step != 1:
+        raise NotImplementedError("a step in a slice of a free axis is not in this version")
+    start, stop = k.start or 0, k.stop
+    if start < 0:
+        if stop is not None:
+            raise NotImplementedError("a slice of a free axis from its end needs no stop")
+        return _flipped(_block(_flipped(x, axis), axis, 0, -start), axis)
+    if stop is not None and stop < 0:
+        x = _flipped(_block(_flipped(x, axis), axis, -stop, -1), axis)
+        stop = None
+    return _block(x, axis, start, -1 if stop is None else stop - start) if start or stop is not None else x
+
+
+def _flipped(x, axis):
+    return operation("Flip", axis=axis)(x)
+
+
+def _block(x, axis, start, size):
+    n = len(x.shape)
+    return operation(
+        "Slice",
+        start_indices=[start if i == axis else 0 for i in range(n)],
+        shape=[size if i == axis else -1 for i in range(n)],
+    )(x)

@@ -1,0 +1,128 @@
+"""Losses and metrics of compile() as objects that Python calls."""
+
+from .. import overrides, registry
+from ..kind import Kind
+from ..losses.loss import Loss
+from ..metrics.metric import Metric
+from ..metrics.reduction_metrics import MeanMetricWrapper
+from ..tree import flatten
+from .graphs import aligned
+
+
+def is_python(metric):
+    """Does it take batches by methods of its user's?"""
+    return isinstance(metric, Metric) and bool(overrides.having(metric, "custom"))
+
+
+class _Function(Loss):
+    """A function of targets and predictions as a loss."""
+
+    def __init__(self, function):
+        super().__init__(name=getattr(function, "__name__", "loss"))
+        self.function = function
+
+    def call(self, y_true, y_pred):
+        shaped = aligned(y_true.shape, y_pred.shape)[1]
+        return shaped(self.function)(y_true, y_pred)
+
+
+def _by_shapes(kind, y_true, y_pred):
+    """Keras's choice for `accuracy` and `crossentropy`."""
+    if y_pred.shape[-1] == 1:
+        return "Binary" + kind
+    sparse = len(y_true.shape) < len(y_pred.shape) or y_true.shape[-1] == 1
+    return ("SparseCategorical" if sparse else "Categorical") + kind
+
+
+def loss_object(loss, y_true, y_pred):
+    if loss is None or isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        return loss()
+    if str(loss).lower() in ("crossentropy", "ce"):
+        loss = _by_shapes("Crossentropy", y_true, y_pred)
+    found = registry.get("loss", loss)
+    return found if isinstance(found, Loss) else _Function(found)
+
+
+def metric_object(metric, y_true, y_pred):
+    if isinstance(metric, type) and issubclass(metric, Metric):
+        metric = metric()
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        kind = _by_shapes("Accuracy", y_true, y_pred) if metric.lower() in ("accuracy", "acc") else metric
+        found = registry.get("metric", kind)
+        if isinstance(found, Metric):
+            found._config.setdefault("name", metric if metric.islower() else found.name)
+            return found
+        return MeanMetricWrapper(found, name=metric)
+    found = registry.get("metric", metric)
+    return found if isinstance(found, Kind) else MeanMetricWrapper(found)
+
+
+class CompileMetrics:
+    """The metrics of compile(), as one; with `python` those alone that take batches in Python."""
+
+    name = "compile_metrics"
+
+    def __init__(self, model, python=False):
+        self.model, self.python, self.entries = model, python, None
+        self.results = None  # of a run in the library
+
+    @property
+    def metrics(self):
+        return [m for _, m, _, _ in self.entries or ()]
+
+    @property
+    def variables(self):
+        return [v for m in self.metrics for v in m.variables]
+
+    def _build_entries(self, ys, ps):
+        """(output, metric, its name in logs, whether it takes weights) of each."""
+        model, entries = self.model, []
+        names, n = model._output_keys(), len(ps)
+        for key in ("metrics", "weighted_metrics"):
+            given = model._compiled[key]
+            for i, listed in enumerate([] if given is None else model._metric_lists(given, n, names, key, True)):
+                for metric in listed:
+                    if self.python and not is_python(metric):
+                        continue
+                    made = metric_object(metric, ys[i], ps[i])
+                    name = made.name if n == 1 else f"{names[i]}_{made.name}"
+                    entries.append((i, made, name, key == "weighted_metrics"))
+        return entries
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.results, ps = None, flatten(y_pred)
+        ys = self.model._targets_by_output(y_true)
+        if self.entries is None:
+            self.entries = self._build_entries(ys, ps)
+        ws = flatten(sample_weight)
+        for i, metric, _, weighted in self.entries:
+            w = ws[i if len(ws) == len(ps) else 0] if weighted else None
+            metric.update_state(ys[i], ps[i], sample_weight=w)
+
+    def reset_state(self):
+        self.results = None
+        compiled = self.model._compiled
+        given = [m for key in ("metrics", "weighted_metrics") for m in flatten(compiled[key])]
+        for metric in {id(m): m for m in [*self.metrics, *given] if isinstance(m, Metric)}.values():
+            metric.reset_state()
+
+    def result(self):
+        if self.results is not None:
+            return self.results
+        return {name: metric.result() for _, metric, name, _ in self.entries or ()}
+
+
+def as_floats(logs):
+    """Numbers of a step's logs, metrics in it by their results."""
+    found = {}
+    for name, value in logs.items():
+        if isinstance(value, dict):
+            found.update(as_floats(value))
+            continue
+        value = value.result() if hasattr(value, "result") else value
+        found[name] = float(value) if getattr(value, "ndim", 0) == 0 else value
+    return found

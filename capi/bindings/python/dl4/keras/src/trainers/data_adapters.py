@@ -1,0 +1,230 @@
+"""Data of fit(), evaluate() and predict(): arrays, or anything that gives batches of them."""
+
+import itertools
+import math
+import types
+import warnings
+
+from .... import core
+from ..backend.eager_tensor import is_array
+from ..tree import flatten, map_nest, pack_like
+
+
+def as_array(x):
+    """What NumPy can see: tensors and frames of other libraries too."""
+    if x is None or isinstance(x, (int, float)):
+        return x
+    if isinstance(x, dict):
+        return {k: as_array(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x)(as_array(v) for v in x) if type(x) in (list, tuple) else x
+    if hasattr(x, "detach"):  # of PyTorch, with or without a gradient
+        return x.detach().cpu().numpy()
+    return x.numpy() if hasattr(x, "numpy") and not hasattr(x, "_as_tensor") else x
+
+
+def is_whole(x):
+    """Is it data itself, not something that gives batches of it?"""
+    if x is None or hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, dict):
+        return True
+    return isinstance(x, (list, tuple)) and not hasattr(x, "__next__")
+
+
+class _Batches:
+    """What a data set of the library asks for batch by batch: got(index)."""
+
+    def _batch(self, index):
+        batch = self.batch_at(index)
+        if self.around is not None:
+            self.around(index if batch is not None else None)
+        return batch
+
+
+class Stream(_Batches):
+    """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
+
+    def __init__(self, model, source, steps, labels=True, around=None):
+        self.indexed = (
+            hasattr(source, "__getitem__")
+            and hasattr(source, "__len__")
+            and not (hasattr(source, "__iter__") and type(source).__module__.startswith(("torch", "tensorflow")))
+        )
+        if steps is None and hasattr(source, "__len__"):
+            steps = len(source)
+        self.model, self.steps, self.labels, self.around = model, steps, labels, around
+        self.source, self.endless, self.iterator = source, hasattr(source, "__next__"), None
+        if not self.indexed and not hasattr(source, "__iter__"):
+            raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
+        first = self._got(0)
+        if first is None:
+            raise ValueError("the data gave no batch")
+        if isinstance(source, types.GeneratorType) and not (isinstance(first, tuple) and 0 < len(first) < 4):
+            raise ValueError(
+                "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
+                f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
+            )
+        self.first = self._batch_tensors(first)
+        if self.endless:
+            self.iterator = self.source = itertools.chain([first], self.source)
+        self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
+
+    def _got(self, index):
+        if self.indexed:
+            return self.source[index]
+        if self.iterator is None or (index == 0 and not self.endless):
+            self.iterator = iter(self.source)
+        return next(self.iterator, None)
+
+    def _batch_tensors(self, got):
+        x, y, w = (tuple(got) + (None, None))[:3] if isinstance(got, (tuple, list)) else (got, None, None)
+        if not self.labels:
+            y = w = None
+        return self.model._batch_tensors(as_array(x), as_array(y), as_array(w))
+
+    def batch_at(self, index):
+        """Batch `index` of this time; None at its end."""
+        got = None if self.steps is not None and index >= self.steps else self._got(index)
+        if got is None:
+            self._epoch_over()
+            return None
+        return self._batch_tensors(got)
+
+    def _epoch_over(self):
+        if hasattr(self.source, "on_epoch_end"):
+            self.source.on_epoch_end()
+
+
+class Cut(_Batches):
+    """Batches of arrays, `steps` of them each time; with `goes_on` the next time continues where the last one ended.
+
+    `around(index)` is called before each batch, and around(None) after the last one."""
+
+    def __init__(self, lists, batch_size, steps=None, seed=None, around=None, goes_on=False):
+        self.lists, self.batch_size, self.around = lists, batch_size, around
+        self.rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
+        self.whole = -(-self.rows // batch_size)
+        self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None
+        self.goes_on = goes_on
+        self.dataset = core.Dataset(batches=self._batch)
+
+    def batch_at(self, index):
+        """Batch `index` of this time; None at its end."""
+        import numpy
+
+        if index == 0 and (self.at >= self.whole or not self.goes_on):
+            self.at = 0
+            if self.seed is not None:
+                self.order = numpy.random.default_rng(self.seed).permutation(self.rows)
+                self.seed += 1
+        if index >= self.count:
+            return None
+        if self.at >= self.whole:
+            warnings.warn(
+                "Your input ran out of data; interrupting training. Make sure that your dataset or generator can "
+                "generate at least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function "
+                "when building your dataset.",
+                stacklevel=2,
+            )
+            return None
+        part = slice(self.at * self.batch_size, (self.at + 1) * self.batch_size)
+        self.at += 1
+        rows = part if self.order is None else self.order[part]
+        return [[None if t is None else core.Tensor.of(t.numpy()[rows], t.dtype) for t in x] for x in self.lists]
+
+
+def split(arrays, fraction):
+    """The first part of the rows of nests of arrays, and the last, which is `fraction` of them."""
+    if not 0 < fraction < 1:
+        raise ValueError(f"`validation_split` must be between 0 and 1, received: {fraction}.")
+    leaves = [leaf for leaf in flatten(list(arrays)) if leaf is not None]
+    if not all(hasattr(leaf, "shape") for leaf in leaves):
+        raise ValueError(
+            "Argument `validation_split` is only supported for tensors or NumPy arrays. Found incompatible type in the "
+            f"input: {[type(leaf) for leaf in leaves if not hasattr(leaf, 'shape')]}"
+        )
+    rows = leaves[0].shape[0]
+    at = int(math.floor(rows * (1.0 - fraction)))
+    if at in (0, rows):
+        raise ValueError(
+            f"Training data contains {rows} samples, which is not sufficient to split it into a validation and "
+            f"training set as specified by `validation_split={fraction}`. Either provide more data, "
+            "or a different value for the `validation_split` argument."
+        )
+    return tuple(
+        [map_nest(lambda leaf: None if leaf is None else leaf[part], nest) for nest in arrays]
+        for part in (slice(None, at), slice(at, None))
+    )
+
+
+def ranked(tensor, wanted):
+    """As Keras: a last axis of 1 is added or left out where that gives the rank of the input."""
+    more = len(wanted.shape) - tensor.array.ndim
+    if more == 1 and wanted.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., None])
+    if more == -1 and tensor.shape[-1] == 1:
+        return core.Tensor.of(tensor.numpy()[..., 0])
+    return tensor
+
+
+def leaves_of(x, functional):
+    """The arrays of a nest: a list of numbers is one array where there is one input."""
+    if len(functional.inputs) == 1 and not any(is_array(leaf) for leaf in flatten(x)):
+        return [x]
+    return flatten(x)
+
+
+def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
+    """(x, y, sample_weight) of each batch; of arrays in that order of their rows."""
+    if not is_whole(x):
+        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__") and not hasattr(x, "__iter__")
+        source = map(x.__getitem__, range(len(x))) if indexed else iter(x)
+        for got in itertools.islice(source, steps):
+            yield (
+                tuple(as_array(v) for v in (tuple(got) + (None, None))[:3])
+                if isinstance(got, tuple)
+                else (
+                    as_array(got),
+                    None,
+                    None,
+                )
+            )
+        return
+    whole = [map_nest(_array, as_array(v)) for v in (_listed(x), y, sample_weight)]
+    rows = len(flatten(whole[0])[0])
+    for begin in itertools.islice(range(0, rows, size), steps):
+        part = slice(begin, begin + size) if order is None else order[begin : begin + size]
+        yield tuple(map_nest(lambda v: v if v is None else v[part], v) for v in whole)
+
+
+def _listed(x):
+    import numpy
+
+    plain = isinstance(x, list) and not any(hasattr(leaf, "__array__") for leaf in flatten(x))
+    return numpy.asarray(x) if plain else x
+
+
+def _array(v):
+    import numpy
+
+    if v is None:
+        return None
+    v = numpy.asarray(v)
+    return v.astype("float32") if v.dtype == "float64" else v
+
+
+def joined(parts):
+    """The batches' nests of outputs as one nest."""
+    import numpy
+
+    leaves = [[numpy.asarray(v) for v in flatten(part)] for part in parts]
+    return pack_like(parts[0], [numpy.concatenate(v) for v in zip(*leaves)])
+
+
+def weights_of_classes(y, class_weight):
+    """The weight of each sample, by its class."""
+    import numpy
+
+    y = numpy.asarray(y)
+    if y.ndim > 1 and y.shape[-1] > 1:
+        y = y.argmax(-1)
+    return numpy.array([class_weight.get(int(c), 1.0) for c in y.reshape(len(y))], "float32")

@@ -1,0 +1,138 @@
+"""What a fit() reports while it runs."""
+
+import itertools
+
+from .... import abi, core
+from ....tensor import numpy_module
+from ..backend import global_state
+from ..callbacks.callback_list import CallbackList, listed, PendingLogs
+from ..callbacks.history import History
+from ..callbacks.progbar_logger import ProgbarLogger
+from ..tree import flatten, pack_like
+from .compile_utils import as_floats, CompileMetrics
+from .data_adapters import as_array, batches, is_whole, weights_of_classes
+
+
+class MetricBatches:
+    """The batches of a fit, of which metrics in Python see the predictions in training mode before each step."""
+
+    def __init__(self, model, data, size, steps=None, class_weight=None, seed=None):
+        self.model, self.data, self.size, self.steps, self.seed = model, data, size, steps, seed
+        self.class_weight, self.metrics, self.waiting = class_weight, CompileMetrics(model, python=True), None
+        if is_whole(data[0]):
+            rows = len(flatten(as_array(data[0]))[0])
+            count = -(-rows // size)
+            self.order = numpy_module().arange(rows)
+            steps = self.steps = count if steps is None else min(steps, count)
+        first = next(self._batches(0), None)
+        if first is None:
+            raise ValueError("the data gave no batch")
+        if hasattr(data[0], "__next__"):
+            self.data = (itertools.chain([first], self.data[0]), None, None)
+        self.targets = model._batch_tensors(*first)[1]
+        self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
+
+    def _batches(self, epoch):
+        order = None
+        if self.seed is not None and is_whole(self.data[0]):
+            order = numpy_module().random.RandomState([self.seed % 2**32, epoch]).permutation(self.order)
+        return batches(*self.data, self.size, self.steps, order)
+
+    def epoch_begin(self, epoch):
+        self.metrics.reset_state()
+        self.running = self._batches(epoch)
+        self.batch_begin()
+
+    def batch_begin(self):
+        """Takes the batch of the next step."""
+        self.waiting = next(self.running, None)
+        if self.waiting is None:
+            return
+        x, y, w = self.waiting
+        functional = self.model._for_training()
+        outputs = [t.numpy() for t in functional.core.session(training=True).run(self.model._inputs_of(x))]
+        if self.class_weight is not None:
+            w = weights_of_classes(y, self.class_weight)
+        self.metrics.update_state(y, pack_like(functional.nest_out, outputs), w)
+
+    def _batch(self, index):
+        return None if self.waiting is None else self.model._batch_tensors(*self.waiting)
+
+    def results(self):
+        return as_floats(self.metrics.result())
+
+
+class Progress:
+    """What a fit of one epoch tells, for callbacks."""
+
+    def __init__(self, callback_list, model, trainer, metric_batches, epoch):
+        self.callback_list, self.model, self.trainer, self.metric_batches, self.last = (
+            callback_list,
+            model,
+            trainer,
+            metric_batches,
+            [],
+        )
+        self.epoch, self.schedule = epoch, model.optimizer._python_schedule()
+        self.hears, self.constrained = callback_list._wants_batches("train"), model._constrained()
+
+    def logs(self, metrics):
+        """By name, as Keras has them."""
+        logs = dict(zip(self.trainer.shown, self.trainer.kept(metrics)))
+        if self.metric_batches is not None:
+            logs.update(self.metric_batches.results())
+        return dict(sorted(logs.items()))
+
+    def _begin(self, batch):
+        if self.schedule is not None:
+            self.trainer.set("learning_rate", float(self.schedule(int(self.trainer.get("iterations")))))
+        if self.hears:
+            self.callback_list._notify("on_train_batch_begin", batch, {})
+
+    def __call__(self, event, step, total, metrics):
+        if event == abi.constants["DL4_EPOCH_BEGIN"]:
+            self._begin(0)
+            if self.metric_batches is not None:
+                self.metric_batches.epoch_begin(self.epoch)
+        elif event == abi.constants["DL4_EPOCH_END"]:
+            self.last = metrics
+        elif event == abi.constants["DL4_BATCH_END"]:
+            for weight in self.constrained:
+                weight._constrain()
+            if self.hears:
+                global_state.changed()
+                self.callback_list._notify("on_train_batch_end", step - 1, self.logs(metrics))
+            if not self.model.stop_training and step != total:
+                self._begin(step)
+            if self.metric_batches is not None:
+                global_state.changed()
+                self.metric_batches.batch_begin()
+            return self.model.stop_training
+        return False
+
+
+def _fit_callbacks(callbacks, model, verbose, **params):
+    """Those that are given, and what shows and keeps the numbers."""
+    callbacks = listed(callbacks)
+    if verbose and not any(isinstance(c, ProgbarLogger) for c in callbacks):
+        callbacks.append(ProgbarLogger(2 if verbose == 2 else 1))
+    if not any(isinstance(c, History) for c in callbacks):
+        callbacks.append(History())
+    model.history = next(c for c in callbacks if isinstance(c, History))
+    return CallbackList(callbacks, model, verbose=1 if verbose == "auto" else verbose, **params)
+
+
+def _each_batch(callback_list, of):
+    """A function that tells of the batches of an evaluation; None where nobody wants to know."""
+    if not callback_list._wants_batches(of):
+        return None
+    last = []
+
+    def around(index):
+        if last:
+            callback_list._notify(f"on_{of}_batch_end", last.pop(), PendingLogs())
+        if index is not None:
+            last.append(index)
+            callback_list._notify(f"on_{of}_batch_begin", index, {})
+
+    return around

@@ -1,0 +1,154 @@
+"""Steps of a batch in Python: test_step(), predict_step(), compute_loss(), compute_metrics()."""
+
+import inspect
+
+from .. import ops, overrides
+from ..metrics.metric import Metric
+from ..registry import create
+from ..tree import flatten
+from ..utils.data_utils import unpack_x_y_sample_weight
+from .compile_utils import as_floats, CompileMetrics, is_python, loss_object
+from .data_adapters import batches, joined
+
+_OF_STEPS = ("steps", "python")
+
+
+class Steps:
+    """What a model does with one batch."""
+
+    _fitting = False  # is it evaluated within fit(), which has its trainer?
+    _tracked_metrics = None  # a Mean of the loss, and the metrics of compile(), where they are asked for
+
+    def predict_step(self, data):
+        return self(unpack_x_y_sample_weight(data)[0], training=False)
+
+    def test_step(self, data):
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)
+        more = {"training": False} if "training" in inspect.signature(self.compute_loss).parameters else {}
+        loss = self.compute_loss(x, y, y_pred, sample_weight, **more)
+        self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def train_step(self, data):
+        raise NotImplementedError(f"{type(self).__name__}.train_step: gradients by hand are not in this version")
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        found = self._compiled_losses(y, y_pred, sample_weight) if self.compiled else []
+        found += [ops.sum(loss) for loss in self.losses]
+        if not found:
+            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
+        total = found[0]
+        for loss in found[1:]:
+            total = total + loss
+        return total
+
+    def _compiled_losses(self, y, y_pred, sample_weight):
+        if self._compiled["loss"] is None:
+            return []
+        if self._entries() is not None:
+            raise NotImplementedError(f"{type(self).__name__}: steps in Python need one loss for each output")
+        losses, ys = self._plain_losses(), self._targets_by_output(y)
+        outputs, ws = flatten(y_pred), flatten(sample_weight)
+        weights, found = self._compiled["loss_weights"], []
+        factors = [None] * len(losses)
+        if weights is not None:
+            factors = self._per_output(weights, len(losses), self._output_keys(), "loss_weights")
+        if len(ys) < len(losses):  # of those with a loss alone
+            rest = iter(ys)
+            ys = [None if loss is None else next(rest) for loss in losses]
+        for i, loss in enumerate(losses):
+            if loss is not None:
+                w = ws[i] if len(ws) == len(losses) else ws[0]
+                value = loss_object(loss, ys[i], outputs[i])(ys[i], outputs[i], sample_weight=w)
+                found.append(value if factors[i] is None else value * float(factors[i]))
+        return found
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        self._tracked()[1].update_state(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def get_metrics_result(self):
+        found = {}
+        for metric in self.metrics:
+            result = metric.result()
+            found.update(result if isinstance(result, dict) else {metric.name: result})
+        return as_floats(found)
+
+    def reset_metrics(self):
+        for metric in self.metrics:
+            metric.reset_state()
+
+    @property
+    def metrics(self):
+        """The mean of the loss and what compile() was given, as steps in Python count them, and those it has itself."""
+        own = [m for key, m in vars(self).items() if isinstance(m, Metric)]
+        return [*(self._tracked() if self.compiled else ()), *own]
+
+    def _set_tracked_results(self, logs):
+        """Takes the results of a run in the library."""
+        loss, compiled = self._tracked()
+        loss.reset_state()
+        loss.update_state(logs.get("loss", 0.0))
+        compiled.results = {name: value for name, value in logs.items() if name != "loss"}
+
+    def _tracked(self):
+        if self._tracked_metrics is None:
+            self._tracked_metrics = create("metric", "Mean", name="loss"), CompileMetrics(self)
+        return self._tracked_metrics
+
+    def make_train_function(self, force=False):
+        """There is none to be made: the library has it."""
+
+    make_test_function = make_predict_function = make_train_function
+
+    # ---- over batches
+
+    def _targets_by_output(self, y):
+        if isinstance(y, dict):
+            return [y.get(name) for name in self._output_keys()]
+        return list(flatten(y)) if isinstance(y, (list, tuple)) and len(self.outputs) > 1 else [y]
+
+    def _has_steps(self):
+        """Has it steps, or metrics, that are called in Python?"""
+        return bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics()
+
+    def _has_python_metrics(self):
+        given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
+        return any(is_python(m) for m in flatten(given))
+
+    def _tested(self, x, y, sample_weight, size, steps, callback_list):
+        """What evaluate() gives, batch by batch, by name."""
+        if not self.compiled:
+            raise ValueError("You must call `compile()` before calling `evaluate()`.")
+        self.reset_metrics()
+        callback_list._notify("on_test_begin", {})
+        logs = {}
+        for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
+            callback_list._notify("on_test_batch_begin", i, {})
+            logs = as_floats(self.test_step(data))
+            callback_list._notify("on_test_batch_end", i, logs)
+        now = self.get_metrics_result()
+        logs = now if set(now) == set(logs) else logs  # as Keras
+        callback_list._notify("on_test_end", logs)
+        return logs
+
+    def _in_order(self, logs):
+        """Values in the order of compile(), others behind by name."""
+        names, outputs = ["loss"], self._output_keys()
+        for key in ("metrics", "weighted_metrics"):
+            given = self._compiled[key]
+            for i, listed in enumerate(
+                [] if given is None else self._metric_lists(given, len(self.outputs), outputs, key, True)
+            ):
+                for m in listed:
+                    name = m if isinstance(m, str) else getattr(m, "name", None) or getattr(m, "__name__", "")
+                    names.append(name if len(outputs) == 1 else f"{outputs[i]}_{name}")
+        names = [n for n in dict.fromkeys(names) if n in logs]
+        return [logs[n] for n in names + sorted(logs.keys() - set(names))]
+
+    def _predicted(self, x, size, steps, callback_list):
+        callback_list._notify("on_predict_begin", {})
+        parts = [self.predict_step((data[0],)) for data in batches(x, size=size, steps=steps)]
+        callback_list._notify("on_predict_end", {})
+        return joined(parts)

@@ -1,0 +1,401 @@
+"""compile(), fit(), evaluate() and predict()."""
+
+import itertools
+
+from .... import core
+from ....cancel import inside_waiting, interruptible
+from .. import overrides, registry
+from ..backend import global_state
+from ..callbacks.callback_list import CallbackList
+from ..errors import keras_errors
+from ..kind import is_native
+from ..tree import flatten, pack_like
+from .compile_utils import is_python
+from .data_adapters import as_array, Cut, is_whole, joined, split, Stream
+from .graphs import needs_targets
+from .native_training import NativeTraining
+from .nested_losses import StructureError
+from .objective import Objective
+from .progress import _each_batch, _fit_callbacks, MetricBatches, Progress
+from .steps import Steps
+
+
+class Trainer(NativeTraining, Objective, Steps):
+    """compile(), fit(), evaluate() and predict()."""
+
+    def compile(
+        self,
+        optimizer="rmsprop",
+        loss=None,
+        loss_weights=None,
+        metrics=None,
+        weighted_metrics=None,
+        run_eagerly=False,
+        steps_per_execution=1,
+        jit_compile="auto",
+        auto_scale_loss=True,
+    ):
+        self.optimizer = registry.get("optimizer", optimizer)
+        overrides.refuse(self.optimizer, "compile()", "compile")
+        self._tracked_metrics = None
+        self._compiled = {
+            "loss": loss,
+            "loss_weights": loss_weights,
+            "metrics": metrics,
+            "weighted_metrics": weighted_metrics,
+        }
+        self.loss, self._trainer, self._suspended, self._as_trained, self._loaded = loss, None, None, None, False
+
+        if self._functional is not None and not needs_targets(self._compiled) and self._functional.assigned is None:
+            try:
+                self._get_trainer()  # what can't be is refused here
+            except StructureError:
+                pass  # as in Keras by what needs it
+
+    @property
+    def compiled(self):
+        return self._compiled is not None
+
+    @property
+    def metrics_names(self):
+        return [m.name for m in self.metrics]
+
+    def _compiled_metrics(self):
+        """Metrics that were given, each as it is named in logs: names for text."""
+        leaves = [v for key in ("metrics", "weighted_metrics") for v in flatten(self._compiled[key])]
+        return [v for v in leaves if v is not None]
+
+    def _kinds_of_metrics(self):
+        """By a name in the logs: the library's kind of a metric, or of the loss of an output."""
+        found, outputs = {}, self._output_keys() if self._functional is not None else ()
+        for given in self._compiled_metrics() if self.compiled else ():
+            if isinstance(given, str):
+                known = registry.get("metric", given)
+                name = given
+            else:
+                known, name = given, getattr(given, "name", getattr(given, "__name__", None))
+            kind = getattr(known, "_class_name", None)
+            if kind is None and hasattr(known, "_to_json"):
+                kind = registry.get("metric", known._to_json())._class_name
+            found[name] = kind
+            found.update({f"{output}_{name}": kind for output in outputs})
+        found.update({f"{output}_loss": "MeanSquaredError" for output in outputs})
+        return found
+
+    def _batch_tensors(self, x, y, w):
+        """Tensors of the inputs, the targets and their weights."""
+        xs = self._inputs_of(x)
+        ys = [] if y is None else self._targets(y)
+        if any(v is None for v in ys):
+            raise ValueError(f"expected targets for each loss, got none for some of them: {list(y)}")
+        ys = [core.Tensor.of(v) for v in ys]
+        ws = [] if w is None else self._sample_weights(w)
+        ws = [None if v is None else core.Tensor.of(v, "float32") for v in ws]
+        if len(ws) == 1 and len(ys) > 1:
+            ws = ws * len(ys)
+        return xs, ys, ws
+
+    def _dataset(
+        self, x, y=None, sample_weight=None, steps=None, batch_size=32, shuffle=False, around=None, goes_on=False
+    ):
+        """Of arrays, or of anything that gives batches: a dataset, the first targets, how many batches it has."""
+        if is_whole(x):
+            lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
+            if steps or around:
+                cut = Cut(lists, batch_size, steps, global_state.next_seed() if shuffle else None, around, goes_on)
+                return cut.dataset, lists[1], cut.count
+            options = {
+                "batch_size": batch_size,
+                "shuffle": bool(shuffle),
+                "seed": global_state.next_seed() if shuffle else 0,
+            }
+            rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
+            return core.Dataset(*lists, context=global_state.context(), **options), lists[1], -(-rows // batch_size)
+        if y is not None:
+            raise ValueError(
+                f"When providing `x` as a {type(x).__name__}, `y` should not be passed. Instead, the targets "
+                "should be included as part of it."
+            )
+        if sample_weight is not None:
+            raise ValueError(
+                f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
+                "the sample weights should be included as part of it."
+            )
+        stream = Stream(self, x, steps, around=around)
+        return stream.dataset, stream.first[1], stream.steps
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+    ):
+        if self._compiled is None:
+            raise ValueError("You must call `compile()` before calling `fit()`.")
+        if class_weight is not None and sample_weight is not None:
+            raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+        self._need_library_steps("fit()")
+        size, metric_batches = batch_size or 32, None
+        if validation_split and validation_data is None:
+            given = [as_array(v) for v in (x, y, sample_weight)]
+            (x, y, sample_weight), validation_data = split(given, float(validation_split))
+        if self._has_python_metrics():
+            seed = global_state.next_seed() if shuffle else None
+            metric_batches = MetricBatches(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
+            data, targets, steps = metric_batches.dataset, metric_batches.targets, metric_batches.steps
+        else:
+            data, targets, steps = self._dataset(x, y, sample_weight, steps_per_epoch, size, shuffle, goes_on=True)
+        callback_list = _fit_callbacks(callbacks, self, verbose, epochs=int(epochs), steps=steps)
+        validate = None
+        if validation_data is not None:
+            parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
+            validate = self._validation(parts, validation_batch_size or size, validation_steps, callback_list)
+        options = {"resume": False, "average": False}
+        if class_weight is not None:
+            options["class_weight"] = by_class(class_weight)
+        self.stop_training = False
+        self._get_trainer(targets, training=True)
+        with interruptible():
+            with inside_waiting:
+                callback_list._notify("on_train_begin", {})
+            first, self._initial_epoch = self._initial_epoch or int(initial_epoch), None
+            logs = {}
+            for epoch in range(first, int(epochs)):
+                with inside_waiting:
+                    callback_list._notify("on_epoch_begin", epoch, {})
+                progress = Progress(
+                    callback_list, self, self._get_trainer(targets, training=True), metric_batches, epoch
+                )
+                with keras_errors("fit", options), self._as_compiled():
+                    try:
+                        self._trainer.fit(data, None, progress, epochs=epoch + 1, initial_epoch=epoch, **options)
+                    finally:
+                        global_state.changed()
+                logs = progress.logs(progress.last)
+                del progress  # whose trainer may have to make room
+                self._show_results(logs)
+                if validate is not None and _is_due(epoch + 1, validation_freq):
+                    logs.update({f"val_{name}": v for name, v in validate().items()})
+                with inside_waiting:
+                    callback_list._notify("on_epoch_end", epoch, logs)
+                if self.stop_training:
+                    break
+            if epochs > 0 and getattr(self.optimizer, "use_ema", False):
+                with self._as_compiled():  # the averages become the weights
+                    self._get_trainer(targets, training=True).fit(
+                        data, epochs=int(epochs), initial_epoch=int(epochs), resume=False
+                    )
+                global_state.changed()
+            with inside_waiting:
+                callback_list._notify("on_train_end", logs)
+        return self.history
+
+    def _need_library_steps(self, who):
+        """Raises for what training would have to call of this model's, or of its layers'."""
+        overrides.refuse(self, who, "fit", "python", "run")
+        for layer in self._flatten_layers(include_self=False):
+            overrides.refuse(layer, who, "fit")
+
+    def _validation(self, data, size, steps, callback_list):
+        """A function that evaluates the data of the validation, and gives the logs."""
+        x, y, sample_weight = (*data, None, None)[:3]
+        if not self._has_steps() and not overrides.is_overridden(self, "evaluate"):
+            around = _each_batch(callback_list, "test")
+            given, targets, _ = self._dataset(x, y, sample_weight, steps, size, around=around)
+            return lambda: dict(sorted(self._measured(given, targets, callback_list).items()))
+
+        def validate():
+            if not overrides.is_overridden(self, "evaluate"):
+                return self._tested(x, y, sample_weight, size, steps, callback_list)
+            self._fitting = True
+            try:
+                return self.evaluate(
+                    x=x,
+                    y=y,
+                    sample_weight=sample_weight,
+                    batch_size=size,
+                    steps=steps,
+                    callbacks=callback_list,
+                    return_dict=True,
+                    verbose=0,
+                )
+            finally:
+                self._fitting = False
+
+        return validate
+
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        steps=None,
+        callbacks=None,
+        return_dict=False,
+        **kwargs,
+    ):
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
+        overrides.refuse(self, "evaluate()", "evaluate", "run")
+        callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
+        if self._fitting or self._has_steps():
+            logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callback_list)
+            return logs if return_dict else _one(self._in_order(logs))
+        around = _each_batch(callback_list, "test")
+        data, targets, _ = self._dataset(x, y, sample_weight, steps, batch_size or 32, around=around)
+        logs = self._measured(data, targets, callback_list)
+        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
+
+    def _measured(self, data, targets, callback_list):
+        """Loss and metrics of all batches, by name."""
+        with inside_waiting:
+            self._get_trainer(targets)
+            callback_list._notify("on_test_begin", {})
+        self._get_trainer(targets)
+        with self._as_compiled():
+            values = (
+                self._evaluated(data, targets) if self._require_built().branches() else self._trainer.evaluate(data)
+            )
+        logs = dict(zip(self._trainer.shown, self._trainer.kept(values)))
+        self._show_results(logs)
+        with inside_waiting:
+            callback_list._notify("on_test_end", dict(sorted(logs.items())))
+        return logs
+
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        size = batch_size or 32
+        overrides.refuse(self, "predict()", "predict", "run")
+        if overrides.is_overridden(self, "predict_step"):
+            return self._predicted(
+                x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
+            )
+        if callbacks is None and steps is None and hasattr(x, "flags") and 0 < len(x) <= size:
+            got = self._run_one_array(x)
+            if got is not None:
+                return got[0]
+        callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
+        callback_list._notify("on_predict_begin", {})
+        got = self._outputs_of(x, size, steps, callback_list)
+        callback_list._notify("on_predict_end", {})
+        return pack_like(self._require_built().nest_out, [t.numpy() for t in got])
+
+    def _outputs_of(self, x, size, steps, callback_list):
+        whole = is_whole(x)
+        tensors = self._inputs_of(as_array(x)) if whole else ()
+        data = Cut((tensors, [], []), size, steps) if whole else Stream(self, x, steps, labels=False)
+        session = self._inference()
+        if not (callback_list._wants_batches("predict") or isinstance(session, core.KeptSession)):
+            if whole and data.rows <= size:
+                return session.run(tensors)
+            if steps or not whole:
+                return session.predict(data.dataset)
+            return session.predict(
+                core.Dataset(tensors, context=global_state.context(), batch_size=size, shuffle=False)
+            )
+        parts = []
+        for i in itertools.count():
+            batch = data.batch_at(i)
+            if batch is None:
+                return concatenate_tensors(parts)
+            callback_list._notify("on_predict_batch_begin", i, {})
+            parts.append(self._inference().run(batch[0]))
+            outputs = pack_like(self._require_built().nest_out, [t.numpy() for t in parts[-1]])
+            callback_list._notify("on_predict_batch_end", i, {"outputs": outputs})
+
+    def predict_on_batch(self, x):
+        overrides.refuse(self, "predict_on_batch()", "predict", "run")
+        if overrides.is_overridden(self, "predict_step"):
+            return joined([self.predict_step((as_array(x),))])
+        given = self._inputs_of(x)
+        return pack_like(self._require_built().nest_out, [t.numpy() for t in self._inference().run(given)])
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        if class_weight is not None:
+            if sample_weight is not None:
+                raise ValueError(
+                    "Arguments `sample_weight` and `class_weight` cannot be specified at the same time. "
+                    f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
+                )
+            return self._one_step(x, y, class_weight, return_dict)
+        self._need_library_steps("train_on_batch()")
+        lists = self._batch_tensors(x, y, sample_weight)
+        trainer, metric_batches = self._get_trainer(lists[1], training=True), None
+        if self._has_python_metrics():
+            metric_batches = MetricBatches(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
+            metric_batches.epoch_begin(0)
+        schedule = self.optimizer._python_schedule()
+        if schedule is not None:
+            trainer.set("learning_rate", float(schedule(int(trainer.get("iterations")))))
+        try:
+            with self._as_compiled():
+                values = trainer.step(*lists)
+            for weight in self._constrained():
+                weight._constrain()
+        finally:
+            global_state.changed()
+        logs = dict(zip(trainer.shown, trainer.kept(values)))
+        if metric_batches is not None:
+            logs.update(metric_batches.results())
+        self._show_results(logs)
+        return (
+            dict(sorted(logs.items()))
+            if return_dict
+            else _one(self._in_order(logs) if metric_batches else [*logs.values()])
+        )
+
+    def _one_step(self, x, y, class_weight, return_dict):
+        history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
+        logs = {k: v[-1] for k, v in history.items()}
+        return logs if return_dict else _one([logs[k] for k in self._trainer.shown])
+
+    def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
+
+    def _constrained(self):
+        """Weights with a constraint in Python, called after each update."""
+        return [w for w in self.trainable_weights if not is_native(w.constraint)]
+
+    def _show_results(self, logs):
+        """What was measured last, which metrics show."""
+        self._set_tracked_results(logs)
+        for metric in self._compiled_metrics():
+            if hasattr(metric, "_show_result") and not is_python(metric):
+                metric._show_result(logs)
+
+
+def concatenate_tensors(batches):
+    """The outputs of batches, each along its first axis."""
+    import numpy
+
+    return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
+
+
+def _is_due(epoch, freq):
+    """Is validation due after so many epochs? A list names them."""
+    return epoch in freq if isinstance(freq, (list, tuple, set)) else epoch % int(freq) == 0
+
+
+def _one(values):
+    return values[0] if len(values) == 1 else values
+
+
+def by_class(class_weight):
+    """The library's list, of Keras's dict."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"`class_weight`: expected a dict of class numbers, got {class_weight!r}")
+    return [float(class_weight.get(i, 1.0)) for i in range(max(class_weight, default=-1) + 1)]

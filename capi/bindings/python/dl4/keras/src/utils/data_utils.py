@@ -1,0 +1,33 @@
+"""Batches of (x, y, sample_weight), and data sets by number."""
+
+
+def pack_x_y_sample_weight(x, y=None, sample_weight=None):
+    """What fit() takes as one batch."""
+    if y is None:
+        return (x,) if isinstance(x, (list, tuple)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def unpack_x_y_sample_weight(data):
+    """x, y and weights of a batch, None where one is not in it."""
+    data = tuple(data) if isinstance(data, list) else data
+    if not isinstance(data, tuple):
+        return data, None, None
+    if len(data) > 3:
+        raise ValueError(
+            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {data}"
+        )
+    return data + (None,) * (3 - len(data))
+
+
+class Sequence:
+    """Batches by number: __len__() and __getitem__(index), and on_epoch_end() if you like."""
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        self.workers = workers
+
+    def on_epoch_end(self):
+        pass
+
+
+PyDataset = Sequence

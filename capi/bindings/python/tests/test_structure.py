@@ -1,0 +1,139 @@
+"""How the package is built: no circular imports, imports at the top, public modules that hold names only; and the
+names that its objects show."""
+
+import ast
+import pathlib
+import unittest
+
+import dl4.keras as keras
+from dl4 import registry
+from dl4.keras.src.interface import NAMES
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "dl4" / "keras"
+OPTIONAL = {"numpy"}  # imported by the functions that use it: `import dl4.keras` does not need it
+
+
+def modules():
+    """Syntax trees by dotted name, "" for the package itself."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path, ast.parse(path.read_text())
+    return found
+
+
+def imported(name, path, tree, known):
+    """The modules of the package that a module imports, with the packages around them, which Python imports first."""
+    found = set()
+    around = name.split(".") if path.stem == "__init__" and name else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not node.level or node.level > len(around) + 1:
+            continue
+        base = around[: len(around) + 1 - node.level] + (node.module.split(".") if node.module else [])
+        for alias in node.names:
+            inner = ".".join([*base, alias.name])
+            found.add(inner if inner in known else ".".join(base))
+    packages = {".".join(m.split(".")[:i]) for m in found for i in range(1, m.count(".") + 1)}
+    own = {".".join(name.split(".")[:i]) for i in range(1, name.count(".") + 2)}
+    return (found | packages) - own
+
+
+def cycle(graph):
+    """Modules that import each other in a circle; None if there are none."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return None
+        path.append(name)
+        for other in sorted(graph[name]):
+            found = visit(other)
+            if found:
+                return found
+        done.add(path.pop())
+        return None
+
+    return next((c for c in map(visit, sorted(graph)) if c), None)
+
+
+class Structure(unittest.TestCase):
+    def test_no_module_imports_itself_by_others(self):
+        known = modules()
+        graph = {name: imported(name, path, tree, known) for name, (path, tree) in known.items()}
+        self.assertIn("src.layers.layer", graph["layers"])
+        self.assertIsNone(cycle(graph))
+        self.assertEqual(cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}), ["a", "b", "c", "a"])
+
+    def test_only_optional_packages_are_imported_in_functions(self):
+        for name, (_, tree) in modules().items():
+            for function in (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.ImportFrom):
+                        self.fail(f"{name}:{node.lineno}: an import inside a function")
+                    if isinstance(node, ast.Import):
+                        self.assertLessEqual({a.name for a in node.names}, OPTIONAL, f"{name}:{node.lineno}")
+
+    def test_public_modules_hold_names_only(self):
+        """activations finds its functions in the registry itself, as they are no classes."""
+        for name, (path, tree) in modules().items():
+            if path.parent == PACKAGE and name != "activations":
+                for node in tree.body[1:]:
+                    self.assertIsInstance(
+                        node, (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr), f"{name}:{node.lineno}"
+                    )
+
+    def test_files_are_short(self):
+        for path in PACKAGE.rglob("*.py"):
+            lines = path.read_text().splitlines()
+            self.assertLessEqual(len(lines), 500, path)
+            self.assertLessEqual(max(map(len, lines), default=0), 120, path)
+
+
+KERAS = {  # what Keras shows besides the methods that may be overridden, and `core`, the model of the C interface
+    "": "name built trainable activity_regularizer autocast",
+    "model": "core history optimizer stop_training compiled input_names output_names inputs outputs input_shape "
+    "output_shape",
+    "loss": "name reduction",
+    "metric": "name",
+    "optimizer": "name built lr",
+    "callback": "params",
+}
+
+
+class Names(unittest.TestCase):
+    def shows(self, category, thing, more=""):
+        words = {w for key in ("", category) for w in KERAS.get(key, "").split()} | set(more.split())
+        for c in ("layer", "model") if category == "model" else (category,):
+            words |= {w for names in NAMES[c].values() for w in names.split()}
+        kind = getattr(thing, "_class_name", None)
+        if kind is not None:
+            words |= {a["name"] for a in registry(category)[category][kind]["attributes"]}
+        shown = {n for n in dir(thing) if n[0] != "_"}
+        self.assertLessEqual(shown, words, sorted(shown - words))
+
+    def test_dir_shows_what_keras_shows(self):
+        layers, x = keras.layers, keras.Input((4,))
+
+        class Mine(layers.Layer):
+            def call(self, x):
+                return x
+
+        for layer in (layers.Dense(2), layers.LSTM(2), layers.Lambda(abs), Mine()):
+            more = "function arguments mask" if isinstance(layer, layers.Lambda) else ""
+            self.shows("layer", layer, more)
+        self.assertNotIn("reset_state", dir(layers.Dense(2)))
+        self.assertIn("reset_state", dir(layers.LSTM(2)))
+        self.assertIn("units", dir(layers.Dense(2)))
+        for model in (keras.Model(x, layers.Dense(2)(x)), keras.Sequential([x, layers.Dense(2)])):
+            model.compile("adam", "mse")
+            self.shows("model", model)
+        self.shows("loss", keras.losses.Huber())
+        self.shows("metric", keras.metrics.MeanSquaredError())
+        self.shows("optimizer", keras.optimizers.Adam())
+        self.shows("callback", keras.callbacks.Callback())
+
+
+if __name__ == "__main__":
+    unittest.main()

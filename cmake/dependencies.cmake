@@ -3,7 +3,7 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(oneDNN 2.6 REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
-# Its headers alone: what they call is in src/kernels/simd/targets.cpp.
+# Its headers alone: what they call is in src/backend/cpu/kernels/simd/targets.cpp.
 pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ["dispatch", "ops", "plan", "kernels", "runtime"]
+ROOMS = ["backend", "ops", "plan", "runtime"]
 RUN = re.compile(r"\bRun\b|\bnoexcept\b|\b(?:float|double|void|T|std::byte|u?int\d+_t) \*|\bHWY_ATTR\b")
 FACTOR_LEFT = re.compile(r"[\w.:<>\-]+$")
 

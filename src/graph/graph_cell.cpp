@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "graph/inner_model.hpp"
-#include "kinds/layers/recurrent.hpp"
+#include "kinds/layers/recurrent/recurrent.hpp"
 
 namespace dl4::graph {
 namespace {

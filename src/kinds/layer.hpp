@@ -12,7 +12,7 @@
 
 #include "kinds/activation.hpp"
 #include "kinds/field.hpp"
-#include "kinds/layers/facts.hpp"
+#include "kinds/layers/core/facts.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {

@@ -1,7 +1,7 @@
 // What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
 #include "kinds/loss.hpp"
 
-#include "kinds/layers/masks.hpp"
+#include "kinds/layers/core/masks.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/softmax.hpp"
 

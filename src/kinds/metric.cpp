@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "kinds/layers/masks.hpp"
+#include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {
 namespace {

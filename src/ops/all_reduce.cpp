@@ -1,5 +1,5 @@
 // all_reduce: a sum over all workers in mid-run, by their function.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // argmax: where the largest element of an axis is.
-#include "kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/checked.hpp"
-#include "kernels/attention/heads.hpp"
+#include "backend/cpu/kernels/attention/heads.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // band_mask: keys near a query, from the top left also where the two lengths differ.
-#include "kernels/attention/heads.hpp"
+#include "backend/cpu/kernels/attention/heads.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
-#include "kernels/movement/strided.hpp"
+#include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "dispatch/blocks.hpp"
-#include "dispatch/reduce.hpp"
-#include "kernels/movement/strided.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/reduce.hpp"
+#include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

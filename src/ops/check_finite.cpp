@@ -1,5 +1,5 @@
 // check_finite: stops the run where a value holds a NaN or an infinity.
-#include "kernels/reduce/counting.hpp"
+#include "backend/cpu/kernels/reduce/counting.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

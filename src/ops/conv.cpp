@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dispatch/conv.hpp"
+#include "backend/cpu/dispatch/conv.hpp"
 #include "ops/sliced.hpp"
 #include "ops/windows.hpp"
 

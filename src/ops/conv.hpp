@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

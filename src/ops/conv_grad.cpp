@@ -1,5 +1,5 @@
 // The gradients of a convolution by its input and by its weights.
-#include "dispatch/conv.hpp"
+#include "backend/cpu/dispatch/conv.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
 #include "ops/sliced.hpp"

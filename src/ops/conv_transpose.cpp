@@ -1,5 +1,5 @@
 // conv_transpose: a convolution's gradient by its input, taken forward.
-#include "dispatch/conv.hpp"
+#include "backend/cpu/dispatch/conv.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
 #include "ops/sliced.hpp"

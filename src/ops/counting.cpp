@@ -1,5 +1,5 @@
 // Counting: numbers sorted into buckets, what lies in each added up, and which are the largest.
-#include "kernels/reduce/counting.hpp"
+#include "backend/cpu/kernels/reduce/counting.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

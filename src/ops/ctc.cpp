@@ -1,5 +1,5 @@
 // ctc: the probability of labels over all their alignments with the steps of a sequence, in double.
-#include "kernels/recurrent/ctc.hpp"
+#include "backend/cpu/kernels/recurrent/ctc.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.hpp"
-#include "kernels/gemm/epilogue.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/gemm/epilogue.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {

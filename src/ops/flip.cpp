@@ -1,5 +1,5 @@
 // flip: an axis from its end to its beginning.
-#include "kernels/movement/repeat.hpp"
+#include "backend/cpu/kernels/movement/repeat.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // gather: rows of a table by number.
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

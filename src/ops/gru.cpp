@@ -1,7 +1,7 @@
 // gru_cell: all of a GRU's step but its products.
 #include "ops/ops.hpp"
 
-#include "kernels/recurrent/gru.hpp"
+#include "backend/cpu/kernels/recurrent/gru.hpp"
 #include "ops/op.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,5 @@
 // hardmax: the first of the largest as a one among zeros.
-#include "kernels/reduce/counting.hpp"
+#include "backend/cpu/kernels/reduce/counting.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,7 +1,7 @@
 // What the LSTM and its gradient have in common.
 #pragma once
 
-#include "dispatch/lstm.hpp"
+#include "backend/cpu/dispatch/lstm.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {

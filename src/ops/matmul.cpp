@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dispatch/products.hpp"
+#include "backend/cpu/dispatch/products.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {

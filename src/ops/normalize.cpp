@@ -1,6 +1,6 @@
 // normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
 
-#include "kernels/reduce/normalize.hpp"
+#include "backend/cpu/kernels/reduce/normalize.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dispatch/site.hpp"
+#include "backend/cpu/dispatch/site.hpp"
 #include "ops/fields.hpp"
 #include "ops/program.hpp"
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.hpp"
-#include "kernels/elementwise/optimizer.hpp"
-#include "kernels/reduce/order.hpp"
-#include "kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/elementwise/optimizer.hpp"
+#include "backend/cpu/kernels/reduce/order.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "ops/emit.hpp"
 
 namespace dl4::ops {

@@ -1,5 +1,5 @@
 // sort: the last axis in order; cumulate: sums and products that run along an axis.
-#include "kernels/reduce/order.hpp"
+#include "backend/cpu/kernels/reduce/order.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // pack: many values in one flat block, each at a place of its own, zeros between.
 #include "ops/pack.hpp"
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 
 #include "ops/ops.hpp"

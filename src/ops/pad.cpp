@@ -1,7 +1,7 @@
 // pad: zeros around an axis, or its ends cut off.
 #include <algorithm>
 
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // pick: of each row the element that its label says.
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // Max and average pooling over images, sequences or volumes, and their gradient.
-#include "kernels/reduce/pool.hpp"
+#include "backend/cpu/kernels/reduce/pool.hpp"
 
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

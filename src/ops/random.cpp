@@ -1,7 +1,7 @@
 // random_keep: which elements dropout keeps, scaled up by what it drops. random_normal: normals. The number of the draw
 // may stand before the first row and the rows of a part of a batch, whose rows are then drawn as in the whole.
 
-#include "kernels/elementwise/random.hpp"
+#include "backend/cpu/kernels/elementwise/random.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,7 +1,7 @@
 // reduce: sums, means, extremes and products over axes; over flags "any" and "all".
 #include <algorithm>
 
-#include "dispatch/reduce.hpp"
+#include "backend/cpu/dispatch/reduce.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // reshape, reshape_like, expand_dims, squeeze: the same elements in the same order under another shape. No copies.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

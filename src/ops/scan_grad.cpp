@@ -2,7 +2,7 @@
 // again from the states that each step started from.
 #include <functional>
 
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/differentiate.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scan.hpp"

@@ -2,7 +2,7 @@
 #include "ops/scatter.hpp"
 #include "ops/op.hpp"
 
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,7 +1,7 @@
 // segment_sum, segment_max, segment_softmax, segment_gather: rows by the number of their segment.
 #include <numeric>
 
-#include "kernels/reduce/segments.hpp"
+#include "backend/cpu/kernels/reduce/segments.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // slice: part of an axis.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

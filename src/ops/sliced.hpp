@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "dispatch/sliced.hpp"
+#include "backend/cpu/dispatch/sliced.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {

@@ -2,7 +2,7 @@
 #include "ops/softmax.hpp"
 #include "ops/op.hpp"
 
-#include "kernels/reduce/softmax.hpp"
+#include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 

@@ -1,5 +1,5 @@
 // sparsemax along one axis: the nearest point of the simplex, with zeros.
-#include "kernels/reduce/softmax.hpp"
+#include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

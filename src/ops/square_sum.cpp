@@ -1,5 +1,5 @@
 // square_sum: the sum of all squares, in double: the norm of a whole block of gradients.
-#include "kernels/reduce/square_sum.hpp"
+#include "backend/cpu/kernels/reduce/square_sum.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // stop_gradient: the same values, a constant to whoever differentiates.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 

@@ -1,5 +1,5 @@
 // straight_through: one value in place of another one, to which the gradient goes.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

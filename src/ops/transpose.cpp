@@ -1,8 +1,8 @@
 // transpose: axes in another order.
 #include <algorithm>
 
-#include "dispatch/blocks.hpp"
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,8 +1,8 @@
 // The optimizers' updates, as passes match them.
 #pragma once
 
-#include "kernels/elementwise/block_update.hpp"
-#include "kernels/elementwise/optimizer.hpp"
+#include "backend/cpu/kernels/elementwise/block_update.hpp"
+#include "backend/cpu/kernels/elementwise/optimizer.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,5 +1,5 @@
 // view: part of a flat block under a shape of its own. No copy.
-#include "dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

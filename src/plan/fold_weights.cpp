@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/float_mode.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
 #include "plan/fold.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
 #include "ops/op.hpp"
 #include "ops/program.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/float_mode.hpp"
-#include "kernels/onednn/primitives.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/onednn/primitives.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/float_mode.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "runtime/session.hpp"
 
 namespace dl4::runtime {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 
 namespace dl4::runtime {
 namespace {

@@ -1,8 +1,8 @@
-// dl4_convs: the kernels of a convolution side by side, for the figures in src/dispatch/thresholds.cpp. Convolutions
+// dl4_convs: the kernels of a convolution side by side, for the figures in src/backend/cpu/dispatch/thresholds.cpp. Convolutions
 // are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2", "valid" and "constant" (the
 // weights) where they are so: dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid. Without any, those of the table,
 // behind which stand the most input channels for which the direct one is ahead, as the table has them.
-#include "dispatch/conv.hpp"
+#include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <functional>
 #include <sstream>
 
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "measure.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "direct.hpp"
-#include "kernels/onednn/dnnl_compat.hpp"
+#include "backend/cpu/kernels/onednn/dnnl_compat.hpp"
 
 namespace bench {
 

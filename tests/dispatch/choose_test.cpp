@@ -1,5 +1,5 @@
 // Lists of candidates: which one is taken, and by which names they are switched off.
-#include "dispatch/choose.hpp"
+#include "backend/cpu/dispatch/choose.hpp"
 
 #include <gtest/gtest.h>
 

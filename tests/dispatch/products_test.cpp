@@ -1,5 +1,5 @@
 // Which kernel computes a product where OpenBLAS is not to be had.
-#include "dispatch/products.hpp"
+#include "backend/cpu/dispatch/products.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "graph/lower.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "ops/op.hpp"
 #include "plan/fold.hpp"
 #include "runtime/session.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/rng.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 

@@ -1,5 +1,5 @@
 // Attention by blocks against double precision: odd sizes, masks, every instruction set, nothing touched beyond.
-#include "kernels/attention/attention.hpp"
+#include "backend/cpu/kernels/attention/attention.hpp"
 
 #include "targets.hpp"
 

@@ -1,7 +1,7 @@
 // Functions of two values, choices and conversions: every operand type, step and instruction set.
 #include <algorithm>
 
-#include "kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

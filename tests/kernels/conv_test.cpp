@@ -1,5 +1,5 @@
 // Convolutions and their gradients by oneDNN and by plain loops, against sums in double.
-#include "kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
 
 #include <array>
 #include <functional>

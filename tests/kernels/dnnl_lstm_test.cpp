@@ -1,5 +1,5 @@
 // LSTM by oneDNN against steps in double.
-#include "kernels/onednn/dnnl_lstm.hpp"
+#include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
 
 #include <string>
 

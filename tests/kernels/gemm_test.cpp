@@ -1,9 +1,9 @@
 // Matrix products by OpenBLAS and oneDNN against sums in double.
-#include "kernels/gemm/gemm.hpp"
+#include "backend/cpu/kernels/gemm/gemm.hpp"
 
 #include <string>
 
-#include "kernels/gemm/blas.hpp"
+#include "backend/cpu/kernels/gemm/blas.hpp"
 #include "run_kernel.hpp"
 
 namespace dl4::kernels {

@@ -1,9 +1,9 @@
 // The LSTM's time loops against a plain one in double precision: masks, direction, states, gradients by differences.
-#include "kernels/recurrent/lstm.hpp"
+#include "backend/cpu/kernels/recurrent/lstm.hpp"
 
 #include <algorithm>
 
-#include "kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

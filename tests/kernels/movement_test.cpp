@@ -1,5 +1,5 @@
 // Permutes, strided copies, rows by index and sums over equal indices.
-#include "kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
 
 #include <algorithm>
 #include <map>

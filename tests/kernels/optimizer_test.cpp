@@ -1,5 +1,5 @@
 // Optimizer steps against Keras's formulas in double precision.
-#include "kernels/elementwise/optimizer.hpp"
+#include "backend/cpu/kernels/elementwise/optimizer.hpp"
 
 #include <algorithm>
 #include <functional>

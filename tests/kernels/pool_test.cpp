@@ -1,5 +1,5 @@
 // Pooling and its gradients against plain loops, with padding, strides, NaN, slices, every instruction set.
-#include "kernels/reduce/pool.hpp"
+#include "backend/cpu/kernels/reduce/pool.hpp"
 
 #include "targets.hpp"
 

@@ -1,11 +1,11 @@
 // oneDNN's primitives and its cache: shared while they are made, gone with the last kernel.
-#include "kernels/onednn/primitives.hpp"
+#include "backend/cpu/kernels/onednn/primitives.hpp"
 
 #include <fstream>
 #include <thread>
 
-#include "kernels/conv/conv.hpp"
-#include "kernels/onednn/dnnl_kernel.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/onednn/dnnl_kernel.hpp"
 #include "run_kernel.hpp"
 
 namespace dl4::kernels {

@@ -1,10 +1,10 @@
 // Random fills: TensorFlow's layouts, the same bits however they are cut, and the right distributions.
-#include "kernels/elementwise/random.hpp"
+#include "backend/cpu/kernels/elementwise/random.hpp"
 
 #include <cmath>
 #include <numeric>
 
-#include "kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

@@ -1,9 +1,9 @@
 // Reductions and softmaxes against double precision, over sizes, axes and instruction sets.
-#include "kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 
 #include <algorithm>
 
-#include "kernels/reduce/softmax.hpp"
+#include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/kernel.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 
 namespace dl4::kernels::testing {
 

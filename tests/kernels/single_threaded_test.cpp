@@ -1,5 +1,5 @@
 // The OpenMP setting of a thread, and of OpenBLAS, before and after the guard.
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/gemm/blas.hpp"
+#include "backend/cpu/kernels/gemm/blas.hpp"
 
 namespace dl4::kernels {
 namespace {

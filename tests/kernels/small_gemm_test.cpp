@@ -1,7 +1,7 @@
 // Our own products against double precision: every shape of tile and tail, strides, bias, accumulation, instruction
 // set.
-#include "kernels/gemm/packed_gemm.hpp"
-#include "kernels/gemm/small_gemm.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/gemm/small_gemm.hpp"
 
 #include "targets.hpp"
 

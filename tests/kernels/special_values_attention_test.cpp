@@ -1,5 +1,5 @@
 // Special values in everything attention and its gradient read, against plain double.
-#include "kernels/attention/attention.hpp"
+#include "backend/cpu/kernels/attention/attention.hpp"
 #include "special_values.hpp"
 
 namespace dl4::kernels {

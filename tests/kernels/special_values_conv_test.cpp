@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
 #include "run_kernel.hpp"
 #include "special_values.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/gemm/packed_gemm.hpp"
-#include "kernels/recurrent/lstm.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/recurrent/lstm.hpp"
 #include "special_values.hpp"
 
 namespace dl4::kernels {

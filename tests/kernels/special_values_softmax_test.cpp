@@ -1,5 +1,5 @@
 // Special values in softmax, its kin and their gradients, along rows and down columns, against plain double.
-#include "kernels/reduce/softmax.hpp"
+#include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "special_values.hpp"
 
 namespace dl4::kernels {

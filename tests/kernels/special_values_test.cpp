@@ -1,12 +1,12 @@
 // NaN, infinities and denormals at every place of odd lengths, on every instruction set: against plain double.
 #include "special_values.hpp"
 
-#include "kernels/elementwise/elementwise.hpp"
-#include "kernels/gemm/packed_gemm.hpp"
-#include "kernels/gemm/small_gemm.hpp"
-#include "kernels/movement/movement.hpp"
-#include "kernels/reduce/pool.hpp"
-#include "kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/gemm/small_gemm.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/reduce/pool.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 
 namespace dl4::kernels {
 namespace {

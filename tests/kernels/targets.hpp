@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/simd/simd.hpp"
+#include "backend/cpu/kernels/simd/simd.hpp"
 
 #include "hwy/highway.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "targets.hpp"
 
 namespace dl4::kernels {

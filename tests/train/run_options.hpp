@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/crew.hpp"
-#include "kernels/single_threaded.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 #include "runtime/session.hpp"
 
 namespace dl4::train {

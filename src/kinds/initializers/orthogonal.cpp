@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/elementwise/random.hpp"
-#include "kernels/gemm/qr.hpp"
+#include "backend/cpu/kernels/elementwise/random.hpp"
+#include "backend/cpu/kernels/gemm/qr.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {

@@ -1,7 +1,7 @@
 // RandomNormal, TruncatedNormal, RandomUniform, and the stream of all initializers that draw.
 #include "kinds/initializers/random.hpp"
 
-#include "kernels/elementwise/random.hpp"
+#include "backend/cpu/kernels/elementwise/random.hpp"
 
 namespace dl4::kinds {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "kernels/elementwise/random.hpp"
+#include "backend/cpu/kernels/elementwise/random.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "kinds/layers/masks.hpp"
+#include "kinds/layers/core/masks.hpp"
 #include "kinds/metric.hpp"
 
 namespace dl4::kinds {

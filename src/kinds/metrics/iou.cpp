@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "kinds/layers/masks.hpp"
+#include "kinds/layers/core/masks.hpp"
 #include "kinds/metric.hpp"
 #include "ops/ops.hpp"
 

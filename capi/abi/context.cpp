@@ -1,0 +1,164 @@
+// Contexts: their options, as graphs and sessions take them, and their crew.
+#include "context.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "base/cpu.hpp"
+#include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
+#include "kinds/field.hpp"
+#include "options.hpp"
+#include "plan/passes.hpp"
+
+namespace dl4::capi {
+namespace {
+
+constexpr int64_t most_threads = 1024;
+
+int64_t half_of_the_memory() {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<int64_t>(pages) * size / 2 : INT64_MAX;
+}
+
+void need_known(const char *key, const std::vector<std::string> &given, const std::vector<std::string> &known) {
+  for (const std::string &name : given) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    try {
+      kinds::expected_one_of(known, name);
+    } catch (Error &error) {
+      throw error.with("attribute", key).in(text('"', key, '"'));
+    }
+  }
+}
+
+}  // namespace
+
+void Context::Options::fields(kinds::Fields &f) {
+  f("threads", threads).at_least(1).at_most(most_threads).doc("threads that work on one run");
+  f("seed", seed).doc("start of all random numbers");
+  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
+      .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
+  f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
+  f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
+  f("passes_off", passes_off).doc("passes of the planner to leave out");
+  f("kernels_off", kernels_off).doc("kernels never to choose");
+  f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
+}
+
+Json describe_context_options() { return kinds::describe_fields<Context::Options>(); }
+
+Context::Context(const Json &options) {
+  kinds::read_fields(options_, options);
+  need_known("passes_off", options_.passes_off, plan::pass_names());
+  need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
+  if (!options_.threads) options_.threads = cpu::cores_available();
+  limited_ = options_.memory_limit.has_value();
+  if (!limited_) options_.memory_limit = half_of_the_memory();
+}
+
+graph::Settings Context::settings() const {
+  std::lock_guard lock(mutex_);
+  graph::Settings s;
+  s.seed = static_cast<uint64_t>(options_.seed);
+  s.scheme = options_.seed_scheme;
+  s.memory_limit = *options_.memory_limit;
+  s.limited = limited_;
+  return s;
+}
+
+runtime::Options Context::options() {
+  runtime::Options o;
+  {
+    std::lock_guard lock(mutex_);
+    if (!crew_) {
+      crew_ = std::make_shared<Crew>(static_cast<int>(*options_.threads), kernels::stay_single_threaded);
+      if (crew_->threads() < *options_.threads)
+        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *options_.threads, " threads"));
+    }
+    o.crew = crew_;
+  }
+  o.plan.cutting.threads = static_cast<int>(*options_.threads);
+  o.plan.cutting.strict = options_.reproducible == Options::Reproducible::strict;
+  o.plan.passes_off = options_.passes_off;
+  o.plan.kernels_off = options_.kernels_off;
+  o.plan.memory_limit = *options_.memory_limit;
+  o.fill_nan = options_.arena_fill_nan;
+  o.memory = memory;
+  o.sessions = sessions_;
+  return o;
+}
+
+Json Context::describe() const {
+  std::lock_guard lock(mutex_);
+  return kinds::write_fields(options_);
+}
+
+void Context::set_seed(int64_t seed) {
+  std::lock_guard lock(mutex_);
+  options_.seed = seed;
+}
+
+dl4_context &context(dl4_context *handle) {
+  if (handle) return object(handle, "c");
+  // Never freed: objects of it may outlive static destruction.
+  static dl4_context *const process = new dl4_context(Json::object());
+  return *process;
+}
+
+std::string describe(const dl4_context &c, int32_t format) {
+  Json j = c.core->describe();
+  if (format == DL4_FORMAT_JSON) return dump(j);
+  if (format != DL4_FORMAT_TEXT) refuse_format(Tag::context, format);
+  std::string s;
+  for (const auto &[key, value] : j.items()) s += text(key, ": ", dump(value), '\n');
+  return s;
+}
+
+}  // namespace dl4::capi
+
+using namespace dl4;
+using namespace dl4::capi;
+
+dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_context *&to = needed(out, "out");
+    to = new dl4_context(plain(options, "options"));
+  });
+}
+
+dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user) {
+  return guard(__func__, [&] {
+    dl4_context &context = capi::context(c);
+    if (fn && (min_level < DL4_LOG_TRACE || min_level > DL4_LOG_ERROR))
+      refuse_argument("min_level", text("expected 0 to 4, got ", min_level));
+    context.core->log.set(min_level, fn, user);
+  });
+}
+
+dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed) {
+  return guard(__func__, [&] { capi::context(c).core->set_seed(seed); });
+}
+
+dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release, void *user) {
+  return guard(__func__, [&] {
+    dl4_context &context = capi::context(c);
+    if (!alloc != !release) refuse_argument(alloc ? "release" : "alloc", "expected both functions or none, got NULL");
+    context.core->memory->set(alloc, release, user);
+  });
+}
+
+dl4_error *dl4_context_trim(dl4_context *c) {
+  return guard(__func__, [&] {
+    capi::context(c).core->trim();
+#ifdef __GLIBC__
+    malloc_trim(0);  // it gives pages back by itself only from the end of its heap
+#endif
+  });
+}

@@ -1,0 +1,169 @@
+// The library itself, and what every object has.
+#include "base/cpu.hpp"
+#include "base/utf8.hpp"
+#include "border.hpp"
+#include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/kernels/gemm/blas.hpp"
+#include "backend/cpu/kernels/versions.hpp"
+#include "kinds/kind.hpp"
+#include "options.hpp"
+#include "plan/passes.hpp"
+
+extern const char dl4_api_json[];
+extern const long long dl4_api_json_size;
+
+using namespace dl4;
+using namespace dl4::capi;
+
+namespace {
+
+constexpr int32_t version = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
+
+const std::string &version_text() {
+  static const std::string s = text(DL4_VERSION_MAJOR, '.', DL4_VERSION_MINOR, '.', DL4_VERSION_PATCH);
+  return s;
+}
+
+bool is_category(const std::string &name) {
+  for (const std::string &c : kinds::categories())
+    if (c == name) return true;
+  return false;
+}
+
+template <class T>
+T &as(const void *object) {
+  return *const_cast<T *>(static_cast<const T *>(object));
+}
+
+std::string describe_any(const void *object, int32_t format) {
+  const Object *o = object_of(object);
+  if (!o) refuse_argument("object", object ? "expected an object, got no live one" : "expected an object, got NULL");
+  switch (o->tag()) {
+    case Tag::attrs:
+      return describe(as<dl4_attrs>(object), format);
+    case Tag::context:
+      return describe(as<dl4_context>(object), format);
+    case Tag::tensor:
+      return describe(as<dl4_tensor>(object), format);
+    case Tag::graph:
+      return describe(as<dl4_graph>(object), format);
+    case Tag::model:
+      return describe(as<dl4_model>(object), format);
+    case Tag::session:
+      return describe(as<dl4_session>(object), format);
+    case Tag::dataset:
+      return describe(as<dl4_dataset>(object), format);
+    case Tag::trainer:
+      return describe(as<dl4_trainer>(object), format);
+    case Tag::error: {
+      const auto &e = as<dl4_error>(object);
+      if (format == DL4_FORMAT_TEXT) return e.message;
+      if (format == DL4_FORMAT_JSON)
+        return dump(
+            {{"code", static_cast<int32_t>(e.code)}, {"message", e.message}, {"detail", Json::parse(e.detail)}});
+      break;
+    }
+    case Tag::blob: {
+      const auto &b = as<dl4_blob>(object);
+      if (format == DL4_FORMAT_JSON) return dump({{"bytes", b.bytes.size()}});
+      if (format == DL4_FORMAT_TEXT) return text(b.bytes.size(), " bytes");
+      break;
+    }
+    case Tag::cancel: {
+      bool on = as<dl4_cancel>(object).triggered.load() != 0;
+      if (format == DL4_FORMAT_JSON) return dump({{"triggered", on}});
+      if (format == DL4_FORMAT_TEXT) return on ? "triggered" : "not triggered";
+      break;
+    }
+    case Tag::stream:
+    case Tag::freed:
+      break;
+  }
+  refuse_format(o->tag(), format);
+}
+
+}  // namespace
+
+int32_t dl4_version(void) { return version; }
+
+const char *dl4_version_string(void) {
+  return guard_or<const char *>("", [] { return version_text().c_str(); });
+}
+
+dl4_error *dl4_build_info(dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_blob *&to = needed(out, "out");
+    to = make_blob(dump(
+        {{"version", version_text()},
+         {"compiler", __VERSION__},
+         {"onednn", kernels::onednn_version()},
+         {"openblas", kernels::blas::description()},
+         {"passes", plan::pass_names()},
+         {"kernels", dispatch::kernel_names()},
+         {"cpu",
+          {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
+  });
+}
+
+dl4_error *dl4_api_description(dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_blob *&to = needed(out, "out");
+    Json j = Json::parse({dl4_api_json, static_cast<size_t>(dl4_api_json_size)}), functions = Json::array();
+    for (const Json &function : j["functions"]) {
+      Json f = function;
+      if (Json options = options_of(f["name"].get<std::string_view>()); !options.is_null()) f["options"] = options;
+      functions.push_back(std::move(f));
+    }
+    j["functions"] = std::move(functions);
+    to = make_blob(dump(j));
+  });
+}
+
+dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_blob *&to = needed(out, "out");
+    std::string c = string_or_empty(category, "category"), n = string_or_empty(name, "name");
+    if (category && !is_category(c)) {
+      throw Error(Code::not_found, text("there is no category \"", c, '"'))
+          .with("category", c)
+          .suggest(c, kinds::categories());
+    }
+    if (name && !category) refuse_argument("category", "expected a category beside the name, got NULL");
+    if (name && n.empty()) refuse_argument("name", "expected a name, got an empty text");
+    to = make_blob(dump(kinds::describe(c, n)));
+  });
+}
+
+int64_t dl4_registry_count(const char *category) {
+  return guard_or<int64_t>(
+      0, [&] { return static_cast<int64_t>(category ? kinds::entries(category).size() : kinds::categories().size()); });
+}
+
+const char *dl4_registry_name(const char *category, int64_t i) {
+  return guard_or<const char *>(nullptr, [&]() -> const char * {
+    if (i < 0 || i >= dl4_registry_count(category)) return nullptr;
+    auto at = static_cast<size_t>(i);
+    return category ? kinds::entries(category)[at]->name.c_str() : kinds::categories()[at].c_str();
+  });
+}
+
+void dl4_retain(void *object) {
+  if (const Object *o = object_of(object)) const_cast<Object *>(o)->retain();
+}
+
+void dl4_release(void *object) {
+  const Object *o = object_of(object);
+  if (o) guard(__func__, [&] { const_cast<Object *>(o)->release(); });
+}
+
+dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    dl4_blob *&to = needed(out, "out");
+    const std::string text = describe_any(object, format);
+    to = make_blob(format == DL4_FORMAT_JSON ? text : printable(text, true));  // names in it may be a file's
+  });
+}

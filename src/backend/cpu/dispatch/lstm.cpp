@@ -1,0 +1,306 @@
+// LSTM over whole sequences: the product with the inputs, then the steps.
+#include "backend/cpu/dispatch/lstm.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/dispatch/products.hpp"
+#include "backend/cpu/dispatch/sliced.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
+
+namespace dl4::dispatch {
+namespace {
+
+using kernels::Bound;
+using kernels::Kernel;
+using kernels::Run;
+
+struct Sizes {
+  int64_t batch, time, inputs, units;
+};
+
+// How one slice multiplies its sequences with the kernel, adding the bias: all steps at once where the gates are kept
+// for a gradient, else as many as stay in cache until they are used.
+struct Products {
+  int64_t steps = 0, rest = 0;               // at once, and in the last piece
+  std::shared_ptr<const Kernel> whole, end;  // for so many
+};
+
+// Where a run of our own loop finds its scratch, in floats, and what it multiplies with.
+struct Layout {
+  Sizes s;
+  kernels::LstmLoop loop;
+  int64_t slices = 0;
+  bool bias = false, keeps = false;                  // keeps: the gates are a result
+  std::vector<Products> products;                    // by slice
+  std::shared_ptr<const kernels::Packed> recurrent;  // when it is constant
+  int64_t each = 0;  // of one slice: packed recurrent kernel, loop, source, gates, product
+  int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
+};
+
+// R in the form of our own loop, or nullptr if it is not constant.
+std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_t units, bool by_gate) {
+  auto r = site.constant_source(src_recurrent_kernel);
+  if (!r) return nullptr;
+  const int64_t all = checked_mul(4, units);
+  if (!by_gate) return kernels::packed_panels(*r, units, all, all);
+  return r->packed("lstm panels by gate", [&] {
+    auto panels = std::make_shared<const kernels::PackedFloats>(kernels::packed_gates_floats(units));
+    kernels::pack_gates(units, {0, units}, r->data, panels->floats());
+    return panels;
+  });
+}
+
+const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) noexcept {
+  return static_cast<const kernels::PackedFloats &>(*p).floats();
+}
+
+// What a run gives its loop, but for x_gates and recurrent.
+kernels::LstmForward arguments(const Run &r) noexcept {
+  kernels::LstmForward f;
+  f.h0 = r.in<float>(src_h0);
+  f.c0 = r.in<float>(src_c0);
+  f.mask = r.in<uint8_t>(src_mask);
+  f.y = r.out<float>(lstm_dst::y);
+  f.h_last = r.out<float>(lstm_dst::h);
+  f.c_last = r.out<float>(lstm_dst::c);
+  f.gates = r.out<float>(lstm_dst::gates);
+  f.c = r.out<float>(lstm_dst::cells);
+  f.h_prev = r.out<float>(lstm_dst::h_before);
+  return f;
+}
+
+// gates = x kernel + bias: slice i of the product.
+void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool bias, const float *x, float *gates,
+              float *scratch) noexcept {
+  void *args[4] = {const_cast<float *>(x), r.args[src_kernel], bias ? r.args[src_bias] : gates, gates};
+  product.run(i, {args, bias ? 3 : 2, scratch, bound, r.report});
+}
+
+constexpr int64_t rows_at_once = 64;
+
+Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+  Layout l;
+  l.s = s;
+  l.loop = {s.time, s.units, backwards};
+  l.slices = slices;
+  l.bias = site.src[src_bias].present;
+  l.keeps = site.dst[lstm_dst::gates].present;
+  l.recurrent = packed_recurrent(site, s.units, false);
+  auto weights = site.constant_source(src_kernel);
+  std::map<int64_t, std::shared_ptr<const Kernel>> by_rows;
+  int64_t most = 0, most_rows = 0, product_bytes = 0;
+  auto product_of = [&](int64_t rows) {
+    auto &p = by_rows[rows];
+    if (!p) {
+      kernels::Gemm g;
+      g.m = rows;
+      g.n = checked_mul(4, s.units);
+      g.k = s.inputs;
+      g.bias = l.bias;
+      p = product(site, g, 1, weights ? &*weights : nullptr);
+    }
+    product_bytes = std::max(product_bytes, p->scratch);
+    return p;
+  };
+  for (int64_t i = 0; i < slices; ++i) {
+    auto [begin, end] = kernels::part(s.batch, slices, i);
+    int64_t batch = end - begin;
+    Products p;
+    p.steps = l.keeps ? s.time : std::min(std::max<int64_t>(1, rows_at_once / batch), s.time);
+    p.rest = p.steps ? s.time % p.steps : 0;
+    p.whole = product_of(checked_mul(batch, p.steps));
+    p.end = product_of(checked_mul(batch, p.rest));
+    l.products.push_back(std::move(p));
+    most = std::max(most, batch);
+    most_rows = std::max(most_rows, checked_mul(batch, l.products.back().steps));
+  }
+  int64_t floats = l.recurrent ? 0 : kernels::packed_floats(s.units, checked_mul(4, s.units));
+  auto place = [&](int64_t &at, int64_t n) {
+    at = round_up(floats, 16);
+    floats = checked_add(at, n);
+  };
+  place(l.loop_at, kernels::lstm_forward_scratch(l.loop, most));
+  place(l.src_at, l.keeps || most == 1 ? 0 : checked_mul(most_rows, s.inputs));
+  place(l.gates_at, l.keeps ? 0 : checked_mul(most_rows, 4, s.units));
+  place(l.product_at, (product_bytes + 3) / 4);
+  l.each = round_up(floats, 16);
+  return l;
+}
+
+// Each slice does its sequences, from the input product to the last step.
+class OwnLstm final : public Kernel {
+ public:
+  explicit OwnLstm(Layout layout)
+      : Kernel("own_lstm", layout.slices, checked_mul(layout.slices, layout.each, 4)), l_(std::move(layout)) {}
+
+  std::unique_ptr<Bound> bind() const override {
+    auto b = std::make_unique<BoundProducts>();
+    for (const auto &p : l_.products) b->parts.push_back({p.whole->bind(), p.end->bind()});
+    return b;
+  }
+
+  void run(int64_t slice, const Run &r) const noexcept override {
+    auto [begin, end] = kernels::part(l_.s.batch, l_.slices, slice);
+    const auto at = static_cast<size_t>(slice);
+    const Products &products = l_.products[at];
+    const auto &bound = static_cast<const BoundProducts *>(r.bound)->parts[at];
+    float *mine = static_cast<float *>(r.scratch) + slice * l_.each;
+    if (!l_.recurrent)
+      kernels::pack_b(l_.s.units, 4 * l_.s.units, r.in<float>(src_recurrent_kernel), 4 * l_.s.units, false, mine);
+    const int64_t time = l_.s.time, inputs = l_.s.inputs, batch = end - begin;
+    const float *x = r.in<float>(src_x) + begin * time * inputs;
+    kernels::LstmForward f = arguments(r);
+    f.recurrent = l_.recurrent ? floats_of(l_.recurrent) : mine;
+    auto fill = [&](const Kernel &product, Bound *b, const float *from, float *gates) {
+      if (product.slices) multiply(product, 0, b, r, l_.bias, from, gates, mine + l_.product_at);
+    };
+    if (l_.keeps) {
+      f.x_gates = f.gates;
+      fill(*products.whole, bound.first.get(), x, f.gates + begin * time * 4 * l_.s.units);
+    }
+    if (l_.keeps || time == 0) return kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.loop_at);
+
+    float *gates = mine + l_.gates_at, *src = mine + l_.src_at;
+    for (int64_t first = 0, last; first < time; first = last) {
+      last = std::min(first + products.steps, time);
+      const bool whole = last - first == products.steps;
+      const int64_t t = l_.loop.backwards ? time - last : first;  // the earliest of these steps
+      const float *from = x + t * inputs;
+      if (batch > 1) {
+        for (int64_t s = 0; s < last - first; ++s)
+          for (int64_t b = 0; b < batch; ++b)
+            std::copy_n(x + (b * time + t + s) * inputs, inputs, src + (s * batch + b) * inputs);
+        from = src;
+      }
+      if (whole)
+        fill(*products.whole, bound.first.get(), from, gates);
+      else
+        fill(*products.end, bound.second.get(), from, gates);
+      kernels::lstm_forward(l_.loop, f, {first, last, gates}, begin, end, mine + l_.loop_at);
+    }
+  }
+
+ private:
+  struct BoundProducts final : Bound {
+    std::vector<std::pair<std::unique_ptr<Bound>, std::unique_ptr<Bound>>> parts;
+  };
+
+  Layout l_;
+};
+
+// For few sequences: one phase for the product with all inputs, and one for each step, in which a slice does some of
+// the units.
+class OwnLstmByUnits final : public Kernel {
+ public:
+  static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+    kernels::Gemm g;
+    g.m = checked_mul(s.batch, s.time);
+    g.n = checked_mul(4, s.units);
+    g.k = s.inputs;
+    g.bias = site.src[src_bias].present;
+    auto weights = site.constant_source(src_kernel);
+    std::shared_ptr<const Kernel> inputs = product(site, g, slices, weights ? &*weights : nullptr);
+    Places at;
+    at.loop = round_up((inputs->scratch + 3) / 4, 16);
+    kernels::LstmLoop loop{s.time, s.units, backwards};
+    at.gates = checked_add(at.loop, round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16));
+    const bool keeps = site.dst[lstm_dst::gates].present;
+    at.recurrent = checked_add(at.gates, keeps ? 0 : round_up(checked_mul(g.m, g.n), 16));
+    auto recurrent = packed_recurrent(site, s.units, true);
+    at.end = checked_add(at.recurrent, recurrent ? 0 : kernels::packed_gates_floats(s.units));
+    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, recurrent, at));
+  }
+
+  std::unique_ptr<Bound> bind() const override { return inputs_->bind(); }
+
+  void run(int64_t i, const Run &r) const noexcept override {
+    const int64_t step = i / slices - 1, slice = i % slices;
+    auto [begin, end] = kernels::part(loop_.hidden, slices, slice, kernels::lstm_unit_block);
+    float *scratch = static_cast<float *>(r.scratch), *packed = scratch + at_.recurrent;
+    kernels::LstmForward f = arguments(r);
+    f.recurrent = recurrent_ ? floats_of(recurrent_) : packed;
+    float *gates = f.gates ? f.gates : scratch + at_.gates;
+    f.x_gates = gates;
+    if (step < 0) {
+      if (slice < inputs_->slices) multiply(*inputs_, slice, r.bound, r, bias_, r.in<float>(src_x), gates, scratch);
+      if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.in<float>(src_recurrent_kernel), packed);
+    }
+    kernels::lstm_forward_by_units(loop_, f, batch_, step, {begin, end}, scratch + at_.loop);
+  }
+
+ private:
+  struct Places {
+    int64_t loop = 0, gates = 0, recurrent = 0, end = 0;  // in the scratch, in floats; the product is first
+  };
+
+  OwnLstmByUnits(kernels::LstmLoop loop, int64_t batch, int64_t slices, bool bias, std::shared_ptr<const Kernel> inputs,
+                 std::shared_ptr<const kernels::Packed> recurrent, Places at)
+      : Kernel("own_lstm, by units", slices, checked_mul(at.end, 4), 1 + loop.time),
+        loop_(loop),
+        batch_(batch),
+        bias_(bias),
+        inputs_(std::move(inputs)),
+        recurrent_(std::move(recurrent)),
+        at_(at) {}
+
+  kernels::LstmLoop loop_;
+  int64_t batch_;
+  bool bias_;
+  std::shared_ptr<const Kernel> inputs_;
+  std::shared_ptr<const kernels::Packed> recurrent_;
+  Places at_;
+};
+
+// oneDNN's, for runs that keep nothing for a gradient and have no mask.
+std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
+  auto asked = [&](int dst) { return site.dst[static_cast<size_t>(dst)].present; };
+  if (site.src[src_mask].present) return nullptr;
+  if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
+  if (backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
+  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards};
+  auto w = site.constant_source(src_kernel), r = site.constant_source(src_recurrent_kernel);
+  auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
+  if (!inner) return nullptr;
+  return with_args(std::move(inner), {src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0},
+                   {lstm_dst::y, lstm_dst::h, lstm_dst::c});
+}
+
+// What there is to choose from.
+struct At {
+  const Site &site;
+  Sizes s;
+  bool backwards;
+  LstmCut cut;
+  DType dtype() const { return site.src[src_x].dtype; }
+};
+
+std::unique_ptr<Kernel> own_lstm(const At &at) {
+  if (at.cut.by_units > 1) return OwnLstmByUnits::make(at.site, at.s, at.backwards, at.cut.by_units);
+  return std::make_unique<OwnLstm>(lay_out(at.site, at.s, at.backwards, at.cut.by_sequences));
+}
+
+// Measured on one core (AVX-512, oneDNN 2.6.3), microseconds of ours and of oneDNN for batch, time, inputs, units:
+// 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
+constexpr Candidate<At> candidates[] = {
+    {"own_lstm", always, own_lstm},
+    {"dnnl_lstm", [](const At &at) { return at.s.time > 0 && at.s.inputs > 0; },
+     [](const At &at) { return by_dnnl(at.site, at.s, at.backwards, at.cut.by_sequences); }},
+    {"own_lstm", always, own_lstm},
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> lstm(const Site &site, bool go_backwards) {
+  const Shape &x = site.src[src_x].shape;
+  Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
+  if (s.batch == 0 || s.units == 0) return nothing();
+  return choose<At>(site, candidates,
+                    {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units)});
+}
+
+std::vector<std::string> lstm_switches() { return switches<At>(candidates); }
+
+}  // namespace dl4::dispatch

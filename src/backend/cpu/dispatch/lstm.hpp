@@ -1,0 +1,50 @@
+// The choice of a kernel for an LSTM, and the kernels of our own that are made of products and a loop.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/dispatch/site.hpp"
+#include "backend/cpu/kernels/recurrent/lstm.hpp"
+
+namespace dl4::dispatch {
+
+// Sources of the forward step.
+enum LstmSource { src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0, src_mask, src_count };
+// Destinations of the forward step. The last three are there for the gradient: activated gates (B, T, 4U), cell states
+// and the states each step started from (B, T, U), all in order of time.
+namespace lstm_dst {
+enum { y, h, c, gates, cells, h_before, count };
+}
+// Sources of the backward step; destinations: the gradients of gates, h0 and c0.
+namespace lstm_grad_src {
+enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
+}
+// Into how many slices an LSTM is cut: by its sequences, or by its units where that gives more. Then each step is a
+// phase.
+struct LstmCut {
+  int64_t by_sequences, by_units = 1;
+
+  LstmCut(const Cutting &cutting, int64_t batch, int64_t time, int64_t inputs, int64_t units) {
+    const double work = static_cast<double>(batch) * static_cast<double>(units);
+    auto us = [&](int64_t k) { return work * (8 * static_cast<double>(k) / 60e3 + 4e-3); };
+    by_sequences = std::max<int64_t>(1, cutting.slices(batch, static_cast<double>(time) * us(inputs + units)));
+    // Handing over the next phase of a kernel takes a tenth of the time that handing over a kernel does.
+    const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;
+    const int64_t parts = time ? cutting.slices(blocks, 10 * us(units)) : 1;
+    if (parts > by_sequences) by_units = parts;
+  }
+};
+
+// The best kernel for the forward step of these sources and destinations.
+std::unique_ptr<kernels::Kernel> lstm(const Site &site, bool go_backwards);
+
+// The kernel for the backward step of these sources and destinations.
+std::unique_ptr<kernels::Kernel> lstm_grad(const Site &site, bool go_backwards);
+
+// The candidates that can be switched off.
+std::vector<std::string> lstm_switches();
+
+}  // namespace dl4::dispatch

@@ -1,0 +1,34 @@
+// The choice of a kernel for one matrix product, for every op that contains one.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/dispatch/site.hpp"
+#include "backend/cpu/kernels/gemm/gemm.hpp"
+
+namespace dl4::dispatch {
+
+// What the product takes on one thread, roughly.
+double product_microseconds(const kernels::Gemm &g);
+// Into how many slices the site cuts it.
+int64_t product_slices(const Site &site, const kernels::Gemm &g);
+
+// The best kernel for g; its arguments are those of kernels::Gemm. b: the right-hand side is this constant.
+std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
+                                         const kernels::Constant *b = nullptr);
+
+// An axis of a batch: its length, and how far each side moves along it (0 = broadcast).
+struct BatchAxis {
+  int64_t size, step_a, step_b;
+};
+// The same for a batch along several axes, one item at a time; C is dense.
+std::unique_ptr<kernels::Kernel> product_by_item(const Site &site, const kernels::Gemm &g,
+                                                 std::span<const BatchAxis> axes, int64_t slices);
+
+// The candidates that can be switched off.
+std::vector<std::string> product_switches();
+
+}  // namespace dl4::dispatch

@@ -1,0 +1,120 @@
+// Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
+#include "backend/cpu/dispatch/reduce.hpp"
+
+#include "base/checked.hpp"
+#include "backend/cpu/dispatch/blocks.hpp"
+#include "backend/cpu/dispatch/sliced.hpp"
+
+namespace dl4::dispatch {
+namespace {
+
+using kernels::Reduce;
+
+// One pass: [outer, axis, inner] -> [outer, inner].
+struct Pass {
+  Reduce f;
+  int64_t outer, axis, inner;
+};
+
+void run_pass(const Pass &p, bool flags, const void *x, void *y) {
+  if (flags) {
+    auto of_flags = p.f == Reduce::max ? kernels::any : kernels::all;
+    of_flags(static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y), p.outer, p.axis, p.inner);
+  } else {
+    kernels::reduce(p.f, static_cast<const float *>(x), static_cast<float *>(y), p.outer, p.axis, p.inner);
+  }
+}
+
+// What finishes a reduction whose parts were reduced by f.
+Reduce again(Reduce f) { return f == Reduce::sum_squares || f == Reduce::sum_abs ? Reduce::sum : f; }
+
+std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us) {
+  return sliced(
+      "reduce_columns", site, p.inner, us,
+      [p](int64_t begin, int64_t end, const Run &r) {
+        kernels::reduce(p.f, r.in<float>(0) + begin, r.out<float>(0) + begin, 1, p.axis, end - begin, p.inner);
+      },
+      16);
+}
+
+std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us) {
+  int64_t size = flags ? 1 : 4, inner = checked_mul(p.inner, size), row = checked_mul(p.axis, inner);
+  return sliced("reduce_rows", site, p.outer, us, [=](int64_t begin, int64_t end, const Run &r) {
+    run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.in<std::byte>(0) + begin * row,
+             r.out<std::byte>(0) + begin * inner);
+  });
+}
+
+// Several groups of axes: what is between the passes lies in the scratch.
+std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, bool flags,
+                                           double us) {
+  int64_t size = flags ? 1 : 4, scratch = 0;
+  for (size_t i = 0; i + 1 < passes.size(); ++i)
+    scratch = checked_add(scratch, checked_mul(passes[i].outer, passes[i].inner, size));
+  int64_t slices = site.cutting.slices(outer, us);
+  return kernels::make_kernel(
+      "reduce_passes", slices,
+      [=](int64_t slice, const Run &r) {
+        auto [begin, end] = kernels::part(outer, slices, slice);
+        auto *between = static_cast<std::byte *>(r.scratch);
+        const std::byte *x = r.in<std::byte>(0);
+        for (size_t i = 0; i < passes.size(); ++i) {
+          Pass p = passes[i];
+          int64_t scale = p.outer / outer, row = scale * p.inner * size;
+          const bool last = i + 1 == passes.size();
+          std::byte *y = last ? r.out<std::byte>(0) : between;
+          if (!last) between += outer * row;  // null where nothing is kept: no row, no offset
+          p.outer = scale * (end - begin);
+          run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
+          x = y;
+        }
+      },
+      scratch);
+}
+
+}  // namespace
+
+std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const std::vector<bool> &over) {
+  const Operand &x = site.src[0];
+  bool flags = x.dtype == DType::boolean;
+  if (site.dst[0].shape.elements() == 0) return kernels::make_kernel("empty", 0, [](int64_t, const Run &) {});
+
+  // Alternating groups of neighbouring axes; axes of one element belong to any, but an empty axis counts.
+  struct Group {
+    bool over;
+    int64_t n;
+  };
+  std::vector<Group> groups;
+  for (int i = 0; i < x.shape.rank(); ++i) {
+    bool o = over[static_cast<size_t>(i)];
+    if (x.shape[i] == 1) continue;
+    if (!groups.empty() && groups.back().over == o)
+      groups.back().n = checked_mul(groups.back().n, x.shape[i]);
+    else
+      groups.push_back({o, x.shape[i]});
+  }
+  std::vector<Pass> passes;
+  int64_t inner = 1;
+  for (size_t i = groups.size(); i-- > 0;) {
+    if (!groups[i].over) {
+      inner = checked_mul(inner, groups[i].n);
+      continue;
+    }
+    int64_t outer = 1;
+    for (size_t j = 0; j < i; ++j) outer = checked_mul(outer, groups[j].n);
+    passes.push_back({passes.empty() ? f : again(f), outer, groups[i].n, inner});
+  }
+  double us = us_per_byte * static_cast<double>(checked_mul(x.shape.elements(), size_of(x.dtype)));
+  if (passes.empty()) {
+    // Squares and absolute values of single elements still have to be taken.
+    if (f != Reduce::sum_squares && f != Reduce::sum_abs) return copy_kernel(site);
+    passes.push_back({f, x.shape.elements(), 1, 1});
+    groups.assign({{false, passes[0].outer}});
+  }
+  bool keeps_first = !groups[0].over;
+  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, flags, us);
+  if (passes[0].outer == 1 && !flags) return by_columns(site, passes[0], us);
+  return by_rows(site, passes[0], flags, us);
+}
+
+}  // namespace dl4::dispatch

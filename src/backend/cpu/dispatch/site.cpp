@@ -1,0 +1,44 @@
+// How work is cut, what is constant, what is switched off.
+#include "backend/cpu/dispatch/site.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dl4::dispatch {
+
+kernels::PackedForms &Packs::of(const std::string &key) {
+  std::lock_guard lock(mutex_);
+  return forms_[key];
+}
+
+double work_microseconds(double flops, double bytes) { return std::max(flops / 60e3, bytes / 20e3); }
+
+int64_t Cutting::slices(int64_t parts, double microseconds) const {
+  int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
+  int64_t most = strict ? 8 : threads;
+  return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
+}
+
+bool Site::allows(std::string_view kernel) const { return std::find(off.begin(), off.end(), kernel) == off.end(); }
+
+std::optional<kernels::Constant> Site::constant_source(size_t i) const {
+  if (i >= constant.size() || !constant[i]) return {};
+  kernels::Constant c{constant[i]->as<float>()};
+  if (packs && i < constant_key.size() && !constant_key[i].empty()) c.forms = &packs->of(constant_key[i]);
+  return c;
+}
+
+std::unique_ptr<kernels::Kernel> nothing() {
+  return kernels::make_kernel("nothing", 0, [](int64_t, const kernels::Run &) noexcept {});
+}
+
+std::unique_ptr<kernels::Kernel> zeros(const Site &site) {
+  std::vector<size_t> bytes;
+  for (const Operand &o : site.dst) bytes.push_back(static_cast<size_t>(checked_mul(o.shape.elements(), 4)));
+  return kernels::make_kernel("zeros", 1, [bytes](int64_t, const kernels::Run &r) noexcept {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (void *p = r.out<void>(static_cast<int>(i)); p && bytes[i]) std::memset(p, 0, bytes[i]);
+  });
+}
+
+}  // namespace dl4::dispatch

@@ -1,0 +1,71 @@
+// Where a kernel is made: one step at known shapes, and what its choice may look at.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fork.hpp"
+#include "backend/cpu/kernels/gemm/packed.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
+
+namespace dl4::dispatch {
+
+// What a rule knows about a value.
+struct Operand {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool present = true;  // false: an optional source that was left out, or a destination that no one reads
+};
+using Operands = std::span<const Operand>;
+inline const Operand absent{DType::f32, {}, false};
+
+// Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
+class Packs {
+ public:
+  kernels::PackedForms &of(const std::string &key);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, kernels::PackedForms> forms_;
+};
+
+// What work takes on one thread, roughly: its arithmetic or its memory, whichever is slower.
+double work_microseconds(double flops, double bytes);
+
+// How work is cut into slices.
+struct Cutting {
+  int threads = 1;
+  bool strict = false;  // by the shapes alone
+  double least = 10;    // microseconds of work: below this a slice costs more to hand over than to run
+
+  // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
+  int64_t slices(int64_t parts, double microseconds) const;
+};
+
+// The place a kernel is made for: one step at known shapes.
+struct Site {
+  std::vector<Operand> src, dst;
+  // By source: its contents when they never change under this plan, else null; and what names those contents among all
+  // plans that share `packs`, or "".
+  std::vector<const Tensor *> constant;
+  std::vector<std::string> constant_key;
+  Cutting cutting;
+  std::span<const std::string> off;  // kernels switched off by name
+  Packs *packs = nullptr;
+
+  bool allows(std::string_view kernel) const;
+  // Source i as kernels want it when it is constant.
+  std::optional<kernels::Constant> constant_source(size_t i) const;
+};
+
+// For outputs without elements.
+std::unique_ptr<kernels::Kernel> nothing();
+// For floats that are sums of nothing, in all destinations.
+std::unique_ptr<kernels::Kernel> zeros(const Site &site);
+
+}  // namespace dl4::dispatch

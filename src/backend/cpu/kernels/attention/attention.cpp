@@ -1,0 +1,269 @@
+// Attention by blocks of queries: scores lie transposed, a row for each key, so that the softmax works down columns
+// and only queries are ever turned.
+#include "backend/cpu/kernels/attention/attention.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "backend/cpu/kernels/gemm/small_gemm.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
+
+#ifndef DL4_KERNELS_ATTENTION_WEIGHTS
+#define DL4_KERNELS_ATTENTION_WEIGHTS
+namespace dl4::kernels {
+// The scores of a block: (keys, attention_block), of which `cols` columns are queries.
+struct ScoreBlock {
+  float *s;
+  int64_t keys, cols;
+  const uint8_t *mask;
+  int64_t sees;  // the first query sees keys below this, the next one more; past all keys where it isn't causal
+};
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/attention/attention.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/math-inl.hpp"
+#include "backend/cpu/kernels/simd/sums-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+template <int n>
+struct Vectors {};
+
+// f(column, so many vectors) for the columns, two vectors at a time; those past the last query hold anything.
+template <class F>
+HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
+  int64_t j = 0;
+  for (; b.cols - j > lanes; j += 2 * lanes) f(j, Vectors<2>());
+  if (j < b.cols) f(j, Vectors<1>());
+}
+
+// Of n keys from `first` on: f(key) for those that some query sees, others(key) for masked ones.
+template <class F, class G>
+HWY_INLINE void keys(const ScoreBlock &b, int64_t first, int64_t n, const F &f, const G &others) {
+  if (!b.mask) {
+    for (int64_t i = first; i < first + n; ++i) f(i);
+    return;
+  }
+  for (int64_t i = first; i < first + n; ++i) {
+    if (b.mask[i])
+      f(i);
+    else
+      others(i);
+  }
+}
+
+// Which of the columns from j on see key i.
+HWY_INLINE auto seen(const ScoreBlock &b, int64_t i, int64_t j) {
+  const VI column = hn::Iota(DI(), static_cast<int32_t>(j));
+  const int64_t first = HWY_MIN(HWY_MAX(i - b.sees, -1), attention_block);
+  return hn::RebindMask(D(), hn::Gt(column, hn::Set(DI(), static_cast<int32_t>(first))));
+}
+HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
+
+}  // namespace
+
+// Scores become exp(score - max), 0 for what is not seen.
+void attention_weights(const ScoreBlock &b, float *max, float *sum) {
+  columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n];
+    for (int64_t a = 0; a < n; ++a) most[a] = set(-infinity);
+    keys(
+        b, 0, b.keys,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < n; ++a) {
+            V x = load(b.s + i * attention_block + j + a * lanes);
+            if (!all_see(b, i)) x = hn::IfThenElse(seen(b, i, j + a * lanes), x, set(-infinity));
+            most[a] = hn::Max(x, most[a]);  // what becomes of a NaN does not matter: the sum will be one
+          }
+        },
+        [](int64_t) {});
+    const auto few = [&](int64_t first, int64_t count) HWY_ATTR {
+      Strip<n> total = zeros<n>();
+      keys(
+          b, first, count,
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              float *at = b.s + i * attention_block + j + a * lanes;
+              V p = exp_negative(hn::Sub(load(at), most[a]));
+              if (!all_see(b, i)) p = hn::IfThenElseZero(seen(b, i, j + a * lanes), p);
+              total.v[a] = hn::Add(total.v[a], p);
+              store(p, at);
+            }
+          },
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+          });
+      return total;
+    };
+    const Strip<n> total = by_halves<n>(0, b.keys, few);
+    for (int64_t a = 0; a < n; ++a) {
+      store(most[a], max + j + a * lanes);
+      store(total.v[a], sum + j + a * lanes);
+    }
+  });
+}
+
+// The same weights again, divided by their sum: scores s become weights, and d, what arrives at them, becomes the
+// gradient of the scores times `scale`.
+void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float scale, float *d) {
+  const V by = set(scale);
+  columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
+    V most[n], part[n];
+    for (int64_t a = 0; a < n; ++a) {
+      most[a] = load(max + j + a * lanes);
+      part[a] = load(inverse + j + a * lanes);
+    }
+    const auto few = [&](int64_t first, int64_t count) HWY_ATTR {
+      Strip<n> sum = zeros<n>();
+      keys(
+          b, first, count,
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              const int64_t c = j + a * lanes, at = i * attention_block + c;
+              V p = hn::Mul(exp_negative(hn::Sub(load(b.s + at), most[a])), part[a]), g = load(d + at);
+              if (!all_see(b, i)) {
+                p = hn::IfThenElseZero(seen(b, i, c), p);
+                g = hn::IfThenElseZero(seen(b, i, c), g);
+              }
+              sum.v[a] = hn::MulAdd(p, g, sum.v[a]);
+              store(p, b.s + at);
+            }
+          },
+          [&](int64_t i) HWY_ATTR {
+            DL4_UNROLL
+            for (int64_t a = 0; a < n; ++a) {
+              store(hn::Zero(D()), b.s + i * attention_block + j + a * lanes);
+              store(hn::Zero(D()), d + i * attention_block + j + a * lanes);
+            }
+          });
+      return sum;
+    };
+    const Strip<n> mean = by_halves<n>(0, b.keys, few);
+    keys(
+        b, 0, b.keys,
+        [&](int64_t i) HWY_ATTR {
+          DL4_UNROLL
+          for (int64_t a = 0; a < n; ++a) {
+            const int64_t c = j + a * lanes, at = i * attention_block + c;
+            V g = hn::Mul(hn::Mul(load(b.s + at), hn::Sub(load(d + at), mean.v[a])), by);
+            if (!all_see(b, i)) g = hn::IfThenElseZero(seen(b, i, c), g);
+            store(g, d + at);
+          }
+        },
+        [](int64_t) {});
+  });
+}
+
+// Each row times its factor.
+void scale_rows(float *y, int64_t rows, int64_t n, int64_t row, const float *factor) {
+  for (int64_t i = 0; i < rows; ++i, y += row) {
+    const V f = set(factor[i]);
+    map(y, y, n, [=](V v) HWY_ATTR { return hn::Mul(v, f); });
+  }
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(attention_weights);
+HWY_EXPORT(attention_weights_grad);
+HWY_EXPORT(scale_rows);
+
+namespace {
+
+constexpr int64_t block = attention_block;
+
+// rows x n, turned: (n, block), and scaled.
+void turn(const float *x, int64_t rows, int64_t n, int64_t row, float scale, float *y) {
+  const int64_t dims[2] = {n, rows}, from[2] = {1, row}, to[2] = {block, 1};
+  copy_strided(sizeof(float), 2, dims, x, from, y, to);
+  if (scale == 1) return;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < rows; ++j) y[i * block + j] *= scale;
+}
+
+// The keys that queries [t, t + cols) may see.
+int64_t keys_for(const AttentionSizes &s, int64_t t, int64_t cols) {
+  return s.causal ? std::min(s.keys, t + cols) : s.keys;
+}
+
+// From the weights of queries [t, t + cols) to the sum of values. What a causal query doesn't see must not be touched
+// even with weight 0, for it may be NaN.
+void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t t, int64_t cols, const float *v,
+           float *y) {
+  auto sum = [&](int64_t i, int64_t rows, int64_t begin, int64_t end, const float *add) {
+    small_gemm_at(rows, s.width, end - begin, weights + begin * block + i, block, v + begin * s.v_row, s.v_row, add,
+                  s.y_row, y + i * s.y_row, s.y_row);
+  };
+  if (!s.causal || t >= keys) return sum(0, cols, 0, keys, nullptr);
+  constexpr int64_t step = 8;
+  for (int64_t i = 0; i < cols; i += step) {
+    const int64_t rows = std::min(step, cols - i), shared = std::min(keys, t + i);
+    sum(i, rows, 0, shared, nullptr);
+    for (int64_t r = i; r < i + rows; ++r) sum(r, 1, shared, std::min(keys, t + r + 1), y + r * s.y_row);
+  }
+}
+
+}  // namespace
+
+// Queries turned, scores, and two facts of each query; for the gradient dy turned and the scores' gradient as well.
+int64_t attention_forward_scratch(const AttentionSizes &s) {
+  return checked_mul(block, checked_add(s.depth, s.keys, 2));
+}
+int64_t attention_backward_scratch(const AttentionSizes &s) {
+  return checked_mul(block, checked_add(s.depth, s.width, s.keys, s.keys, 2));
+}
+
+void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
+                       float *scratch) noexcept {
+  float *turned = scratch, *scores = turned + block * s.depth, *max = scores + block * s.keys, *sum = max + block;
+  for (int64_t t = begin; t < end; t += block) {
+    const int64_t cols = std::min(block, end - t), keys = keys_for(s, t, cols);
+    turn(f.q + t * s.q_row, cols, s.depth, s.q_row, s.scale, turned);
+    small_gemm(keys, cols, s.depth, f.k, s.k_row, turned, block, nullptr, 0, scores, block);
+    HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, max, sum);
+    if (f.max) std::copy_n(max, cols, f.max + t);
+    if (f.sum) std::copy_n(sum, cols, f.sum + t);
+    if (!f.y) continue;
+    float *y = f.y + t * s.y_row;
+    weigh(s, scores, keys, t, cols, f.v, y);
+    for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] == 0 ? 0 : 1 / sum[i];
+    HWY_DYNAMIC_DISPATCH(scale_rows)(y, cols, s.width, s.y_row, sum);
+  }
+}
+
+void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept {
+  float *q_turned = scratch, *dy_turned = q_turned + block * s.depth, *weights = dy_turned + block * s.width,
+        *diffs = weights + block * s.keys, *max = diffs + block * s.keys, *inverse = max + block;
+  for (int64_t t = 0; t < s.queries; t += block) {
+    const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
+    const float *q = b.q + t * s.q_row, *dy = b.dy + t * s.y_row;
+    turn(q, cols, s.depth, s.q_row, s.scale, q_turned);
+    turn(dy, cols, s.width, s.y_row, 1, dy_turned);
+    small_gemm(keys, cols, s.depth, b.k, s.k_row, q_turned, block, nullptr, 0, weights, block);
+    small_gemm(keys, cols, s.width, b.v, s.v_row, dy_turned, block, nullptr, 0, diffs, block);
+    std::copy_n(b.max + t, cols, max);
+    for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
+    HWY_DYNAMIC_DISPATCH(attention_weights_grad)
+    ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, s.scale, diffs);
+    if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.y_row, b.dv, s.v_row, b.dv, s.v_row);
+    if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.q_row, b.dk, s.k_row, b.dk, s.k_row);
+    float *dq = b.dq ? b.dq + t * s.q_row : nullptr;
+    if (dq) small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.k_row, dq, s.q_row, dq, s.q_row);
+  }
+}
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,67 @@
+// Convolutions over NHWC, or NDHWC, with Keras's weights [kh, kw, c / groups, oc]: the candidates of the conv ops.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/dtype.hpp"
+#include "backend/cpu/kernels/gemm/epilogue.hpp"
+#include "backend/cpu/kernels/gemm/packed.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
+
+namespace dl4::kernels {
+
+// Source [n, (d,) h, w, c], destination [n, (od,) oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 =
+// dense. Pads may be uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window
+// needs, or negative when rows are left over.
+struct Conv {
+  int64_t n = 0, h = 0, w = 0, c = 0;
+  int64_t kh = 1, kw = 1;
+  int64_t oc = 0, oh = 0, ow = 0;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t dil_h = 1, dil_w = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  int64_t groups = 1;
+  bool bias = false;
+  Epilogue epilogue = {};                                                               // forward only
+  DType dtype = DType::f32;                                                             // of all arguments
+  int64_t d = 1, kd = 1, od = 1, stride_d = 1, dil_d = 1, pad_front = 0, pad_back = 0;  // of volumes
+
+  bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
+  bool is_empty() const {
+    for (int64_t dim : {n, d, h, w, c, oc, od, oh, ow, kd, kh, kw})
+      if (dim <= 0) return true;
+    return false;
+  }
+};
+
+// Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply
+// always.
+
+// Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an
+// argument.
+std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// For images, and no more output channels than a vector has lanes, without groups; weights are taken as they are.
+std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
+// For images whose channels are each convolved by themselves, once, in windows 3, 5 or 7 wide with strides of at most
+// 2 along rows and no dilation there; weights are taken as they are.
+std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
+// For images and weights 3x3 without strides, dilation and groups.
+std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// For images, without groups and dilation along rows, with constant weights: a product of panels of them and the pixels
+// as they lie.
+std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
+std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
+
+// The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
+// epilogue unused.
+std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
+
+// The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
+// null). Partial sums of the slices are added in slice order by the slice that finishes last.
+std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
+std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
+
+}  // namespace dl4::kernels

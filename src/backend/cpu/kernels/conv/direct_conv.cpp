@@ -1,0 +1,201 @@
+// Convolution with few output channels, by instruction set: pixels of a destination row side by side in registers,
+// lanes along the output channels, so that a tap costs each pixel one broadcast from memory.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backend/cpu/kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/conv/conv_cut.hpp"
+
+#ifndef DL4_KERNELS_CONV_ROW
+#define DL4_KERNELS_CONV_ROW
+namespace dl4::kernels {
+namespace {
+// A row of destination pixels of at most a vector of channels. Strides and offsets in floats.
+struct ConvRow {
+  int64_t pixels, oc;
+  const float *src;     // the first pixel's window
+  int64_t src_pixel;    // to the next pixel's
+  const int64_t *taps;  // where in a window
+  int64_t count;
+  const float *weights;  // [count, width], width whole vectors
+  const float *bias;     // [width]
+  float *dst;
+};
+}  // namespace
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/conv/direct_conv.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+// M pixels by N vectors of channels.
+template <class Tag, int M, int N>
+HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
+  const Tag d;
+  constexpr int64_t vector = hn::MaxLanes(Tag()), width = N * vector;
+  constexpr int groups = (M + 2) / 3;  // three pixels share an address register
+  hn::Vec<Tag> sum[M][N];
+  DL4_UNROLL
+  for (int m = 0; m < M; ++m) DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[m][j] = hn::LoadU(d, r.bias + j * vector);
+  const int64_t step = r.src_pixel, step2 = 2 * step;
+  const float *from[groups];
+  DL4_UNROLL
+  for (int g = 0; g < groups; ++g) from[g] = r.src + (pixel + 3 * g) * step;
+  const float *weights = r.weights;
+  for (int64_t k = 0; k < r.count; ++k, weights += width) {
+    const int64_t at[3] = {r.taps[k], r.taps[k] + step, r.taps[k] + step2};
+    hn::Vec<Tag> weight[N];
+    DL4_UNROLL
+    for (int j = 0; j < N; ++j) weight[j] = hn::LoadU(d, weights + j * vector);
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) {
+      const auto v = hn::Set(d, from[m / 3][at[m % 3]]);
+      DL4_UNROLL
+      for (int j = 0; j < N; ++j) sum[m][j] = hn::MulAdd(v, weight[j], sum[m][j]);
+    }
+  }
+  float *to = r.dst + pixel * r.oc;
+  if (r.oc == width) {
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) DL4_UNROLL
+    for (int j = 0; j < N; ++j) hn::StoreU(sum[m][j], d, to + m * width + j * vector);
+  } else {
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) {
+      DL4_UNROLL
+      for (int j = 0; j + 1 < N; ++j) hn::StoreU(sum[m][j], d, to + m * r.oc + j * vector);
+      store_n(d, sum[m][N - 1], to + m * r.oc + (N - 1) * vector, r.oc - (N - 1) * vector);
+    }
+  }
+}
+
+template <class Tag, int M, int N>
+void tiles(const ConvRow &r, int64_t begin, int64_t end) {
+  if constexpr (M > 1)
+    if (end - begin < M) return tiles<Tag, M - 1, N>(r, begin, end);
+  tile<Tag, M, N>(r, begin);
+}
+
+template <class Tag, int N>
+void row(const ConvRow &r) {
+  constexpr int most = registers == 32 && N == 1 ? 16 : 12;
+  const int64_t blocks = (r.pixels + most - 1) / most;
+  for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most, N>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
+}
+
+// How many vectors of channels there are registers for.
+inline constexpr int most_vectors = registers == 32 ? 2 : 1;
+
+}  // namespace
+
+// Lanes for so many channels, in whole vectors; 0: too many.
+int64_t conv_lanes(int64_t oc) {
+  if (oc <= 8) return HWY_MIN(lanes, 8) < oc ? 0 : HWY_MIN(lanes, 8);
+  const int64_t vectors = (oc + lanes - 1) / lanes;
+  return vectors > most_vectors ? 0 : vectors * lanes;
+}
+
+void conv_row(const ConvRow &r) {
+  if (r.oc <= 8) return row<hn::CappedTag<float, 8>, 1>(r);
+  if (most_vectors == 1 || r.oc <= lanes) return row<D, 1>(r);
+  row<D, most_vectors>(r);
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+namespace {
+
+HWY_EXPORT(conv_lanes);
+HWY_EXPORT(conv_row);
+
+int64_t at_least_0(int64_t v) { return std::max<int64_t>(0, v); }
+
+void zero(float *at, int64_t n) { std::memset(at, 0, static_cast<size_t>(n) * sizeof(float)); }
+
+// Where each number that a place sums lies behind the first, in rows of `width` pixels.
+std::vector<int64_t> taps_of(const Conv &c, int64_t width) {
+  std::vector<int64_t> taps;
+  for (int64_t ky = 0; ky < c.kh; ++ky)
+    for (int64_t kx = 0; kx < c.kw; ++kx)
+      for (int64_t i = 0; i < c.c; ++i) {
+        const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
+        taps.push_back(checked_add(checked_mul(pixel, c.c), i));
+      }
+  return taps;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
+  const int64_t lanes = HWY_DYNAMIC_DISPATCH(conv_lanes)(c.oc);
+  if (lanes == 0 || c.groups != 1 || c.pad_left < 0) return nullptr;
+  if (c.is_empty()) return nullptr;
+  const bool padded = c.pad_top > 0 || c.pad_bottom > 0 || c.pad_left > 0 || c.pad_right > 0;
+  const int64_t width = padded ? padded_width(c) : c.w;
+
+  ConvCut cut(c, slices, c.oh);
+  int64_t rows = 0;  // of the padded source
+  for (int64_t s = 0; s < cut.slices; ++s) {
+    const ConvPart p = cut.by_destination(c, s);
+    if (p.src_rows() <= 0 || p.pad_top < 0) return nullptr;
+    if (padded) rows = std::max(rows, checked_add(p.src_rows(), at_least_0(p.pad_top), at_least_0(p.pad_bottom)));
+  }
+  // A copy that is padding for the most part, as with a large dilation, costs more than it saves.
+  if (padded && width > std::max<int64_t>(4096, checked_mul(4, c.h, c.w)) / rows) return nullptr;
+  std::vector<int64_t> taps = taps_of(c, width);
+
+  // Scratch of a slice: the padded source, and weights and bias in whole vectors where they are not.
+  const bool whole = c.oc == lanes;
+  const auto count = static_cast<int64_t>(taps.size());
+  const int64_t weights_at = round_up(checked_mul(rows, width, c.c), 16);
+  const int64_t bias_at = checked_add(weights_at, whole ? 0 : round_up(checked_mul(count, lanes), 16));
+  const int64_t floats = checked_add(bias_at, round_up(lanes, 16));
+
+  auto run = [=, taps = std::move(taps)](int64_t slice, const Run &r) noexcept {
+    const ConvPart p = cut.by_destination(c, slice);
+    float *scratch = static_cast<float *>(r.scratch) + slice * floats;
+    float *widened = scratch + weights_at, *bias = scratch + bias_at;
+    for (int64_t k = 0; !whole && k < count; ++k) {
+      zero(widened + k * lanes, lanes);
+      std::copy_n(r.in<float>(1) + k * c.oc, c.oc, widened + k * lanes);
+    }
+    const float *weights = whole ? r.in<float>(1) : widened;
+    zero(bias, lanes);
+    if (c.bias) std::copy_n(r.in<float>(2), c.oc, bias);
+
+    const int64_t row = c.ow * c.oc;
+    const int64_t together = std::max<int64_t>(1, 4096 / row);  // rows for the epilogue, still in cache
+    for (int64_t n = p.n0; n < p.n1; ++n) {
+      const float *src = r.in<float>(0) + (n * c.h + p.src0) * c.w * c.c;
+      if (padded) {
+        pad_rows(c, p, src, scratch);
+        src = scratch;
+      }
+      float *dst = r.out<float>(0) + (n * c.oh + p.dst0) * row;
+      for (int64_t y = 0; y < p.dst_rows(); ++y) {
+        HWY_DYNAMIC_DISPATCH(conv_row)
+        ({c.ow, c.oc, src + y * c.stride_h * width * c.c, c.stride_w * c.c, taps.data(), count, weights, bias,
+          dst + y * row});
+        const int64_t done = y % together + 1;
+        if (c.epilogue && (done == together || y + 1 == p.dst_rows()))
+          c.epilogue(dst + (y + 1 - done) * row, 1, done * row, 0);
+      }
+    }
+  };
+  return make_kernel("direct_conv" + cut.name(), cut.slices, run, checked_mul(cut.slices, floats, 4));
+}
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,131 @@
+// Functions of two values: one innermost run of a broadcast. Plain loops, which the compiler vectorises for each
+// instruction set.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+
+#include <cmath>
+#include <type_traits>
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/elementwise/binary.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+template <Binary F, class T>
+HWY_INLINE auto value(T a, T b) {
+  // Wrapping is defined for unsigned integers only.
+  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  if constexpr (F == Binary::add)
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  else if constexpr (F == Binary::sub)
+    return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+  else if constexpr (F == Binary::mul)
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  else if constexpr (F == Binary::div)
+    return a / b;
+  else if constexpr (F == Binary::max)
+    return ((a > b) | (a != a)) ? a : b;
+  else if constexpr (F == Binary::min)
+    return ((a < b) | (a != a)) ? a : b;
+  else if constexpr (F == Binary::pow)
+    return std::pow(a, b);
+  else if constexpr (F == Binary::atan2)
+    return std::atan2(a, b);
+  else if constexpr (F == Binary::squared_difference)
+    return (a - b) * (a - b);
+  else if constexpr (F == Binary::equal)
+    return static_cast<uint8_t>(a == b);
+  else if constexpr (F == Binary::not_equal)
+    return static_cast<uint8_t>(a != b);
+  else if constexpr (F == Binary::less)
+    return static_cast<uint8_t>(a < b);
+  else if constexpr (F == Binary::less_equal)
+    return static_cast<uint8_t>(a <= b);
+  else if constexpr (F == Binary::greater)
+    return static_cast<uint8_t>(a > b);
+  else if constexpr (F == Binary::greater_equal)
+    return static_cast<uint8_t>(a >= b);
+  else if constexpr (F == Binary::logical_and)
+    return static_cast<uint8_t>((a != 0) & (b != 0));
+  else
+    return static_cast<uint8_t>((a != 0) | (b != 0));
+}
+
+template <Binary F, class T>
+void run(const T *a, int64_t step_a, const T *b, int64_t step_b, void *out, int64_t n) {
+  using R = decltype(value<F>(T{}, T{}));
+  R *y = static_cast<R *>(out);
+  if (step_a && step_b) {
+    DL4_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = value<F>(a[i], b[i]);
+  } else if (step_a) {
+    const T v = *b;
+    DL4_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = value<F>(a[i], v);
+  } else if (step_b) {
+    const T v = *a;
+    DL4_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = value<F>(v, b[i]);
+  } else {
+    const R v = value<F>(*a, *b);
+    for (int64_t i = 0; i < n; ++i) y[i] = v;
+  }
+}
+
+template <class T, int I = 0>
+void choose(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out, int64_t n) {
+  if constexpr (I < static_cast<int>(Binary::count_)) {
+    constexpr Binary F = static_cast<Binary>(I);
+    constexpr DType type = std::is_same_v<T, float>     ? DType::f32
+                           : std::is_same_v<T, int32_t> ? DType::i32
+                           : std::is_same_v<T, int64_t> ? DType::i64
+                                                        : DType::u8;
+    constexpr bool exists = supports(F, type) || (type == DType::u8 && is_logical(F));
+    if (f != F) return choose<T, I + 1>(f, t, a, step_a, b, step_b, out, n);
+    if constexpr (exists) run<F>(static_cast<const T *>(a), step_a, static_cast<const T *>(b), step_b, out, n);
+  }
+}
+
+}  // namespace
+
+void binary_all(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out, int64_t n) {
+  switch (t) {
+    case DType::f32:
+      return choose<float>(f, t, a, step_a, b, step_b, out, n);
+    case DType::i32:
+      return choose<int32_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::i64:
+      return choose<int64_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::u8:
+    case DType::boolean:
+      return choose<uint8_t>(f, t, a, step_a, b, step_b, out, n);
+    case DType::f64:
+      return;
+  }
+}
+
+void axpy_all(float s, const float *x, float *y, int64_t n) {
+  const V a = set(s);
+  map(x, y, y, n, [=](V v, V w) HWY_ATTR { return hn::MulAdd(a, v, w); });
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(binary_all);
+HWY_EXPORT(axpy_all);
+
+void binary_run(Binary f, DType t, const void *a, int64_t step_a, const void *b, int64_t step_b, void *out,
+                int64_t n) noexcept {
+  if (n > 0) HWY_DYNAMIC_DISPATCH(binary_all)(f, t, a, step_a, b, step_b, out, n);
+}
+void axpy(float a, const float *x, float *y, int64_t n) noexcept { HWY_DYNAMIC_DISPATCH(axpy_all)(a, x, y, n); }
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,495 @@
+// Functions of one value and their gradients, by instruction set.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+
+#include <type_traits>
+
+#ifndef DL4_KERNELS_UNARY_ROWS
+#define DL4_KERNELS_UNARY_ROWS
+namespace dl4::kernels {
+struct UnaryRows {
+  const float *x;
+  float *y;
+  int64_t rows, cols, ld = 0;
+  float p[3] = {};
+};
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/elementwise/unary.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+struct P {
+  V p0, p1, p2;
+};
+
+HWY_INLINE V zero() { return hn::Zero(D()); }
+HWY_INLINE V relu(V x) { return hn::IfThenElse(hn::Le(x, zero()), zero(), x); }
+HWY_INLINE V relu6(V x) { return hn::IfThenElse(hn::Gt(x, set(6)), set(6), relu(x)); }
+HWY_INLINE V density(V x) {  // of the normal distribution
+  return hn::Mul(set(0.39894228040143268f), exp(hn::Mul(hn::Mul(x, x), set(-0.5f))));
+}
+
+// Formulas whose limit at -infinity is 0 but whose factors are infinity and 0.
+HWY_INLINE V zero_far_below(V x, V y) { return hn::IfThenElse(hn::Lt(x, set(-104)), zero(), y); }
+// A product with x that is 0 at infinity.
+HWY_INLINE V zero_far(V x, V y) { return hn::IfThenElse(hn::Gt(hn::Abs(x), set(104)), zero(), y); }
+// dy where the condition on a holds, else 0; NaN where a is.
+HWY_INLINE V where(hn::Mask<D> m, V dy, V a) { return hn::IfThenElse(m, dy, hn::IfThenElse(hn::IsNaN(a), a, zero())); }
+
+// A function: f(x), and slope = dy f'(x), where a is x or f(x) as its row of unary_table says.
+template <Unary F>
+struct Function;
+
+template <>
+struct Function<Unary::neg> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Neg(x); }
+  static HWY_INLINE V slope(V dy, V, const P &) { return hn::Neg(dy); }
+};
+
+template <>
+struct Function<Unary::abs> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Abs(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    const V below = hn::IfThenElse(hn::Lt(a, zero()), hn::Neg(dy), hn::Mul(a, zero()));
+    return hn::IfThenElse(hn::Gt(a, zero()), dy, below);
+  }
+};
+
+template <>
+struct Function<Unary::sign> {
+  static HWY_INLINE V f(V x, const P &) {
+    const V below = hn::IfThenElse(hn::Lt(x, zero()), set(-1), x);
+    return hn::IfThenElse(hn::Gt(x, zero()), set(1), below);
+  }
+  static HWY_INLINE V slope(V, V, const P &) { return zero(); }
+};
+
+template <>
+struct Function<Unary::square> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Mul(x, x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::Add(a, a)); }
+};
+
+template <>
+struct Function<Unary::sqrt> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Sqrt(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(hn::Mul(dy, set(0.5f)), a); }
+};
+
+template <>
+struct Function<Unary::rsqrt> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Div(set(1), hn::Sqrt(x)); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Mul(hn::Mul(dy, set(-0.5f)), hn::Mul(hn::Mul(a, a), a));
+  }
+};
+
+template <>
+struct Function<Unary::exp> {
+  static HWY_INLINE V f(V x, const P &) { return exp(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, a); }
+};
+
+template <>
+struct Function<Unary::log> {
+  static HWY_INLINE V f(V x, const P &) { return log(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, a); }
+};
+
+template <>
+struct Function<Unary::log1p> {
+  static HWY_INLINE V f(V x, const P &) { return log1p(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Add(set(1), a)); }
+};
+
+template <>
+struct Function<Unary::expm1> {
+  static HWY_INLINE V f(V x, const P &) { return expm1(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::Add(a, set(1))); }
+};
+
+template <>
+struct Function<Unary::sin> {
+  static HWY_INLINE V f(V x, const P &) { return sin(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, cos(a)); }
+};
+
+template <>
+struct Function<Unary::cos> {
+  static HWY_INLINE V f(V x, const P &) { return cos(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Neg(hn::Mul(dy, sin(a))); }
+};
+
+template <>
+struct Function<Unary::erf> {
+  static HWY_INLINE V f(V x, const P &) { return erf(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Mul(hn::Mul(dy, set(1.1283791670955126f)), exp(hn::Neg(hn::Mul(a, a))));
+  }
+};
+
+template <>
+struct Function<Unary::floor> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Floor(x); }
+  static HWY_INLINE V slope(V, V, const P &) { return zero(); }
+};
+
+template <>
+struct Function<Unary::ceil> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Ceil(x); }
+  static HWY_INLINE V slope(V, V, const P &) { return zero(); }
+};
+
+template <>
+struct Function<Unary::round> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Round(x); }
+  static HWY_INLINE V slope(V, V, const P &) { return zero(); }
+};
+
+template <>
+struct Function<Unary::relu> {
+  static HWY_INLINE V f(V x, const P &) { return relu(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return where(hn::Gt(a, zero()), dy, a); }
+};
+
+template <>
+struct Function<Unary::relu6> {
+  static HWY_INLINE V f(V x, const P &) { return relu6(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return where(hn::And(hn::Gt(a, zero()), hn::Lt(a, set(6))), dy, a);
+  }
+};
+
+template <>
+struct Function<Unary::leaky_relu> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::IfThenElse(hn::Gt(x, zero()), x, hn::Mul(x, p.p0)); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) {
+    return hn::IfThenElse(hn::Gt(a, zero()), dy, hn::IfThenElse(hn::IsNaN(a), a, hn::Mul(dy, p.p0)));
+  }
+};
+
+template <>
+struct Function<Unary::relu_general> {
+  static HWY_INLINE V f(V x, const P &p) {
+    V y = hn::IfThenElse(hn::Le(x, p.p2), zero(), x);
+    V clipped = min_nan(max_nan(y, zero()), p.p1);
+    y = hn::IfThenElse(hn::Lt(p.p1, set(infinity)), clipped, y);
+    return hn::IfThenElse(hn::Eq(p.p0, zero()), y, hn::NegMulAdd(p.p0, relu(hn::Sub(p.p2, x)), y));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &p) {
+    // Keras clips with relu6 for the plain 6, whose gradient at 6 is 0, and with min and max otherwise, whose is not.
+    auto six = hn::And(hn::Eq(p.p1, set(6)), hn::Eq(p.p2, zero()));
+    auto unclipped = hn::Eq(p.p1, set(infinity));
+    auto below_max = hn::Or(hn::Lt(a, p.p1), hn::AndNot(six, hn::Eq(a, p.p1)));
+    auto passes = hn::And(hn::Gt(a, p.p2), hn::Or(unclipped, hn::And(below_max, hn::Ge(a, zero()))));
+    // leaky_relu, which Keras takes when there is no maximum and no threshold, has its slope at 0 too.
+    auto leaky = hn::And(unclipped, hn::And(hn::Eq(p.p2, zero()), hn::Eq(a, zero())));
+    V d = hn::IfThenElse(passes, dy, zero());
+    d = hn::Add(d, hn::IfThenElseZero(hn::Or(hn::Lt(a, p.p2), leaky), hn::Mul(p.p0, dy)));
+    return hn::IfThenElse(hn::IsNaN(a), a, d);
+  }
+};
+
+template <>
+struct Function<Unary::elu> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::IfThenElse(hn::Gt(x, zero()), x, hn::Mul(p.p0, expm1(x))); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) {
+    return hn::IfThenElse(hn::Gt(a, zero()), dy, hn::Mul(dy, hn::Add(a, p.p0)));
+  }
+  static HWY_INLINE V slope_of_input(V dy, V a, const P &p) {
+    return hn::IfThenElse(hn::Gt(a, zero()), dy, hn::Mul(dy, hn::Mul(p.p0, exp(a))));
+  }
+};
+
+template <>
+struct Function<Unary::selu> {
+  static HWY_INLINE V f(V x, const P &) {
+    V below = hn::Mul(set(1.7580993408473766f), expm1(x));
+    return hn::IfThenElse(hn::Gt(x, zero()), hn::Mul(set(1.0507009873554805f), x), below);
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V below = hn::Add(a, set(1.7580993408473766f));
+    return hn::Mul(dy, hn::IfThenElse(hn::Gt(a, zero()), set(1.0507009873554805f), below));
+  }
+};
+
+template <>
+struct Function<Unary::celu> {
+  static HWY_INLINE V f(V x, const P &p) {
+    return hn::IfThenElse(hn::Gt(x, zero()), x, hn::Mul(p.p0, expm1(hn::Div(x, p.p0))));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &p) {
+    return hn::IfThenElse(hn::Gt(a, zero()), dy, hn::Mul(dy, exp(hn::Div(a, p.p0))));
+  }
+};
+
+template <>
+struct Function<Unary::sigmoid> {
+  static HWY_INLINE V f(V x, const P &) { return sigmoid(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::Mul(a, hn::Sub(set(1), a))); }
+};
+
+template <>
+struct Function<Unary::log_sigmoid> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Neg(softplus(hn::Neg(x))); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Neg(hn::Mul(dy, expm1(a))); }
+};
+
+template <>
+struct Function<Unary::tanh> {
+  static HWY_INLINE V f(V x, const P &) { return tanh(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::NegMulAdd(a, a, set(1))); }
+};
+
+template <>
+struct Function<Unary::softplus> {
+  static HWY_INLINE V f(V x, const P &) { return softplus(x); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Neg(hn::Mul(dy, expm1(hn::Neg(a)))); }
+};
+
+template <>
+struct Function<Unary::softsign> {
+  static HWY_INLINE V f(V x, const P &) {
+    V size = hn::Abs(x);
+    return hn::IfThenElse(hn::Eq(size, set(infinity)), hn::CopySign(set(1), x), hn::Div(x, hn::Add(size, set(1))));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V s = hn::Div(set(1), hn::Add(hn::Abs(a), set(1)));
+    return hn::Mul(dy, hn::Mul(s, s));
+  }
+};
+
+template <>
+struct Function<Unary::gelu> {
+  static HWY_INLINE V f(V x, const P &) {
+    const V size = abs_of_normal(x);
+    return hn::NegMulAdd(size, normal_tail(size), relu(x));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Mul(dy, hn::Add(normal_cdf(a), zero_far(a, hn::Mul(a, density(a)))));
+  }
+};
+
+template <>
+struct Function<Unary::gelu_tanh> {
+  static HWY_INLINE V f(V x, const P &) {
+    V inner = hn::Mul(set(0.7978845608028654f), hn::MulAdd(hn::Mul(set(0.044715f), x), hn::Mul(x, x), x));
+    // (1 + tanh t) / 2 = sigmoid(2 t), without its cancellation.
+    return zero_far_below(x, hn::Mul(x, sigmoid(hn::Add(inner, inner))));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V a2 = hn::Mul(a, a);
+    V inner = hn::Mul(set(1.5957691216057308f), hn::MulAdd(hn::Mul(set(0.044715f), a), a2, a));
+    V s = sigmoid(inner), rest = sigmoid(hn::Neg(inner));
+    V inner_slope = hn::Mul(set(1.5957691216057308f), hn::MulAdd(set(0.134145f), a2, set(1)));
+    return hn::Mul(dy, hn::Add(s, zero_far(a, hn::Mul(hn::Mul(a, inner_slope), hn::Mul(s, rest)))));
+  }
+};
+
+template <>
+struct Function<Unary::silu> {
+  static HWY_INLINE V f(V x, const P &) { return zero_far_below(x, hn::Mul(x, sigmoid(x))); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V s = sigmoid(a);
+    return hn::Mul(dy, hn::Add(s, zero_far(a, hn::Mul(hn::Mul(a, s), hn::Sub(set(1), s)))));
+  }
+};
+
+template <>
+struct Function<Unary::mish> {
+  static HWY_INLINE V f(V x, const P &) {
+    V e = exp(hn::IfThenElse(hn::Gt(x, set(20)), set(20), x));
+    V n = hn::Mul(e, hn::Add(e, set(2)));
+    return zero_far_below(x, hn::Mul(x, hn::Div(n, hn::Add(n, set(2)))));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V e = exp(hn::IfThenElse(hn::Gt(a, set(20)), set(20), a));
+    V n = hn::Mul(e, hn::Add(e, set(2))), m = hn::Add(n, set(2));
+    // tanh(softplus) = n / m and its 1 - tanh^2 = 4 (n + 1) / m^2.
+    V curve = hn::Mul(hn::Div(hn::Mul(set(4), hn::Add(n, set(1))), hn::Mul(m, m)), hn::Div(e, hn::Add(e, set(1))));
+    return hn::Mul(dy, hn::Add(hn::Div(n, m), zero_far(a, hn::Mul(a, curve))));
+  }
+};
+
+template <>
+struct Function<Unary::hard_sigmoid> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Div(relu6(hn::Add(x, set(3))), set(6)); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return where(hn::And(hn::Gt(a, zero()), hn::Lt(a, set(1))), hn::Div(dy, set(6)), a);
+  }
+};
+
+template <>
+struct Function<Unary::hard_sigmoid_v1> {
+  static HWY_INLINE V f(V x, const P &) {
+    return min_nan(max_nan(hn::Add(hn::Mul(x, set(0.2f)), set(0.5f)), zero()), set(1));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V y = hn::Add(hn::Mul(a, set(0.2f)), set(0.5f));
+    return where(hn::And(hn::Ge(y, zero()), hn::Le(y, set(1))), hn::Mul(dy, set(0.2f)), a);
+  }
+};
+
+template <>
+struct Function<Unary::hard_silu> {
+  static HWY_INLINE V f(V x, const P &) {
+    return zero_far_below(x, hn::Mul(x, hn::Div(relu6(hn::Add(x, set(3))), set(6))));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V inside = hn::Div(hn::MulAdd(a, set(2), set(3)), set(6));
+    V s = hn::IfThenElse(hn::Le(a, set(-3)), zero(), hn::IfThenElse(hn::Ge(a, set(3)), set(1), inside));
+    return hn::Mul(dy, s);
+  }
+};
+
+template <>
+struct Function<Unary::hard_tanh> {
+  static HWY_INLINE V f(V x, const P &) { return min_nan(max_nan(x, set(-1)), set(1)); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return where(hn::Le(hn::Abs(a), set(1)), dy, a); }
+};
+
+template <>
+struct Function<Unary::tanh_shrink> {
+  static HWY_INLINE V f(V x, const P &) { return hn::Sub(x, tanh(x)); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V t = tanh(a);
+    return hn::Mul(dy, hn::Mul(t, t));
+  }
+};
+
+template <>
+struct Function<Unary::hard_shrink> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::IfThenElse(hn::Le(hn::Abs(x), p.p0), zero(), x); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) { return where(hn::Gt(hn::Abs(a), p.p0), dy, a); }
+};
+
+template <>
+struct Function<Unary::soft_shrink> {
+  static HWY_INLINE V f(V x, const P &p) {
+    V y = hn::Sub(hn::Abs(x), p.p0);
+    return hn::IfThenElse(hn::Le(y, zero()), zero(), hn::CopySign(y, x));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &p) { return where(hn::Gt(hn::Abs(a), p.p0), dy, a); }
+};
+
+template <>
+struct Function<Unary::threshold> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::IfThenElse(hn::Le(x, p.p0), p.p1, x); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) { return where(hn::Gt(a, p.p0), dy, a); }
+};
+
+template <>
+struct Function<Unary::squareplus> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::Mul(hn::Add(x, hn::Sqrt(hn::MulAdd(x, x, p.p0))), set(0.5f)); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) {
+    V r = hn::Div(a, hn::Sqrt(hn::MulAdd(a, a, p.p0)));
+    return hn::Mul(hn::Mul(dy, set(0.5f)), hn::Add(set(1), r));
+  }
+};
+
+template <>
+struct Function<Unary::sparse_plus> {
+  static HWY_INLINE V f(V x, const P &) {
+    V s = hn::Add(x, set(1));
+    V y = hn::IfThenElse(hn::Ge(x, set(1)), x, hn::Mul(hn::Mul(s, s), set(0.25f)));
+    return hn::IfThenElse(hn::Le(x, set(-1)), zero(), y);
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    V s = hn::IfThenElse(hn::Ge(a, set(1)), set(1), hn::Mul(hn::Add(a, set(1)), set(0.5f)));
+    return hn::Mul(dy, hn::IfThenElse(hn::Le(a, set(-1)), zero(), s));
+  }
+};
+
+template <>
+struct Function<Unary::sparse_sigmoid> {
+  static HWY_INLINE V f(V x, const P &) {
+    return min_nan(max_nan(hn::Mul(hn::Add(x, set(1)), set(0.5f)), zero()), set(1));
+  }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return where(hn::Lt(hn::Abs(a), set(1)), hn::Mul(dy, set(0.5f)), a);
+  }
+};
+
+template <>
+struct Function<Unary::clip> {
+  static HWY_INLINE V f(V x, const P &p) { return min_nan(max_nan(x, p.p0), p.p1); }
+  static HWY_INLINE V slope(V dy, V a, const P &p) { return where(hn::And(hn::Ge(a, p.p0), hn::Le(a, p.p1)), dy, a); }
+};
+
+template <>
+struct Function<Unary::scale_shift> {
+  static HWY_INLINE V f(V x, const P &p) { return hn::Add(hn::Mul(x, p.p0), p.p1); }
+  static HWY_INLINE V slope(V dy, V, const P &p) { return hn::Mul(dy, p.p0); }
+};
+
+template <Unary F>
+void run(const UnaryRows &r) {
+  const P p{set(r.p[0]), set(r.p[1]), set(r.p[2])};
+  for (int64_t i = 0; i < r.rows; ++i)
+    map(r.x + i * r.ld, r.y + i * r.ld, r.cols, [=](V x) HWY_ATTR { return Function<F>::f(x, p); });
+}
+
+template <Unary F>
+void run_grad(const float *params, const float *dy, const float *a, float *dx, int64_t n) {
+  const P p{set(params[0]), set(params[1]), set(params[2])};
+  if constexpr (F == Unary::elu)
+    if (grad_from(F, params) == GradFrom::input)
+      return map(dy, a, dx, n, [=](V d, V x) HWY_ATTR { return Function<F>::slope_of_input(d, x, p); });
+  map(dy, a, dx, n, [=](V d, V v) HWY_ATTR { return Function<F>::slope(d, v, p); });
+}
+
+// go(constant of f).
+template <int I = 0, class Go>
+void choose(Unary f, const Go &go) {
+  if constexpr (I < static_cast<int>(Unary::count_)) {
+    if (f != static_cast<Unary>(I)) return choose<I + 1>(f, go);
+    go(std::integral_constant<Unary, static_cast<Unary>(I)>());
+  }
+}
+
+}  // namespace
+
+void unary_all(Unary f, const UnaryRows &r) {
+  choose(f, [&](auto known) { run<known()>(r); });
+}
+void unary_grad_all(Unary f, const float *p, const float *dy, const float *a, float *dx, int64_t n) {
+  choose(f, [&](auto known) { run_grad<known()>(p, dy, a, dx, n); });
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(unary_all);
+HWY_EXPORT(unary_grad_all);
+
+namespace {
+void run(Unary f, const float *params, UnaryRows r) {
+  for (int i = 0; i < info(f).params; ++i) r.p[i] = params[i];
+  HWY_DYNAMIC_DISPATCH(unary_all)(f, r);
+}
+}  // namespace
+
+void unary(Unary f, const float *params, const float *x, float *y, int64_t n) noexcept { run(f, params, {x, y, 1, n}); }
+
+void unary_rows(Unary f, const float *params, float *x, int64_t rows, int64_t cols, int64_t ld) noexcept {
+  if (cols == ld) cols *= rows, rows = 1;
+  run(f, params, {x, x, rows, cols, ld});
+}
+
+void unary_grad(Unary f, const float *params, const float *dy, const float *x_or_y, float *dx, int64_t n) noexcept {
+  float p[3] = {};
+  for (int i = 0; i < info(f).params; ++i) p[i] = params[i];
+  HWY_DYNAMIC_DISPATCH(unary_grad_all)(f, p, dy, x_or_y, dx, n);
+}
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,40 @@
+// Matrix products: C = A B (+ bias), row-major, one or a batch of them. The candidates of the gemm op, each in its own
+// file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/dtype.hpp"
+#include "backend/cpu/kernels/gemm/epilogue.hpp"
+#include "backend/cpu/kernels/gemm/packed.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
+
+namespace dl4::kernels {
+
+// A is [m, k] (stored [k, m] when trans_a), B is [k, n] (stored [n, k] when trans_b), C is [m, n]. Leading dimensions
+// are the distance between stored rows, batch strides the distance between items: both in elements. Batch stride 0 =
+// all items share it.
+// Arguments: a, b, bias [n] (only if `bias`), c.
+struct Gemm {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool trans_a = false, trans_b = false;
+  int64_t lda = 0, ldb = 0, ldc = 0;  // 0 = dense
+  int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  bool bias = false;
+  Epilogue epilogue = {};
+  DType dtype = DType::f32;  // of all of them
+};
+
+// The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.
+Gemm dense(const Gemm &g);
+
+// Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
+// apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
+
+std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
+
+// b: the right-hand side when it is constant (then stride_b must be 0), packed once; nullptr when it is an argument.
+std::unique_ptr<Kernel> dnnl_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr);
+
+}  // namespace dl4::kernels

@@ -1,0 +1,67 @@
+// How a product is cut into slices: what the gemm candidates share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backend/cpu/kernels/gemm/gemm.hpp"
+
+namespace dl4::kernels {
+
+// One slice: items [item0, item1) of the batch, rows [row0, row1), columns [col0, col1).
+struct GemmPart {
+  int64_t item0, item1, row0, row1, col0, col1;
+  int64_t rows() const { return row1 - row0; }
+  int64_t cols() const { return col1 - col0; }
+};
+
+// Whole items when there are enough, else each item in `pieces` parts by rows or by columns.
+struct GemmCut {
+  int64_t slices = 1, pieces = 1;
+  bool by_columns = false;
+  int64_t block = 1;  // rows or columns are cut at multiples of it
+
+  GemmPart part_of(const Gemm &g, int64_t slice) const {
+    if (pieces == 1) {
+      auto [first, last] = part(g.batch, slices, slice);
+      return {first, last, 0, g.m, 0, g.n};
+    }
+    int64_t item = slice / pieces;
+    auto [first, last] = part(by_columns ? g.n : g.m, pieces, slice % pieces, block);
+    if (by_columns) return {item, item + 1, 0, g.m, first, last};
+    return {item, item + 1, first, last, 0, g.n};
+  }
+};
+
+// min_rows: the fewest rows worth a slice; where there are fewer, columns are cut.
+inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_block, int64_t column_block) {
+  GemmCut c;
+  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) {
+    c.slices = 0;
+    return c;
+  }
+  if (g.batch >= slices) {
+    c.slices = std::max<int64_t>(1, slices);
+    return c;
+  }
+  int64_t wanted = slices / g.batch;
+  int64_t by_rows = std::min(wanted, g.m / min_rows), by_columns = std::min(wanted, g.n / column_block);
+  c.by_columns = by_columns > by_rows;
+  c.block = c.by_columns ? column_block : row_block;
+  c.pieces = std::max<int64_t>(1, c.by_columns ? by_columns : by_rows);
+  c.slices = checked_mul(g.batch, c.pieces);
+  return c;
+}
+
+// Each row becomes the bias, or zeros when there is none.
+inline void fill(const float *bias, float *c, int64_t rows, int64_t cols, int64_t ldc) {
+  for (int64_t i = 0; i < rows; i++, c += ldc) {
+    if (bias)
+      std::memcpy(c, bias, static_cast<size_t>(cols) * sizeof(float));
+    else
+      std::memset(c, 0, static_cast<size_t>(cols) * sizeof(float));
+  }
+}
+
+}  // namespace dl4::kernels

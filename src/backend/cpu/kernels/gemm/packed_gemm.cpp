@@ -1,0 +1,278 @@
+// Products by a B in panels, by instruction set.
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "backend/cpu/kernels/movement/movement.hpp"
+
+#ifndef DL4_KERNELS_PANEL_PRODUCT
+#define DL4_KERNELS_PANEL_PRODUCT
+namespace dl4::kernels {
+// By so many columns of a panel; the rest as in PackedGemm.
+struct PanelProduct {
+  int64_t n, k, parts;
+  const float *a;
+  int64_t lda, part_a;
+  const float *b, *d;
+  int64_t ldd;
+  float *c;
+  int64_t ldc;
+  bool relu;
+};
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/packed_gemm.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/gemm/tile-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+inline constexpr int64_t panel = packed_panel;
+inline constexpr int most_rows = registers == 32 ? 12 : 6;
+
+// What a tile reads ahead of what comes after its part of a panel, so many bytes for each k: a panel comes from memory
+// while the rows share the one before, where the processor's own prefetching would have the first rows wait for it.
+struct Ahead {
+  const char *next = nullptr;
+  int64_t step = 0;
+};
+
+// How a tile goes through k: for little work with nothing done beside; else reading ahead, through all parts of A.
+enum class Way { plain, ahead };
+
+// M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
+// for each other.
+template <int M, int N, int U, bool partial, Way way>
+HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
+                           int64_t cols, const Ahead &ahead) {
+  V sum[U][M][N];
+  DL4_UNROLL
+  for (int u = 0; u < U; ++u) DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(D());
+
+  // from: a row of the panel, which may be read in whole vectors; of: the number of A in row i.
+  auto step = [&](int u, const float *from, auto of) HWY_ATTR {
+    V row[N];
+    DL4_UNROLL
+    for (int j = 0; j < N; ++j) row[j] = load(from + j * lanes);
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) {
+      const V v = set(*of(i));
+      DL4_UNROLL
+      for (int j = 0; j < N; ++j) sum[u][i][j] = hn::MulAdd(v, row[j], sum[u][i][j]);
+    }
+  };
+  if constexpr (way == Way::plain) {
+    int64_t k = 0;
+    auto at = [&](int u) HWY_ATTR { step(u, b + (k + u) * panel, [&](int i) { return a + i * p.lda + k + u; }); };
+    for (; k + U <= p.k; k += U) {
+      DL4_UNROLL
+      for (int u = 0; u < U; ++u) at(u);
+    }
+    for (; k < p.k; ++k) at(0);
+  } else {
+    // A pointer for every three rows, as an address may have a step or twice that: so all stay in registers.
+    constexpr int pointers = (M + 2) / 3;
+    const float *rows[pointers];
+    auto steps = [&](auto count) HWY_ATTR {
+      constexpr int n = count;
+      DL4_UNROLL
+      for (int u = 0; u < n; ++u) step(u, b + u * panel, [&](int i) { return rows[i / 3] + i % 3 * p.lda + u; });
+      DL4_UNROLL
+      for (int i = 0; i < pointers; ++i) rows[i] += n;
+      b += n * panel;
+    };
+    const char *next = ahead.next;
+    for (int64_t part = 0; part < p.parts; ++part, a += p.part_a) {
+      DL4_UNROLL
+      for (int i = 0; i < pointers; ++i) rows[i] = a + 3 * i * p.lda;
+      int64_t k = p.k;
+#pragma GCC unroll 4
+      for (; k >= U; k -= U, next += U * ahead.step) {
+        __builtin_prefetch(next, 0, 2);
+        steps(std::integral_constant<int, U>());
+      }
+      for (; U > 1 && k > 0; --k) steps(std::integral_constant<int, 1>());
+    }
+  }
+
+  finish_tile<partial>(p, D(), sum, d, c, cols, p.relu);
+}
+
+template <int M, int N, Way way>
+HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
+                            int64_t cols, const Ahead &ahead) {
+  constexpr int U = tile_sums<M * N>;
+  if (cols >= N * lanes) return panel_tile<M, N, U, false, way>(p, a, b, d, c, cols, ahead);
+  if constexpr (N > 1)
+    if (cols <= N / 2 * lanes) return panel_strip<M, N / 2, way>(p, a, b, d, c, cols, ahead);
+  panel_tile<M, N, U, true, way>(p, a, b, d, c, cols, ahead);
+}
+
+// Rows [i, i + M).
+template <int M, Way way>
+void panel_rows(const PanelProduct &p, int64_t i, const Ahead &ahead) {
+  constexpr int N = std::min<int>(M * 4 + 5 <= registers ? 4 : 2, panel / lanes);
+  for (int64_t j = 0; j < p.n; j += N * lanes)
+    panel_strip<M, N, way>(p, p.a + i * p.lda, p.b + j, p.d ? p.d + i * p.ldd + j : nullptr, p.c + i * p.ldc + j,
+                           p.n - j, ahead);
+}
+
+template <Way way, int... m>
+constexpr auto all_panel_rows(std::integer_sequence<int, m...>) {
+  return std::array{panel_rows<m + 1, way>...};
+}
+// By the number of rows less one.
+constexpr auto few_rows = all_panel_rows<Way::plain>(std::make_integer_sequence<int, most_rows>());
+constexpr auto rows_ahead = all_panel_rows<Way::ahead>(std::make_integer_sequence<int, most_rows>());
+
+// One row with some panels side by side: the more of them are read at once, the faster they come from memory.
+inline constexpr int64_t side_by_side = std::max<int64_t>(1, 8 * lanes / panel);
+
+void row_of_panels(const PackedGemm &p, int64_t j) {
+  constexpr int each = static_cast<int>(panel / lanes), count = static_cast<int>(side_by_side);
+  V sum[count][each];
+  DL4_UNROLL
+  for (int q = 0; q < count; ++q) DL4_UNROLL
+  for (int i = 0; i < each; ++i) sum[q][i] = p.d ? load(p.d + j + q * panel + i * lanes) : hn::Zero(D());
+  const float *b = p.packed + j * p.k;
+  const int64_t apart = panel * p.k;
+  for (int64_t k = 0; k < p.k; ++k, b += panel) {
+    const V v = set(p.a[k]);
+    DL4_UNROLL
+    for (int q = 0; q < count; ++q) DL4_UNROLL
+    for (int i = 0; i < each; ++i) sum[q][i] = hn::MulAdd(v, load(b + q * apart + i * lanes), sum[q][i]);
+  }
+  DL4_UNROLL
+  for (int q = 0; q < count; ++q) DL4_UNROLL
+  for (int i = 0; i < each; ++i) store(p.relu ? relu_of(D(), sum[q][i]) : sum[q][i], p.c + j + q * panel + i * lanes);
+}
+
+// All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
+void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
+  constexpr int64_t most_k = 1024;
+  const int64_t cuts = HWY_MAX((g.k + most_k - 1) / most_k, 1);
+  const int64_t step_k = HWY_MAX(cuts == 1 ? g.k : ((g.k + cuts - 1) / cuts + 7) / 8 * 8, 1);
+  const int64_t step_parts = cuts > 1 || g.parts == 1 ? 1 : HWY_MAX(most_k / HWY_MAX(g.k, 1), 1);
+  const float *b = g.packed + j * g.parts * g.k, *d = g.d ? g.d + j : nullptr;
+  int64_t ldd = g.ldd;
+  float *const c = g.c + j;
+  for (int64_t s = 0; s == 0 || s < g.parts; s += step_parts)
+    for (int64_t k = 0; k == 0 || k < g.k; k += step_k) {
+      PanelProduct p{HWY_MIN(g.n - j, panel),
+                     HWY_MIN(step_k, g.k - k),
+                     0,
+                     nullptr,
+                     g.lda,
+                     g.part_a,
+                     nullptr,
+                     d,
+                     ldd,
+                     nullptr,
+                     g.ldc,
+                     g.relu && s + step_parts >= g.parts && k + step_k >= g.k};
+      const int64_t end = HWY_MIN(g.parts, s + step_parts);
+      const float *after = b + (end - s) * p.k * panel;
+      const auto *next = reinterpret_cast<const char *>(after);
+      const int64_t ks = (end - s) * p.k;  // for each of which a row reads `share` bytes ahead
+      for (int64_t group = 0; group < g.groups; ++group) {
+        const int64_t from = g.used ? HWY_MAX(s, g.used[group].first) : s;
+        p.parts = HWY_MAX(0, (g.used ? HWY_MIN(end, g.used[group].last) : end) - from);
+        if (p.parts == 0 && d == c) continue;
+        p.a = g.a + from * g.part_a + k + group * g.group_a;
+        p.b = b + (from - s) * p.k * panel;
+        p.c = c + group * g.group_c;
+        if (d && ldd) p.d = d + group * g.group_c;
+        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR {
+          const auto first = static_cast<int64_t>(share * static_cast<double>(group * g.m + i));
+          rows_ahead[m - 1](p, i, {next + ks * first, static_cast<int64_t>(share * static_cast<double>(m))});
+        });
+      }
+      b = after, d = c, ldd = g.ldc;
+    }
+}
+
+}  // namespace
+
+void packed_all(const PackedGemm &g) {
+  int64_t j = 0;
+  if (g.groups == 1 && g.parts == 1 && !g.used) {
+    if (g.m == 1)
+      for (; j + side_by_side * panel <= g.n; j += side_by_side * panel) row_of_panels(g, j);
+    // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
+    if (g.m <= 8 || g.k <= 16) {
+      for (; j < g.n; j += panel) {
+        const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,   g.lda, 0, g.packed + j * g.k,
+                             g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc, g.relu};
+        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR { few_rows[m - 1](p, i, {}); });
+      }
+      return;
+    }
+  }
+  const double share = static_cast<double>(panel * sizeof(float)) / static_cast<double>(g.groups * g.m);
+  for (; j < g.n; j += panel) packed_panel_of(g, j, share);
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+
+HWY_EXPORT(packed_all);
+
+void packed_gemm(const PackedGemm &gemm) noexcept {
+  if (gemm.m > 0 && gemm.n > 0) HWY_DYNAMIC_DISPATCH(packed_all)(gemm);
+}
+
+void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *packed, const float *d,
+                 int64_t ldd, float *c, int64_t ldc, bool relu) noexcept {
+  PackedGemm g{m, n, k, a, lda, packed, d, ldd, c, ldc};
+  g.relu = relu;
+  packed_gemm(g);
+}
+
+namespace {
+
+// A few rows for all panels, not all rows for a panel: so b is read once, in its order.
+void pack_rows(int64_t k, int64_t n, const float *b, int64_t ldb, float *packed) {
+  constexpr int64_t rows = 8;
+  for (int64_t i = 0; i < k; i += rows)
+    for (int64_t j = 0; j < n; j += packed_panel) {
+      const int64_t cols = std::min(packed_panel, n - j);
+      float *to = packed + j * k + i * packed_panel;
+      for (int64_t r = i; r < std::min(k, i + rows); ++r, to += packed_panel) {
+        // The processor's own prefetching ends where a page does.
+        for (int64_t line = 0; line < packed_panel; line += 16)
+          __builtin_prefetch(b + std::min(k - 1, r + rows) * ldb + j + line);
+        if (cols == packed_panel)
+          std::memcpy(to, b + r * ldb + j, packed_panel * sizeof(float));
+        else
+          std::fill(std::copy_n(b + r * ldb + j, cols, to), to + packed_panel, 0.0f);
+      }
+    }
+}
+
+}  // namespace
+
+void pack_b(int64_t k, int64_t n, const float *b, int64_t ldb, bool transposed, float *packed) noexcept {
+  if (!transposed) return pack_rows(k, n, b, ldb, packed);
+  for (int64_t j = 0; j < n; j += packed_panel, packed += packed_panel * k) {
+    const int64_t cols = std::min(packed_panel, n - j);
+    if (cols < packed_panel) std::fill_n(packed, packed_panel * k, 0.0f);
+    const int64_t dims[2] = {k, cols}, across[2] = {1, ldb}, panel[2] = {packed_panel, 1};
+    copy_strided(sizeof(float), 2, dims, b + j * ldb, across, packed, panel);
+  }
+}
+
+}  // namespace dl4::kernels
+#endif

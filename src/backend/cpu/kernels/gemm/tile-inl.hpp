@@ -1,0 +1,67 @@
+// Per instruction set: what our products' tiles share, whichever way they go through k.
+#if defined(DL4_KERNELS_TILE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef DL4_KERNELS_TILE_INL
+#undef DL4_KERNELS_TILE_INL
+#else
+#define DL4_KERNELS_TILE_INL
+#endif
+
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+
+// Sums that a tile of so many vectors needs of each, so that additions need not wait for each other.
+template <int vectors>
+inline constexpr int tile_sums = vectors >= 6   ? 1
+                                 : vectors >= 3 ? 2
+                                                : 4;
+
+// As the activation computes it: NaN stays.
+template <class DX>
+HWY_INLINE hn::Vec<DX> relu_of(DX dx, hn::Vec<DX> v) {
+  return hn::IfThenElse(hn::Le(v, hn::Zero(dx)), hn::Zero(dx), v);
+}
+
+// Adds the U sums of each vector and D, if there is one, applies relu if asked to, and writes C, of p: M rows of N
+// vectors, if partial the last of `cols` columns.
+template <bool partial, class DX, int U, int M, int N, class Product>
+HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U][M][N], const float *d, float *c,
+                            int64_t cols, bool relu = false) {
+  constexpr int64_t wide = hn::MaxLanes(DX());
+  DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) {
+    hn::Vec<DX> v = sum[0][i][j];
+    DL4_UNROLL
+    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
+    const int64_t left = cols - j * wide;
+    const float *add = d ? d + i * p.ldd + j * wide : nullptr;
+    float *to = c + i * p.ldc + j * wide;
+    if (!partial || left >= wide) {
+      if (d) v = hn::Add(v, hn::LoadU(dx, add));
+      if (relu) v = relu_of(dx, v);
+      hn::StoreU(v, dx, to);
+    } else if (left > 0) {
+      if (d) v = hn::Add(v, load_n(dx, add, left));
+      if (relu) v = relu_of(dx, v);
+      store_n(dx, v, to, left);
+    }
+  }
+}
+
+// body(rows, first row) for blocks of rows, at most `most` each, as even as can be.
+template <int most, class Body>
+HWY_INLINE void row_blocks(int64_t m, const Body &body) {
+  const int64_t count = (m + most - 1) / most, even = count ? m / count : 0, longer = m - even * count;
+  for (int64_t n = 0, i = 0; n < count; ++n) {
+    const int64_t size = even + (n < longer);
+    body(size, i);
+    i += size;
+  }
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

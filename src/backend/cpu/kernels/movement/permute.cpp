@@ -1,0 +1,190 @@
+// Values moved between strided arrays: long runs by memcpy, transposes in blocks.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/movement/permute.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+
+// Either address may be one that a T would not have: the border copies to and from any memory.
+template <class T>
+HWY_INLINE void copy_one(const T *x, T *y) {
+  std::memcpy(y, x, sizeof(T));
+}
+
+// y[a * ys + b] = x[a + b * xs] for 4 x 4 elements.
+template <class T>
+HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == 4) {
+    const hn::CappedTag<uint32_t, 4> d;
+    const hn::RepartitionToWide<decltype(d)> wide;
+    const auto r0 = hn::LoadU(d, x), r1 = hn::LoadU(d, x + xs), r2 = hn::LoadU(d, x + 2 * xs),
+               r3 = hn::LoadU(d, x + 3 * xs);
+    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)),
+               t1 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+    const auto t2 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1)),
+               t3 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t0, t1)), d, y);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t0, t1)), d, y + ys);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t2, t3)), d, y + 2 * ys);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t2, t3)), d, y + 3 * ys);
+    return;
+  }
+#endif
+  for (int64_t a = 0; a < 4; ++a)
+    for (int64_t b = 0; b < 4; ++b) copy_one(x + a + b * xs, y + a * ys + b);
+}
+
+template <class T>
+void transpose_as(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
+  constexpr int64_t block = 32;  // both sides of a block stay in the first cache
+  for (int64_t a0 = 0; a0 < na; a0 += block)
+    for (int64_t b0 = 0; b0 < nb; b0 += block) {
+      const int64_t a1 = HWY_MIN(na, a0 + block), b1 = HWY_MIN(nb, b0 + block);
+      int64_t a = a0;
+      for (; a + 4 <= a1; a += 4) {
+        int64_t b = b0;
+        for (; b + 4 <= b1; b += 4) transpose_4x4(x + a + b * xs, xs, y + a * ys + b, ys);
+        for (; b < b1; ++b)
+          for (int64_t k = a; k < a + 4; ++k) copy_one(x + k + b * xs, y + k * ys + b);
+      }
+      for (; a < a1; ++a)
+        for (int64_t b = b0; b < b1; ++b) copy_one(x + a + b * xs, y + a * ys + b);
+    }
+}
+
+void transpose_all(int64_t size, int64_t na, int64_t nb, const void *x, int64_t xs, void *y, int64_t ys) {
+  auto as = [&](auto t) {
+    using T = decltype(t);
+    transpose_as(na, nb, static_cast<const T *>(x), xs, static_cast<T *>(y), ys);
+  };
+  if (size == 1) as(uint8_t{});
+  if (size == 4) as(uint32_t{});
+  if (size == 8) as(uint64_t{});
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(transpose_all);
+
+namespace {
+
+// Strided loops over both sides, as few and as long as they can be.
+struct Loops {
+  int rank = 0;
+  int64_t n[9], xs[9], ys[9];
+
+  Loops(int count, const int64_t *dims, const int64_t *x_strides, const int64_t *y_strides) {
+    for (int i = 0; i < count; ++i) {
+      if (dims[i] == 1) continue;
+      if (rank > 0 && xs[rank - 1] == x_strides[i] * dims[i] && ys[rank - 1] == y_strides[i] * dims[i]) {
+        n[rank - 1] *= dims[i];
+        xs[rank - 1] = x_strides[i];
+        ys[rank - 1] = y_strides[i];
+      } else {
+        push(dims[i], x_strides[i], y_strides[i]);
+      }
+    }
+    if (rank == 0) push(1, 1, 1);
+  }
+  void push(int64_t dim, int64_t x, int64_t y) {
+    n[rank] = dim;
+    xs[rank] = x;
+    ys[rank++] = y;
+  }
+};
+
+// inner(x offset, y offset) for every place of the first `rank` loops.
+template <class Inner>
+void walk(const Loops &l, int rank, const Inner &inner) noexcept {
+  int64_t at[9] = {}, x = 0, y = 0;
+  for (;;) {
+    inner(x, y);
+    int i = rank - 1;
+    for (; i >= 0; --i) {
+      x += l.xs[i];
+      y += l.ys[i];
+      if (++at[i] < l.n[i]) break;
+      x -= l.xs[i] * l.n[i];
+      y -= l.ys[i] * l.n[i];
+      at[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+template <class T>
+void copy_as(Loops l, const T *x, T *y) {
+  const int last = l.rank - 1;
+  if (l.ys[last] == 1 && l.xs[last] != 1)
+    // The axis that is contiguous in x goes next to last: the two are then a transpose.
+    for (int i = 0; i < last; ++i)
+      if (l.xs[i] == 1) {
+        std::rotate(l.n + i, l.n + i + 1, l.n + last);
+        std::rotate(l.xs + i, l.xs + i + 1, l.xs + last);
+        std::rotate(l.ys + i, l.ys + i + 1, l.ys + last);
+        const int a = last - 1;
+        return walk(l, a, [&](int64_t p, int64_t q) {
+          HWY_DYNAMIC_DISPATCH(transpose_all)(sizeof(T), l.n[a], l.n[last], x + p, l.xs[last], y + q, l.ys[a]);
+        });
+      }
+  const int64_t n = l.n[last], xs = l.xs[last], ys = l.ys[last];
+  walk(l, last, [&](int64_t p, int64_t q) {
+    const T *from = x + p;
+    T *to = y + q;
+    if (xs == 1 && ys == 1)
+      std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+    else if (xs == 0 && ys == 1)
+      fill(sizeof(T), from, to, n);
+    else
+      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * ys, from + i * xs, sizeof(T));
+  });
+}
+
+}  // namespace
+
+void copy_strided(int64_t size, int rank, const int64_t *dims, const void *x, const int64_t *x_strides, void *y,
+                  const int64_t *y_strides) noexcept {
+  for (int i = 0; i < rank; ++i)
+    if (dims[i] <= 0) return;
+  const Loops l(rank, dims, x_strides, y_strides);
+  if (size == 1) copy_as(l, static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y));
+  if (size == 4) copy_as(l, static_cast<const uint32_t *>(x), static_cast<uint32_t *>(y));
+  if (size == 8) copy_as(l, static_cast<const uint64_t *>(x), static_cast<uint64_t *>(y));
+}
+
+void permute(int64_t size, int rank, const int64_t *dims, const int *perm, const void *x, void *y, int64_t begin,
+             int64_t end) noexcept {
+  int64_t strides[8], n[8], xs[8], ys[8];
+  int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  stride = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    n[i] = dims[perm[i]];
+    xs[i] = strides[perm[i]];
+    ys[i] = stride;
+    stride *= n[i];
+  }
+  if (rank > 0) n[0] = end - begin;
+  const int64_t from = rank > 0 ? begin * xs[0] * size : 0, to = rank > 0 ? begin * ys[0] * size : 0;
+  copy_strided(size, rank, n, static_cast<const char *>(x) + from, xs, static_cast<char *>(y) + to, ys);
+}
+
+}  // namespace dl4::kernels
+#endif

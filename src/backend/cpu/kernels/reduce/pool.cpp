@@ -1,0 +1,226 @@
+// Pooling, vectorised over channels.
+#include "backend/cpu/kernels/reduce/pool.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/reduce/pool.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+// Real cells of an axis: [begin, end).
+struct Cells {
+  int64_t begin, end;
+};
+HWY_INLINE Cells cells(const Pool &p, const PoolAxis &a, int64_t i) {
+  if (p.adaptive) return {i * a.n / a.out, ((i + 1) * a.n + a.out - 1) / a.out};
+  const int64_t first = i * a.stride - a.pad;
+  return {HWY_MAX(first, int64_t{0}), HWY_MIN(first + a.size, a.n)};
+}
+
+// The real cells of a window: planes, rows and columns of the image.
+struct Window {
+  Cells d, h, w;
+  float count() const { return static_cast<float>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin)); }
+};
+
+HWY_INLINE Window window(const Pool &p, int64_t od, int64_t oh, int64_t ow) {
+  return {cells(p, p.d, od), cells(p, p.h, oh), cells(p, p.w, ow)};
+}
+
+// f(the first cell of the row) for each row of the window's cells.
+template <class F>
+HWY_INLINE void rows(const Pool &p, const Window &w, const F &f) {
+  for (int64_t d = w.d.begin; d < w.d.end; ++d)
+    for (int64_t h = w.h.begin; h < w.h.end; ++h) f(((d * p.h.n + h) * p.w.n + w.w.begin) * p.c);
+}
+
+// All channels of the window's cells, four vectors at a time, folded into y.
+template <bool is_max>
+HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *y) {
+  const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f), count = set(w.count());
+  auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
+  auto finish = [&](V a) HWY_ATTR { return is_max ? a : hn::Div(a, count); };
+  int64_t c = 0;
+  for (; c + 4 * lanes <= p.c; c += 4 * lanes) {
+    V a0 = start, a1 = start, a2 = start, a3 = start;
+    rows(p, w, [&](int64_t first) HWY_ATTR {
+      const float *x = image + first + c;
+      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) {
+        a0 = step(a0, load(x));
+        a1 = step(a1, load(x + lanes));
+        a2 = step(a2, load(x + 2 * lanes));
+        a3 = step(a3, load(x + 3 * lanes));
+      }
+    });
+    store(finish(a0), y + c);
+    store(finish(a1), y + c + lanes);
+    store(finish(a2), y + c + 2 * lanes);
+    store(finish(a3), y + c + 3 * lanes);
+  }
+  for (; c < p.c; c += lanes) {
+    const int64_t m = HWY_MIN(lanes, p.c - c);
+    V a = start;
+    rows(p, w, [&](int64_t first) HWY_ATTR {
+      const float *x = image + first + c;
+      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) a = step(a, m == lanes ? load(x) : load_n(x, m));
+    });
+    if (m == lanes)
+      store(finish(a), y + c);
+    else
+      store_n(finish(a), y + c, m);
+  }
+}
+
+inline constexpr int64_t strip = 1024;  // floats
+
+// A row of outputs y of fewer channels than lanes: rows of windows are folded first, many pixels side by side.
+template <bool is_max>
+HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
+  const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+  auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
+  HWY_ALIGN float column[strip + lanes];
+  const int64_t together = (strip / p.c - p.w.size) / p.w.stride + 1;
+  for (int64_t begin = 0; begin < p.w.out; begin += together) {
+    const int64_t end = HWY_MIN(begin + together, p.w.out);
+    const Window first = window(p, od, oh, begin);
+    const int64_t width = (window(p, od, oh, end - 1).w.end - first.w.begin) * p.c;
+    each(width, [&](int64_t i, auto io) HWY_ATTR {
+      V a = start;
+      rows(p, first, [&](int64_t row) HWY_ATTR { a = step(a, io.get(image + row + i)); });
+      io.put(a, column + i);
+    });
+    store(start, column + width);  // read beyond the last pixel, not used
+    for (int64_t ow = begin; ow < end; ++ow) {
+      const Window w = window(p, od, oh, ow);
+      V a = start;
+      for (int64_t i = w.w.begin; i < w.w.end; ++i) a = step(a, load(column + (i - first.w.begin) * p.c));
+      if (!is_max) a = hn::Div(a, set(w.count()));
+      if ((p.w.out - ow) * p.c >= lanes)
+        store(a, y + ow * p.c);  // what is too much, the next ones write again
+      else
+        store_n(a, y + ow * p.c, p.c);
+    }
+  }
+}
+
+template <bool is_max>
+void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  const bool narrow = !p.adaptive && p.c < lanes && p.w.size <= strip / p.c;
+  for (int64_t r = begin; r < end; ++r) {
+    const int64_t oh = r % p.h.out, od = r / p.h.out % p.d.out;
+    const float *image = x + r / p.h.out / p.d.out * p.cells() * p.c;
+    float *row = y + r * p.w.out * p.c;
+    if (narrow) {
+      narrow_row<is_max>(p, image, od, oh, row);
+      continue;
+    }
+    for (int64_t ow = 0; ow < p.w.out; ++ow) fold<is_max>(p, image, window(p, od, oh, ow), row + ow * p.c);
+  }
+}
+
+// body(window, first channel, channels of the vector, offset of the output) for each output of one image.
+template <class Body>
+HWY_INLINE void outputs(const Pool &p, const Body &body) {
+  int64_t at = 0;
+  for (int64_t od = 0; od < p.d.out; ++od)
+    for (int64_t oh = 0; oh < p.h.out; ++oh)
+      for (int64_t ow = 0; ow < p.w.out; ++ow, at += p.c) {
+        const Window w = window(p, od, oh, ow);
+        for (int64_t c = 0; c < p.c; c += lanes) body(w, c, HWY_MIN(lanes, p.c - c), at + c);
+      }
+}
+
+HWY_INLINE V read(const float *p, int64_t m) { return m == lanes ? load(p) : load_n(p, m); }
+HWY_INLINE void write(V v, float *p, int64_t m) {
+  if (m == lanes)
+    store(v, p);
+  else
+    store_n(v, p, m);
+}
+
+void max_grad_image(const Pool &p, const float *x, const float *y, const float *dy, float *dx) {
+  outputs(p, [&](const Window &w, int64_t c, int64_t m, int64_t at) HWY_ATTR {
+    const V best = read(y + at, m);
+    V left = read(dy + at, m);  // what no cell has taken yet
+    auto open = hn::Eq(hn::Zero(D()), hn::Zero(D()));
+    rows(p, w, [&](int64_t first) HWY_ATTR {
+      int64_t cell = first + c;
+      for (int64_t i = w.w.begin; i < w.w.end; ++i, cell += p.c) {
+        const V v = read(x + cell, m);
+        const auto hit = hn::And(open, hn::Or(hn::Eq(v, best), hn::IsNaN(v)));
+        write(hn::Add(read(dx + cell, m), hn::IfThenElseZero(hit, left)), dx + cell, m);
+        open = hn::AndNot(hit, open);
+      }
+    });
+  });
+}
+
+void average_grad_image(const Pool &p, const float *dy, float *dx) {
+  outputs(p, [&](const Window &w, int64_t c, int64_t m, int64_t at) HWY_ATTR {
+    const V share = hn::Div(read(dy + at, m), set(w.count()));
+    rows(p, w, [&](int64_t first) HWY_ATTR {
+      float *cell = dx + first + c;
+      for (int64_t i = w.w.begin; i < w.w.end; ++i, cell += p.c) write(hn::Add(read(cell, m), share), cell, m);
+    });
+  });
+}
+
+}  // namespace
+
+void max_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  forward<true>(p, x, y, begin, end);
+}
+void average_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  forward<false>(p, x, y, begin, end);
+}
+
+void max_grad_all(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
+                  int64_t end) {
+  const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
+  for (int64_t n = begin; n < end; ++n) {
+    std::memset(dx + n * in, 0, static_cast<size_t>(in) * sizeof(float));
+    max_grad_image(p, x + n * in, y + n * out, dy + n * out, dx + n * in);
+  }
+}
+
+void average_grad_all(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) {
+  const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
+  for (int64_t n = begin; n < end; ++n) {
+    std::memset(dx + n * in, 0, static_cast<size_t>(in) * sizeof(float));
+    average_grad_image(p, dy + n * out, dx + n * in);
+  }
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(max_all);
+HWY_EXPORT(average_all);
+HWY_EXPORT(max_grad_all);
+HWY_EXPORT(average_grad_all);
+
+void max_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept {
+  HWY_DYNAMIC_DISPATCH(max_all)(p, x, y, begin, end);
+}
+void average_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept {
+  HWY_DYNAMIC_DISPATCH(average_all)(p, x, y, begin, end);
+}
+void max_pool_grad(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
+                   int64_t end) noexcept {
+  HWY_DYNAMIC_DISPATCH(max_grad_all)(p, x, y, dy, dx, begin, end);
+}
+void average_pool_grad(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) noexcept {
+  HWY_DYNAMIC_DISPATCH(average_grad_all)(p, dy, dx, begin, end);
+}
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,233 @@
+// Softmax and its kin, by instruction set.
+#include "backend/cpu/kernels/reduce/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/reduce/softmax.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/math-inl.hpp"
+#include "backend/cpu/kernels/simd/sums-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE auto first(int64_t n) { return hn::FirstN(D(), static_cast<size_t>(n)); }
+
+// The same code for a row (lanes = neighbours on the axis, joined at the end) and for columns (lanes = columns).
+struct Columns {
+  int64_t axis, row, m;  // m columns, at most a vector of them
+  HWY_INLINE V get(const float *x, int64_t a) const { return m == lanes ? load(x + a * row) : load_n(x + a * row, m); }
+  HWY_INLINE void put(V v, float *y, int64_t a) const {
+    if (m == lanes)
+      store(v, y + a * row);
+    else
+      store_n(v, y + a * row, m);
+  }
+  template <class F>
+  HWY_INLINE V max(const float *x, const F &f) const {
+    V r = set(-infinity);
+    for (int64_t a = 0; a < axis; ++a) r = max_nan(r, f(get(x, a)));
+    return r;
+  }
+  template <class F>
+  HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
+    const auto few = [&](int64_t begin, int64_t n) HWY_ATTR {
+      Strip<1> r = zeros<1>();
+      for (int64_t a = begin; a < begin + n; ++a) r.v[0] = hn::Add(r.v[0], f(get(x, a), get(x2, a)));
+      return r;
+    };
+    return by_halves<1>(0, axis, few).v[0];
+  }
+  template <class F>
+  HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const {
+    for (int64_t a = 0; a < axis; ++a) put(f(get(x, a), get(x2, a)), y, a);
+  }
+};
+
+struct Row {
+  int64_t axis;
+  template <class F>
+  HWY_INLINE V max(const float *x, const F &f) const {
+    V r = set(-infinity);
+    int64_t a = 0;
+    for (; a + lanes <= axis; a += lanes) r = max_nan(r, f(load(x + a)));
+    if (a < axis) r = max_nan(r, hn::IfThenElse(first(axis - a), f(load_n(x + a, axis - a)), set(-infinity)));
+    return set(max_lanes(r));
+  }
+  template <class F>
+  HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
+    return set(
+        static_cast<float>(row_sum(axis, [&](int64_t i, auto s) HWY_ATTR { return f(s.get(x + i), s.get(x2 + i)); })));
+  }
+  template <class F>
+  HWY_INLINE void each(const float *x, const float *x2, float *y, const F &f) const {
+    map(x, x2, y, axis, f);
+  }
+};
+
+// body(view, offset) for every row or vector of columns.
+template <class Body>
+HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &body) {
+  for (int64_t o = 0; o < outer; ++o) {
+    if (inner == 1) {
+      body(Row{axis}, o * axis);
+      continue;
+    }
+    for (int64_t i = 0; i < inner; i += lanes)
+      body(Columns{axis, inner, HWY_MIN(lanes, inner - i)}, o * axis * inner + i);
+  }
+}
+
+const auto same = [](V v) HWY_ATTR { return v; };
+
+// y = f(x, the largest, e = exp(x - largest), the sum of e) for rows that fit into a vector, which never leave it.
+template <class F>
+HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const V v = n == lanes ? load(x) : load_n(x, n), m = set(max_lanes(hn::IfThenElse(first(n), v, set(-infinity))));
+    const V e = exp(hn::Sub(v, m)), result = f(v, m, e, set(sum_lanes(hn::IfThenElseZero(first(n), e))));
+    if (n == lanes)
+      store(result, y);
+    else
+      store_n(result, y, n);
+  }
+}
+
+}  // namespace
+
+void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
+  if (axis == 1)  // 1, but of NaN and infinities NaN
+    return map(x, y, outer * inner, [](V v) HWY_ATTR { return hn::Add(hn::Sub(v, v), set(1)); });
+  if (inner == 1 && axis <= lanes)
+    return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    const V m = view.max(x + at, same);
+    view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); });
+    const V s = view.sum(y + at, y + at, [](V v, V) HWY_ATTR { return v; });
+    view.each(y + at, y + at, y + at, [=](V v, V) HWY_ATTR { return hn::Div(v, s); });
+  });
+}
+
+void softmax_grad_all(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) {
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    const V s = view.sum(dy + at, y + at, [](V d, V v) HWY_ATTR { return hn::Mul(d, v); });
+    view.each(dy + at, y + at, dx + at, [=](V d, V v) HWY_ATTR { return hn::Mul(hn::Sub(d, s), v); });
+  });
+}
+
+void log_softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
+  if (inner == 1 && axis <= lanes)
+    return short_rows(x, y, outer, axis, [](V v, V m, V, V sum) HWY_ATTR { return hn::Sub(hn::Sub(v, m), log(sum)); });
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    const V m = view.max(x + at, same);
+    const V s = log(view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); }));
+    view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return hn::Sub(hn::Sub(v, m), s); });
+  });
+}
+
+void log_softmax_grad_all(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) {
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    const V s = view.sum(dy + at, dy + at, [](V d, V) HWY_ATTR { return d; });
+    view.each(dy + at, y + at, dx + at, [=](V d, V v) HWY_ATTR { return hn::NegMulAdd(exp(v), s, d); });
+  });
+}
+
+void logsumexp_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    V m = view.max(x + at, same);
+    // An infinite maximum is the answer; x - m would be NaN.
+    const auto infinite = hn::Eq(hn::Abs(m), set(infinity));
+    const V base = hn::IfThenZeroElse(infinite, m);
+    const V s = view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, base)); });
+    const V r = hn::IfThenElse(infinite, m, hn::Add(log(s), base));
+    const int64_t o = at / (axis * inner), i = at % (axis * inner);
+    if constexpr (std::is_same_v<decltype(view), Row>)
+      store_n(r, y + o, 1);
+    else
+      view.put(r, y + o * inner + i, 0);
+  });
+}
+
+void sparsemax_grad_all(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) {
+  const V zero = hn::Zero(D());
+  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
+    // Where y is NaN so is the gradient.
+    const auto off = [=](V d, V v)
+                         HWY_ATTR { return hn::IfThenElse(hn::Eq(v, zero), zero, hn::Add(d, hn::Mul(v, zero))); };
+    const V s = view.sum(dy + at, y + at, off);
+    const V n = view.sum(y + at, y + at, [=](V v, V) HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(v, zero), set(1)); });
+    const V mean = hn::Div(s, n);
+    view.each(dy + at, y + at, dx + at, [=](V d, V v) HWY_ATTR {
+      return hn::IfThenElse(hn::Eq(v, zero), zero, hn::Sub(hn::Add(d, hn::Mul(v, zero)), mean));
+    });
+  });
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(softmax_all);
+HWY_EXPORT(softmax_grad_all);
+HWY_EXPORT(log_softmax_all);
+HWY_EXPORT(log_softmax_grad_all);
+HWY_EXPORT(logsumexp_all);
+HWY_EXPORT(sparsemax_grad_all);
+
+void softmax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0) HWY_DYNAMIC_DISPATCH(softmax_all)(x, y, outer, axis, inner);
+}
+void softmax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0) HWY_DYNAMIC_DISPATCH(softmax_grad_all)(dy, y, dx, outer, axis, inner);
+}
+void log_softmax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0) HWY_DYNAMIC_DISPATCH(log_softmax_all)(x, y, outer, axis, inner);
+}
+void log_softmax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0) HWY_DYNAMIC_DISPATCH(log_softmax_grad_all)(dy, y, dx, outer, axis, inner);
+}
+void logsumexp(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0)
+    HWY_DYNAMIC_DISPATCH(logsumexp_all)(x, y, outer, axis, inner);
+  else
+    std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
+}
+void sparsemax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
+  if (axis > 0) HWY_DYNAMIC_DISPATCH(sparsemax_grad_all)(dy, y, dx, outer, axis, inner);
+}
+
+void sparsemax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, float *scratch) noexcept {
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i) {
+      const float *a = x + o * axis * inner + i;
+      float *b = y + o * axis * inner + i;
+      bool nan = false;
+      for (int64_t k = 0; k < axis; ++k) {
+        scratch[k] = a[k * inner];
+        nan |= std::isnan(scratch[k]);
+      }
+      // The support is the longest run of largest values whose least one still lies above the line of the sum.
+      double tau = std::numeric_limits<double>::quiet_NaN(), sum = 0;
+      if (!nan) {
+        std::sort(scratch, scratch + axis, std::greater<>());
+        for (int64_t k = 0; k < axis; ++k) {
+          sum += static_cast<double>(scratch[k]);
+          const double t = (sum - 1) / static_cast<double>(k + 1);
+          if (k > 0 && static_cast<double>(scratch[k]) <= t) break;
+          tau = t;
+        }
+      }
+      for (int64_t k = 0; k < axis; ++k) {
+        const double v = static_cast<double>(a[k * inner]) - tau;
+        b[k * inner] = static_cast<float>(v <= 0 ? 0 : v);
+      }
+    }
+}
+
+}  // namespace dl4::kernels
+#endif

@@ -1,0 +1,317 @@
+// Attention in heads: projections, masks, the products, and the projection of what comes out.
+#include "kinds/layers/attention/headed_attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kinds/layers/random/dropping.hpp"
+#include "kinds/layers/core/masks.hpp"
+
+namespace dl4::kinds {
+
+using ops::Emit;
+using ops::Id;
+using ops::none;
+
+void HeadedAttention::headed_fields(Fields &f) {
+  f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
+  f("sliding_window", sliding_window)
+      .at_least(1)
+      .at_most(max_dim)
+      .doc("a query sees only keys that are fewer steps away than this; null = all");
+  f("flash_attention", flash_attention).doc("has no effect on the result; true allows neither dropout nor scores");
+  f("use_gate", use_gate).doc("multiplies what each head gives by a sigmoid of a projection of the query");
+  f("seed", seed).doc("seed of the dropout; null = from the context's");
+  weights.fields(f);
+}
+
+Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
+  return {.inputs = {{"query", "(B, T, D)"}, {"value", "(B, S, V)"}, {"key", "(B, S, K), value by default"}},
+          .outputs = {{"y", "(B, T, D)"}, {"scores", "(B, heads, T, S)", "return_attention_scores"}},
+          .weights = {{"query/kernel", "(D, heads, key size)"},
+                      {"query/bias", "(heads, key size)", "use_bias"},
+                      {"key/kernel", group_kernel},
+                      {"key/bias", "as the kernel without its first axis", "use_bias"},
+                      {"gate/kernel", "(D, heads, value size)", "use_gate"},
+                      {"gate/bias", "(heads, value size)", "use_gate"},
+                      {"value/kernel", value_kernel},
+                      {"value/bias", "as the kernel without its first axis", "use_bias"},
+                      {"attention_output/kernel", "(heads, value size, D)"},
+                      {"attention_output/bias", "(D)", "use_bias"}},
+          .arguments = {{"query_mask", "tensor",
+                         "(B, T) bool; by default what the query carries. A masked query gives all keys the same "
+                         "weight. One that is given counts, as Keras's documentation says"},
+                        {"value_mask", "tensor", "(B, S) bool: masked keys have no weight"},
+                        {"key_mask", "tensor", "(B, S) bool: as value_mask, beside it"},
+                        {"attention_mask", "tensor",
+                         "(B, T, S), (T, S) or with the axis of heads (B, heads, T, S): which keys a query may see. A "
+                         "query that may see none gives all of them the same weight, also where its scores are asked "
+                         "for"},
+                        {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"},
+                        {"use_causal_mask", "bool", "whether query t sees only keys up to t"}},
+          .mask = drops_mask(0)
+                      ? "used; the query's is passed on. As in Keras 3.15.1, calls that run after it find none "
+                        "on its inputs: a sum of input and output has none"
+                      : "used; the query's is passed on"};
+}
+
+void HeadedAttention::check() {
+  if (flash_attention.value_or(false) && dropout > 0)
+    throw Error(Code::invalid_argument, text("\"dropout\": expected 0 with flash_attention, got ", dropout))
+        .with("attribute", "dropout");
+}
+
+// A product with a kernel, as Keras's EinsumDense.
+struct HeadedAttention::Projection {
+  Id kernel, bias;
+  Shape in, out;  // the last axes before and after it
+
+  Id operator()(Emit &e, Id x) const {
+    const int leading = e.rank(x) - in.rank();
+    auto flat = [&](Id v, int keep, const Shape &s) { return s.rank() == 1 ? v : reshape(e, v, keep, {s.elements()}); };
+    Id w = reshape(e, kernel, 0, {in.elements(), out.elements()});
+    Id y = ops::matmul(e, flat(x, leading, in), w, {}, bias == none ? none : flat(bias, 0, out));
+    return out.rank() == 1 ? y : reshape(e, y, leading, out);
+  }
+};
+
+HeadedAttention::Projection HeadedAttention::projection(Call &c, const char *name, const Shape &in,
+                                                        const Shape &out) const {
+  const KernelAndBias &w = weights;
+  Projection p{none, none, in, out};
+  std::vector<int64_t> axes(static_cast<size_t>(in.rank() + out.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const auto middle = axes.begin() + in.rank();
+  p.kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out),
+                      w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}), w.kernel_regularizer,
+                      w.kernel_constraint);
+  if (w.use_bias)
+    p.bias = c.weight(text(name, "/bias").c_str(), out, w.bias_initializer, w.bias_regularizer, w.bias_constraint);
+  return p;
+}
+
+// What attention works on. Masks: none where nothing is masked; of the keys: what both masks leave.
+struct HeadedAttention::Operands {
+  Sizes sizes;
+  std::vector<int> axes;  // attended
+  Id query, key, value;   // (B, ..., heads, size), masked steps 0
+  Id all_values;          // with the masked steps
+  Id query_mask, key_mask, given;
+  bool causal;
+};
+// Per head, and where asked for the weights.
+struct HeadedAttention::Attended {
+  Id y, scores = none;
+};
+
+namespace {
+
+// The argument of that name, or what input i carries.
+Id mask_of(const Call &c, const char *name, int i, const std::vector<int> &axes) {
+  auto given = c.symbols(name);
+  Id m = given.empty() ? c.in[static_cast<size_t>(i)].mask : given[0].value;
+  if (m == none) return none;
+  const Shape s = c.e.shape(m);
+  if (axes.size() > 1)
+    fail(Code::unsupported, "\"", name, "\": not supported with attention over ", axes.size(),
+         " axes; expected \"attention_mask\"");
+  if (s.rank() != axes[0] + 1 || !compatible(s, c.shape(i).first(s.rank())))
+    fail(Code::shape_mismatch, "\"", name, "\": expected the first ", axes[0] + 1, " axes of shape ", c.shape(i),
+         ", got ", s);
+  return ops::cast(c.e, m, DType::boolean);
+}
+
+// Heads of keys or values (..., groups, size), each so many times.
+Id repeated(Emit &e, Id x, int64_t times) {
+  if (times == 1) return x;
+  const Shape s = e.shape(x);
+  std::vector<Id> copies(static_cast<size_t>(times), ops::expand_dims(e, x, s.rank() - 1));
+  return ops::reshape(e, ops::concat(e, copies, s.rank() - 1), s.rank() - 2, {checked_mul(times, s[-2]), s[-1]});
+}
+
+// The axes in the order of products: those apart, heads, those attended, which become one, features.
+struct Order {
+  std::vector<int> perm, back;
+  int apart = 0;
+
+  Order(int rank, const std::vector<int> &axes) {
+    auto is_attended = [&](int i) { return std::find(axes.begin(), axes.end(), i) != axes.end(); };
+    for (int i = 0; i < rank - 1; ++i)
+      if (!is_attended(i)) perm.push_back(i);
+    apart = static_cast<int>(perm.size()) - 1;
+    perm.insert(perm.end(), axes.begin(), axes.end());
+    perm.push_back(rank - 1);
+    back.resize(perm.size());
+    for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  }
+  int attended() const { return static_cast<int>(perm.size()) - apart - 2; }
+
+  Id fold(Emit &e, Id x) const {
+    Id y = ops::transpose(e, x, perm);
+    return attended() == 1 ? y : ops::reshape(e, y, apart + 1, {free_dim, e.shape(y).last()});
+  }
+  Id unfold(Emit &e, Id y, const Shape &like) const {
+    if (attended() > 1) y = ops::reshape(e, y, apart + 1, dims(like).joined({e.shape(y).last()}));
+    return ops::transpose(e, y, back);
+  }
+  // The attended dims of an operand.
+  Shape dims(const Shape &like) const {
+    std::vector<int64_t> d;
+    for (int i = 0; i < attended(); ++i) d.push_back(like[perm[static_cast<size_t>(apart + 1 + i)]]);
+    return Shape(d);
+  }
+};
+
+}  // namespace
+
+HeadedAttention::Operands HeadedAttention::operands(Call &c, const Sizes &s) const {
+  Emit &e = c.e;
+  const auto inputs = static_cast<int>(c.in.size());
+  for (int i = 0; i < inputs; ++i) {
+    c.need_float(i);
+    c.need_rank(i, std::max(c.shape(0).rank(), 3));
+  }
+  const int k = inputs == 3 ? 2 : 1;
+  const Shape of_value = c.shape(1), of_key = c.shape(k);
+  if (!compatible(of_value.first(of_value.rank() - 1), of_key.first(of_key.rank() - 1)))
+    fail(Code::shape_mismatch, "all dimensions of value and key but the last must be equal. Received shapes ", of_value,
+         " and ", of_key);
+  Operands o{};
+  o.sizes = s;
+  o.axes = attended(c);
+  o.query_mask = mask_of(c, "query_mask", 0, o.axes);
+  o.key_mask = mask_of(c, "value_mask", 1, o.axes);
+  if (k == 2 || !c.symbols("key_mask").empty()) o.key_mask = both(e, o.key_mask, mask_of(c, "key_mask", k, o.axes));
+  auto given = c.symbols("attention_mask");
+  o.given = given.empty() || given[0].value == none ? none : ops::cast(e, given[0].value, DType::boolean);
+  o.causal = c.flag("use_causal_mask", false);
+  if (o.axes.size() > 1 && (o.causal || sliding_window))
+    fail(Code::unsupported, o.causal ? "\"use_causal_mask\"" : "\"sliding_window\"",
+         ": not supported with attention over ", o.axes.size(), " axes");
+  auto projected = [&](const char *name, int i, int64_t heads, int64_t size) {
+    Id y = projection(c, name, {c.last_dim(i)}, {heads, size})(e, c.x(i));
+    c.penalize(weights.activity_regularizer, y);
+    return y;
+  };
+  // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too.
+  o.query = where_valid(e, o.query_mask, projected("query", 0, s.heads, s.key), 0);
+  o.key = where_valid(e, o.key_mask, projected("key", k, s.groups, s.key), 0);
+  return o;
+}
+
+// What a query gets that sees no key: in Keras nothing where the weights are made apart from the products, else the
+// mean of all values.
+bool HeadedAttention::zero_if_blind(Call &c, const Operands &o, bool return_scores) const {
+  return dropout > 0 || return_scores || c.e.rank(o.query) != 4;
+}
+
+// By one op that keeps no scores.
+HeadedAttention::Attended HeadedAttention::fused(Call &c, const Operands &o) const {
+  Emit &e = c.e;
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(o.sizes.key)));
+  auto [y, sum] = ops::attention(e, o.query, o.key, o.value, o.key_mask, {o.causal, true, scale});
+  Id sees_any = none;
+  if (o.key_mask != none) {  // the same for all heads
+    Id one = ops::reshape(e, ops::slice(e, sum, 1, 0, 1), 1, {free_dim, 1, 1});
+    sees_any = ops::binary(e, ops::Binary::not_equal, one, e.scalar(0));
+  }
+  if (o.query_mask != none) sees_any = both(e, sees_any, spread(e, o.query_mask, 4));
+  if (sees_any == none) return {y};
+  if (zero_if_blind(c, o, false)) return {ops::select(e, sees_any, y, e.scalar(0))};
+  Id mean = ops::reduce(e, ops::Reduce::mean, o.all_values, {1}, true);
+  return {ops::select(e, sees_any, y, repeated(e, mean, o.sizes.heads / o.sizes.groups))};
+}
+
+// Which keys each query may see, as Keras puts the masks together, broadcasting to `score`; none: all.
+Id HeadedAttention::keep(Call &c, const Operands &o, Id score) const {
+  Emit &e = c.e;
+  const int pairs = 2 * static_cast<int>(o.axes.size());
+  Id m = o.query_mask == none ? none : ops::expand_dims(e, o.query_mask, -1);
+  if (o.key_mask != none) m = both(e, m, ops::expand_dims(e, o.key_mask, -2));
+  if (o.causal) m = both(e, m, ops::causal_mask(e, score));
+  if (sliding_window) m = both(e, m, ops::band_mask(e, score, *sliding_window - 1, *sliding_window - 1));
+  if (o.given != none) {
+    if (e.rank(o.given) < pairs)
+      fail(Code::shape_mismatch, "\"attention_mask\": expected at least ", pairs, " axes, got shape ",
+           e.shape(o.given));
+    m = both(e, m, o.given);
+  }
+  if (m == none) return none;
+  while (e.rank(m) < e.rank(score)) m = ops::expand_dims(e, m, e.rank(m) - pairs);
+  const Shape s = e.shape(m), of_scores = e.shape(score);
+  bool fits = s.rank() == of_scores.rank();
+  for (int i = 0; fits && i < s.rank(); ++i) fits = s[i] == 1 || compatible(Shape{s[i]}, Shape{of_scores[i]});
+  if (!fits)
+    fail(Code::shape_mismatch, "\"attention_mask\": expected a shape that broadcasts to the scores' ", of_scores,
+         ", got ", s);
+  return m;
+}
+
+HeadedAttention::Attended HeadedAttention::composed(Call &c, const Operands &o, bool return_scores) const {
+  Emit &e = c.e;
+  const int64_t times = o.sizes.heads / o.sizes.groups;
+  const Order order(e.rank(o.query), o.axes);
+  const Shape of_query = e.shape(o.query), of_key = e.shape(o.key);
+  Id query = order.fold(e, ops::scale(e, o.query, static_cast<float>(1 / std::sqrt(static_cast<double>(o.sizes.key)))));
+  Id key = order.fold(e, repeated(e, o.key, times)), value = order.fold(e, repeated(e, o.value, times));
+  Id score = ops::matmul(e, query, key, {.transpose_b = true});
+  const Shape folded = e.shape(score),
+              whole = folded.first(order.apart + 1).joined(order.dims(of_query)).joined(order.dims(of_key));
+  auto seen_as = [&](Id v, const Shape &s) {
+    return folded.rank() == whole.rank() ? v : ops::reshape(e, v, order.apart + 1, s.last(s.rank() - order.apart - 1));
+  };
+  const bool seen_whole = folded.rank() != whole.rank() && (o.given != none || return_scores);
+  if (seen_whole) score = seen_as(score, whole);
+  Id may_see = keep(c, o, score);
+  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  if (may_see != none) score = ops::select(e, may_see, score, e.scalar(std::numeric_limits<float>::lowest()));
+  if (seen_whole) score = seen_as(score, folded);
+  Id weights_of = ops::softmax(e, score);
+  const bool zero = may_see != none && zero_if_blind(c, o, return_scores);
+  if (zero) {
+    Id w = ops::select(e, may_see, seen_whole ? seen_as(weights_of, whole) : weights_of, e.scalar(0));
+    weights_of = seen_whole ? seen_as(w, folded) : w;
+  }
+  Id y = ops::matmul(e, dropped(c, weights_of, dropout, seed), value);
+  if (o.key_mask != none && !zero) {  // values that were taken out count for a query that sees nothing
+    Id all = order.fold(e, repeated(e, o.all_values, times));
+    Id mean = ops::reduce(e, ops::Reduce::mean, all, {-2}, true);
+    y = ops::select(e, any(e, may_see, -1, true), y, mean);
+  }
+  return {order.unfold(e, y, of_query), return_scores ? seen_as(weights_of, whole) : none};
+}
+
+std::vector<Symbol> HeadedAttention::call(Call &c) const {
+  Emit &e = c.e;
+  const Sizes s = sizes();
+  const Shape last = output(c);
+  const bool return_scores = c.flag("return_attention_scores", false);
+  if (return_scores && flash_attention.value_or(false))
+    fail(Code::invalid_argument, "\"return_attention_scores\": expected false with flash_attention, got true");
+  Operands o = operands(c, s);
+  Id gate = none;
+  if (use_gate) {
+    gate = ops::unary(e, ops::Unary::sigmoid, projection(c, "gate", {c.last_dim(0)}, {s.heads, s.value})(e, c.x(0)));
+    c.penalize(weights.activity_regularizer, gate);
+  }
+  o.all_values = projection(c, "value", {c.last_dim(1)}, {s.groups, s.value})(e, c.x(1));
+  c.penalize(weights.activity_regularizer, o.all_values);
+  o.value = where_valid(e, o.key_mask, o.all_values, 0);
+
+  const Shape q = e.shape(o.query), v = e.shape(o.value);
+  const bool one_by_one = q.rank() == 4 && compatible(Shape{q[0]}, Shape{v[0]});
+  const bool drops = dropout > 0 && c.training();
+  const bool by_op = one_by_one && o.given == none && !sliding_window && !return_scores && !drops;
+  if (by_op && dropout > 0) c.host.random_seed(seed);  // as where something is dropped
+  const Attended found = by_op ? fused(c, o) : composed(c, o, return_scores);
+  Id y = use_gate ? ops::mul(e, found.y, gate) : found.y;
+  y = projection(c, "attention_output", {s.heads, s.value}, last)(e, y);
+  c.penalize(weights.activity_regularizer, y);
+  std::vector<Symbol> outputs{{y, c.in[0].mask}};
+  if (return_scores) outputs.push_back({found.scores});
+  return outputs;
+}
+
+}  // namespace dl4::kinds

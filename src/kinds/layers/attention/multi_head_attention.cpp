@@ -1,0 +1,59 @@
+// MultiHeadAttention: heads of their own over any axes.
+#include <algorithm>
+
+#include "kinds/layers/attention/headed_attention.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct MultiHeadAttention : HeadedAttention {
+  static constexpr const char *name = "MultiHeadAttention";
+  static constexpr const char *doc =
+      "Attention in heads: each projects query, key and value and gives softmax(query key^T / sqrt(key_dim)) value; "
+      "what they give is projected to the output. Inputs are query, value and, if it is not the value, key.";
+  int64_t num_heads = 0, key_dim = 0;
+  std::optional<int64_t> value_dim;
+  std::optional<std::vector<int64_t>> output_shape, attention_axes;
+
+  void fields(Fields &f) override {
+    f("num_heads", num_heads).required().at_least(1).at_most(max_dim).doc("number of heads");
+    f("key_dim", key_dim).required().at_least(1).at_most(max_dim).doc("size of each head's query and key");
+    f("value_dim", value_dim).at_least(1).at_most(max_dim).doc("size of each head's value; null = key_dim");
+    f("output_shape", output_shape)
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("the output's axes after those of time: a number or a list; null = the query's last");
+    f("attention_axes", attention_axes)
+        .doc("the axes that are attended over, a number or a list; null = all but the first and the last");
+    headed_fields(f);
+  }
+  Facts facts() const override { return headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)"); }
+  bool drops_mask(int) const override { return true; }
+
+ protected:
+  Sizes sizes() const override { return {num_heads, num_heads, key_dim, value_dim.value_or(key_dim)}; }
+
+  std::vector<int> attended(const Call &c) const override {
+    const int rank = c.shape(0).rank();
+    std::vector<int> axes;
+    if (!attention_axes)
+      for (int i = 1; i + 1 < rank; ++i) axes.push_back(i);
+    else
+      for (int64_t a : *attention_axes) {
+        const int64_t axis = a < 0 ? a + rank : a;
+        if (axis < 1 || axis > rank - 2 || std::find(axes.begin(), axes.end(), axis) != axes.end())
+          fail(Code::shape_mismatch, "\"attention_axes\": expected different axes from 1 to ", rank - 2, ", got ", a);
+        axes.push_back(static_cast<int>(axis));
+      }
+    if (axes.empty()) fail(Code::shape_mismatch, "\"attention_axes\": expected at least one axis");
+    return axes;
+  }
+  Shape output(const Call &c) const override {
+    if (!output_shape || output_shape->empty()) return {c.last_dim(0)};
+    return Shape(*output_shape);
+  }
+};
+
+}  // namespace
+DL4_KIND(MultiHeadAttention)
+}  // namespace dl4::kinds

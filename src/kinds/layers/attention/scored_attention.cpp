@@ -1,0 +1,135 @@
+// Attention from scores: masks, softmax, dropout, the weighted sum. One op where nothing else needs the weights.
+#include "kinds/layers/attention/scored_attention.hpp"
+
+#include <limits>
+
+#include "kinds/layers/random/dropping.hpp"
+
+namespace dl4::kinds {
+
+using ops::Id;
+using ops::none;
+
+void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
+  f("use_scale", use_scale).doc(scale_doc);
+  f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
+  f("seed", seed).doc("seed of the dropout; null = from the context's");
+}
+
+Facts ScoredAttention::facts() const {
+  return {.inputs = {{"query", "(B, ..., Tq, D); of one sample (Tq, D) or (D)"},
+                     {"value", "(B, ..., Tv, V); of one sample (Tv, V)"},
+                     {"key", "(B, ..., Tv, D), of one sample (Tv, D), value by default"}},
+          .outputs = {{"y", "(B, ..., Tq, V), as the query"},
+                      {"scores", "(B, ..., Tq, Tv), as the query", "return_attention_scores"}},
+          .arguments = {{"mask", "tensors",
+                         "of query (B, Tq) and value (B, Tv), of inputs of 3 axes alone: masked values have no weight, "
+                         "masked queries give 0. A "
+                         "query for which every value is masked gives all of them the same weight"},
+                        {"use_causal_mask", "bool", "whether query t sees only values up to t"},
+                        {"return_attention_scores", "bool", "whether the weights, after dropout, are an output too"}},
+          .mask = "used; the query's is passed on"};
+}
+
+Id ScoredAttention::all_pairs(Call &c, Id query, Id key) {
+  return ops::add(c.e, ops::expand_dims(c.e, query, -2), ops::expand_dims(c.e, key, -3));
+}
+
+ScoredAttention::Parts ScoredAttention::parts(Call &c) const {
+  int inputs = static_cast<int>(c.in.size());
+  c.need_rank_from(0, 3);
+  const int rank = c.shape().rank();
+  for (int i = 0; i < inputs; ++i) {
+    c.need_rank(i, rank);
+    c.need_float(i);
+  }
+  if (inputs == 3 && !compatible(Shape{c.shape(1)[-2]}, Shape{c.shape(2)[-2]}))
+    fail(Code::shape_mismatch, "value and key must have as many steps. Received shapes ", c.shape(1), " and ",
+         c.shape(2));
+  Parts p{c.x(0), c.x(1), inputs == 3 ? c.x(2) : c.x(1), c.mask(0), c.mask(1)};
+  for (Id m : {p.query_mask, p.value_mask})
+    if (m != none && rank > 3)
+      throw Error(Code::unsupported, text("\"mask\": is taken with inputs of 3 axes, got ", rank))
+          .with("argument", "mask");
+    else if (m != none && c.e.rank(m) != 2)
+      fail(Code::shape_mismatch, "\"mask\": expected shape (batch, time), got ", c.e.shape(m));
+  return p;
+}
+
+ScoredAttention::Weighed ScoredAttention::weighed(Call &c, const Parts &, Id score, Id keep) const {
+  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  if (keep != none) score = ops::select(c.e, keep, score, c.e.scalar(std::numeric_limits<float>::lowest()));
+  return {ops::softmax(c.e, score), keep};
+}
+
+std::vector<Symbol> ScoredAttention::call(Call &c) const {
+  if (c.shape(1).rank() != 2 || c.shape(0).rank() > 2 || c.shape(0).rank() == 0) return attend(c);
+  ops::Emit &e = c.e;
+  auto batch_of_one = [&](Symbol s) {
+    for (Id *v : {&s.value, &s.mask})
+      if (*v != none) *v = ops::expand_dims(e, *v, 0);
+    return s;
+  };
+  std::vector<Symbol> in;
+  for (const Symbol &s : c.in) in.push_back(batch_of_one(s));
+  const bool one = c.shape(0).rank() == 1 && !takes_one_query();
+  if (one) in[0].value = ops::expand_dims(e, in[0].value, 1);
+  Arguments arguments = c.arguments();
+  for (Symbol &s : arguments.symbols["mask"]) s = batch_of_one(s);
+  if (arguments.symbols["mask"].empty()) arguments.symbols.erase("mask");
+  Call batch(e, c.host, std::move(in), arguments, c.training());
+  std::vector<Symbol> out = attend(batch);
+  for (Symbol &s : out) {
+    if (one) s.value = ops::squeeze(e, s.value, 1);
+    s.value = ops::squeeze(e, s.value, 0);
+    if (s.mask != none) s.mask = c.mask(0);
+  }
+  return out;
+}
+
+std::vector<Symbol> ScoredAttention::attend(Call &c) const {
+  ops::Emit &e = c.e;
+  if (auto given = c.symbols("mask"); given.size() == 1 || given.size() > 3)
+    fail(Code::invalid_argument, "\"mask\": expected a list of 2 or 3, [query_mask, value_mask], got ", given.size());
+  const Parts p = parts(c);
+  Id query_mask = p.query_mask, value_mask = p.value_mask;
+  bool return_scores = c.flag("return_attention_scores", false);
+
+  // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too. Queries stay where their
+  // scores are asked for.
+  Id query = return_scores ? p.query : where_valid(e, query_mask, p.query, 0);
+  Id value = where_valid(e, value_mask, p.value, 0);
+  Id key = p.key == p.value ? value : where_valid(e, value_mask, p.key, 0);
+
+  bool causal = c.flag("use_causal_mask", false);
+  Id weights = none, y = none, sees_any = none;
+  // Are all weights needed at once?
+  bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
+  for (Id v : {key, value, value_mask})
+    whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
+  if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {
+    if (dropout > 0) c.host.random_seed(seed);  // as where something is dropped
+    auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, {.causal = causal});
+    y = sum;
+    if (value_mask != none)
+      sees_any = ops::binary(e, ops::Binary::not_equal, ops::expand_dims(e, of_exps, -1), e.scalar(0));
+  } else {
+    Id score = scores(c, query, key);
+    Id keep = value_mask == none ? none : ops::expand_dims(e, value_mask, 1);
+    if (causal) {
+      Id past = ops::causal_mask(e, score);
+      keep = keep == none ? past : ops::binary(e, ops::Binary::logical_and, keep, past);
+    }
+    const Weighed w = weighed(c, {query, value, key, query_mask, value_mask}, score, keep);
+    weights = dropped(c, w.weights, dropout, seed);
+    y = ops::matmul(e, weights, value);
+    if (value_mask != none) sees_any = any(e, w.keep, -1, true);
+  }
+  if (sees_any != none) y = ops::select(e, sees_any, y, ops::reduce(e, ops::Reduce::mean, p.value, {1}, true));
+  y = where_valid(e, query_mask, y, 0);
+  std::vector<Symbol> outputs{{y, query_mask}};
+  if (return_scores) outputs.push_back({weights});
+  return outputs;
+}
+
+}  // namespace dl4::kinds

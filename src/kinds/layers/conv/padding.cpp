@@ -1,0 +1,109 @@
+// ZeroPadding1D-3D, Cropping1D-3D: zeros around the spatial axes, or their ends cut off.
+#include "base/error.hpp"
+#include "kinds/layers/conv/data_format.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+template <size_t N>
+using Margins = std::array<std::array<int64_t, 2>, N>;  // before and after
+
+template <size_t N>
+constexpr const char *spatial_input = N == 1   ? "(B, T, C)"
+                                      : N == 2 ? "(B, H, W, C)"
+                                               : "(B, D, H, W, C)";
+template <size_t N>
+constexpr const char *spatial_output = N == 1   ? "(B, OT, C)"
+                                       : N == 2 ? "(B, OH, OW, C)"
+                                                : "(B, OD, OH, OW, C)";
+
+template <size_t N>
+struct ZeroPadding : Layer {
+  Margins<N> padding;
+  DataFormat data_format;
+
+  ZeroPadding() { padding.fill({1, 1}); }
+  void fields(Fields &f) override {
+    f("padding", padding)
+        .at_least(0)
+        .at_most(max_dim)
+        .doc(N == 1 ? "zeros before and after: one number for both, or two"
+                    : "zeros before and after along each axis: one number for all, one each, or a pair each");
+    data_format.fields(f);
+  }
+  Facts facts() const override { return {.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}}; }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, static_cast<int>(N) + 2);
+    ops::Id y = c.x();
+    for (size_t i = 0; i < N; ++i)
+      y = ops::pad(c.e, y, data_format.space(static_cast<int>(i)), padding[i][0], padding[i][1]);
+    return {{y}};
+  }
+};
+
+template <size_t N>
+struct Cropping : Layer {
+  Margins<N> cropping;
+  DataFormat data_format;
+
+  Cropping() { cropping.fill(N == 2 ? std::array<int64_t, 2>{0, 0} : std::array<int64_t, 2>{1, 1}); }
+  void fields(Fields &f) override {
+    f("cropping", cropping)
+        .at_least(0)
+        .at_most(max_dim)
+        .doc(N == 1 ? "places cut off before and after: one number for both, or two"
+                    : "places cut off before and after along each axis: one number for all, one each, or a pair each");
+    if (N > 1) data_format.fields(f);
+  }
+  Facts facts() const override { return {.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}}; }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, static_cast<int>(N) + 2);
+    ops::Id y = c.x();
+    for (size_t i = 0; i < N; ++i) {
+      auto [before, after] = cropping[i];
+      const int axis = data_format.space(static_cast<int>(i));
+      const int64_t n = c.shape()[axis];
+      if (n != free_dim && before + after >= n)
+        fail(Code::shape_mismatch, "\"cropping\" should be smaller than the axis it is cut off, got ", before, " and ",
+             after, " for axis ", axis, " of ", c.shape());
+      y = ops::pad(c.e, y, axis, -before, -after);
+    }
+    return {{y}};
+  }
+};
+
+struct ZeroPadding1D final : ZeroPadding<1> {
+  static constexpr const char *name = "ZeroPadding1D";
+  static constexpr const char *doc = "Zeros before and after a sequence.";
+};
+struct ZeroPadding2D final : ZeroPadding<2> {
+  static constexpr const char *name = "ZeroPadding2D";
+  static constexpr const char *doc = "Zeros around an image.";
+};
+struct ZeroPadding3D final : ZeroPadding<3> {
+  static constexpr const char *name = "ZeroPadding3D";
+  static constexpr const char *doc = "Zeros around a volume.";
+};
+struct Cropping1D final : Cropping<1> {
+  static constexpr const char *name = "Cropping1D";
+  static constexpr const char *doc = "A sequence without its first and last places.";
+};
+struct Cropping2D final : Cropping<2> {
+  static constexpr const char *name = "Cropping2D";
+  static constexpr const char *doc = "An image without its margins.";
+};
+struct Cropping3D final : Cropping<3> {
+  static constexpr const char *name = "Cropping3D";
+  static constexpr const char *doc = "A volume without its margins.";
+};
+
+}  // namespace
+DL4_KIND(ZeroPadding1D)
+DL4_KIND(ZeroPadding2D)
+DL4_KIND(ZeroPadding3D)
+DL4_KIND(Cropping1D)
+DL4_KIND(Cropping2D)
+DL4_KIND(Cropping3D)
+}  // namespace dl4::kinds

@@ -1,0 +1,124 @@
+// MaxPooling1D-3D, AveragePooling1D-3D, and those that take the size of the output.
+#include <optional>
+#include <vector>
+
+#include "kinds/layers/conv/data_format.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+// N: how many axes the windows move along.
+template <size_t N>
+Facts facts_of() {
+  constexpr const char *in[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};
+  constexpr const char *out[] = {"(B, OT, C)", "(B, OH, OW, C)", "(B, OD, OH, OW, C)"};
+  return {.inputs = {{"x", in[N - 1]}}, .outputs = {{"y", out[N - 1]}}};
+}
+
+Symbol pooled(Call &c, const DataFormat &format, const ops::Pool &how) {
+  c.need_rank(0, static_cast<int>(how.size.size()) + 2);
+  const DType from = c.e.dtype(c.x());
+  if (how.average || from == DType::boolean) c.need_float(0);
+  c.as_float(0);
+  return {ops::cast(c.e, format.from_last(c.e, ops::pool(c.e, format.to_last(c.e, c.x()), how)), from)};
+}
+
+template <size_t N>
+struct Pooling final : Layer {
+  struct Row : Entry {
+    bool average;
+    int64_t pool_size;  // the default; 0: there is none
+  };
+
+  explicit Pooling(const Row &row) : row(row) { pool_size.fill(row.pool_size); }
+  const Row &row;
+  std::array<int64_t, N> pool_size;
+  std::optional<std::array<int64_t, N>> strides;
+  ops::Padding padding = ops::Padding::valid;
+  DataFormat data_format;
+
+  void fields(Fields &f) override {
+    Field &size = f("pool_size", pool_size).at_least(1).at_most(max_dim).doc("size of the window");
+    if (row.pool_size == 0) size.required();
+    f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window; null = its size");
+    f("padding", padding, {"valid", "same"})
+        .doc("\"valid\": whole windows only; \"same\": also those that reach over the edge");
+    data_format.fields(f);
+  }
+  void check() override {
+    if (!strides) strides = pool_size;
+  }
+  Facts facts() const override { return facts_of<N>(); }
+
+  std::vector<Symbol> call(Call &c) const override {
+    return {pooled(c, data_format,
+                   {.average = row.average,
+                    .size = {pool_size.begin(), pool_size.end()},
+                    .strides = {strides->begin(), strides->end()},
+                    .padding = padding})};
+  }
+};
+
+template <size_t N>
+struct AdaptivePooling final : Layer {
+  struct Row : Entry {
+    bool average;
+  };
+
+  explicit AdaptivePooling(const Row &row) : row(row) {}
+  const Row &row;
+  std::array<int64_t, N> output_size{};
+  DataFormat data_format;
+
+  void fields(Fields &f) override {
+    f("output_size", output_size).required().at_least(1).at_most(max_dim).doc("places of the output along each axis");
+    data_format.fields(f);
+  }
+  Facts facts() const override { return facts_of<N>(); }
+
+  std::vector<Symbol> call(Call &c) const override {
+    return {pooled(
+        c, data_format,
+        {.average = row.average, .size = {output_size.begin(), output_size.end()}, .strides = {}, .adaptive = true})};
+  }
+};
+
+const char *const largest =
+    "The largest value of each window, channel by channel. Whole numbers stay such; those beyond 2^24 are rounded.";
+const char *const mean = "The mean of each window, channel by channel, over the places that lie inside.";
+const char *const largest_of_parts =
+    "The largest value of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) "
+    "* n / parts, outwards to whole places.";
+const char *const mean_of_parts =
+    "The mean of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) * n / "
+    "parts, outwards to whole places.";
+
+template <size_t N>
+void add(Entries &all, const char *max_name, const char *max_alias, const char *average_name, const char *average_alias,
+         const char *adaptive_max, const char *adaptive_average) {
+  using Row = typename Pooling<N>::Row;
+  using Adaptive = typename AdaptivePooling<N>::Row;
+  static const Row rows[] = {
+      {{"layer", max_name, largest, fresh<Pooling<N>>, {max_alias}}, false, 2},
+      {{"layer", average_name, mean, fresh<Pooling<N>>, {average_alias}}, true, 0},
+  };
+  static const Adaptive parts[] = {
+      {{"layer", adaptive_max, largest_of_parts, fresh<AdaptivePooling<N>>}, false},
+      {{"layer", adaptive_average, mean_of_parts, fresh<AdaptivePooling<N>>}, true},
+  };
+  for (const Row &row : rows) all.push_back(&row);
+  for (const Adaptive &row : parts) all.push_back(&row);
+}
+
+}  // namespace
+
+void list_Poolings(Entries &all) {
+  add<1>(all, "MaxPooling1D", "MaxPool1D", "AveragePooling1D", "AvgPool1D", "AdaptiveMaxPooling1D",
+         "AdaptiveAveragePooling1D");
+  add<2>(all, "MaxPooling2D", "MaxPool2D", "AveragePooling2D", "AvgPool2D", "AdaptiveMaxPooling2D",
+         "AdaptiveAveragePooling2D");
+  add<3>(all, "MaxPooling3D", "MaxPool3D", "AveragePooling3D", "AvgPool3D", "AdaptiveMaxPooling3D",
+         "AdaptiveAveragePooling3D");
+}
+
+}  // namespace dl4::kinds

@@ -1,0 +1,237 @@
+// Resizing, CenterCrop: images of another size.
+#include "kinds/layers/conv/resize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit;
+using ops::Id;
+using Weights = std::vector<float>;  // (places of the output, of the input)
+
+double sinc_window(double x, double radius) {
+  if (x > radius) return 0;
+  if (x <= 1e-3) return 1;
+  constexpr double pi = 3.14159265358979323846;
+  return radius * std::sin(pi * x) * std::sin(pi * x / radius) / (pi * pi * x * x);
+}
+
+// How much a place at that distance counts.
+double share(Interpolation how, double x) {
+  switch (how) {
+    case Interpolation::bilinear:
+      return std::max(0.0, 1 - x);
+    case Interpolation::bicubic:
+      if (x >= 2) return 0;
+      return x >= 1 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : ((1.5 * x - 2.5) * x) * x + 1;
+    case Interpolation::lanczos3:
+      return sinc_window(x, 3);
+    case Interpolation::lanczos5:
+      return sinc_window(x, 5);
+    case Interpolation::nearest:
+      break;
+  }
+  return 0;
+}
+
+void normalise(float *row, int64_t n) {
+  const float sum = std::accumulate(row, row + n, 0.0f);
+  for (int64_t i = 0; i < n && sum != 0; ++i) row[i] /= sum;
+}
+
+// By distance to the centres, over a window that grows where the image becomes smaller.
+Weights windowed(int64_t n, int64_t m, Interpolation how, bool antialias) {
+  Weights w(static_cast<size_t>(checked_mul(n, m)));
+  const float inverse = static_cast<float>(n) / static_cast<float>(m),
+              wide = antialias ? std::max(inverse, 1.0f) : 1.0f;
+  const float radius = how == Interpolation::lanczos5   ? 5
+                       : how == Interpolation::lanczos3 ? 3
+                       : how == Interpolation::bicubic  ? 2
+                                                        : 1;
+  for (int64_t to = 0; to < m; ++to) {
+    const float at = (static_cast<float>(to) + 0.5f) * inverse;
+    const auto last = static_cast<float>(n - 1);
+    const auto begin = static_cast<int64_t>(std::clamp(std::ceil(at - radius * wide - 0.5f), 0.0f, last));
+    const auto end = static_cast<int64_t>(std::clamp(std::floor(at + radius * wide - 0.5f), 0.0f, last));
+    float *row = w.data() + to * n;
+    for (int64_t from = begin; from <= end; ++from)
+      row[from] = static_cast<float>(share(how, std::abs(static_cast<float>(from) + 0.5f - at) / wide));
+    normalise(row, n);
+  }
+  return w;
+}
+
+// The two nearest centres.
+Weights linear(int64_t n, int64_t m) {
+  Weights w(static_cast<size_t>(checked_mul(n, m)));
+  const float inverse = static_cast<float>(n) / static_cast<float>(m);
+  for (int64_t to = 0; to < m; ++to) {
+    const float at = (static_cast<float>(to) + 0.5f) * inverse - 0.5f, below = std::floor(at), by = at - below;
+    const auto low = static_cast<int64_t>(std::max(below, 0.0f));
+    const auto high = std::min(static_cast<int64_t>(std::ceil(at)), n - 1);
+    w[static_cast<size_t>(to * n + low)] += 1 - by;
+    w[static_cast<size_t>(to * n + high)] += by;
+  }
+  return w;
+}
+
+// The four nearest centres. TensorFlow takes the distance in steps of 1 / 1024.
+Weights cubic(int64_t n, int64_t m) {
+  Weights w(static_cast<size_t>(checked_mul(n, m)));
+  const float inverse = static_cast<float>(n) / static_cast<float>(m);
+  for (int64_t to = 0; to < m; ++to) {
+    const float at = (static_cast<float>(to) + 0.5f) * inverse - 0.5f, below = std::floor(at);
+    const double by = static_cast<double>(std::lrint((at - below) * 1024)) / 1024;
+    float *row = w.data() + to * n;
+    for (int64_t k = -1; k <= 2; ++k) {
+      const int64_t from = static_cast<int64_t>(below) + k;
+      if (from >= 0 && from < n)
+        row[from] = static_cast<float>(share(Interpolation::bicubic, std::abs(static_cast<double>(k) - by)));
+    }
+    normalise(row, n);
+  }
+  return w;
+}
+
+Id along_nearest(Emit &e, Id x, int axis, int64_t n, int64_t m) {
+  Tensor ids = make_tensor(DType::i32, {m});
+  const float inverse = static_cast<float>(n) / static_cast<float>(m);
+  for (int64_t to = 0; to < m; ++to)
+    ids.as<int32_t>()[to] = static_cast<int32_t>(
+        std::min(static_cast<int64_t>(std::floor((static_cast<float>(to) + 0.5f) * inverse)), n - 1));
+  std::vector<int> perm{0, 1, 2, 3};
+  std::swap(perm[0], perm[static_cast<size_t>(axis)]);
+  return ops::transpose(e, ops::gather(e, ops::transpose(e, x, perm), e.constant(std::move(ids))), perm);
+}
+
+Id along(Emit &e, Id x, int axis, int64_t m, Interpolation how, bool antialias) {
+  const Shape s = e.shape(x);
+  const int64_t n = s[axis];
+  if (n == m) return x;
+  if (checked_mul(n, m) > 1 << 26) fail(Code::unsupported, "resizes axis ", axis, " of ", s, " to ", m, " places");
+  if (how == Interpolation::nearest) return along_nearest(e, x, axis, n, m);
+  const bool plain = !antialias && (how == Interpolation::bilinear || how == Interpolation::bicubic);
+  const Weights w = !plain                           ? windowed(n, m, how, antialias)
+                    : how == Interpolation::bilinear ? linear(n, m)
+                                                     : cubic(n, m);
+  Tensor t = make_tensor(DType::f32, {m, n});
+  std::copy(w.begin(), w.end(), t.as<float>());
+  const Id by = e.constant(std::move(t));
+  if (axis == 2) return ops::matmul(e, by, x);
+  const Id rows = ops::reshape(e, x, 2, {checked_mul(s[2], s[3])});
+  return ops::reshape(e, ops::matmul(e, by, rows), 2, {s[2], s[3]});
+}
+
+// The middle of an image that has the shape asked for.
+Id cropped(Emit &e, Id x, int64_t height, int64_t width) {
+  const Shape s = e.shape(x);
+  const auto part = [](int64_t a, int64_t b, int64_t c, int64_t most) {
+    return std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(checked_mul(a, b)) / static_cast<double>(c)), 1,
+                               most);
+  };
+  const int64_t h = part(s[2], height, width, s[1]), w = part(s[1], width, height, s[2]);
+  x = ops::slice(e, x, 1, (s[1] - h) / 2, h);
+  return ops::slice(e, x, 2, (s[2] - w) / 2, w);
+}
+
+// Of (B, H, W, C), or of one image without the batch: f of it with a batch and its channels last.
+template <class F>
+std::vector<Symbol> of_images(Call &c, const DataFormat &format, F f) {
+  const bool one = c.shape().rank() == 3;
+  if (!one) c.need_rank(0, 4);
+  Id x = one ? ops::expand_dims(c.e, c.x(), 0) : c.x();
+  x = format.to_last(c.e, x);
+  need_pixels(c, c.e.shape(x));
+  Id y = format.from_last(c.e, f(x));
+  return {{one ? ops::squeeze(c.e, y, 0) : y}};
+}
+
+// Whole numbers stay such: rounded, and kept within what their type holds.
+Id of_type(Emit &e, Id y, DType type) {
+  return type == DType::f32 || e.dtype(y) == type ? y : ops::cast(e, ops::unary(e, ops::Unary::round, y), type);
+}
+
+struct Resizing final : Layer {
+  static constexpr const char *name = "Resizing";
+  static constexpr const char *doc = "Images of another size.";
+  int64_t height = 0, width = 0;
+  Interpolation interpolation = Interpolation::bilinear;
+  bool crop_to_aspect_ratio = false, pad_to_aspect_ratio = false, antialias = false;
+  std::string fill_mode = "constant";
+  double fill_value = 0;
+  DataFormat data_format;
+
+  void fields(Fields &f) override {
+    f("height", height).required().at_least(1).at_most(max_dim).doc("rows of the output");
+    f("width", width).required().at_least(1).at_most(max_dim).doc("columns of the output");
+    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"})
+        .among_others()
+        .doc("how pixels between those of the input are made");
+    f("crop_to_aspect_ratio", crop_to_aspect_ratio).doc("takes the middle of an image of another form first");
+    f("pad_to_aspect_ratio", pad_to_aspect_ratio).default_only().doc("not in this version");
+    f("fill_mode", fill_mode).default_only().doc("of pad_to_aspect_ratio");
+    f("fill_value", fill_value).doc("of pad_to_aspect_ratio");
+    f("antialias", antialias).doc("takes in all pixels of an image that becomes smaller");
+    data_format.fields(f);
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    const DType type = c.e.dtype(c.x());
+    return of_images(c, data_format, [&](Id x) {
+      if (crop_to_aspect_ratio) x = cropped(c.e, x, height, width);
+      return of_type(c.e, resized(c, x, height, width, interpolation, antialias), type);
+    });
+  }
+};
+
+struct CenterCrop final : Layer {
+  static constexpr const char *name = "CenterCrop";
+  static constexpr const char *doc =
+      "The middle of images, in float32; of smaller ones as much as has the form asked for, made larger.";
+  int64_t height = 0, width = 0;
+  DataFormat data_format;
+
+  void fields(Fields &f) override {
+    f("height", height).required().at_least(1).at_most(max_dim).doc("rows of the output");
+    f("width", width).required().at_least(1).at_most(max_dim).doc("columns of the output");
+    data_format.fields(f);
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    c.as_float(0);
+    return of_images(c, data_format, [&](Id x) {
+      const Shape s = c.e.shape(x);
+      if (s[1] < height || s[2] < width)
+        return resized(c, cropped(c.e, x, height, width), height, width, Interpolation::bilinear, false);
+      x = ops::slice(c.e, x, 1, (s[1] - height) / 2, height);
+      return ops::slice(c.e, x, 2, (s[2] - width) / 2, width);
+    });
+  }
+};
+
+}  // namespace
+
+void need_pixels(Call &c, const Shape &images) {
+  for (int i : {1, 2, 3})
+    if (images[i] < 1)  // free_dim too
+      fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
+}
+
+Id resized(Call &c, Id x, int64_t height, int64_t width, Interpolation how, bool antialias) {
+  if (how != Interpolation::nearest) x = ops::cast(c.e, x, DType::f32);
+  return along(c.e, along(c.e, x, 1, height, how, antialias), 2, width, how, antialias);
+}
+
+DL4_KIND(Resizing)
+DL4_KIND(CenterCrop)
+}  // namespace dl4::kinds

@@ -1,0 +1,241 @@
+// BatchNormalization: by the statistics of the batch in training, by moving ones else.
+#include <cmath>
+
+#include "kinds/layers/core/masks.hpp"
+#include "kinds/layers/normalization/scale_and_center.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+// The root of what another initializer fills in.
+class Root final : public Initializer {
+ public:
+  explicit Root(Of<Initializer> of) : of_(std::move(of)) {}
+  bool is_random() const override { return of_->is_random(); }
+  void fill(Tensor &t, const Seed &seed) const override {
+    of_->fill(t, seed);
+    for (int64_t i = 0, n = t.elements(); i < n; ++i) t.as<float>()[i] = std::sqrt(t.as<float>()[i]);
+  }
+
+ private:
+  Of<Initializer> of_;
+};
+
+struct Moments {
+  Id mean, variance;  // (C)
+};
+
+struct BatchNormalization : Layer {
+  static constexpr const char *name = "BatchNormalization";
+  static constexpr const char *doc =
+      "gamma * (x - mean) / sqrt(variance + epsilon) + beta for each index of an axis. In training with the mean and "
+      "variance of the batch, by which the moving ones are moved; else, and where the layer is frozen, with those.";
+  int64_t axis = -1;
+  double momentum = 0.99, epsilon = 1e-3, renorm_momentum = 0.99;
+  ScaleAndCenter weights;
+  Of<Initializer> moving_mean_initializer = parse<Initializer>("Zeros");
+  Of<Initializer> moving_variance_initializer = parse<Initializer>("Ones");
+  bool synchronized = false, renorm = false;
+  std::optional<Numbers> renorm_clipping;
+
+  void fields(Fields &f) override {
+    f("axis", axis).doc("the axis that keeps its own statistics, as a rule that of the features");
+    f("momentum", momentum).doc("of the moving statistics: moving * momentum + batch * (1 - momentum)");
+    f("epsilon", epsilon).doc("added to the variance");
+    weights.fields(f);
+    f("moving_mean_initializer", moving_mean_initializer).doc("fills the moving mean at the start");
+    f("moving_variance_initializer", moving_variance_initializer).doc("fills the moving variance at the start");
+    f("synchronized", synchronized)
+        .doc("statistics of the whole batch where workers have parts of it, as without workers; refused with shards");
+    f("renorm", renorm).doc("batch renormalization: training corrects the batch's statistics towards moving ones");
+    f("renorm_clipping", renorm_clipping)
+        .doc(
+            "bounds of the correction x * r + d: \"rmin\" and \"rmax\" of r, \"dmax\" of |d|; what is left out is "
+            "free");
+    f("renorm_momentum", renorm_momentum).doc("of the moving statistics that renorm corrects towards");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, ..., C)"}},
+            .outputs = {{"y", "(B, ..., C)"}},
+            .weights = {{"gamma", "(C)", "scale"},
+                        {"beta", "(C)", "center"},
+                        {"moving_mean", "(C), not trained"},
+                        {"moving_variance", "(C), not trained"},
+                        {"moving_stddev", "(C), not trained", "renorm"},
+                        {"renorm_mean", "(C), not trained", "renorm"},
+                        {"renorm_stddev", "(C), not trained", "renorm"}},
+            .arguments = {{"mask", "tensor",
+                           "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
+            .mask = "used and passed on"};
+  }
+
+  void check() override {
+    auto refuse = [](const std::string &what) {
+      throw Error(Code::invalid_argument, "\"renorm_clipping\": " + what).with("attribute", "renorm_clipping");
+    };
+    if (!renorm_clipping) return;
+    for (const auto &[key, value] : *renorm_clipping)
+      if (key != "rmin" && key != "rmax" && key != "dmax")
+        refuse("expected \"rmin\", \"rmax\" and \"dmax\", got \"" + key + '"');
+    if (!renorm) return;
+    if (auto low = bound("rmin"), high = bound("rmax"); low && high && *high < *low)
+      refuse(text("expected rmax of at least rmin, which is ", *low, ", got ", *high));
+    if (auto d = bound("dmax"); d && *d < 0) refuse(text("expected dmax of at least 0, got ", *d));
+  }
+
+  bool by_step(int rank) const override { return spares_steps({axis}, rank); }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 2);
+    c.as_float(0);
+    ops::Emit &e = c.e;
+    const int at = c.shape().axis(axis);
+    const Shape shape{known_dim(c, at)};
+    Id gamma = weights.gamma(c, shape), beta = weights.beta(c, shape);
+    Id moving_mean = c.non_trainable("moving_mean", shape, moving_mean_initializer);
+    Id moving_variance = c.non_trainable("moving_variance", shape, moving_variance_initializer);
+    Corrected corrected;
+    if (renorm) corrected = correction_weights(c, shape);
+    Moments m{moving_mean, moving_variance};
+    const Id mask = mask_of(c);
+    if (c.training() && c.host.trainable("")) {
+      const auto workers = synchronized ? c.host.collective() : nullptr;
+      if (synchronized && !workers && e.rank(c.host.draws()) > 0)
+        throw Error(Code::unsupported,
+                    "\"synchronized\": expected false where a batch is cut into shards, which are computed one behind "
+                    "the other")
+            .with("attribute", "synchronized");
+      m = mask == ops::none && !workers ? moments(e, c.x(), at) : moments(e, c.x(), at, mask, workers);
+      if (renorm) correct(c, m, corrected, gamma, beta);
+      c.write("moving_mean", moved(e, moving_mean, m.mean, momentum));
+      if (!renorm) c.write("moving_variance", moved(e, moving_variance, m.variance, momentum));
+    }
+    return {{normalised(e, c.x(), at, m, gamma, beta), mask}};
+  }
+
+ private:
+  // A mask that is given may have axes of 1.
+  static Id mask_of(Call &c) {
+    const Id mask = mask_as_given(c);
+    if (mask == ops::none) return mask;
+    const Shape x = c.shape(), got = c.e.shape(mask);
+    bool fits = got.rank() == x.rank() - 1, broadcasts = false;
+    for (int i = 0; fits && i < got.rank(); ++i) {
+      fits = got[i] == 1 || compatible(Shape{got[i]}, Shape{x[i]});
+      broadcasts |= got[i] == 1 && x[i] != 1;
+    }
+    if (!fits) fail(Code::shape_mismatch, "\"mask\": expected all axes but the last of ", x, ", got ", got);
+    return broadcasts ? any(c.e, broadcast_like(c.e, expand_dims(c.e, mask, -1), c.x()), -1, false) : mask;
+  }
+
+  struct Corrected {
+    Id stddev = ops::none, mean = ops::none, renorm_stddev = ops::none;
+  };
+
+  std::optional<double> bound(const char *key) const {
+    if (!renorm_clipping) return {};
+    auto it = renorm_clipping->find(key);
+    return it == renorm_clipping->end() ? std::nullopt : std::optional(it->second);
+  }
+
+  Corrected correction_weights(Call &c, const Shape &shape) const {
+    const auto root = std::make_shared<Root>(moving_variance_initializer);
+    Corrected w;
+    w.stddev = c.non_trainable("moving_stddev", shape, root);
+    w.mean = c.non_trainable("renorm_mean", shape, moving_mean_initializer);
+    w.renorm_stddev = c.non_trainable("renorm_stddev", shape, root);
+    return w;
+  }
+
+  static Id moved(ops::Emit &e, Id moving, Id batch, double momentum) {
+    return add(e, scale(e, moving, static_cast<float>(momentum)), scale(e, batch, static_cast<float>(1 - momentum)));
+  }
+  Id root(ops::Emit &e, Id variance) const { return unary(e, ops::Unary::sqrt, add(e, variance, e.scalar(epsilon))); }
+
+  // A vector as it broadcasts along the axis.
+  static Id along(ops::Emit &e, Id vector, int at, int rank) {
+    for (int i = at + 1; i < rank; ++i) vector = expand_dims(e, vector, -1);
+    return vector;
+  }
+  static std::vector<int> others(int at, int rank) {
+    std::vector<int> axes;
+    for (int i = 0; i < rank; ++i)
+      if (i != at) axes.push_back(i);
+    return axes;
+  }
+
+  static Moments moments(ops::Emit &e, Id x, int at) {
+    const int rank = e.rank(x);
+    const std::vector<int> axes = others(at, rank);
+    Id mean = reduce(e, ops::Reduce::mean, x, axes);
+    Id apart = unary(e, ops::Unary::square, sub(e, x, along(e, mean, at, rank)));
+    return {mean, reduce(e, ops::Reduce::mean, apart, axes)};
+  }
+
+  // Of what the mask leaves, as Keras has it: nothing left gives 0. With workers of what all of them have: twice, for
+  // a mean of squares less the square of the mean would lose what is small beside the mean.
+  static Moments moments(ops::Emit &e, Id x, int at, Id mask, const std::shared_ptr<ops::Collective> &workers) {
+    const int rank = e.rank(x);
+    const std::vector<int> axes = others(at, rank);
+    const Id zero = e.scalar(0);
+    const Id valid = mask == ops::none ? ops::none : broadcast_like(e, expand_dims(e, mask, -1), x);
+    auto total = [&](Id v) { return reduce(e, ops::Reduce::sum, v, axes); };
+    auto kept = [&](Id v) { return mask == ops::none ? v : select(e, valid, v, zero); };
+    Id sum = total(kept(x)), count = mask == ops::none ? elements(e, x, at) : total(cast(e, valid, DType::f32));
+    if (workers) {
+      const int64_t n = e.shape(sum)[0];
+      const Id all = all_reduce(e, workers, concat(e, {sum, count}, 0));
+      sum = slice(e, all, 0, 0, n);
+      count = slice(e, all, 0, n, -1);
+    }
+    if (mask != ops::none) count = add(e, count, e.scalar(1e-7));
+    Id mean = div(e, sum, count);
+    Id squares = total(unary(e, ops::Unary::square, kept(sub(e, x, along(e, mean, at, rank)))));
+    if (workers) squares = all_reduce(e, workers, squares);
+    return {mean, div(e, squares, count)};
+  }
+
+  // (1): of one index of the axis.
+  static Id elements(ops::Emit &e, Id x, int at) {
+    const Id one = slice(e, x, at, 0, 1);
+    return reduce(e, ops::Reduce::sum, fill(e, DType::f32, 1, one, e.rank(x), {}), others(at, e.rank(x)));
+  }
+
+  // What makes of the batch's moments those of the moving statistics, in gamma and beta; and moves these.
+  void correct(Call &c, const Moments &m, const Corrected &w, Id &gamma, Id &beta) const {
+    ops::Emit &e = c.e;
+    using ops::Binary;
+    Id stddev = root(e, m.variance);
+    Id least = binary(e, Binary::max, w.renorm_stddev, e.scalar(std::sqrt(static_cast<float>(epsilon))));
+    Id r = div(e, stddev, least), d = div(e, sub(e, m.mean, w.mean), least);
+    if (auto v = bound("rmin")) r = binary(e, Binary::max, r, e.scalar(*v));
+    if (auto v = bound("rmax")) r = binary(e, Binary::min, r, e.scalar(*v));
+    if (auto v = bound("dmax")) d = binary(e, Binary::min, binary(e, Binary::max, d, e.scalar(-*v)), e.scalar(*v));
+    r = stop_gradient(e, r);
+    d = stop_gradient(e, d);
+    if (gamma != ops::none) d = mul(e, d, gamma);
+    gamma = gamma == ops::none ? r : mul(e, r, gamma);
+    beta = beta == ops::none ? d : add(e, d, beta);
+    c.write("renorm_mean", moved(e, w.mean, m.mean, renorm_momentum));
+    c.write("renorm_stddev", moved(e, w.renorm_stddev, stddev, renorm_momentum));
+    Id moving = moved(e, w.stddev, stddev, momentum);
+    c.write("moving_stddev", moving);
+    // Rounding may take it below 0.
+    Id variance = sub(e, unary(e, ops::Unary::square, moving), e.scalar(epsilon));
+    c.write("moving_variance", unary(e, ops::Unary::relu, variance));
+  }
+
+  Id normalised(ops::Emit &e, Id x, int at, const Moments &m, Id gamma, Id beta) const {
+    const int rank = e.rank(x);
+    Id by = unary(e, ops::Unary::rsqrt, add(e, m.variance, e.scalar(epsilon)));
+    if (gamma != ops::none) by = mul(e, by, gamma);
+    Id shift = mul(e, unary(e, ops::Unary::neg, m.mean), by);
+    if (beta != ops::none) shift = add(e, shift, beta);
+    return add(e, mul(e, x, along(e, by, at, rank)), along(e, shift, at, rank));
+  }
+};
+
+}  // namespace
+DL4_KIND(BatchNormalization)
+}  // namespace dl4::kinds

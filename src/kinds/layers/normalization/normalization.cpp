@@ -1,0 +1,102 @@
+// Normalization: by a mean and a variance that are known beforehand.
+#include <algorithm>
+
+#include "kinds/initializer.hpp"
+#include "kinds/layers/normalization/scale_and_center.hpp"
+#include "kinds/layers/normalization/standardized.hpp"
+#include "kinds/nested_numbers.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+struct Normalization : Layer {
+  static constexpr const char *name = "Normalization";
+  static constexpr const char *doc =
+      "(x - mean) / max(sqrt(variance), 1e-7), with a mean and a variance for each index of the axes: given as "
+      "attributes, or as weights that Keras's adapt() sets; they begin at 0 and 1.";
+  std::optional<std::vector<int64_t>> axis{{-1}};
+  std::optional<NestedNumbers> mean, variance;
+  bool invert = false;
+
+  void fields(Fields &f) override {
+    f("axis", axis).doc("the axes that keep their own mean and variance; null = none of them");
+    f("mean", mean).doc("the mean, a number or as large as the axes; null = the weight \"mean\"");
+    f("variance", variance).doc("the variance, of the shape of the mean; null = the weight \"variance\"");
+    f("invert", invert).doc("turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, ..., C)"}},
+            .outputs = {{"y", "(B, ..., C)"}},
+            .weights = {{"mean", "the axes' dims, not trained, without the attribute"},
+                        {"variance", "the axes' dims, not trained, without the attribute"},
+                        {"count", "(), not trained, without the attribute"}},
+            .mask = "passed on"};
+  }
+
+  void check() override {
+    auto refuse = [](const char *key, const std::string &what) {
+      throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
+    };
+    if (mean.has_value() != variance.has_value())
+      refuse(mean ? "variance" : "mean", "expected numbers, as the other of mean and variance has, got null");
+    if (!mean) return;
+    if (mean->shape != variance->shape)
+      refuse("variance", text("expected shape ", mean->shape, " as mean has, got ", variance->shape));
+    if (mean->shape.rank() > static_cast<int>(axes().size()))
+      refuse("mean", text("expected at most ", axes().size(), " axes, as \"axis\" has, got shape ", mean->shape));
+  }
+
+  bool by_step(int rank) const override { return spares_steps(axes(), rank); }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 1);
+    c.as_float(0);
+    ops::Emit &e = c.e;
+    const std::vector<int> kept = numbered(c.shape(), axes());
+    Shape dims;
+    for (int a : kept) dims = dims.inserted(dims.rank(), known_dim(c, a));
+    Id m, v;
+    if (mean) {
+      m = constant(c, *mean, kept);
+      v = constant(c, *variance, kept);
+    } else {
+      m = c.non_trainable("mean", dims, parse<Initializer>("Zeros"));
+      v = c.non_trainable("variance", dims, parse<Initializer>("Ones"));
+      c.non_trainable("count", {}, parse<Initializer>("Zeros"));
+      if (!kept.empty()) {
+        m = spread_over(e, m, c.x(), kept);
+        v = spread_over(e, v, c.x(), kept);
+      }
+    }
+    Id deviation = binary(e, ops::Binary::max, unary(e, ops::Unary::sqrt, v), e.scalar(1e-7));
+    if (invert) return {{add(e, m, mul(e, c.x(), deviation)), c.mask()}};
+    return {{div(e, sub(e, c.x(), m), deviation), c.mask()}};
+  }
+
+ private:
+  std::vector<int64_t> axes() const { return axis.value_or(std::vector<int64_t>()); }
+
+  // Its axes are the last ones of those kept.
+  static Id constant(Call &c, const NestedNumbers &numbers, const std::vector<int> &kept) {
+    Shape shape;
+    const Shape x = c.shape();
+    const int given = numbers.shape.rank(),
+              first = given == 0 ? x.rank() : kept[kept.size() - static_cast<size_t>(given)];
+    for (int i = first, k = 0; i < x.rank(); ++i) {
+      const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
+      const int64_t dim = is_kept ? numbers.shape[k++] : 1;
+      if (dim != 1 && dim != x[i])
+        fail(Code::shape_mismatch, "\"mean\" of shape ", numbers.shape, " does not fit axis ", i, " of ", x);
+      shape = shape.inserted(shape.rank(), dim);
+    }
+    Tensor t = make_tensor(DType::f32, shape);
+    std::transform(numbers.values.begin(), numbers.values.end(), t.as<float>(),
+                   [](double v) { return static_cast<float>(v); });
+    return c.e.constant(std::move(t));
+  }
+};
+
+}  // namespace
+DL4_KIND(Normalization)
+}  // namespace dl4::kinds

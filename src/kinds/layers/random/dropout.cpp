@@ -1,0 +1,37 @@
+// Dropout: random zeros in training.
+#include "kinds/layers/random/dropping.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct Dropout : Layer {
+  static constexpr const char *name = "Dropout";
+  static constexpr const char *doc =
+      "In training, sets values to 0 with probability rate and scales the others by 1 / (1 - rate).";
+  double rate = 0;
+  std::optional<NoiseShape> noise_shape;
+  std::optional<int64_t> seed;
+
+  void fields(Fields &f) override {
+    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction to drop");
+    f("noise_shape", noise_shape)
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
+    f("seed", seed).doc("seed of its own; null = from the context's");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+  }
+
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    ops::Id keep = keep_mask(c, rate, seed, noise_shape);
+    return {{keep == ops::none ? c.x() : ops::mul(c.e, c.x(), keep), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(Dropout)
+}  // namespace dl4::kinds

@@ -1,0 +1,106 @@
+// GaussianNoise, GaussianDropout, AlphaDropout: what training adds, multiplies by and puts in the place of values.
+#include <cmath>
+
+#include "kinds/layers/random/dropping.hpp"
+#include "ops/ops.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Id;
+
+Facts any_shape() { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"}; }
+
+void need_below_1(double rate) {
+  if (rate == 1)
+    throw Error(Code::unsupported, "\"rate\": expected less than 1, got 1: training divides by 1 - rate")
+        .with("attribute", "rate");
+}
+
+// Normals in the shape of the input; none where nothing is drawn.
+Id normals(Call &c, bool drawn, const std::optional<int64_t> &seed) {
+  if (!drawn) return ops::none;
+  // Asked for in every mode, so that a layer's seed does not depend on what its graph is first used for.
+  const uint64_t key = c.host.random_seed(seed);
+  return c.training() ? random_normal(c.e, key, c.host.draws(), c.x(), c.e.rank(c.x()), {}) : ops::none;
+}
+
+struct GaussianNoise : Layer {
+  static constexpr const char *name = "GaussianNoise";
+  static constexpr const char *doc = "In training, adds normal noise of mean 0.";
+  double stddev = 0;
+  std::optional<int64_t> seed;
+
+  void fields(Fields &f) override {
+    f("stddev", stddev).required().at_least(0).at_most(1).doc("the noise's standard deviation");
+    f("seed", seed).doc("seed of its own; null = from the context's");
+  }
+  Facts facts() const override { return any_shape(); }
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const Id noise = normals(c, stddev > 0, seed);
+    return {{noise == ops::none ? c.x() : add(c.e, c.x(), scale(c.e, noise, static_cast<float>(stddev))), c.mask()}};
+  }
+};
+
+struct GaussianDropout : Layer {
+  static constexpr const char *name = "GaussianDropout";
+  static constexpr const char *doc =
+      "In training, multiplies by normal noise of mean 1 and standard deviation sqrt(rate / (1 - rate)).";
+  double rate = 0;
+  std::optional<int64_t> seed;
+
+  void fields(Fields &f) override {
+    f("rate", rate).required().at_least(0).at_most(1).doc("as strong as a dropout of that rate; 1 is not supported");
+    f("seed", seed).doc("seed of its own; null = from the context's");
+  }
+  void check() override { need_below_1(rate); }
+  Facts facts() const override { return any_shape(); }
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const Id noise = normals(c, rate > 0, seed);
+    if (noise == ops::none) return {{c.x(), c.mask()}};
+    const auto deviation = static_cast<float>(std::sqrt(rate / (1 - rate)));
+    return {{mul(c.e, c.x(), unary(c.e, ops::Unary::scale_shift, noise, {deviation, 1, 0})), c.mask()}};
+  }
+};
+
+struct AlphaDropout : Layer {
+  static constexpr const char *name = "AlphaDropout";
+  static constexpr const char *doc =
+      "In training, sets values to SELU's negative limit with probability rate, then scales and shifts all of them so "
+      "that a mean of 0 and a variance of 1 stay.";
+  double rate = 0;
+  std::optional<NoiseShape> noise_shape;
+  std::optional<int64_t> seed;
+
+  void fields(Fields &f) override {
+    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
+    f("noise_shape", noise_shape)
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
+    f("seed", seed).doc("seed of its own; null = from the context's");
+  }
+  void check() override { need_below_1(rate); }
+  Facts facts() const override { return any_shape(); }
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    ops::Emit &e = c.e;
+    const Id keep = keep_mask(c, rate, seed, noise_shape);
+    if (keep == ops::none) return {{c.x(), c.mask()}};
+    constexpr double limit = -1.6732632423543772 * 1.0507009873554805;
+    const double a = 1 / std::sqrt((1 - rate) * (1 + rate * limit * limit)), b = -a * limit * rate;
+    Id kept = select(e, binary(e, ops::Binary::greater, keep, e.scalar(0)), c.x(), e.scalar(limit));
+    return {{unary(e, ops::Unary::scale_shift, kept, {static_cast<float>(a), static_cast<float>(b), 0}), c.mask()}};
+  }
+};
+
+}  // namespace
+DL4_KIND(GaussianNoise)
+DL4_KIND(GaussianDropout)
+DL4_KIND(AlphaDropout)
+}  // namespace dl4::kinds

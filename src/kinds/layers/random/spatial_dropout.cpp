@@ -1,0 +1,68 @@
+// The spatial dropouts: whole channels of an item.
+#include <array>
+
+#include "kinds/layers/random/dropping.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+struct SpatialDropout final : Layer {
+  struct Row : Entry {
+    int axes;
+    const char *shape;
+  };
+  enum class Order { channels_last, channels_first };
+
+  explicit SpatialDropout(const Row &row) : row(row) {}
+  const Row &row;
+  double rate = 0;
+  Order order = Order::channels_last;
+  std::optional<int64_t> seed;
+
+  void fields(Fields &f) override {
+    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction of channels to drop");
+    if (row.axes > 1)
+      f("data_format", order, {"channels_last", "channels_first"})
+          .null_means(Order::channels_last)
+          .doc("which axis is that of the channels: the last one, or the one behind the batch");
+    f("seed", seed).doc("seed of its own; null = from the context's");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", row.shape}}, .outputs = {{"y", row.shape}}, .mask = "passed on"};
+  }
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, row.axes + 2);
+    c.need_float(0);
+    NoiseShape shape(static_cast<size_t>(row.axes) + 2, 1);
+    shape[0] = shape[order == Order::channels_first ? 1 : shape.size() - 1] = std::nullopt;
+    const ops::Id keep = keep_mask(c, rate, seed, shape);
+    return {{keep == ops::none ? c.x() : ops::mul(c.e, c.x(), keep), c.mask()}};
+  }
+};
+
+SpatialDropout::Row row(const char *name, const char *doc, int axes, const char *shape) {
+  return {{"layer", name, doc, fresh<SpatialDropout>}, axes, shape};
+}
+
+const std::array<SpatialDropout::Row, 3> &dropouts() {
+  static const std::array<SpatialDropout::Row, 3> rows{
+      row("SpatialDropout1D",
+          "In training, sets whole channels of an item to 0 with probability rate, at all steps, and scales the "
+          "others by 1 / (1 - rate).",
+          1, "(B, T, C)"),
+      row("SpatialDropout2D",
+          "In training, sets whole channels of an item to 0 with probability rate, in all of the image, and scales "
+          "the others by 1 / (1 - rate).",
+          2, "(B, H, W, C)"),
+      row("SpatialDropout3D",
+          "In training, sets whole channels of an item to 0 with probability rate, in all of the volume, and scales "
+          "the others by 1 / (1 - rate).",
+          3, "(B, D, H, W, C)"),
+  };
+  return rows;
+}
+
+}  // namespace
+DL4_KINDS(SpatialDropouts, dropouts())
+}  // namespace dl4::kinds

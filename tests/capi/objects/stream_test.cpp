@@ -1,0 +1,412 @@
+// Streams: steps as they come, in any cut; states kept, saved and refused; layers that are stateful.
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "capi/use.hpp"
+
+namespace {
+
+using namespace dl4_test;
+
+constexpr int64_t features = 3, steps = 9;
+const char *const stack = R"({"class_name": "StackedRNNCells", "config": {"cells": [
+    {"class_name": "LSTMCell", "config": {"units": 4}}, {"class_name": "SimpleRNNCell", "config": {"units": 5}}]}})";
+
+struct Layer {
+  const char *kind;
+  std::string config;
+};
+
+// x [B, T, F] (or [B, T] ids) through the layers, one behind the other.
+Own<dl4_model> model(const std::vector<Layer> &layers, std::vector<int64_t> dims = {-1, -1, features},
+                     int32_t dtype = DL4_FLOAT32) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", dims, dtype);
+  dl4_node y = x;
+  for (const Layer &l : layers) y = add(g, l.kind, nullptr, l.config, y);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  return m;
+}
+
+Own<dl4_session> session(const dl4_model *m, const std::string &options = R"({"states": true})") {
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(options), s.out()));
+  return s;
+}
+
+Own<dl4_stream> stream(dl4_session *s, int64_t batch = 1) {
+  Own<dl4_stream> t;
+  ok(dl4_stream_create(s, attrs(R"({"batch": )" + std::to_string(batch) + "}"), t.out()));
+  return t;
+}
+
+// Steps [from, to) of a dense [B, T, ...].
+Own<dl4_tensor> part(dl4_tensor *whole, int64_t from, int64_t to) {
+  const auto rank = dl4_tensor_rank(whole);
+  std::vector<int64_t> dims(dl4_tensor_dims(whole), dl4_tensor_dims(whole) + rank);
+  const int64_t batch = dims[0], all = dims[1], step = dl4_tensor_bytes(whole) / batch / all;
+  dims[1] = to - from;
+  Own<dl4_tensor> t;
+  ok(dl4_tensor_create(nullptr, dl4_tensor_dtype(whole), rank, dims.data(), t.out()));
+  for (int64_t b = 0; b < batch; ++b)
+    std::memcpy(static_cast<char *>(dl4_tensor_data(t)) + b * (to - from) * step,
+                static_cast<char *>(dl4_tensor_data(whole)) + (b * all + from) * step,
+                static_cast<size_t>((to - from) * step));
+  return t;
+}
+
+Own<dl4_tensor> take(dl4_stream *s, dl4_tensor *x) {
+  dl4_tensor *out = nullptr;
+  ok(dl4_stream_run(s, &x, 1, &out, 1, nullptr));
+  return out;
+}
+
+// What the stream gives for x in these cuts: all steps of a sequence, or what the last cut gave.
+std::vector<float> in_cuts(dl4_stream *s, dl4_tensor *x, const std::vector<int64_t> &cuts) {
+  const int64_t batch = dl4_tensor_dims(x)[0];
+  std::vector<std::vector<float>> rows(static_cast<size_t>(batch));
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    auto y = take(s, part(x, cuts[i], cuts[i + 1]));
+    const auto v = floats(y);
+    const bool sequence = dl4_tensor_rank(y) == 3;
+    const size_t each = v.size() / rows.size();
+    for (size_t b = 0; b < rows.size(); ++b) {
+      if (!sequence) rows[b].clear();
+      rows[b].insert(rows[b].end(), v.begin() + static_cast<ptrdiff_t>(b * each),
+                     v.begin() + static_cast<ptrdiff_t>((b + 1) * each));
+    }
+  }
+  std::vector<float> all;
+  for (const auto &r : rows) all.insert(all.end(), r.begin(), r.end());
+  return all;
+}
+
+std::vector<float> of_whole(dl4_model *m, dl4_tensor *x) {
+  auto s = session(m, "{}");
+  dl4_tensor *out = nullptr;
+  ok(dl4_session_run(s, &x, 1, &out, 1, nullptr));
+  return floats(Own<dl4_tensor>(out));
+}
+
+void expect_near(const std::vector<float> &a, const std::vector<float> &b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << i;
+}
+
+void expect_any_cut(dl4_model *m, const std::function<Own<dl4_tensor>(int64_t)> &data) {
+  for (int64_t batch : {1, 3}) {
+    SCOPED_TRACE(batch);
+    auto s = session(m);
+    auto x = data(batch);
+    auto one = stream(s, batch);
+    const auto first = in_cuts(one, x, {0, steps});
+    expect_near(first, of_whole(m, x));
+    for (const std::vector<int64_t> &cuts :
+         {std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 4, 9}, {0, 1, 8, 9}}) {
+      auto fresh = stream(s, batch);
+      EXPECT_EQ(in_cuts(fresh, x, cuts), first);
+    }
+    ok(dl4_stream_reset(one));
+    EXPECT_EQ(in_cuts(one, x, {0, 3, 9}), first);
+  }
+}
+
+Own<dl4_tensor> floats_of(int64_t batch) {
+  return tensor({batch, steps, features}, numbers(static_cast<size_t>(batch * steps * features)));
+}
+
+Own<dl4_tensor> ids_of(int64_t batch) {
+  auto t = tensor({batch, steps}, {}, DL4_INT32);
+  for (int32_t i = 0; i < batch * steps; ++i) static_cast<int32_t *>(dl4_tensor_data(t))[i] = i * i * 7 % 5;
+  return t;
+}
+
+TEST(Stream, AnyCutGivesTheBitsOfTheWhole) {
+  const std::string sequences = R"({"units": 4, "return_sequences": true})", last = R"({"units": 5})";
+  const std::vector<std::vector<Layer>> nets{
+      {{"LSTM", sequences}, {"Dense", R"({"units": 2, "activation": "softmax"})"}},
+      {{"LayerNormalization", "{}"}, {"GRU", sequences}, {"LSTM", last}, {"Dense", R"({"units": 2})"}},
+      {{"SimpleRNN", sequences}, {"Activation", R"({"activation": "softmax"})"}},
+      {{"GRU", R"({"units": 4, "reset_after": false, "return_sequences": true})"}, {"Dropout", R"({"rate": 0.5})"}},
+      {{"RNN", R"({"return_sequences": true, "cell": )" + std::string(stack) + "}"}},
+      {{"LSTM", R"({"units": 4, "activation": "relu", "return_sequences": true})"},
+       {"TimeDistributed", R"({"layer": {"class_name": "Dense", "config": {"units": 3}}})"}}};
+  for (const auto &net : nets) {
+    SCOPED_TRACE(net[0].kind + std::string(" ") + net.back().kind);
+    expect_any_cut(model(net), floats_of);
+  }
+}
+
+TEST(Stream, MaskedStepsRepeatTheOutputOfTheCutBefore) {
+  const Layer embedding{"Embedding", R"({"input_dim": 5, "output_dim": 3, "mask_zero": true})"};
+  for (const char *kind : {"LSTM", "GRU", "SimpleRNN"})
+    for (const char *zero : {"true", "false"}) {
+      SCOPED_TRACE(std::string(kind) + zero);
+      const std::string config =
+          R"({"units": 4, "return_sequences": true, "zero_output_for_mask": )" + std::string(zero);
+      expect_any_cut(model({embedding, {kind, config + "}"}, {"LSTM", R"({"units": 3})"}}, {-1, -1}, DL4_INT32),
+                     ids_of);
+    }
+}
+
+TEST(Stream, ANestedModelIsRunStepByStepToo) {
+  auto inside = model({{"Dense", R"({"units": 3})"}, {"LSTM", R"({"units": 4, "return_sequences": true})"}});
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, features});
+  dl4_node y = -1;
+  Own<dl4_attrs> a = attrs("{}");
+  ok(dl4_attrs_set_model(a, "model", inside));
+  ok(dl4_graph_add(g, "Functional", "inside", a, nullptr, &x, 1, &y, 1));
+  y = add(g, "GRU", nullptr, R"({"units": 2})", y);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  expect_any_cut(m, floats_of);
+  EXPECT_STREQ(dl4_session_io_name(session(m), DL4_INPUTS, 1), "inside/lstm/rnn_state");
+}
+
+TEST(Stream, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node in[] = {input(g, "x", {-1, -1, features}), input(g, "bias", {-1, 1, features})};
+  dl4_node y = -1;
+  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &y, 1));
+  y = add(g, "LSTM", nullptr, R"({"units": 4, "return_sequences": true})", y);
+  const dl4_node out[] = {y, add(g, "LSTM", nullptr, R"({"units": 2})", y)};
+  ok(dl4_graph_build(g, in, 2, out, 2, m.out()));
+  auto s = session(m);
+  auto one = stream(s, 2), cut = stream(s, 2);
+  auto x = floats_of(2), bias = tensor({2, 1, features}, numbers(6)), a = part(x, 0, 5), b = part(x, 5, steps);
+  const auto run = [&](dl4_stream *to, dl4_tensor *sequence) {
+    dl4_tensor *const given[] = {sequence, bias};
+    dl4_tensor *got[2] = {};
+    ok(dl4_stream_run(to, given, 2, got, 2, nullptr));
+    Own<dl4_tensor> first(got[0]), second(got[1]);
+    return std::pair{floats(part(first, dl4_tensor_dims(first)[1] - 1, dl4_tensor_dims(first)[1])), floats(second)};
+  };
+  const auto whole = run(one, x);
+  run(cut, a);
+  EXPECT_EQ(run(cut, b), whole);
+}
+
+TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
+  const std::vector<Layer> net{{"LSTM", R"({"units": 4, "return_sequences": true})"}};
+  auto m = model(net);
+  auto s = session(m);
+  auto a = stream(s), b = stream(s);
+  auto x = floats_of(1), head = part(x, 0, 4), tail = part(x, 4, steps);
+  take(a, head);
+  Own<dl4_blob> bytes;
+  ok(dl4_stream_save_memory(a, bytes.out()));
+  ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));
+  const auto expected = floats(take(a, tail));
+  EXPECT_EQ(floats(take(b, tail)), expected);
+
+  const auto load = [&](dl4_stream *to, const std::string &from) {
+    return refusal(dl4_stream_load_memory(to, from.data(), static_cast<int64_t>(from.size())));
+  };
+  std::string good(dl4_blob_data(bytes), static_cast<size_t>(dl4_blob_size(bytes)));
+  auto other = model({{"GRU", R"({"units": 4})"}}), wide = model({{"LSTM", R"({"units": 8})"}});
+  auto more = model({{"LSTM", R"({"units": 4, "return_sequences": true})"}, {"GRU", R"({"units": 4})"}});
+  auto s_other = session(other), s_wide = session(wide), s_more = session(more);
+  EXPECT_EQ(load(stream(s_other), good).message, "dl4_stream_load_memory: the bytes have no state \"gru/rnn_state\"");
+  EXPECT_EQ(load(stream(s_wide), good).message,
+            "dl4_stream_load_memory: state \"lstm/rnn_state\": expected float32 (1, 8), the bytes have float32 (1, 4)");
+  EXPECT_EQ(load(stream(s_more), good).code, DL4_NOT_FOUND);
+  EXPECT_EQ(load(stream(s, 2), good).code, DL4_SHAPE_MISMATCH);
+  auto t_more = stream(s_more);
+  Own<dl4_blob> larger;
+  ok(dl4_stream_save_memory(t_more, larger.out()));
+  EXPECT_EQ(load(b, {dl4_blob_data(larger), static_cast<size_t>(dl4_blob_size(larger))}).code, DL4_SHAPE_MISMATCH);
+  EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_memory: this is no dl4-states file but a dl4-model file");
+  EXPECT_EQ(load(b, good.substr(0, good.size() / 2)).code, DL4_CORRUPT_FILE);
+  good.back() = static_cast<char>(good.back() ^ 1);
+  EXPECT_EQ(load(b, good).code, DL4_CORRUPT_FILE);
+  ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));  // none of it has changed what follows
+  EXPECT_EQ(floats(take(b, tail)), expected);
+}
+
+TEST(Stream, AFailureLeavesItWhereItWas) {
+  auto m =
+      model({{"Embedding", R"({"input_dim": 5, "output_dim": 3})"}, {"LSTM", R"({"units": 4})"}}, {-1, -1}, DL4_INT32);
+  auto s = session(m);
+  auto a = stream(s), b = stream(s);
+  auto x = ids_of(1), head = part(x, 0, 2), bad = part(x, 2, 6), tail = part(x, 2, steps);
+  static_cast<int32_t *>(dl4_tensor_data(bad))[3] = 9;
+  for (dl4_stream *t : {a.get(), b.get()}) take(t, head);
+  dl4_tensor *const in[] = {bad};
+  dl4_tensor *out = nullptr;
+  EXPECT_EQ(refusal(dl4_stream_run(a, in, 1, &out, 1, nullptr)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(out, nullptr);
+  EXPECT_EQ(floats(take(a, tail)), floats(take(b, tail)));
+  Own<dl4_cancel> cancel;
+  ok(dl4_cancel_create(cancel.out()));
+  dl4_cancel_trigger(cancel);
+  dl4_tensor *const rest[] = {tail};
+  EXPECT_EQ(refusal(dl4_stream_run(a, rest, 1, &out, 1, cancel)).code, DL4_CANCELLED);
+  EXPECT_EQ(floats(take(a, tail)), floats(take(b, tail)));
+}
+
+TEST(Stream, ManyRunOneSessionAtOnce) {
+  auto m = model({{"LSTM", R"({"units": 16, "return_sequences": true})"}, {"GRU", R"({"units": 8})"}});
+  auto s = session(m);
+  auto x = floats_of(2);
+  const auto expected = in_cuts(stream(s, 2), x, {0, steps});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int n = 0; n < 20; ++n) EXPECT_EQ(in_cuts(stream(s, 2), x, {0, 1, 5, steps}), expected);
+    });
+  for (auto &t : threads) t.join();
+}
+
+TEST(Stream, RefusesWhatIsNotOfEachStep) {
+  const auto why = [](dl4_session *s) {
+    dl4_stream *t = nullptr;
+    const Refusal r = refusal(dl4_stream_create(s, nullptr, &t));
+    EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+    EXPECT_EQ(t, nullptr);
+    return r.message;
+  };
+  const std::string none = "dl4_stream_create: the session can't be run step by step: ";
+  const std::string mixed =
+      ": what it gives for a step is not of that step alone, or of those before it as its states tell";
+  const Layer lstm{"LSTM", R"({"units": 2, "return_sequences": true})"};
+  EXPECT_EQ(why(session(model({lstm}), "{}")), none + "the session was made without \"states\": true");
+  EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "training": true})")),
+            none + "the session was made with \"training\": true");
+  EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "gradients": ["x"]})")),
+            none + "the session was made with \"gradients\"");
+  EXPECT_EQ(why(session(model({lstm}, {-1, 4, features}))), none + "no input is a sequence, with a free second axis");
+  const std::pair<Layer, const char *> mixing[] = {
+      {{"Bidirectional", R"({"layer": {"class_name": "GRU", "config": {"units": 2}}})"}, "bidirectional"},
+      {{"LSTM", R"({"units": 2, "go_backwards": true})"}, "lstm"},
+      {{"Conv1D", R"({"filters": 2, "kernel_size": 2})"}, "conv1d"},
+      {{"GlobalAveragePooling1D", "{}"}, "global_average_pooling1d"},
+      {{"Softmax", R"({"axis": 1})"}, "softmax"},
+      {{"LayerNormalization", R"({"axis": [-1]})"}, nullptr},
+      {{"Flip", R"({"axis": 1})"}, "flip"}};
+  for (const auto &[layer, name] : mixing) {
+    auto m = model({layer});
+    if (name)
+      EXPECT_EQ(why(session(m)), none + "layer \"" + name + "\" (" + layer.kind + ")" + mixed);
+    else
+      stream(session(m));
+  }
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node in[] = {input(g, "x", {-1, -1, features}), input(g, "h", {-1, 2})};
+  Own<dl4_attrs> call = attrs("{}");
+  ok(dl4_attrs_set_nodes(call, "initial_state", in + 1, 1));
+  dl4_node y = -1;
+  ok(dl4_graph_add(g, "GRU", nullptr, attrs(R"({"units": 2})"), call, in, 1, &y, 1));
+  ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
+  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state would begin anew at every step");
+}
+
+TEST(Stream, RefusesDataThatDoesNotFit) {
+  auto m = model({{"LSTM", R"({"units": 2, "return_sequences": true})"}});
+  auto s = session(m);
+  auto t = stream(s, 2);
+  const auto why = [&](dl4_tensor *x, dl4_tensor *y = nullptr) {
+    dl4_tensor *out = y;
+    return refusal(dl4_stream_run(t, &x, 1, &out, 1, nullptr)).message;
+  };
+  const std::string in = "dl4_stream_run: input \"x\": expected ";
+  EXPECT_EQ(why(tensor({1, 4, 3})), in + "float32 (2, ?, 3), got float32 (1, 4, 3)");
+  EXPECT_EQ(why(tensor({2, 4, 5})), in + "float32 (2, ?, 3), got float32 (2, 4, 5)");
+  EXPECT_EQ(why(tensor({2, 4, 3}, {}, DL4_INT32)), in + "float32 (2, ?, 3), got int32 (2, 4, 3)");
+  EXPECT_EQ(why(tensor({2, 0, 3})), in + "at least 1 step, got 0");
+  EXPECT_EQ(why(tensor({2, 4, 3}), tensor({2, 3, 2})),
+            "dl4_stream_run: output 0: expected 4 steps, got shape (2, 3, 2)");
+  EXPECT_EQ(refusal(dl4_stream_run(t, nullptr, 0, nullptr, 0, nullptr)).message,
+            "dl4_stream_run: expected 1 inputs, got 0");
+  std::vector<float> memory(64);
+  const int64_t x_dims[] = {2, 4, 3}, y_dims[] = {2, 4, 2};
+  Own<dl4_tensor> x, y;
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 3, x_dims, nullptr, memory.data(), 96, nullptr, nullptr, x.out()));
+  ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 3, y_dims, nullptr, memory.data() + 20, 64, nullptr, nullptr, y.out()));
+  EXPECT_EQ(why(x, y), "dl4_stream_run: output 0 overlaps input 0 in memory");
+  dl4_stream *none = nullptr;
+  EXPECT_EQ(refusal(dl4_stream_create(s, attrs(R"({"batch": 0})"), &none)).code, DL4_INVALID_ARGUMENT);
+  auto fixed = model({{"LSTM", R"({"units": 2, "stateful": true})"}}, {2, -1, features});
+  EXPECT_EQ(refusal(dl4_stream_create(session(fixed), attrs(R"({"batch": 3})"), &none)).message,
+            "dl4_stream_create: \"batch\": expected 2, of which \"lstm/rnn_state\" is, got 3");
+}
+
+// The states that a stateful model keeps, from evaluation to evaluation, in checkpoints, not among the weights.
+TEST(Stateful, EvaluationGoesOnWhereTheBatchBeforeEnded) {
+  auto m = model({{"LSTM", R"({"units": 2, "stateful": true})"}}, {1, -1, features});
+  auto x = floats_of(1), y = tensor({1, 2}, {0.25f, -0.5f}), first = part(x, 0, 4), second = part(x, 4, steps);
+  EXPECT_EQ(dl4_model_weight_count(m), 3);
+  const auto state = [&] {
+    Own<dl4_tensor> t;
+    ok(dl4_model_get_weight(m, "lstm/rnn_state", t.out()));
+    return floats(t);
+  };
+  const auto loss = [&](dl4_trainer *t, dl4_tensor *part) {
+    double value = 0;
+    ok(dl4_trainer_evaluate(t, dataset(part, y, R"({"batch_size": 1})"), nullptr, &value, 1, nullptr));
+    return value;
+  };
+  auto t = trainer(m);
+  const double whole = loss(t, x);
+  const auto end = state();
+  auto fresh = session(m, "{}"), run = session(m);
+  ok(dl4_model_set_weight(m, "lstm/rnn_state", tensor({1, 2})));
+  ok(dl4_model_set_weight(m, "lstm/rnn_state_1", tensor({1, 2})));
+  loss(t, first);
+  Own<dl4_blob> checkpoint;
+  ok(dl4_trainer_save_memory(t, checkpoint.out()));
+  EXPECT_NEAR(loss(t, second), whole, 1e-6);
+  expect_near(state(), end);
+  ok(dl4_trainer_load_memory(t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
+  EXPECT_NEAR(loss(t, second), whole, 1e-6);
+  // A session begins where the model stood, and a model that is loaded at zeros.
+  dl4_tensor *const in[] = {second};
+  dl4_tensor *out = nullptr;
+  ok(dl4_session_run(fresh, in, 1, &out, 1, nullptr));
+  const auto later = floats(Own<dl4_tensor>(out));
+  EXPECT_GT(std::abs(later[0] - end[0]), 1e-4);
+  Refusal r;
+  auto loaded = load(nullptr, saved(m), r);
+  Own<dl4_tensor> zeros;
+  ok(dl4_model_get_weight(loaded, "lstm/rnn_state", zeros.out()));
+  EXPECT_EQ(floats(zeros), std::vector<float>(2));
+  expect_near(in_cuts(stream(run), x, {0, 4, steps}), end);
+}
+
+TEST(Stateful, AFrozenLayerKeepsItsStatesToo) {
+  auto m = model({{"GRU", R"({"units": 2, "stateful": true})"}, {"Dense", R"({"units": 1})"}}, {2, 3, features});
+  ok(dl4_model_set_trainable(m, "gru", 0));
+  auto t = trainer(m);
+  auto x = tensor({2, 3, features}, numbers(18)), y = tensor({2, 1}, {1, 2});
+  dl4_tensor *const xs[] = {x}, *const ys[] = {y};
+  ok(dl4_trainer_step(t, xs, 1, ys, 1, nullptr, 0, nullptr, 0, nullptr));
+  Own<dl4_tensor> state;
+  ok(dl4_model_get_weight(m, "gru/rnn_state", state.out()));
+  EXPECT_NE(floats(state), std::vector<float>(4));
+}
+
+TEST(Stateful, AFreeBatchAndAnotherBatchAreRefused) {
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 4, features}), y = -1;
+  EXPECT_EQ(
+      refusal(dl4_graph_add(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), nullptr, &x, 1, &y, 1))
+          .message,
+      "dl4_graph_add: layer \"lstm\": \"stateful\": expected a known batch size, got shape (?, 4, 3) of input 0");
+  dl4_node two = input(g, "two", {2, 4, features}), three = input(g, "three", {3, 4, features});
+  dl4_layer layer = -1;
+  ok(dl4_graph_layer(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), &layer));
+  ok(dl4_graph_call(g, layer, nullptr, &two, 1, &y, 1));
+  EXPECT_EQ(refusal(dl4_graph_call(g, layer, nullptr, &three, 1, &y, 1)).code, DL4_SHAPE_MISMATCH);
+}
+
+}  // namespace

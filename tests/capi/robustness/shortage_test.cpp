@@ -1,0 +1,283 @@
+// Every allocation of a call fails, one after the other: once, and with all those after it.
+#include <functional>
+
+#include "harness/failing_new.hpp"
+#include "harness/folder.hpp"
+#include "capi/net.hpp"
+
+// Memory of tensors; it is freed by free().
+extern "C" void *aligned_alloc(size_t align, size_t n) {
+  void *p = nullptr;
+  return !dl4_test::next_is_granted() || posix_memalign(&p, align, n) ? nullptr : p;
+}
+
+namespace {
+
+using namespace dl4_test;
+
+class Shortage : public Folder {
+ protected:
+  // oneDNN's own allocations are not the library's to survive.
+  static Own<dl4_context> context() {
+    Own<dl4_context> c;
+    ok(dl4_context_create(attrs(R"({"threads": 1, "kernels_off":
+        ["dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm"]})"),
+                          c.out()));
+    return c;
+  }
+
+  // x [B, 6, 4] -> LSTM -> Dropout -> Flatten -> Dense [B, 3].
+  static Own<dl4_graph> graph(dl4_context *c, dl4_node *x, dl4_node *y) {
+    Own<dl4_graph> g;
+    ok(dl4_graph_create(c, g.out()));
+    *x = input(g, "x", {-1, 6, 4});
+    *y = add(g, "LSTM", "a layer with a long name", R"({"units": 5, "return_sequences": true})", *x);
+    *y = add(g, "Dropout", nullptr, R"({"rate": 0.4})", *y);
+    *y = add(g, "Flatten", nullptr, "{}", *y);
+    *y = add(g, "Dense", nullptr, R"({"units": 3, "activation": "relu", "kernel_regularizer": "l2"})", *y);
+    return g;
+  }
+  static Own<dl4_model> model(dl4_context *c) {
+    dl4_node x = -1, y = -1;
+    Own<dl4_graph> g = graph(c, &x, &y);
+    Own<dl4_model> m;
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    return m;
+  }
+
+  // `call` and all that it makes and frees, with each allocation failing in turn. It must end in success or in
+  // OUT_OF_MEMORY, leave no block behind, and work when there is memory again.
+  static void walk(const char *name, const std::function<dl4_error *()> &call) {
+    SCOPED_TRACE(name);
+    ok(call());  // what is made once in a process is there
+    for (bool stay_short : {false, true}) {
+      const int step = times(7, 1);
+      int64_t points = 0;
+      for (bool failed = true; failed; points += step) {
+        const int64_t blocks = blocks_now;
+        news_stay_short = stay_short;
+        news_granted = points;
+        dl4_error *error = call();
+        const bool was_short = stay_short ? news_granted == 0 : news_granted < 0;
+        news_granted = -1;
+        news_stay_short = false;
+        const int32_t code = dl4_error_code(error);
+        const std::string message = dl4_error_message(error);
+        dl4_release(error);
+        ASSERT_TRUE(code == DL4_OK || code == DL4_OUT_OF_MEMORY) << "allocation " << points << ": " << message;
+        ASSERT_EQ(blocks_now - blocks, 0) << "allocation " << points << (stay_short ? " and all after it" : "");
+        failed = was_short;
+      }
+      EXPECT_GT(points, 10);
+      ok(call());
+    }
+  }
+};
+
+#define DL4_TRY(call) \
+  if (dl4_error *e = (call)) return e
+
+TEST_F(Shortage, Bags) {
+  const std::string options =
+      R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.5}}, "a list": [1, 2.5, "x", [{}, null]],
+          "a key of more than fourteen bytes": "a string of more than fourteen bytes, \u00dc"})";
+  Own<dl4_attrs> inner = attrs(options);
+  const std::vector<int64_t> dims{1, 2, 3};
+  walk("attrs", [&]() -> dl4_error * {
+    Own<dl4_attrs> a;
+    DL4_TRY(dl4_attrs_create(a.out()));
+    DL4_TRY(dl4_attrs_set_str(a, "a string", "of more than fourteen bytes"));
+    DL4_TRY(dl4_attrs_set_i64s(a, "dims", dims.data(), 3));
+    DL4_TRY(dl4_attrs_merge_json(a, options.c_str()));
+    DL4_TRY(dl4_attrs_set_attrs(a, "inner", inner));
+    Own<dl4_blob> json, text;
+    DL4_TRY(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
+    return dl4_describe(a, DL4_FORMAT_TEXT, text.out());
+  });
+  // Nothing has changed where a call failed.
+  Own<dl4_attrs> a = attrs(R"({"units": 3})");
+  for (int64_t n = 0;; ++n) {
+    news_granted = n;
+    dl4_error *e = dl4_attrs_merge_json(a, options.c_str());
+    news_granted = -1;
+    Own<dl4_blob> json;
+    ok(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
+    if (!e) break;
+    dl4_release(e);
+    ASSERT_STREQ(dl4_blob_data(json), R"({"units":3})") << n;
+  }
+}
+
+TEST_F(Shortage, Graphs) {
+  Own<dl4_context> c = context();
+  const int64_t dims[] = {-1, 6, 4};
+  Own<dl4_attrs> lstm = attrs(R"({"units": 5, "return_sequences": true})"),
+                 dense = attrs(R"({"units": 3, "activation": "relu", "kernel_regularizer": "l2"})");
+  std::string architecture;
+  auto make = [&]() -> dl4_error * {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    Own<dl4_blob> json, text, dot;
+    dl4_node x = -1, y = -1;
+    DL4_TRY(dl4_graph_create(c, g.out()));
+    DL4_TRY(dl4_graph_input(g, "x", DL4_FLOAT32, 3, dims, &x));
+    DL4_TRY(dl4_graph_add(g, "LSTM", "a layer with a long name", lstm, nullptr, &x, 1, &y, 1));
+    DL4_TRY(dl4_graph_add(g, "Dense", nullptr, dense, nullptr, &y, 1, &y, 1));
+    DL4_TRY(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    DL4_TRY(dl4_describe(m, DL4_FORMAT_TEXT, text.out()));
+    DL4_TRY(dl4_describe(m, DL4_FORMAT_DOT, dot.out()));
+    DL4_TRY(dl4_describe(m, DL4_FORMAT_JSON, json.out()));
+    if (architecture.empty()) architecture = dl4_blob_data(json);
+    return nullptr;
+  };
+  walk("build", make);
+  walk("merge", [&]() -> dl4_error * {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    DL4_TRY(dl4_graph_create(c, g.out()));
+    DL4_TRY(dl4_graph_merge_json(g, architecture.c_str()));
+    return dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out());
+  });
+}
+
+// A run of known shapes into given outputs allocates nothing, gradients, dropout and cotangents included.
+TEST_F(Shortage, RunsOfKnownShapesNeedNone) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
+                        s.out()));
+  auto x = tensor({4, 6, 4}, numbers(96)), cotangent = tensor({4, 3}, numbers(12));
+  dl4_tensor *const in[] = {x, cotangent};
+  dl4_tensor *out[3] = {};
+  ok(dl4_session_run(s, in, 2, out, 3, nullptr));
+  Own<dl4_tensor> made[] = {out[0], out[1], out[2]};
+  ok(dl4_session_run(s, in, 2, out, 3, nullptr));
+  news_stay_short = true;
+  news_granted = 0;
+  dl4_error *error = dl4_session_run(s, in, 2, out, 3, nullptr);
+  news_granted = -1;
+  news_stay_short = false;
+  ok(error);
+}
+
+// Nor does a step of a stream.
+TEST_F(Shortage, StepsOfStreamsNeedNone) {
+  Own<dl4_context> c = context();
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  ok(dl4_graph_create(c, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, 4});
+  const dl4_node y = add(g, "LSTM", nullptr, R"({"units": 5, "return_sequences": true})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+  for (int64_t batch : {1, 2}) {
+    Own<dl4_stream> stream;
+    Own<dl4_attrs> options = attrs("{}");
+    ok(dl4_attrs_set_i64(options, "batch", batch));
+    auto from = tensor({batch, 3, 4}, numbers(static_cast<size_t>(12 * batch)));
+    dl4_tensor *const in[] = {from};
+    dl4_tensor *out[] = {nullptr};
+    walk("stream", [&]() -> dl4_error * {
+      Own<dl4_stream> one;
+      Own<dl4_blob> bytes;
+      DL4_TRY(dl4_stream_create(s, options, one.out()));
+      DL4_TRY(dl4_stream_save_memory(one, bytes.out()));
+      return dl4_stream_load_memory(one, dl4_blob_data(bytes), dl4_blob_size(bytes));
+    });
+    ok(dl4_stream_create(s, options, stream.out()));
+    ok(dl4_stream_run(stream, in, 1, out, 1, nullptr));
+    Own<dl4_tensor> made(out[0]);
+    news_stay_short = true;
+    news_granted = 0;
+    dl4_error *error = dl4_stream_run(stream, in, 1, out, 1, nullptr);
+    news_granted = -1;
+    news_stay_short = false;
+    ok(error);
+  }
+}
+
+TEST_F(Shortage, GradientsAndMeasures) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  Own<dl4_attrs> how = attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
+                 none = attrs(R"({"reduction": "none"})");
+  auto x = tensor({4, 6, 4}, numbers(96)), y = tensor({4, 3}, numbers(12));
+  dl4_tensor *const in[] = {x, y};
+  walk("gradients", [&]() -> dl4_error * {
+    Own<dl4_session> s;
+    Own<dl4_blob> json;
+    const int32_t ranks[] = {3, 2};
+    const int64_t shapes[] = {4, 6, 4, 4, 3};
+    int64_t dims[3];
+    int32_t rank = 0;
+    dl4_tensor *out[3] = {};
+    DL4_TRY(dl4_session_create(m, how, s.out()));
+    DL4_TRY(dl4_session_output_shape(s, ranks, shapes, 2, 1, dims, 3, &rank));
+    DL4_TRY(dl4_describe(s, DL4_FORMAT_JSON, json.out()));
+    DL4_TRY(dl4_session_run(s, in, 2, out, 3, nullptr));
+    for (dl4_tensor *t : out) dl4_release(t);
+    return nullptr;
+  });
+  walk("measure", [&]() -> dl4_error * {
+    Own<dl4_tensor> out;
+    return dl4_measure(c, "loss", "Huber", none, y, y, nullptr, out.out());
+  });
+  walk("description", []() -> dl4_error * {
+    Own<dl4_blob> b;
+    return dl4_api_description(b.out());
+  });
+}
+
+TEST_F(Shortage, Training) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  auto x = tensor({4, 6, 4}, numbers(96)), y = tensor({4, 3}, numbers(12));
+  auto d = dataset(x, y, R"({"batch_size": 2})");
+  Own<dl4_attrs> how = attrs(R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})"),
+                 fit = attrs(R"({"epochs": 2})");
+  dl4_tensor *const in = x, *const target = y;
+  walk("train", [&]() -> dl4_error * {
+    Own<dl4_trainer> t;
+    Own<dl4_blob> history, json, text;
+    DL4_TRY(dl4_trainer_create(m, how, t.out()));
+    DL4_TRY(dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr));
+    DL4_TRY(dl4_trainer_fit(t, d, nullptr, fit, nullptr, nullptr, nullptr, history.out()));
+    DL4_TRY(dl4_describe(t, DL4_FORMAT_JSON, json.out()));
+    return dl4_describe(t, DL4_FORMAT_TEXT, text.out());
+  });
+  const std::string file = path("checkpoint");
+  Own<dl4_trainer> t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})");
+  ok(dl4_trainer_fit(t, d, nullptr, fit, nullptr, nullptr, nullptr, nullptr));
+  walk("checkpoints", [&]() -> dl4_error * {
+    DL4_TRY(dl4_trainer_save(t, file.c_str()));
+    return dl4_trainer_load(t, file.c_str());
+  });
+}
+
+TEST_F(Shortage, ModelsSavedLoadedAndRun) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> m = model(c);
+  const std::string file = path("model");
+  walk("save", [&] { return dl4_model_save(m, file.c_str(), nullptr); });
+  walk("load", [&]() -> dl4_error * {
+    Own<dl4_model> loaded, copy;
+    DL4_TRY(dl4_model_load(c, file.c_str(), nullptr, loaded.out()));
+    return dl4_model_clone(loaded, copy.out());
+  });
+  auto x = tensor({4, 6, 4}, numbers(96));
+  walk("run", [&]() -> dl4_error * {
+    Own<dl4_session> s;
+    Own<dl4_tensor> y;
+    Own<dl4_blob> json, text;
+    DL4_TRY(dl4_session_create(m, nullptr, s.out()));
+    dl4_tensor *in = x;
+    DL4_TRY(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
+    DL4_TRY(dl4_describe(s, DL4_FORMAT_JSON, json.out()));
+    return dl4_describe(s, DL4_FORMAT_TEXT, text.out());
+  });
+  EXPECT_EQ(count(), 1u);  // no temporary file is left
+}
+
+}  // namespace

@@ -8,7 +8,6 @@ namespace dl4::graph {
 namespace {
 
 using Call = Architecture::Call;
-using Layer = Architecture::Layer;
 using Ref = Architecture::Ref;
 using Role = Architecture::Role;
 
@@ -56,7 +55,7 @@ Json call_json(const Call &call) {
   return {{"inputs", refs_json(call.inputs)}, {"arguments", std::move(arguments)}};
 }
 
-Json layer_json(const Layer &l, Constants *constants) {
+Json layer_json(const Architecture::Layer &l, Constants *constants) {
   if (l.role == Role::input)
     return {{"class_name", "Input"},
             {"name", l.name},
@@ -174,7 +173,7 @@ Tensor read_constant(const Json &config, DType dtype, const Shape &shape, const 
   return t;
 }
 
-void read_layer(const Json &j, const Constants &constants, Layer &l) {
+void read_layer(const Json &j, const Constants &constants, Architecture::Layer &l) {
   l.class_name = string_member(j, "class_name");
   l.config = j.value("config", Json::object());
   if (l.class_name == "Input" || l.class_name == "Constant") {
@@ -205,7 +204,7 @@ Json shape_json(const Shape &shape) {
 
 Json to_json(const Architecture &a, Constants *constants) {
   Json layers = Json::array();
-  for (const Layer &l : a.layers) layers.push_back(layer_json(l, constants));
+  for (const Architecture::Layer &l : a.layers) layers.push_back(layer_json(l, constants));
   return {{"format", format},
           {"name", "model"},
           {"layers", std::move(layers)},
@@ -219,7 +218,7 @@ Architecture read_architecture(const Json &j, const Constants &constants) {
     fail(Code::version, "the architecture has format ", its_format, ", this library reads up to ", format);
   Architecture a;
   for (const Json &item : list_member(j, "layers")) {
-    Layer &l = a.layers.emplace_back();
+    Architecture::Layer &l = a.layers.emplace_back();
     l.name = string_member(item, "name");
     try {
       read_layer(item, constants, l);

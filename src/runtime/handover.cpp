@@ -6,13 +6,14 @@
 namespace dl4::runtime {
 namespace {
 
-constexpr double small =
-    5e4;  // nanoseconds: a phase that takes longer gains by help unless a helper stalls, which shows
+// Nanoseconds: a phase that takes longer gains by help unless a helper stalls, which shows.
+constexpr double small = 5e4;
 constexpr double gain = 0.97;   // help that saves less is not worth another core
 constexpr double outlier = 16;  // a stall of any length counts as so many runs
 constexpr double weight = 1.0 / 16;
-constexpr double recheck = 1e8, shortest_wait = 1e6, usual_wait = 1e9, longest_wait = 6e10;
+constexpr double recheck = 1e8, recheck_first = 1e9, shortest_wait = 1e6, usual_wait = 1e9, longest_wait = 6e10;
 constexpr double stall_share = 20;  // a trial that stalled takes one part of so many
+constexpr double uneven = 1.5;      // so many times the shortest run: a helper may have stalled
 
 }  // namespace
 
@@ -32,6 +33,8 @@ void Handover::note(double spent, double phases) {
   if (!trial_) {
     helped_cost_ += weight * (std::min(spent, outlier * helped_cost_) - helped_cost_);
     left_ -= spent;
+    // A large step has not been run alone yet: that takes longer than usual, so not among a program's first runs.
+    if (alone_ == unknown && (left_ <= 0 || spent > uneven * helped_cost_)) return try_out(false, 1);
     const bool slower = helped_cost_ >= gain * alone_;
     if (slower) leave_alone(spent - alone_);
     if (left_ <= 0) {
@@ -48,7 +51,11 @@ void Handover::note(double spent, double phases) {
   if (stalled || trial_ < trial_runs) cost = stalled ? spent : std::min(cost, spent);
   if (!stalled && --trial_) return;
   trial_ = 0;
-  if (alone_ == unknown) return try_out(false, helped_cost_ < large ? trial_runs : 1);
+  if (alone_ == unknown && helped_cost_ < large) return try_out(false, trial_runs);
+  if (alone_ == unknown) {
+    left_ = std::min(stall_share * helped_cost_, recheck_first);
+    return;
+  }
   const bool in_vain = helped_ && helped_cost_ >= gain * alone_;
   if (in_vain) leave_alone(stall_share * (spent - alone_));
   helped_ = helped_cost_ < gain * alone_;

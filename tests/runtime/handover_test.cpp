@@ -62,6 +62,12 @@ TEST(Handover, ALargeStepIsTriedAloneOnce) {
   EXPECT_DOUBLE_EQ(s.all - s.helped, 2e5);
 }
 
+TEST(Handover, ALargeStepsFirstRunsAllHaveHelp) {
+  Handover h;
+  const Spent s = go_on(h, 9e8, 1.3e8, always(6.5e7), 100);
+  EXPECT_DOUBLE_EQ(s.all, s.helped);
+}
+
 TEST(Handover, AHelperThatStallsFromTheStartIsNoticed) {
   for (double alone : {5e3, 2e5}) {
     Handover h;

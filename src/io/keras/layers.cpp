@@ -145,8 +145,8 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
       const std::string &name = names[next + i];
       const std::string word = last_word(name);
       if (major >= 2 && last_word(part[i]->name) != word &&
-          !(word == "depthwise_kernel" && last_word(part[i]->name) == "kernel") &&
-          word != "variable")  // the name of a weight that was given none  // DepthwiseConv2D of tf.keras
+          !(word == "depthwise_kernel" && last_word(part[i]->name) == "kernel") &&  // DepthwiseConv2D of tf.keras
+          !word.starts_with("variable"))  // a weight without a name of its own: variable, variable_1 ...
         throw Error(Code::unsupported, text("layer \"", l.name, "\": weight ", next + i, " is \"", name,
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);

@@ -91,6 +91,7 @@ TEST_F(KerasFiles, GiveWhatKerasGave) {
                            "nested.keras",
                            "sequential.keras",
                            "sequential.h5",
+                           "scaled.h5",
                            "keras_2_nested.keras",
                            "keras_2.h5",
                            "keras_1_lstm.h5",

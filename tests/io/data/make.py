@@ -87,6 +87,14 @@ def nested():
                                 layers.TimeDistributed(steps)(x)]))
 
 
+def scaled():
+    """Layers whose weights have no names of their own: a file calls them variable, variable_1."""
+    from keras.src.applications.convnext import LayerScale
+    x = keras.Input((5,))
+    h = LayerScale(0.1, 4)(layers.Dense(4)(x))
+    return stir(keras.Model(x, LayerScale(0.2, 4)(layers.Dense(4)(h))))
+
+
 def numpy_arrays(path):
     """As NumPy saves them, with the same bytes each time."""
     count = np.arange(6).reshape(2, 3)
@@ -209,6 +217,10 @@ def main():
     model.save_weights(HERE / "sequential.weights.h5")
     for name in ("sequential.keras", "sequential.h5"):
         record(name, model, normal(2, 6, 6, 2))
+    keras.backend.clear_session()
+    model = scaled()
+    model.save(HERE / "scaled.h5")
+    record("scaled.h5", model, normal(3, 5))
     arrays()
     numpy_arrays(HERE / "arrays.npz")
     links()

@@ -9,9 +9,9 @@
 #include <malloc.h>
 #endif
 
-#include "base/cpu.hpp"
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
+#include "base/cpu.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -90,7 +90,7 @@ runtime::Options Context::options() {
   o.plan.memory_limit = *options_.memory_limit;
   o.fill_nan = options_.arena_fill_nan;
   o.memory = memory;
-  o.sessions = sessions_;
+  o.executables = executables_;
   return o;
 }
 

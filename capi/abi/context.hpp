@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "graph/graph.hpp"
 #include "kinds/field.hpp"
-#include "runtime/session.hpp"
+#include "runtime/executable.hpp"
 
 namespace dl4::capi {
 
@@ -27,7 +27,7 @@ class Context {
   void set_seed(int64_t seed);
 
   // Lets go what sessions and trainers keep only for speed.
-  void trim() { sessions_->trim(); }
+  void trim() { executables_->trim(); }
 
   const std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   Log log;
@@ -47,7 +47,7 @@ class Context {
   bool limited_ = false;  // memory_limit was asked for
   mutable Mutex mutex_;   // of the seed and the crew
   std::shared_ptr<Crew> crew_;
-  const std::shared_ptr<runtime::Sessions> sessions_ = std::make_shared<runtime::Sessions>();
+  const std::shared_ptr<runtime::Executables> executables_ = std::make_shared<runtime::Executables>();
 };
 
 }  // namespace dl4::capi

@@ -64,13 +64,13 @@ class Check {
     size_t value;  // of values_
   };
 
-  std::shared_ptr<runtime::Session> session(const graph::InferenceOptions &options, runtime::Options run) {
+  std::shared_ptr<runtime::Executable> session(const graph::InferenceOptions &options, runtime::Options run) {
     graph::Inference in = graph::inference(model_, options);
     std::vector<Tensor> states(values_.begin(), values_.begin() + static_cast<ptrdiff_t>(held_));
     if (in.counts) states.push_back(make_zeros(DType::i64, {}));
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({model_.inputs().size() + i, in.cotangent_of[i]});
-    return runtime::Session::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
+    return runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
   }
 
   static std::vector<runtime::View> views(std::vector<Tensor> &list) {
@@ -142,7 +142,7 @@ class Check {
   size_t held_ = 0;
   std::vector<runtime::View> x_;
   std::vector<Named> named_;
-  std::shared_ptr<runtime::Session> outputs_;
+  std::shared_ptr<runtime::Executable> outputs_;
   std::vector<Tensor> y_, cotangents_;  // by output; no data where it is not float32
 };
 

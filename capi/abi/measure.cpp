@@ -14,7 +14,7 @@ using Given = std::vector<const dl4_tensor *>;
 std::vector<Tensor> run(Context &context, ops::Program program, const Given &given) {
   std::vector<runtime::View> from, to;
   for (const dl4_tensor *t : given) from.push_back(t->view());
-  auto session = runtime::Session::make(std::move(program), {}, std::make_shared<ops::Packs>(), context.options());
+  auto session = runtime::Executable::make(std::move(program), {}, std::make_shared<ops::Packs>(), context.options());
   std::vector<Tensor> made;
   int64_t bytes = 0;
   for (const ops::Operand &o : session->outputs(from)) {

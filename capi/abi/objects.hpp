@@ -132,7 +132,7 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Session> core,
+  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Executable> core,
               dl4::graph::Inference &&in)
       : Object(type),
         context(std::move(context)),
@@ -142,7 +142,7 @@ struct dl4_session final : dl4::capi::Object {
         states(in.states),
         why_no_stream(std::move(in.why_not_by_step)) {}
   const std::shared_ptr<dl4::capi::Context> context;
-  const std::shared_ptr<dl4::runtime::Session> core;
+  const std::shared_ptr<dl4::runtime::Executable> core;
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
   const size_t states;             // inputs and outputs behind those of the model

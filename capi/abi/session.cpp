@@ -90,7 +90,8 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     for (size_t i = 0; i < in.states; ++i) run.alike.push_back({inputs + i, outputs + i});
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({inputs + in.states + i, in.cotangent_of[i]});
-    auto core = runtime::Session::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
+    auto core =
+        runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
     to = new dl4_session(model.context, std::move(core), std::move(in));
   });
 }

@@ -2,9 +2,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/float_mode.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
-#include "runtime/session.hpp"
+#include "base/float_mode.hpp"
+#include "runtime/executable.hpp"
 
 namespace dl4::runtime {
 namespace {
@@ -45,7 +45,7 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
 
 }  // namespace
 
-void Session::execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
+void Executable::execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
   FlushToZero flush;
   kernels::SingleThreaded single;
   frame.report.fault.store(kernels::Fault::none, std::memory_order_relaxed);

@@ -13,16 +13,9 @@
 #include "base/memory.hpp"
 #include "plan/plan.hpp"
 #include "runtime/handover.hpp"
+#include "runtime/view.hpp"
 
 namespace dl4::runtime {
-
-// A tensor of the caller's. strides in elements, null where they are dense, row-major ones.
-struct View {
-  DType dtype = DType::f32;
-  Shape shape;
-  void *data = nullptr;
-  const int64_t *strides = nullptr;
-};
 
 // One run in flight: arena, bound arguments, kernels' own objects.
 struct Frame {

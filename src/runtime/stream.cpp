@@ -6,9 +6,9 @@
 
 namespace dl4::runtime {
 
-Stream::Stream(std::shared_ptr<Session> session, size_t states, int64_t batch)
-    : session_(std::move(session)), batch_(batch) {
-  const ops::Program &p = session_->program();
+Stream::Stream(std::shared_ptr<Executable> executable, size_t states, int64_t batch)
+    : executable_(std::move(executable)), batch_(batch) {
+  const ops::Program &p = executable_->program();
   const size_t first = p.inputs.size() - states;
   int64_t bytes = 0;
   for (size_t i = first; i < p.inputs.size(); ++i) {
@@ -18,7 +18,7 @@ Stream::Stream(std::shared_ptr<Session> session, size_t states, int64_t batch)
            batch_);
     shape = shape.with(0, batch_);
     bytes = checked_add(bytes, checked_mul(3, checked_mul(shape.elements(), size_of(DType::f32))));
-    session_->need_room(bytes);
+    executable_->need_room(bytes);
     for (auto *list : {&now_, &next_, &before_}) list->push_back(make_zeros(DType::f32, shape));
   }
   in_.resize(p.inputs.size());
@@ -34,7 +34,7 @@ void Stream::reset() {
 }
 
 const std::string &Stream::name(size_t i) const {
-  const ops::Program &p = session_->program();
+  const ops::Program &p = executable_->program();
   return p[p.inputs[inputs() + i]].name;
 }
 
@@ -45,7 +45,7 @@ int64_t Stream::steps(std::span<const View> in) const {
 }
 
 void Stream::check(std::span<const View> in) const {
-  const ops::Program &p = session_->program();
+  const ops::Program &p = executable_->program();
   if (in.size() != inputs()) fail(Code::invalid_argument, "expected ", inputs(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
@@ -88,7 +88,7 @@ std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::a
   check(in);
   bind(in);
   const int64_t n = steps(in);
-  std::vector<ops::Operand> all = session_->outputs(in_, cancel);
+  std::vector<ops::Operand> all = executable_->outputs(in_, cancel);
   all.resize(outputs_count());
   for (size_t i = 0; i < all.size(); ++i)
     if (out_steps_[i].is_sequence) all[i].shape = all[i].shape.with(1, n);
@@ -108,7 +108,7 @@ void Stream::refuse_overlap(std::span<const View> in, std::span<const View> out)
 }
 
 void Stream::bind_outputs(std::span<const View> out, int64_t steps) {
-  const ops::Program &p = session_->program();
+  const ops::Program &p = executable_->program();
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     View &v = out_[j] = out[j];
@@ -148,14 +148,14 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   const bool many = n > 1;
   for (size_t i = 0; many && i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), before_[i].data.get());
   try {
-    Session::Ready ready = session_->prepare(in_, out_, cancel);
+    Executable::Ready ready = executable_->prepare(in_, out_, cancel);
     for (int64_t step = 0; step < n; ++step) {
       if (step > 0) advance();
-      session_->run(ready, in_, out_, cancel);
+      executable_->run(ready, in_, out_, cancel);
       std::swap(now_, next_);
       if (batch_ > 1) write_back(out, step);
     }
-    session_->finish(std::move(ready));
+    executable_->finish(std::move(ready));
   } catch (...) {
     if (many) std::swap(now_, before_);
     throw;

@@ -1,29 +1,29 @@
-// One sequence that goes on: a Session run step by step, and what it carries from step to step.
+// One sequence that goes on: an Executable run step by step, and what it carries from step to step.
 #pragma once
 
 #include <array>
 #include <span>
 #include <vector>
 
-#include "runtime/session.hpp"
+#include "runtime/executable.hpp"
 
 namespace dl4::runtime {
 
-// The Session's Program has states behind its inputs and, in the same order, what becomes of them behind its outputs.
-// An input or output before these whose second axis is free is a sequence: each step sees its part; any other is the
-// same at all steps, or is that of the last one. One thread at a time.
+// The Executable's Program has states behind its inputs and, in the same order, what becomes of them behind its
+// outputs. An input or output before these whose second axis is free is a sequence: each step sees its part; any other
+// is the same at all steps, or is that of the last one. One thread at a time.
 class Stream {
  public:
-  Stream(std::shared_ptr<Session> session, size_t states, int64_t batch);
+  Stream(std::shared_ptr<Executable> executable, size_t states, int64_t batch);
 
   void reset();  // to zeros
-  size_t inputs() const { return session_->program().inputs.size() - now_.size(); }
-  size_t outputs_count() const { return session_->program().outputs.size() - now_.size(); }
+  size_t inputs() const { return executable_->program().inputs.size() - now_.size(); }
+  size_t outputs_count() const { return executable_->program().outputs.size() - now_.size(); }
   // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
   void check(std::span<const View> in) const;
   // The dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
-  void need_room(int64_t bytes) const { session_->need_room(bytes); }
+  void need_room(int64_t bytes) const { executable_->need_room(bytes); }
   // All steps. After a refusal the states are those of before. Allocates at the first call with such shapes alone.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
@@ -44,7 +44,7 @@ class Stream {
   void write_back(std::span<const View> out, int64_t step);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
 
-  std::shared_ptr<Session> session_;
+  std::shared_ptr<Executable> executable_;
   int64_t batch_;
   std::vector<Tensor> now_, next_, before_;                // states: of this step, of the next, of before the run
   std::vector<View> in_, out_;                             // of one step

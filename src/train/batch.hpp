@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/session.hpp"
+#include "runtime/executable.hpp"
 
 namespace dl4::train {
 

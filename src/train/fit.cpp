@@ -237,7 +237,8 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
   });
 }
 
-std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memory, const std::atomic<int32_t> *cancel) {
+std::vector<Tensor> predict(runtime::Executable &s, Dataset &d, const Memory &memory,
+                            const std::atomic<int32_t> *cancel) {
   std::vector<std::vector<Tensor>> parts(s.program().outputs.size());
   int64_t bytes = 0;
   auto make = [&](DType dtype, const Shape &shape) {

@@ -38,6 +38,7 @@ Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &opti
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
 
 // All outputs for all rows, one after the other, in memory of `memory`.
-std::vector<Tensor> predict(runtime::Session &s, Dataset &d, const Memory &memory, const std::atomic<int32_t> *cancel);
+std::vector<Tensor> predict(runtime::Executable &s, Dataset &d, const Memory &memory,
+                            const std::atomic<int32_t> *cancel);
 
 }  // namespace dl4::train

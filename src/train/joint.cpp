@@ -121,7 +121,7 @@ bool Trainer::meet(Workers::Place place, int32_t flags) {
 }
 
 // What the Program gives for this worker's parts, into tree[0].
-void Trainer::run_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel) {
+void Trainer::run_parts(runtime::Executable &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel) {
   Joint &j = *joint_;
   j.add_parts(n, [&](int64_t part, float *to) {
     const auto [begin, end] = j.rows(part);
@@ -151,7 +151,8 @@ void Trainer::run_parts(runtime::Session &s, const Batch &b, int64_t n, const st
 
 // The same over all workers; prepare() is what else may fail before they exchange anything.
 template <class F>
-void Trainer::sum_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare) {
+void Trainer::sum_parts(runtime::Executable &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel,
+                        F prepare) {
   Joint &j = *joint_;
   float *all = j.tree[0].as<float>();
   std::exception_ptr failure;

@@ -38,7 +38,7 @@ struct Joint {
   std::vector<float> common;               // the divisors of the losses, then the share of the part under way
   float each = 1;                          // 1 / the number of parts that have rows
   int64_t total = 0, mine = 0, first = 0;  // rows of the batch, of this worker, before its own
-  std::optional<runtime::Session::Ready> update;
+  std::optional<runtime::Executable::Ready> update;
 };
 
 }  // namespace dl4::train

@@ -161,7 +161,7 @@ Trainer::Compiled Trainer::compile(Entry entry, const Batch &b) {
   return {entry,
           {b.y.begin(), b.y.end()},
           {b.w.begin(), b.w.end()},
-          runtime::Session::make(std::move(written.program), std::move(states), nullptr, run_),
+          runtime::Executable::make(std::move(written.program), std::move(states), nullptr, run_),
           state_.version(),
           std::move(written.no_gradient),
           how.turn};
@@ -201,8 +201,7 @@ Trainer::Compiled &Trainer::compiled(Entry entry, const Batch &b) {
   });
   if (found == compiled_.end()) found = compiled_.insert(found, compile(entry, b));
   if (found->version != state_.version()) {  // bound to what is kept now
-    const ops::Program &p = found->session->program();
-    for (size_t i = 0; i < p.states.size(); ++i) found->session->set_state(i, state_.bound(p[p.states[i]].name));
+    found->session->bind([&](const std::string &name) -> const Tensor & { return state_.bound(name); });
     found->version = state_.version();
   }
   return *found;
@@ -228,7 +227,7 @@ const Sums &Trainer::run(Entry entry, const Batch &b, const std::atomic<int32_t>
                  [](const runtime::View &v) { return !is_absent(v); });
   const Compiled &c = compiled(entry, b);
   if (entry != Entry::evaluate) last_ = static_cast<size_t>(&c - compiled_.data());
-  runtime::Session &s = *c.session;
+  runtime::Executable &s = *c.session;
   if (cancel) s.plan(in_, cancel);  // a step that has begun is ended
 
   // The losses, then the sums of the metrics.

@@ -9,7 +9,7 @@
 
 #include "graph/model.hpp"
 #include "kinds/optimizer.hpp"
-#include "runtime/session.hpp"
+#include "runtime/executable.hpp"
 #include "train/batch.hpp"
 #include "train/objective.hpp"
 #include "train/position.hpp"
@@ -111,7 +111,7 @@ class Trainer {
   struct Compiled {
     Entry entry;
     std::vector<Column> y, w;
-    std::shared_ptr<runtime::Session> session;
+    std::shared_ptr<runtime::Executable> session;
     int64_t version;  // of the state it is bound to
     std::vector<std::string> no_gradient;
     Turn turn;  // of one that updates
@@ -145,9 +145,9 @@ class Trainer {
 
   int64_t shards(bool with_workers) const;
   Workers::Word here(Workers::Place place, const Batch *b) const;
-  void run_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
+  void run_parts(runtime::Executable &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
   template <class F>
-  void sum_parts(runtime::Session &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare);
+  void sum_parts(runtime::Executable &s, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare);
   const Sums &run_jointly(Entry entry, const Batch &b, const std::atomic<int32_t> *cancel);
   void check(const Batch &b) const;
 

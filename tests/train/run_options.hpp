@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "base/crew.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
-#include "runtime/session.hpp"
+#include "base/crew.hpp"
+#include "runtime/executable.hpp"
 
 namespace dl4::train {
 

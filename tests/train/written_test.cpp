@@ -241,7 +241,7 @@ TEST(Written, NoGradientPassesThroughThem) {
   Node out = g->add("Subtract", "", {}, {}, {second, first})[0];
   Model m(g, {x, z}, {out});
   graph::Inference in = graph::inference(m, {.training = true, .gradients = {"x"}});
-  runtime::Session s(in.program, m.pin(), nullptr, run_options());
+  runtime::Executable s(in.program, m.pin(), nullptr, run_options());
   std::vector<float> xs{1, 2, 3, 5, 8, 4}, y(6), dx(6);
   s.run(std::vector<runtime::View>{{DType::f32, {3, 2}, xs.data(), nullptr}, {DType::f32, {3, 2}, xs.data(), nullptr}},
         std::vector<runtime::View>{{DType::f32, {3, 2}, y.data(), nullptr}, {DType::f32, {3, 2}, dx.data(), nullptr}});

@@ -1,5 +1,5 @@
 // What a run is given: checked, bound to a plan and a frame, and handed to execute().
-#include "runtime/session.hpp"
+#include "runtime/executable.hpp"
 
 #include <cstring>
 
@@ -16,29 +16,25 @@ void make_dense(const View &v, std::byte *to) {
 
 }  // namespace
 
-bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b) {
-  const auto *begin_a = static_cast<const std::byte *>(a.data), *begin_b = static_cast<const std::byte *>(b.data);
-  const int64_t bytes_a = n_a * size_of(a.dtype), bytes_b = n_b * size_of(b.dtype);  // bounded: tensors that exist
-  return n_a > 0 && n_b > 0 && begin_a < begin_b + bytes_b && begin_b < begin_a + bytes_a;
-}
-
-Session::Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options)
+Executable::Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs,
+                       Options options)
     : program_(std::move(program)),
       states_(std::move(states)),
       packs_(std::move(packs)),
       options_(std::move(options)),
       plans_(options_.memory, options_.plan_bytes) {
+  states_.resize(program_.states.size());
   if (options_.fill_nan) options_.plan.guard_bytes = 64;
 }
 
-std::shared_ptr<Session> Session::make(ops::Program program, std::vector<Tensor> states,
-                                       std::shared_ptr<ops::Packs> packs, const Options &options) {
-  auto s = std::make_shared<Session>(std::move(program), std::move(states), std::move(packs), options);
-  if (options.sessions) options.sessions->add(s);
-  return s;
+std::shared_ptr<Executable> Executable::make(ops::Program program, std::vector<Tensor> states,
+                                             std::shared_ptr<ops::Packs> packs, const Options &options) {
+  auto made = std::make_shared<Executable>(std::move(program), std::move(states), std::move(packs), options);
+  if (options.executables) options.executables->add(made);
+  return made;
 }
 
-PlanCache::Use Session::use(std::span<const View> in, const std::atomic<int32_t> *cancel) {
+PlanCache::Use Executable::use(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   if (auto found = plans_.find(in)) return std::move(*found);
   std::lock_guard lock(specialise_);
   if (auto found = plans_.find(in)) return std::move(*found);
@@ -52,11 +48,11 @@ PlanCache::Use Session::use(std::span<const View> in, const std::atomic<int32_t>
   return plans_.add(std::move(shapes), std::move(plan));
 }
 
-std::vector<ops::Operand> Session::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
+std::vector<ops::Operand> Executable::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   return use(in, cancel)->plan->outputs;
 }
 
-std::vector<ops::Operand> Session::outputs(std::span<const Shape> in) const {
+std::vector<ops::Operand> Executable::outputs(std::span<const Shape> in) const {
   const ops::Program p = plan::resolve(program_, in);
   std::vector<ops::Operand> out;
   for (ops::Id v : p.outputs) out.push_back({p[v].dtype, p[v].shape});
@@ -64,14 +60,14 @@ std::vector<ops::Operand> Session::outputs(std::span<const Shape> in) const {
   return out;
 }
 
-void Session::need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const {
+void Executable::need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const {
   for (auto [i, j] : options_.alike)
     if (in[i] != out[j].shape)
       fail(Code::shape_mismatch, "input \"", program_[program_.inputs[i]].name, "\": expected shape ", out[j].shape,
            " as output ", j, " has, got ", in[i]);
 }
 
-void Session::check(std::span<const View> in) const {
+void Executable::check(std::span<const View> in) const {
   const auto &p = program_;
   if (in.size() != p.inputs.size())
     fail(Code::invalid_argument, "expected ", p.inputs.size(), " inputs, got ", in.size());
@@ -82,14 +78,14 @@ void Session::check(std::span<const View> in) const {
   }
 }
 
-void Session::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+void Executable::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
   Ready ready = prepare(in, out, cancel);
   run(ready, in, out, cancel);
   finish(std::move(ready));
 }
 
-Session::Ready Session::prepare(std::span<const View> in, std::span<const View> out,
-                                const std::atomic<int32_t> *cancel) {
+Executable::Ready Executable::prepare(std::span<const View> in, std::span<const View> out,
+                                      const std::atomic<int32_t> *cancel) {
   const auto &p = program_;
   check(in);
   if (out.size() != p.outputs.size())
@@ -121,8 +117,8 @@ Session::Ready Session::prepare(std::span<const View> in, std::span<const View> 
   return {std::move(cached), std::move(frame)};
 }
 
-void Session::run(Ready &ready, std::span<const View> in, std::span<const View> out,
-                  const std::atomic<int32_t> *cancel) {
+void Executable::run(Ready &ready, std::span<const View> in, std::span<const View> out,
+                     const std::atomic<int32_t> *cancel) {
   const auto &[cached, frame] = ready;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i].strides) continue;
@@ -146,12 +142,12 @@ void Session::run(Ready &ready, std::span<const View> in, std::span<const View> 
   execute(*cached, *frame, cancel);
 }
 
-void Session::need_room(int64_t bytes) const {
+void Executable::need_room(int64_t bytes) const {
   if (bytes > options_.plan.memory_limit)
     fail(Code::out_of_memory, "the outputs take ", bytes, " bytes, the memory limit is ", options_.plan.memory_limit);
 }
 
-std::string Session::describe() {
+std::string Executable::describe() {
   std::string s = text("program\n", program_);
   std::lock_guard lock(specialise_);
   plans_.each([&](const CachedPlan &c) {
@@ -167,7 +163,7 @@ std::string Session::describe() {
   return s;
 }
 
-Json Session::plans() {
+Json Executable::plans() {
   Json all = Json::array();
   std::lock_guard lock(specialise_);
   plans_.each([&](const CachedPlan &c) {
@@ -187,19 +183,19 @@ Json Session::plans() {
   return all;
 }
 
-void Session::trim() {
+void Executable::trim() {
   std::lock_guard lock(specialise_);
   plans_.trim();
 }
 
-void Sessions::add(const std::shared_ptr<Session> &session) {
+void Executables::add(const std::shared_ptr<Executable> &executable) {
   std::lock_guard lock(mutex_);
   std::erase_if(all_, [](const auto &s) { return s.expired(); });
-  all_.push_back(session);
+  all_.push_back(executable);
 }
 
-void Sessions::trim() {
-  std::vector<std::shared_ptr<Session>> live;
+void Executables::trim() {
+  std::vector<std::shared_ptr<Executable>> live;
   {
     std::lock_guard lock(mutex_);
     for (const auto &weak : all_)

@@ -1,4 +1,6 @@
-// Running a Program: a plan for each set of input shapes, frames for the runs in flight.
+// What runs: a Program with inputs, outputs and named state, a plan for each set of input shapes, frames for the runs
+// in flight. A session is one whose state is constant, a stream runs one step by step, a trainer's step is one whose
+// Program writes its state.
 #pragma once
 
 #include <atomic>
@@ -16,29 +18,26 @@
 
 namespace dl4::runtime {
 
-class Session;
+class Executable;
 
-// Do two dense views of so many elements share memory?
-bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b);
-
-// Those whose plans and frames are let go together.
-class Sessions {
+// The live executables of a context, so that it can trim their caches.
+class Executables {
  public:
-  void add(const std::shared_ptr<Session> &session);
+  void add(const std::shared_ptr<Executable> &executable);
   void trim();
 
  private:
   Mutex mutex_;
-  std::vector<std::weak_ptr<Session>> all_;
+  std::vector<std::weak_ptr<Executable>> all_;
 };
 
 struct Options {
   plan::Options plan;
   std::shared_ptr<Crew> crew;
   std::shared_ptr<const Memory> memory = std::make_shared<const Memory>();  // of arenas
-  std::shared_ptr<Sessions> sessions;  // where Session::make adds itself; may be null
-  bool constant_states = false;        // no run changes them: kernels may pack them once
-  bool fill_nan = false;               // before every run, and guard words are checked between its steps
+  std::shared_ptr<Executables> executables;  // where Executable::make adds itself; may be null
+  bool constant_states = false;              // no run changes them: kernels may pack them once
+  bool fill_nan = false;                     // before every run, and guard words are checked between its steps
   bool profile = false;
   // This state of the program, an int64, is the number of the run, counted from 0.
   std::optional<size_t> run_counter;
@@ -50,13 +49,13 @@ struct Options {
   int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
 };
 
-// Immutable but for its caches: run() from any number of threads at once.
-class Session {
+// run() from any number of threads at once; of a Program that writes states, from one at a time.
+class Executable {
  public:
-  // states: by state of the program. Packs are shared by sessions over the same states.
-  Session(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
-  static std::shared_ptr<Session> make(ops::Program program, std::vector<Tensor> states,
-                                       std::shared_ptr<ops::Packs> packs, const Options &options);
+  // states: by state of the program; empty where bind() follows. Packs are shared by executables over the same states.
+  Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
+  static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
+                                          std::shared_ptr<ops::Packs> packs, const Options &options);
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
@@ -83,10 +82,15 @@ class Session {
   // Refuses outputs of so many bytes that are past the memory limit.
   void need_room(int64_t bytes) const;
 
-  // The same state in another buffer: no run may be under way.
-  void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }
+  // Binds every state of the program to tensor_of(its name), whose memory the runs from now on read and write. No run
+  // may be under way. Allocates nothing.
+  template <class F>
+  void bind(F tensor_of) {
+    for (size_t i = 0; i < states_.size(); ++i) states_[i] = tensor_of(program_[program_.states[i]].name);
+  }
 
   const ops::Program &program() const { return program_; }
+  const std::vector<Tensor> &states() const { return states_; }  // by state of the program
   // The Program, every cached plan and, with profile, its times.
   std::string describe();
   // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.

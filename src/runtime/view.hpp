@@ -1,0 +1,23 @@
+// Tensors of the caller, as runs read and write them.
+#pragma once
+
+#include "base/tensor.hpp"
+
+namespace dl4::runtime {
+
+// strides in elements, null where they are dense, row-major ones.
+struct View {
+  DType dtype = DType::f32;
+  Shape shape;
+  void *data = nullptr;
+  const int64_t *strides = nullptr;
+};
+
+// Do two dense views of so many elements share memory?
+inline bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b) {
+  const auto *begin_a = static_cast<const std::byte *>(a.data), *begin_b = static_cast<const std::byte *>(b.data);
+  const int64_t bytes_a = n_a * size_of(a.dtype), bytes_b = n_b * size_of(b.dtype);  // bounded: tensors that exist
+  return n_a > 0 && n_b > 0 && begin_a < begin_b + bytes_b && begin_b < begin_a + bytes_a;
+}
+
+}  // namespace dl4::runtime

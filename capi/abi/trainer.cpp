@@ -59,9 +59,9 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
   return guard(who, [&](Entry &entry) {
     dl4_trainer &trainer = object(t, "t");
     Working working(entry, trainer);
-    trainer.core.jointly([&] {
+    trainer.core.workers().jointly([&] {
       need_metrics(metrics, cap);
-      give(trainer.core.results(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
+      give(trainer.core.results().of(work(trainer.core, batch(trainer, x, nx, y, ny, w, nw))), metrics, cap, n);
     });
   });
 }
@@ -108,7 +108,7 @@ std::string describe(dl4_trainer &t, int32_t format) {
   if (format == DL4_FORMAT_TEXT) return t.core.describe();
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::trainer, format);
   Json j = {
-      {"metric_names", t.core.metric_names()}, {"options", t.core.options()}, {"no_gradient", t.core.no_gradient()}};
+      {"metric_names", t.core.results().names()}, {"options", t.core.options()}, {"no_gradient", t.core.no_gradient()}};
   for (const char *key : {"learning_rate", "iterations", "epoch", "batch"}) j[key] = t.core.get(key);
   return dump(j);
 }
@@ -159,7 +159,7 @@ dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_te
     std::string name = string(weight, "weight");
     dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer");
-    to = new dl4_tensor(trainer.core.gradient(name));
+    to = new dl4_tensor(trainer.core.gradients.mean(name));
   });
 }
 
@@ -169,7 +169,7 @@ dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl
     std::string name = string(weight, "weight");
     const dl4_tensor &value = object(v, "v");
     Working working(entry, trainer);
-    trainer.core.set_gradient(name, value.as_dense(), add != 0);
+    trainer.core.gradients.set(name, value.as_dense(), add != 0);
   });
 }
 
@@ -177,7 +177,7 @@ dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
     Gate::Alone alone(trainer.gate, "trainer");
-    trainer.core.zero_gradients();
+    trainer.core.gradients.zero();
   });
 }
 
@@ -201,8 +201,8 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
         });
       };
     }
-    Files files(*trainer.model->context, trainer.core.rank() == 0);
-    const Json told = trainer.core.jointly([&] {
+    Files files(*trainer.model->context, trainer.core.workers().rank() == 0);
+    const Json told = trainer.core.workers().jointly([&] {
       const auto o = train::FitOptions::parse(plain(options, "options"));
       const Batches batches = ask_for(data, trainer);
       std::optional<Batches> more;
@@ -223,10 +223,10 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
     dl4_dataset &data = object(d, "d");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(entry, trainer);
-    trainer.core.jointly([&] {
+    trainer.core.workers().jointly([&] {
       need_metrics(metrics, cap);
       const Batches batches = ask_for(data, trainer);
-      give(trainer.core.results(train::evaluate(trainer.core, *data.core, flag(keep))), metrics, cap, n);
+      give(trainer.core.results().of(train::evaluate(trainer.core, *data.core, flag(keep))), metrics, cap, n);
     });
   });
 }

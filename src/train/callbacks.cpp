@@ -8,7 +8,7 @@ namespace dl4::train {
 template <class F>
 void Callbacks::each(F f) {
   try {
-    for (at_ = 0; at_ < list_.size(); ++at_) f(*list_[at_], t_.position.callbacks[at_]["state"]);
+    for (at_ = 0; at_ < list_.size(); ++at_) f(*list_[at_], t_.position().callbacks[at_]["state"]);
   } catch (...) {
     failed = begun_;
     throw;
@@ -26,11 +26,11 @@ void Callbacks::prepare() {
 
 void Callbacks::train_begin(bool resumed, int64_t epochs, bool validates) {
   epochs_ = epochs;
-  names_ = t_.metric_names();
+  names_ = t_.results().names();
   if (validates)
-    for (const std::string &name : t_.metric_names()) names_.push_back("val_" + name);
-  const Json before = std::move(t_.position.callbacks);
-  if (!resumed) t_.forget_weights();
+    for (const std::string &name : t_.results().names()) names_.push_back("val_" + name);
+  const Json before = std::move(t_.position().callbacks);
+  if (!resumed) t_.copies.forget();
   Json now = Json::array();
   std::vector<bool> again;
   for (size_t i = 0; i < list_.size(); ++i) {
@@ -40,7 +40,7 @@ void Callbacks::train_begin(bool resumed, int64_t epochs, bool validates) {
     again.push_back(same);
     now.push_back(same ? before[i] : std::move(entry));
   }
-  t_.position.callbacks = std::move(now);
+  t_.position().callbacks = std::move(now);
   kinds::Moment at = moment();
   each([&](const kinds::Callback &c, Json &state) {
     at.resumed = again[at_];
@@ -56,7 +56,7 @@ void Callbacks::epoch_begin() {
 void Callbacks::batch_end(const std::vector<double> &means) {
   if (list_.empty()) return;
   kinds::Logs logs;
-  for (size_t i = 0; i < means.size(); ++i) logs.push_back({t_.metric_names()[i], means[i]});
+  for (size_t i = 0; i < means.size(); ++i) logs.push_back({t_.results().names()[i], means[i]});
   each([&](const kinds::Callback &c, Json &state) { c.batch_end(*this, moment(), state, logs); });
 }
 
@@ -84,16 +84,16 @@ void Callbacks::epoch_settled() {
 
 void Callbacks::train_end() {
   each([&](const kinds::Callback &c, Json &state) { c.train_end(*this, moment(), state); });
-  t_.position.callbacks = Json::array();
-  t_.forget_weights();
+  t_.position().callbacks = Json::array();
+  t_.copies.forget();
 }
 
 std::optional<bool> Callbacks::rises(const std::string &name) const {
-  const auto &all = t_.metric_names();
+  const auto &all = t_.results().names();
   const std::string plain = name.starts_with("val_") ? name.substr(4) : name;
   const auto it = std::ranges::find(all, plain);
   if (it == all.end()) return std::nullopt;
-  return t_.rises(static_cast<size_t>(it - all.begin()));
+  return t_.results().rises(static_cast<size_t>(it - all.begin()));
 }
 
 }  // namespace dl4::train

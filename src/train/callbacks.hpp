@@ -50,11 +50,11 @@ class Callbacks final : kinds::Fit {
   double learning_rate() const override { return t_.get("learning_rate"); }
   void set_learning_rate(double v) override { t_.set("learning_rate", v); }
   bool has_schedule() const override { return t_.optimizer().learning_rate.schedule != nullptr; }
-  void swap_averages() override { t_.swap_averages(); }
-  void settle_averages() override { t_.settle_averages(); }
-  bool has_averages() const override { return t_.optimizer().use_ema; }
-  void keep_weights() override { t_.keep_weights(at_); }
-  void restore_weights() override { t_.restore_weights(at_); }
+  void swap_averages() override { t_.averages.swap(); }
+  void settle_averages() override { t_.averages.settle(); }
+  bool has_averages() const override { return t_.averages.kept(); }
+  void keep_weights() override { t_.copies.keep(at_); }
+  void restore_weights() override { t_.copies.restore(at_); }
   const std::vector<std::string> &names() const override { return names_; }
   std::optional<bool> rises(const std::string &name) const override;
   void say(const std::string &message) override { outside().say(message); }
@@ -73,7 +73,7 @@ class Callbacks final : kinds::Fit {
   // f(callback, its state) for each.
   template <class F>
   void each(F f);
-  kinds::Moment moment() const { return {t_.position.epoch, t_.position.batch, epochs_, false}; }
+  kinds::Moment moment() const { return {t_.position().epoch, t_.position().batch, epochs_, false}; }
 
   Trainer &t_;
   const CallbackList &list_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kinds/field.hpp"
-#include "train/class_weights.hpp"
+#include "train/data/class_weights.hpp"
 
 namespace dl4::train {
 namespace {
@@ -45,9 +45,9 @@ FitOptions FitOptions::parse(const Json &options) {
 Json FitOptions::describe() { return kinds::describe_fields<Fields>(); }
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
-  return t.jointly([&] {
+  return t.workers().jointly([&] {
     Sums sums;
-    d.start(false, 0, t.rank(), t.size());
+    d.start(false, 0, t.workers().rank(), t.workers().size());
     for (Batch b; next(t, d, b, false, cancel);) sums.add(t.evaluate(b, cancel));
     if (sums.empty()) fail(Code::invalid_argument, "the data set is empty");
     return sums;
@@ -72,7 +72,7 @@ class Loop {
   Loop(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &o, const Progress &progress,
        const std::atomic<int32_t> *cancel, Callbacks &callbacks)
       : t_(t),
-        at_(t.position),
+        at_(t.position()),
         train_(&train),
         validation_(validation),
         o_(o),
@@ -91,7 +91,7 @@ class Loop {
       report(Event::epoch_begin, at_.epoch, {});
       if (goes_on()) epoch();
     }
-    if (o_.average && o_.epochs > 0) t_.take_averages();
+    if (o_.average && o_.epochs > 0) t_.averages.take();
     callbacks_.train_end();
     at_.in_fit = false;
     report(Event::train_end, at_.epoch, {});
@@ -128,7 +128,7 @@ class Loop {
   }
 
   void epoch() {
-    train_->start(true, at_.epochs_seen, t_.rank(), t_.size());
+    train_->start(true, at_.epochs_seen, t_.workers().rank(), t_.workers().size());
     train_->skip_to(at_.batch);
     for (Batch b; next(t_, *train_, b, stopped(), cancel_);) {
       if (weights_) weights_->apply(b);
@@ -139,18 +139,18 @@ class Loop {
       }
       at_.sums.add(sums);
       ++at_.batch;
-      const std::vector<double> &results = t_.results(at_.sums);
+      const std::vector<double> &results = t_.results().of(at_.sums);
       callbacks_.batch_end(results);
       callbacks_.batch_settled();
       report(Event::batch_end, at_.batch, results);
     }
     if (at_.sums.empty()) fail(Code::invalid_argument, "the data set is empty");
-    std::vector<double> metrics = t_.results(at_.sums);
+    std::vector<double> metrics = t_.results().of(at_.sums);
     if (validation_ && (at_.epoch + 1) % o_.validation_freq == 0) {
       const Sums sums = validated();
-      for (double v : t_.results(sums)) metrics.push_back(v);
+      for (double v : t_.results().of(sums)) metrics.push_back(v);
     }
-    const std::vector<std::string> &names = t_.metric_names();
+    const std::vector<std::string> &names = t_.results().names();
     kinds::Logs logs;
     for (size_t i = 0; i < metrics.size(); ++i)
       logs.push_back({(i < names.size() ? "" : "val_") + names[i % names.size()], metrics[i]});
@@ -218,20 +218,20 @@ class Loop {
 
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
          const std::atomic<int32_t> *cancel, Outside *outside) {
-  Position before = t.position;
-  t.fitting = true;
+  Position before = t.position();
+  t.set_fitting(true);
   struct Ending {
     Trainer &t;
-    ~Ending() { t.fitting = false; }
+    ~Ending() { t.set_fitting(false); }
   } ending{t};
-  return t.jointly([&] {
+  return t.workers().jointly([&] {
     t.need_weights();
     Callbacks callbacks(t, options.callbacks, outside);
     try {
       return Loop(t, train, validation, options, progress, cancel, callbacks).run();
     } catch (const std::exception &e) {
       auto *error = dynamic_cast<const Error *>(&e);
-      if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position = std::move(before);
+      if (!callbacks.failed && (!error || error->code != Code::cancelled)) t.position() = std::move(before);
       throw;
     }
   });

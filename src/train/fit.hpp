@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "train/callbacks.hpp"
-#include "train/dataset.hpp"
+#include "train/data/dataset.hpp"
 
 namespace dl4::train {
 

@@ -48,16 +48,22 @@ class Writer final : kinds::Slots {
   // Outputs before those of part() and behind them.
   void give(std::vector<Id> gradients) {
     std::vector<Id> &outputs = e_.program.outputs;
-    outputs.insert(outputs.begin(), pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]));
+    Layout &layout = written_.layout;
+    layout.block = parameters().block().elements();
+    for (Id v : outputs) layout.results += e_.program[v].shape.elements();
+    layout.size = checked_add(layout.block, layout.results);
+    outputs.insert(outputs.begin(), pack(e_, std::move(gradients), offsets_, layout.block));
     for (size_t i = 0; i < writes_.size(); ++i) {
       if (writes_[i] == none) continue;
-      written_.writes.push_back(i);
+      layout.writes.push_back(i);
+      layout.size = checked_add(layout.size, e_.program[writes_[i]].shape.elements());
       e_.output(writes_[i]);
     }
   }
 
   // The gradients of all parts together.
-  std::vector<Id> joined(const Layout &layout) {
+  std::vector<Id> joined() {
+    const Layout &layout = recipe_.layout;
     draws_ = state(kept::draws);
     hold();
     Id all = e_.input("parts", DType::f32, {layout.size}), each = e_.input("1 / parts", DType::f32, {});
@@ -360,8 +366,6 @@ void make_sums(State &state) {
   state.number(kept::accumulated, DType::i64, 0);
 }
 
-}  // namespace
-
 Written step_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.update(w.backward(w.forward(b, true)));
@@ -377,44 +381,66 @@ Written accumulate_program(const Recipe &recipe, const Batch &b) {
   return w.take();
 }
 
-Written apply_program(const Recipe &recipe) {
-  Writer w(recipe);
-  w.update(w.take_mean());
-  w.forget();
-  return w.take();
-}
-
-Written divisors_program(const Recipe &recipe, const Batch &b) {
-  Writer w(recipe);
-  w.divisors(b);
-  return w.take();
-}
-
-Written part_program(const Recipe &recipe, const Batch &b, bool training) {
-  Writer w(recipe);
-  const Id loss = w.part(b, training);
-  if (training) w.give(w.backward(loss));
-  return w.take();
-}
-
-Written joined_program(const Recipe &recipe, const Layout &layout, bool accumulates) {
-  if (accumulates) make_sums(recipe.state);
-  Writer w(recipe);
-  std::vector<Id> gradients = w.joined(layout);
-  if (accumulates)
-    w.accumulate(gradients);
-  else
-    w.update(std::move(gradients));
-  w.finish(true);
-  return w.take();
-}
-
 Written evaluate_program(const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
   w.forward(b, false);
   w.finish(false);
   return w.take();
 }
+
+Written apply_program(const Recipe &recipe, const Batch &) {
+  Writer w(recipe);
+  w.update(w.take_mean());
+  w.forget();
+  return w.take();
+}
+
+Written divide_program(const Recipe &recipe, const Batch &b) {
+  Writer w(recipe);
+  w.divisors(b);
+  return w.take();
+}
+
+Written compute_program(const Recipe &recipe, const Batch &b) {
+  Writer w(recipe);
+  w.give(w.backward(w.part(b, true)));
+  return w.take();
+}
+
+Written measure_program(const Recipe &recipe, const Batch &b) {
+  Writer w(recipe);
+  w.part(b, false);
+  return w.take();
+}
+
+Written update_program(const Recipe &recipe, const Batch &) {
+  Writer w(recipe);
+  w.update(w.joined());
+  w.finish(true);
+  return w.take();
+}
+
+Written collect_program(const Recipe &recipe, const Batch &) {
+  make_sums(recipe.state);
+  Writer w(recipe);
+  w.accumulate(w.joined());
+  w.finish(true);
+  return w.take();
+}
+
+}  // namespace
+
+namespace routines {
+const Routine step{"step", step_program, true, true};
+const Routine accumulate{"accumulate", accumulate_program, true};
+const Routine evaluate{"evaluate", evaluate_program};
+const Routine apply{"apply", apply_program, false, true};
+const Routine divide{"divisors of a part", divide_program};
+const Routine compute{"part", compute_program, true};
+const Routine measure{"measures of a part", measure_program};
+const Routine update{"update by parts", update_program, false, true};
+const Routine collect{"accumulate parts", collect_program};
+}  // namespace routines
 
 bool excludes(const std::string &word, const std::string &weight) {
   if (word.find('/') != std::string::npos) return word == weight;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kinds/optimizer.hpp"
-#include "train/batch.hpp"
+#include "train/data/batch.hpp"
 #include "train/objective.hpp"
 #include "train/state.hpp"
 
@@ -21,6 +21,13 @@ struct Turn {
   bool operator==(const Turn &) const = default;
 };
 
+// The numbers that parts of a batch add up to, one behind the other: the block of gradients, what is measured, what
+// layers wrote into these weights.
+struct Layout {
+  int64_t block = 0, results = 0, size = 0;
+  std::vector<size_t> writes{};
+};
+
 // What a Program is written from. Its states have the names of `state`, which makes those it has not.
 struct Recipe {
   const graph::Model &model;
@@ -29,8 +36,9 @@ struct Recipe {
   NanGuard nan_guard;
   const std::vector<std::string> &undecayed;  // words that exclude weights from the decay
   State &state;
-  Turn turn{};
-  std::shared_ptr<ops::Collective> collective = nullptr;  // of the workers that have the other parts of a batch
+  Turn turn;
+  const Layout &layout;                         // of the parts that an update joins
+  std::shared_ptr<ops::Collective> collective;  // of the workers that have the other parts of a batch
 };
 
 // Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.
@@ -39,30 +47,31 @@ bool excludes(const std::string &word, const std::string &weight);
 struct Written {
   ops::Program program;
   std::vector<std::string> no_gradient;  // trainable weights that the loss does not depend on
-  std::vector<size_t> writes{};          // weights that layers wrote, of a part
+  Layout layout{};                       // of a part
 };
 
-// The numbers that parts of a batch add up to, one behind the other: the block of gradients, what is measured, what
-// layers wrote into these weights.
-struct Layout {
-  int64_t block = 0, results = 0, size = 0;
-  std::vector<size_t> writes{};
+// A Program that a trainer runs.
+struct Routine {
+  const char *name;
+  Written (*write)(const Recipe &recipe, const Batch &b);
+  bool trains = false;   // takes gradients of batches
+  bool updates = false;  // which Turn it is decides what it does
 };
 
-// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, that of each
-// output where there are several, and the sums of the metrics.
-Written step_program(const Recipe &recipe, const Batch &b);
-Written accumulate_program(const Recipe &recipe, const Batch &b);
-Written evaluate_program(const Recipe &recipe, const Batch &b);
-// Updates by the mean of what was accumulated, and forgets it.
-Written apply_program(const Recipe &recipe);
+namespace routines {
+// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, that of each output where
+// there are several, and the sums of the metrics.
+extern const Routine step, accumulate, evaluate;
+// Updates by the mean of what was accumulated, and forgets it. Neither input nor output.
+extern const Routine apply;
 // Of a part of a batch; they change nothing. Inputs: draws, int64 [3] (their number, the first row of the part in the
 // batch, its rows), the divisors of the losses and the part's share, float32, then a batch like `b`. Outputs: what
-// of its losses are divided by; all of a Layout, in evaluation its results alone.
-Written divisors_program(const Recipe &recipe, const Batch &b);
-Written part_program(const Recipe &recipe, const Batch &b, bool training);
+// of its losses are divided by; all of a Layout; its results alone.
+extern const Routine divide, compute, measure;
 // Updates by what the parts added up to, or accumulates it. Inputs: that, float32, and 1 / the number of parts.
-Written joined_program(const Recipe &recipe, const Layout &layout, bool accumulates);
+extern const Routine update, collect;
+}  // namespace routines
+
 // Makes the optimizer's slots; refuses what the optimizer can't do.
 void make_slots(const Recipe &recipe);
 

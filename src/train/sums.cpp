@@ -54,6 +54,7 @@ void Results::add(const std::string &name, kinds::Of<Metric> metric, Metric::Siz
     throw Error(Code::invalid_argument, text("\"metrics\": with \"", name, "\" they are more than ", most, " numbers"))
         .with("attribute", "metrics");
   for (size_t i = 0; i < results; ++i) names_.push_back(results == 1 ? name : text(name, '[', i, ']'));
+  numbers_.resize(names_.size());
   rows_.push_back({std::move(metric), sums, results});
   sums_ += sums;
 }
@@ -86,9 +87,20 @@ std::optional<bool> Results::rises(size_t name) const {
   return std::nullopt;
 }
 
-void Results::of(const Sums &sums, std::span<double> to) const {
+void Results::add_up(const float *measured, double rows, Sums &to) const {
+  FlushToZero flush;
+  to.values.clear();
+  for (size_t i = 0; i < this->measured(); ++i) {
+    const auto value = static_cast<double>(measured[i]);
+    to.values.push_back(i < losses_ ? value * rows : value);
+    if (i < losses_) to.values.push_back(rows);
+  }
+}
+
+const std::vector<double> &Results::of(const Sums &sums) {
   FlushToZero flush;
   std::span<const double> from = sums.values;
+  std::span<double> to = numbers_;
   for (const Row &row : rows_) {
     if (row.metric)
       row.metric->result(from.first(row.sums), to.first(row.results));
@@ -97,6 +109,7 @@ void Results::of(const Sums &sums, std::span<double> to) const {
     from = from.subspan(row.sums);
     to = to.subspan(row.results);
   }
+  return numbers_;
 }
 
 }  // namespace dl4::train

@@ -31,10 +31,13 @@ class Results {
   const std::vector<std::string> &names() const { return names_; }
   // Is more of the number of that name better? None: that can't be told.
   std::optional<bool> rises(size_t name) const;
-  size_t losses() const { return losses_; }
   size_t sums() const { return sums_; }
-  // Into `to`, which has a place for each name. Allocates nothing.
-  void of(const Sums &sums, std::span<double> to) const;
+  // How many numbers a batch measures: the losses, then the sums of the metrics.
+  size_t measured() const { return sums_ - losses_; }
+  // Of a batch of so many rows, by what it measured: of its losses their totals.
+  void add_up(const float *measured, double rows, Sums &to) const;
+  // By name; stands until the next call. Allocates nothing.
+  const std::vector<double> &of(const Sums &sums);
 
  private:
   struct Row {
@@ -45,6 +48,7 @@ class Results {
 
   std::vector<Row> rows_;
   std::vector<std::string> names_;
+  std::vector<double> numbers_;
   size_t losses_ = 0, sums_ = 0;
 };
 

@@ -112,7 +112,7 @@ TEST(Assigned, TheUpdateGoesOnFromWhatWasWritten) {
   Trainer one(still, options(), run_options()), two(moving, options(0.5), run_options());
   one.accumulate(d.batch());
   two.step(d.batch());
-  const Tensor gradient = one.gradient(kernel);
+  const Tensor gradient = one.gradients.mean(kernel);
   double moved = 0;
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_NEAR(values(*moving, kernel)[i], values(*still, kernel)[i] - 0.5f * gradient.as<float>()[i], 1e-6) << i;

@@ -172,7 +172,7 @@ Told train(int64_t size, const Json &options, const Make &make, Cut cut, Rows ro
     Trainer t(m, options, run_options());
     if (size > 1) t.set_workers(rank, size, ring.at(rank), nullptr);
     auto note = [&](const Sums &sums) {
-      for (double v : t.results(sums)) to.numbers.push_back(v);
+      for (double v : t.results().of(sums)) to.numbers.push_back(v);
     };
     for (int64_t i = 0; i < 10; ++i) {
       const auto [first, n] = cut(10, rank, size);

@@ -58,8 +58,8 @@ TEST(ScalarTarget, GivesKerasNumbers) {
     auto m = model(units);
     Trainer t(m, options, run_options());
     Rows r(1, units);
-    EXPECT_EQ(t.results(t.evaluate(r.one())), (std::vector<double>{56, 6, 1}));
-    EXPECT_EQ(t.results(t.evaluate(r.whole(units))), (std::vector<double>{56, 6, 1}));
+    EXPECT_EQ(t.results().of(t.evaluate(r.one())), (std::vector<double>{56, 6, 1}));
+    EXPECT_EQ(t.results().of(t.evaluate(r.whole(units))), (std::vector<double>{56, 6, 1}));
   }
 }
 

@@ -89,8 +89,8 @@ Code refusal(F f) {
 TEST(Trainer, TheLossGoesDown) {
   Data d;
   Trainer t(model(), options(), run_options());
-  double first = t.results(t.step(d.batch(0, 64)))[0], last = 0;
-  for (int i = 0; i < 200; ++i) last = t.results(t.step(d.batch(0, 64)))[0];
+  double first = t.results().of(t.step(d.batch(0, 64)))[0], last = 0;
+  for (int i = 0; i < 200; ++i) last = t.results().of(t.step(d.batch(0, 64)))[0];
   EXPECT_LT(last, 0.8 * first);
 }
 
@@ -241,10 +241,10 @@ TEST(Trainer, GradientsAreTheMeanOfWhatWasAccumulated) {
   Data d;
   auto m = model();
   Trainer t(m, options("SGD"), run_options());
-  EXPECT_THROW(t.gradient("*"), Error);
+  EXPECT_THROW(t.gradients.mean("*"), Error);
   t.accumulate(d.batch(0, 10));
   t.accumulate(d.batch(10, 10));
-  Tensor g = t.gradient("dense_1/bias");
+  Tensor g = t.gradients.mean("dense_1/bias");
   std::vector<float> before = weights(*m);
   t.apply();
   std::vector<float> after = weights(*m);
@@ -262,10 +262,10 @@ TEST(Trainer, TheFlatGradientIsAllOthersInTheirOrder) {
                 {{DType::f32, {1, 7}, y.data(), nullptr}},
                 {}});
   for (const auto &w : m->weights()) {
-    Tensor one = t.gradient(w->name);
+    Tensor one = t.gradients.mean(w->name);
     all.insert(all.end(), one.as<float>(), one.as<float>() + one.elements());
   }
-  Tensor flat = t.gradient("*");
+  Tensor flat = t.gradients.mean("*");
   EXPECT_EQ(flat.shape, Shape{m->parameters(true)});
   expect_same_bits(all, {flat.as<float>(), flat.as<float>() + flat.elements()});
 }
@@ -359,10 +359,10 @@ TEST(Trainer, AStepAfterTheFirstAllocatesNothing) {
     Trainer t(model(), how, run_options());
     const Batch b = d.batch(0, 10);
     auto all = [&] {
-      t.results(t.step(b));
-      t.results(t.accumulate(b));
+      t.results().of(t.step(b));
+      t.results().of(t.accumulate(b));
       t.apply();
-      t.results(t.evaluate(b));
+      t.results().of(t.evaluate(b));
     };
     all();
     dl4_test::news_granted = 0;
@@ -431,8 +431,8 @@ TEST(Trainer, NullIsNoMetricForAnOutputAndAnOrdinaryWeightOfItsLoss) {
   Batch b = d.batch(0, 10);
   b.y.push_back(b.y[0]);
   Trainer t(m, o, run_options());
-  EXPECT_EQ(t.metric_names(), (std::vector<std::string>{"loss", "a_loss", "b_loss", "b_mae"}));
-  std::vector<double> means = t.results(t.evaluate(b));
+  EXPECT_EQ(t.results().names(), (std::vector<std::string>{"loss", "a_loss", "b_loss", "b_mae"}));
+  std::vector<double> means = t.results().of(t.evaluate(b));
   EXPECT_FLOAT_EQ(static_cast<float>(means[0]), static_cast<float>(means[1] + 2 * means[2]));
 }
 

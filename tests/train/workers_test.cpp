@@ -57,7 +57,7 @@ TEST(Workers, SeveralOutputsAddUpToo) {
       Told &to = told[static_cast<size_t>(size - 1 + rank)];
       for (int64_t i = 0; i < 4; ++i) {
         const auto [first, n] = mine(11, rank, size);
-        for (double v : t.results(t.step(rows.batch(i * 11 + first, n, i % 2 == 0)))) to.numbers.push_back(v);
+        for (double v : t.results().of(t.step(rows.batch(i * 11 + first, n, i % 2 == 0)))) to.numbers.push_back(v);
       }
       to.weights = weights(*m);
     });
@@ -165,7 +165,7 @@ std::vector<Error> both(Call call, bool changes_nothing = true, Json options = h
     // They are together still.
     if (!changes_nothing) return;
     t.step(rows.batch(rank * 5, 5));
-    t.results(t.evaluate(rows.batch(rank * 5, 5)));
+    t.results().of(t.evaluate(rows.batch(rank * 5, 5)));
   });
   return ends;
 }

@@ -100,8 +100,8 @@ TEST(Written, TheyAreNotTrainable) {
   EXPECT_EQ(m->get_weight("*").elements(), 7);
   EXPECT_NE(m->summary().find("Non-trainable params: 4"), std::string::npos) << m->summary();
   Trainer t(m, options(), run_options());
-  EXPECT_THROW(t.gradient("norm/moving_mean"), Error);
-  EXPECT_THROW(t.set_gradient("norm/moving_mean", make_zeros(DType::f32, {2}), true), Error);
+  EXPECT_THROW(t.gradients.mean("norm/moving_mean"), Error);
+  EXPECT_THROW(t.gradients.set("norm/moving_mean", make_zeros(DType::f32, {2}), true), Error);
 }
 
 TEST(Written, AFailedStepLeavesThem) {
@@ -181,8 +181,8 @@ TEST(Written, AFrozenLayerRunsInInferenceModeFromTheNextStepOn) {
   t.step(d.batch());
   m->set_trainable("norm", false);
   const auto gamma = values(*m, "norm/gamma");
-  const double evaluated = t.results(t.evaluate(d.batch()))[0];
-  EXPECT_FLOAT_EQ(static_cast<float>(t.results(t.step(d.batch()))[0]), static_cast<float>(evaluated));
+  const double evaluated = t.results().of(t.evaluate(d.batch()))[0];
+  EXPECT_FLOAT_EQ(static_cast<float>(t.results().of(t.step(d.batch()))[0]), static_cast<float>(evaluated));
   t.accumulate(d.batch());
   expect_moved(*m, 1);
   EXPECT_EQ(values(*m, "norm/gamma"), gamma);

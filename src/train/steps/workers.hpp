@@ -27,6 +27,7 @@ class Workers {
 
   // Where they come together. At the same number each has the same words, or all refuse.
   enum class Place : int32_t { none, start, loaded, step, accumulate, evaluate, data_end, epoch, fit_end };
+  static constexpr int64_t most_shards = 1024;
   static constexpr size_t same_words = 4, own_words = 2, most_numbers = 16;
   enum Flag : int32_t { stop = 1, cancel = 2 };
   struct Word {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "train/batch.hpp"
+#include "train/data/batch.hpp"
 
 namespace dl4::train {
 

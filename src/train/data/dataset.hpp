@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "train/trainer.hpp"
+#include "base/json.hpp"
+#include "train/data/batch.hpp"
 
 namespace dl4::train {
 

@@ -1,5 +1,5 @@
 // From targets to classes to weights.
-#include "train/class_weights.hpp"
+#include "train/data/class_weights.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/lower.hpp"
-#include "train/workers.hpp"
+#include "train/steps/workers.hpp"
 
 namespace dl4::train {
 

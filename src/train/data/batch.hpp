@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/executable.hpp"
+#include "runtime/view.hpp"
 
 namespace dl4::train {
 
@@ -19,5 +19,9 @@ struct Batch {
 
 // An axis of 1 after others: losses drop it or not, so a Program must know of it.
 inline bool is_column(const Shape &s) { return s.rank() > 1 && s.last() == 1; }
+// What of a target or a sample weight decides how a Program reads it, as a number.
+inline int32_t reading(const runtime::View &v) {
+  return (static_cast<int32_t>(v.dtype) * (max_rank + 1) + v.shape.rank()) * 2 + (is_column(v.shape) ? 1 : 0);
+}
 
 }  // namespace dl4::train

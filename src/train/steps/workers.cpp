@@ -1,5 +1,5 @@
 // What workers exchange, and how all of them come to the same end.
-#include "train/workers.hpp"
+#include "train/steps/workers.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -154,7 +154,7 @@ bool Workers::meet(const Word &word) {
   }
   if (flags & Flag::cancel) {
     told_ = true;
-    fail(Code::cancelled, "cancelled by one of the workers between two batches");
+    fail(Code::cancelled, "cancelled ", size_ > 1 ? "by one of the workers " : "", "between two batches");
   }
   if (flags & Flag::stop) return false;
   compare();

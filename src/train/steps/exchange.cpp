@@ -1,4 +1,4 @@
-#include "train/exchange.hpp"
+#include "train/steps/exchange.hpp"
 
 #include <algorithm>
 

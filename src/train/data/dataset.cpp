@@ -1,5 +1,5 @@
 // Cutting tensors into batches, and asking a callback for them.
-#include "train/dataset.hpp"
+#include "train/data/dataset.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,33 @@
+// How a batch is run.
+#pragma once
+
+#include "train/training.hpp"
+
+namespace dl4::train {
+
+// local.hpp runs it whole, joint.hpp in parts, which workers share.
+class Steps {
+ public:
+  explicit Steps(Training &t) : t_(t) {}
+  virtual ~Steps() = default;
+  // What the batch measures, which stands until the next call; none where another worker stops the fit. All or
+  // nothing: after a refusal nothing has changed. cancel is looked at while a plan is made. Allocates nothing after the
+  // first batch like `b`.
+  virtual const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) = 0;
+
+ protected:
+  // The outputs lie one behind the other.
+  void bind_outputs(const ops::Program &p, float *to) {
+    out_.clear();
+    for (ops::Id output : p.outputs) {
+      out_.push_back({DType::f32, p[output].shape, to});
+      to += p[output].shape.elements();
+    }
+  }
+
+  Training &t_;
+  std::vector<runtime::View> in_, out_;  // of the run under way
+  Sums sums_;
+};
+
+}  // namespace dl4::train

@@ -1,0 +1,112 @@
+// What the steps of a trainer work on.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "kinds/optimizer.hpp"
+#include "runtime/executable.hpp"
+#include "train/data/batch.hpp"
+#include "train/objective.hpp"
+#include "train/position.hpp"
+#include "train/programs.hpp"
+#include "train/state.hpp"
+#include "train/steps/exchange.hpp"
+#include "train/sums.hpp"
+
+namespace dl4::train {
+
+// What a batch is run for.
+enum class Task { step, accumulate, evaluate };
+
+// A model, how it is trained, what is kept between steps, and the Programs that change it. One thread at a time.
+class Training {
+ public:
+  // The trainer's options.
+  struct Setup {
+    Objective::Options objective;
+    kinds::Of<kinds::Optimizer> optimizer;
+    NanGuard nan_guard = NanGuard::loss;
+    bool profile = false;
+    std::optional<int64_t> shards;
+    std::vector<std::string> undecayed;
+    void fields(kinds::Fields &f);
+    static Setup parse(const Json &options);
+  };
+  // A Program, bound to the state.
+  struct Compiled {
+    const Routine *routine;
+    Turn turn;
+    std::vector<int32_t> y, w;  // reading() of each
+    std::shared_ptr<runtime::Executable> executable;
+    std::vector<std::string> no_gradient;
+    int64_t version = -1;  // of the state it is bound to
+  };
+
+  // The model is marked as in training as long as this lives.
+  Training(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run);
+  ~Training() { model->set_in_training(false); }
+  Training(const Training &) = delete;
+
+  const std::shared_ptr<graph::Model> model;
+  const Setup setup;
+  const Objective objective;
+  const std::vector<size_t> targets;  // outputs that have one
+  const runtime::Options run;
+  Results results;
+  State state;
+  Position position;
+  bool fitting = false;                          // inside of fit()
+  std::shared_ptr<Exchange> exchange = nullptr;  // for layers that sum over workers; null: they do not
+  Layout layout;                                 // of the parts of a batch, once their Program is there
+
+  // Refuses a model that has no trainable weight.
+  void need_weights() const;
+  // Refuses a batch that does not fit the model; one that is run in parts may be empty.
+  void check(const Batch &b, bool in_parts) const;
+  // The weights that are trainable now are trained from now on: those that stay keep their slots.
+  void follow();
+  // The same, and the weights lie in the block, which may be written.
+  void make_writable();
+  // Sets the learning rate of the next update, where it has a schedule.
+  void schedule_rate();
+  // Before a batch is run.
+  void get_ready(Task task);
+  // After the first call with batches like `b` nothing is allocated here.
+  const Compiled &compiled(const Routine &routine, const Batch &b);
+  void forget_compiled();
+  // f(); its error of code NUMERIC says at which step.
+  template <class F>
+  void in_step(F f) const {
+    try {
+      f();
+    } catch (Error &error) {
+      if (error.code == Code::numeric) {
+        const int64_t done = updates();
+        error.in(text("training step ", done + 1)).with("iteration", std::to_string(done));
+      }
+      throw;
+    }
+  }
+
+  int64_t count(const char *name) const { return *state.find(name)->as<int64_t>(); }
+  // Updates made by the optimizer.
+  int64_t updates() const { return count(state.find(kept::updates) ? kept::updates : kept::iterations); }
+  std::vector<std::string> trainable() const;
+  // Trainable weights on which the loss of the last step or accumulation does not depend.
+  std::vector<std::string> no_gradient() const { return last_ ? last_->no_gradient : std::vector<std::string>(); }
+  std::string describe();
+
+ private:
+  Recipe recipe(State &of, Turn turn = {}) const;
+  Compiled compile(const Routine &routine, const Batch &b, Turn turn);
+
+  std::deque<Compiled> compiled_;
+  const Compiled *last_ = nullptr;  // of them, which trained last
+};
+
+}  // namespace dl4::train

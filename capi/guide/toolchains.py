@@ -75,6 +75,9 @@ def missing(language, needs):
         if tool.startswith("lib"):
             if subprocess.run(["pkg-config", "--exists", tool[3:]], env=environment()).returncode:
                 return f"no library {tool[3:]}"
+        elif tool.startswith("$"):
+            if tool[1:] not in os.environ:
+                return f"no {tool}"
         elif tool.startswith("python:"):
             if not interpreter([tool[7:]]):
                 return f"no Python with {tool[7:]}"
@@ -131,7 +134,8 @@ def run_python(texts, folder, mark, block):
 def run_sh(texts, folder, mark, block):
     text = "set -euo pipefail\n" + "".join(t + f"\necho {mark}\n" for t in texts)
     (folder / "listing.sh").write_text(text)
-    return ["bash", "listing.sh"], environment()
+    modules = [n[len("python:"):] for n in block.needs if n.startswith("python:")]
+    return ["bash", "listing.sh"], {**environment(), "PYTHON": (interpreter(modules) or PYTHON) if modules else PYTHON}
 
 
 def c_text(texts, mark, headers, after):

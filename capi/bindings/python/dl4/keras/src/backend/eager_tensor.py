@@ -22,7 +22,25 @@ def _eager_class():
             __module__ = "dl4.keras"
 
             def numpy(self):
-                return numpy.asarray(self)
+                return numpy.asarray(self)[()]
+
+            def __getitem__(self, key):
+                got = super().__getitem__(key)
+                return got if isinstance(got, numpy.ndarray) else numpy.asarray(got, self.dtype).view(Eager)
+
+            def __hash__(self):
+                if self.ndim:
+                    raise TypeError("unhashable: a tensor of several numbers")
+                return hash(self.item())
+
+            def __str__(self):
+                return str(numpy.asarray(self))
+
+            def __repr__(self):
+                return repr(numpy.asarray(self))
+
+            def __round__(self, digits=None):
+                return round(self.item(), digits)
 
             @property
             def value(self):

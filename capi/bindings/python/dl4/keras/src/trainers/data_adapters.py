@@ -30,6 +30,14 @@ def is_whole(x):
     return isinstance(x, (list, tuple)) and not hasattr(x, "__next__")
 
 
+def _length_of(source):
+    """How many batches it has; None where that is not known."""
+    try:
+        return len(source)
+    except TypeError:
+        return None
+
+
 class _Batches:
     """What a data set of the library asks for batch by batch: got(index)."""
 
@@ -43,14 +51,15 @@ class _Batches:
 class Stream(_Batches):
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
-    def __init__(self, model, source, steps, labels=True, around=None):
+    def __init__(self, model, source, steps, labels=True, around=None, goes_on=False):
+        self.goes_on = goes_on and steps is not None  # the next epoch begins where the last one ended
         self.indexed = (
             hasattr(source, "__getitem__")
             and hasattr(source, "__len__")
             and not (hasattr(source, "__iter__") and type(source).__module__.startswith(("torch", "tensorflow")))
         )
-        if steps is None and hasattr(source, "__len__"):
-            steps = len(source)
+        self.length = _length_of(source)
+        steps = self.length if steps is None else steps
         self.model, self.steps, self.labels, self.around = model, steps, labels, around
         self.source, self.endless, self.iterator = source, hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
@@ -64,6 +73,8 @@ class Stream(_Batches):
                 f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
             )
         self.first = self._batch_tensors(first)
+        if self.goes_on and not self.endless:
+            self.iterator = None
         if self.endless:
             self.iterator = self.source = itertools.chain([first], self.source)
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
@@ -71,9 +82,13 @@ class Stream(_Batches):
     def _got(self, index):
         if self.indexed:
             return self.source[index]
-        if self.iterator is None or (index == 0 and not self.endless):
+        if self.iterator is None or (index == 0 and not self.endless and not self.goes_on):
             self.iterator = iter(self.source)
-        return next(self.iterator, None)
+        got = next(self.iterator, None)
+        if got is None and self.goes_on and self.length:
+            self.iterator = iter(self.source)
+            got = next(self.iterator, None)
+        return got
 
     def _batch_tensors(self, got):
         x, y, w = (tuple(got) + (None, None))[:3] if isinstance(got, (tuple, list)) else (got, None, None)

@@ -121,7 +121,7 @@ class Trainer(NativeTraining, Objective, Steps):
                 f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
                 "the sample weights should be included as part of it."
             )
-        stream = Stream(self, x, steps, around=around)
+        stream = Stream(self, x, steps, around=around, goes_on=goes_on)
         return stream.dataset, stream.first[1], stream.steps
 
     def fit(

@@ -1,0 +1,1 @@
+"""Pipelines of data: what dl4.tf.data has."""

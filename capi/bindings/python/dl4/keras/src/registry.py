@@ -64,7 +64,7 @@ class Category:
             function,
             complete,
         )
-        self.classes, self._functions = {base.__name__: base}, {}
+        self.classes, self._functions, self._bases = {base.__name__: base}, {}, {}
         _categories[name] = self
         _getters[name] = self.get
 
@@ -73,6 +73,15 @@ class Category:
         self.classes[cls.__name__] = cls
         return cls
 
+    def base_of(self, kind):
+        """A decorator: the class of that kind derives from this one, which derives from `base`."""
+
+        def decorate(cls):
+            self._bases[kind] = cls
+            return cls
+
+        return decorate
+
     def class_of(self, kind):
         if kind not in self.classes:
             known = facts(self.name)[kind]
@@ -80,7 +89,7 @@ class Category:
             members.update(
                 __doc__=documentation(known), __signature__=signature(known, FIRST.get(self.name, ("name",)))
             )
-            cls = self.classes[kind] = type(kind, (self.base,), members)
+            cls = self.classes[kind] = type(kind, (self._bases.get(kind, self.base),), members)
             if self.complete is not None:
                 self.complete(cls)
         return self.classes[kind]

@@ -15,6 +15,11 @@ def in_safe_mode():
     return _safe[-1]
 
 
+def in_safe_loading():
+    """Is a config being read that may bring no code, and name no files?"""
+    return len(_safe) > 1 and _safe[-1]
+
+
 def enable_unsafe_deserialization():
     _safe[0] = False
 

@@ -29,6 +29,7 @@ class Call:
         "readers",
         "owner",
         "variable",
+        "host",
         "__weakref__",
     )
     _numbers = itertools.count()
@@ -38,6 +39,7 @@ class Call:
         self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
         self.outputs, self.readers, self.owner = [], [], call_context.owner()
         self.variable = None  # of a constant: a variable and what it held
+        self.host = None  # of an input of the library's part: the call of Python's that gives it
 
     def sources(self):
         for t in self.inputs:

@@ -1,0 +1,1 @@
+"""Layers that change images at random: NumPy on arrays, as Keras on TensorFlow computes."""

@@ -1,0 +1,187 @@
+"""What the layers that change images share."""
+
+from .... import random
+from ....backend import call_context
+from ....backend.eager_tensor import eager_tensor
+from ....backend.lazy import np
+from ....symbolic.tensor import is_tensor
+from ....tree import flatten
+from ...layer import Layer
+
+_WORDS = {"images", "labels", "bounding_boxes", "segmentation_masks"}
+
+
+class ImageLayer(Layer):
+    """Images changed at random where the layer is called on arrays, unless `training` is false: as Keras's, by a draw
+    for each image. A dict may have labels and segmentation masks beside the images, which change with them."""
+
+    _USE_FACTOR, _BOUNDS = True, (-1, 1)
+    _interface = "layer"
+
+    def __init__(self, *args, **kwargs):
+        if kwargs.pop("bounding_box_format", None) is not None:
+            raise NotImplementedError(
+                f"{type(self).__name__}: `bounding_box_format`: bounding boxes are not in this version of the library"
+            )
+        super().__init__(*args, **kwargs)
+        self._prepare()
+
+    def _prepare(self):
+        """Reads the arguments."""
+        self._source = random.SeedGenerator(self._argument("seed"))
+        if self._USE_FACTOR:
+            self._range = factor_range(self._argument("factor"), self._BOUNDS)
+
+    def _argument(self, name):
+        """As it was given."""
+        return self._config.get(name, getattr(self, name, None))
+
+    def _value_range(self):
+        given = self._argument("value_range")
+        given = (0, 255) if given is None else given
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise ValueError(
+                f"The `value_range` argument should be a list of two numbers. Received: value_range={given}"
+            )
+        return sorted(given)
+
+    def _uniform(self, shape, low=0.0, high=1.0):
+        return self._source.numpy.uniform(low, high, shape).astype("float32")
+
+    # ---- calls
+
+    def __call__(self, data, training=None, **kwargs):
+        if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten(data)):
+            more = {} if training is None else {"training": training}
+            return super().__call__(data, **more, **kwargs)
+        more = {} if training is None else {"training": bool(training)}
+        with call_context.running(self, training):
+            return self.call(data, **more, **kwargs)
+
+    def call(self, data, training=None):
+        if any(is_tensor(leaf) for leaf in flatten(data)):
+            return super().call(data, **({} if training is None else {"training": training}))
+        training = call_context.training() if training is None else training
+        training = True if training is None else bool(training)
+        if not isinstance(data, dict):
+            images, single = self._batch(data)
+            given = self.transform_images(images, self.get_random_transformation(images, training), training)
+            return eager_tensor(np.asarray(given)[0] if single else np.asarray(given))
+        self._need_known(data)
+        images, single = self._batch(data["images"])
+        t = self.get_random_transformation(images, training)
+        out = dict(data)
+        changes = (
+            ("images", self.transform_images),
+            ("labels", self.transform_labels),
+            ("segmentation_masks", self.transform_segmentation_masks),
+        )
+        for key, change in changes:
+            if key in data:
+                value = np.asarray(data[key])[None] if single else np.asarray(data[key])
+                got = np.asarray(change(value, t, training))
+                out[key] = eager_tensor(got[0] if single else got)
+        return out
+
+    def _need_known(self, data):
+        if "bounding_boxes" in data or "images" not in data:
+            raise NotImplementedError(
+                f"{type(self).__name__}: expected a dict of {sorted(_WORDS - {'bounding_boxes'})}, got {sorted(data)}"
+            )
+
+    @staticmethod
+    def _batch(images):
+        images = np.asarray(images)
+        if images.ndim not in (3, 4):
+            raise ValueError(
+                "Expected image tensor to have rank 3 (single image) or 4 (batch of images). Received: "
+                f"data.shape={images.shape}"
+            )
+        return (images[None], True) if images.ndim == 3 else (images, False)
+
+    def _first(self):
+        return self._argument("data_format") == "channels_first"
+
+    def get_random_transformation(self, data, training=True, seed=None):
+        """What is drawn for images: `transform_images` takes it."""
+        if not training:
+            return None
+        if seed is not None:
+            raise NotImplementedError(
+                f"{type(self).__name__}.get_random_transformation: expected no `seed`, got {seed}"
+            )
+        images = np.asarray(data["images"] if isinstance(data, dict) else data)
+        shape = (1, *images.shape) if images.ndim == 3 else images.shape
+        return self._drawn((shape[0], *shape[2:], shape[1]) if self._first() else shape)
+
+    def transform_images(self, images, transformation, training=True):
+        images = np.asarray(images).astype("float32")
+        if not training or transformation is None:
+            return eager_tensor(images)
+        return eager_tensor(self._moved(images, lambda x: self._changed(x, transformation)))
+
+    def _moved(self, images, change):
+        """A change of images whose channels are the last axis."""
+        return np.moveaxis(change(np.moveaxis(images, 1, -1)), -1, 1) if self._first() else change(images)
+
+    def transform_labels(self, labels, transformation, training=True):
+        return labels
+
+    def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        return segmentation_masks
+
+
+class GeometricLayer(ImageLayer):
+    """Pixels that move, and those of segmentation masks with them, by the nearest pixel."""
+
+    _WORDS = ("nearest", "bilinear")
+
+    def _prepare(self):
+        super()._prepare()
+        for name, known in (("fill_mode", ("reflect", "wrap", "constant", "nearest")), ("interpolation", self._WORDS)):
+            value = self._argument(name)
+            if value is not None and value not in known:
+                raise NotImplementedError(f"Unknown `{name}` {value}. Expected of one {known}.")
+
+    def _changed(self, images, t, interpolation=None):
+        return self._warped(images, t, interpolation or self._argument("interpolation"))
+
+    def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        masks = np.asarray(segmentation_masks).astype("float32")
+        if not training or transformation is None:
+            return masks
+        return self._moved(masks, lambda x: self._changed(x, transformation, "nearest"))
+
+
+def factor_range(factor, bounds):
+    """The two ends of a factor: it is a list of two numbers, or a number for both sides of 0."""
+    wrong = ValueError(
+        f"The `factor` argument should be a number (or a list of two numbers) in the range [{bounds[0]}, {bounds[1]}]. "
+        f"Received: factor={factor}"
+    )
+    if isinstance(factor, (tuple, list)):
+        if len(factor) != 2 or factor[0] > bounds[1] or factor[1] < bounds[0]:
+            raise wrong
+        return tuple(sorted(factor))
+    if not isinstance(factor, (int, float)) or not bounds[0] <= factor <= bounds[1]:
+        raise wrong
+    return max(-abs(factor), bounds[0]), abs(factor)
+
+
+def signed_range(factor, name, low, high, words, two_sided=True):
+    """As factor_range(), with Keras's words for factors of other names."""
+
+    def check(number):
+        if number > high or number < low or number == low and words.endswith("(-1.0, 1.0]. "):
+            raise ValueError(f"{words}Received: input_number={number}")
+
+    if isinstance(factor, (tuple, list)):
+        if len(factor) != 2:
+            raise ValueError(f"{words}Received: {name}={factor}")
+        for number in factor:
+            check(number)
+        return tuple(sorted(factor))
+    if not isinstance(factor, (int, float)):
+        raise ValueError(f"{words}Received: {name}={factor}")
+    check(factor)
+    return (-abs(factor), abs(factor)) if two_sided else (0, factor)

@@ -1,11 +1,4 @@
 """What Keras programs use of tf.nn."""
 
-from .keras import activations, layers
-
-
-def softmax(logits, axis=-1):
-    return layers.Softmax(axis=axis)(logits)
-
-
-def __getattr__(name):
-    return getattr(activations, name)
+from .tf.nn import *  # noqa: F403
+from .tf.nn import __getattr__  # noqa: F401 the activations

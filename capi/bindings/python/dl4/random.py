@@ -1,7 +1,4 @@
-"""tf.random: the seed that gives TensorFlow's initial weights."""
+"""tf.random: seeds and draws."""
 
-from .keras.src.backend import global_state
-
-
-def set_seed(seed):
-    global_state.set_seed(seed, "tensorflow")
+from .tf.random import *  # noqa: F403
+from .tf.random import generator

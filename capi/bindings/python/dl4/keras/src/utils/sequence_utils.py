@@ -1,6 +1,7 @@
 """Sequences of one length, and windows of time series."""
 
-from .data_utils import Sequence
+from ..backend.lazy import np
+from ..data.dataset import Dataset
 
 
 def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
@@ -41,26 +42,6 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
     return x
 
 
-class _Windows(Sequence):
-    def __init__(self, data, targets, starts, length, rate, batch_size):
-        super().__init__()
-        self.data, self.targets, self.starts = data, targets, starts
-        self.length, self.rate, self.batch_size = length, rate, batch_size
-
-    def __len__(self):
-        return -(-len(self.starts) // self.batch_size)
-
-    def __getitem__(self, i):
-        import numpy
-
-        starts = self.starts[i * self.batch_size : (i + 1) * self.batch_size]
-        x = self.data[starts[:, None] + numpy.arange(self.length) * self.rate]
-        return x if self.targets is None else (x, self.targets[starts])
-
-    def __iter__(self):
-        return (self[i] for i in range(len(self)))
-
-
 def timeseries_dataset_from_array(
     data,
     targets,
@@ -72,17 +53,66 @@ def timeseries_dataset_from_array(
     seed=None,
     start_index=None,
     end_index=None,
+    format="tf",
 ):
-    """Windows of a series, in batches: what fit() takes."""
-    import numpy
-
-    data = numpy.asarray(data)
+    """A dataset of windows of a series, in batches."""
+    if format == "grain":
+        raise NotImplementedError("timeseries_dataset_from_array: `format='grain'` is not in this version")
+    if format != "tf":
+        raise ValueError(f'`format` should be either "tf" or "grain". Received: format={format}')
+    data = np.asarray(data)
+    _need_places(len(data), start_index, end_index)
+    for name, value in (("sampling_rate", sampling_rate), ("sequence_stride", sequence_stride)):
+        if value <= 0:
+            raise ValueError(f"`{name}` must be higher than 0. Received: {name}={value}")
+        if value >= len(data):
+            raise ValueError(
+                f"`{name}` must be lower than the length of the data. Received: {name}={value}, for data of length "
+                f"{len(data)}"
+            )
     begin, end = start_index or 0, len(data) if end_index is None else end_index
     last = end - begin - (sequence_length - 1) * sampling_rate
-    if targets is not None:
-        last = min(last, len(targets))
-        targets = numpy.asarray(targets)[begin:end]
-    starts = numpy.arange(0, max(last, 0), sequence_stride)
+    last = last if targets is None else min(last, len(targets))
+    starts = np.arange(0, max(last, 0), sequence_stride, dtype="int32")
     if shuffle:
-        numpy.random.RandomState(numpy.random.randint(10**6) if seed is None else seed).shuffle(starts)
-    return _Windows(data[begin:end], targets, starts, sequence_length, sampling_rate, batch_size)
+        seed = np.random.randint(10**6) if seed is None else seed
+        np.random.RandomState(seed).shuffle(starts)
+    data, steps = data[begin:end], np.arange(sequence_length) * sampling_rate
+    targets = None if targets is None else np.asarray(targets)[begin:end]
+
+    def windows(at):
+        at = np.asarray(at)
+        x = data[at[..., None] + steps]
+        return x if targets is None else (x, targets[at])
+
+    dataset = Dataset.from_tensor_slices(starts)
+    if shuffle:
+        dataset = dataset.shuffle(1024 if batch_size is None else batch_size * 8, seed=seed)
+    return (dataset if batch_size is None else dataset.batch(batch_size)).map(windows)
+
+
+def _need_places(length, start_index, end_index):
+    """Raises for places that are not in the data, in Keras's words."""
+    if start_index and start_index < 0:
+        raise ValueError(f"`start_index` must be 0 or greater. Received: start_index={start_index}")
+    if start_index and start_index >= length:
+        raise ValueError(
+            f"`start_index` must be lower than the length of the data. Received: start_index={start_index}, for "
+            "data of "
+            f"length {length}"
+        )
+    if not end_index:
+        return
+    if start_index and end_index <= start_index:
+        raise ValueError(
+            f"`end_index` must be higher than `start_index`. Received: start_index={start_index}, and "
+            f"end_index={end_index} "
+        )
+    if end_index >= length:
+        raise ValueError(
+            f"`end_index` must be lower than the length of the data. Received: end_index={end_index}, for data "
+            "of length "
+            f"{length}"
+        )
+    if end_index <= 0:
+        raise ValueError(f"`end_index` must be higher than 0. Received: end_index={end_index}")

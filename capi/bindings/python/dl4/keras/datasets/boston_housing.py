@@ -1,0 +1,3 @@
+"""Prices of houses in Boston."""
+
+from ..src.datasets.housing import boston as load_data

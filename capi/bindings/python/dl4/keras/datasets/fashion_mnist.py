@@ -1,0 +1,3 @@
+"""Pictures of clothes."""
+
+from ..src.datasets.images import fashion_mnist as load_data

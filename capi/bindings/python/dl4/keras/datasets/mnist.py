@@ -1,0 +1,3 @@
+"""Digits."""
+
+from ..src.datasets.images import mnist as load_data

@@ -1,0 +1,1 @@
+"""What Keras keeps for old programs."""

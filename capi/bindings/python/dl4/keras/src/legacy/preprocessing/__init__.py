@@ -1,0 +1,1 @@
+"""keras.preprocessing: generators of images, tokens of texts."""

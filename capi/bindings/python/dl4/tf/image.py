@@ -1,0 +1,214 @@
+"""tf.image."""
+
+import numpy as np
+
+from ..keras.src.layers.preprocessing.images import pixels
+from ..keras.src.utils.directory_utils import padded
+from ..keras.src.utils.image_utils import resized
+from . import random
+from .dispatch import array, name_of, tensor
+from .io import decode_bmp, decode_gif, decode_image, decode_jpeg, decode_png, encode_jpeg, encode_png
+
+
+class ResizeMethod:
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, LANCZOS3, LANCZOS5 = "bilinear", "nearest", "bicubic", "lanczos3", "lanczos5"
+    AREA, GAUSSIAN, MITCHELLCUBIC = "area", "gaussian", "mitchellcubic"
+
+
+def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False, name=None):
+    """Images in another size, in float32; of bytes by the nearest pixel bytes again."""
+    if method in ("area", "gaussian", "mitchellcubic"):
+        raise NotImplementedError(f"tf.image.resize: `method`: {method!r} is not in this version of the library")
+    x, size = array(images), [int(n) for n in np.ravel(size)]
+    h, w = x.shape[-3:-1]
+    if preserve_aspect_ratio:
+        ratio = min(size[0] / h, size[1] / w)
+        size = [int(round(h * ratio)), int(round(w * ratio))]
+    out = np.asarray(resized(x, size, method, antialias=antialias))
+    return tensor(out.astype(x.dtype) if method == "nearest" else out)
+
+
+def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
+    x = array(image)
+    if x.ndim == 4:
+        return tensor(np.stack([padded(one, (target_height, target_width), method) for one in x]))
+    return padded(x, (target_height, target_width), method)
+
+
+def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    at = slice(offset_height, offset_height + target_height), slice(offset_width, offset_width + target_width)
+    return tensor(array(image)[(Ellipsis, *at, slice(None))])
+
+
+def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    x = array(image)
+    h, w = x.shape[-3:-1]
+    around = [
+        (offset_height, target_height - h - offset_height),
+        (offset_width, target_width - w - offset_width),
+        (0, 0),
+    ]
+    return tensor(np.pad(x, [(0, 0)] * (x.ndim - 3) + around))
+
+
+def resize_with_crop_or_pad(image, target_height, target_width):
+    """The middle of an image, with zeros around it where it is smaller."""
+    x = array(image)
+    for axis, size in ((-3, target_height), (-2, target_width)):
+        more = size - x.shape[axis]
+        if more < 0:
+            x = np.take(x, np.arange(-more // 2, -more // 2 + size), axis)
+        elif more:
+            around = [(0, 0)] * x.ndim
+            around[axis] = (more // 2, more - more // 2)
+            x = np.pad(x, around)
+    return tensor(x)
+
+
+def central_crop(image, central_fraction):
+    x = array(image)
+    h, w = x.shape[-3:-1]
+    top, left = int((h - h * central_fraction) / 2), int((w - w * central_fraction) / 2)
+    return crop_to_bounding_box(x, top, left, h - 2 * top, w - 2 * left)
+
+
+def flip_left_right(image):
+    return tensor(array(image)[..., :, ::-1, :].copy())
+
+
+def flip_up_down(image):
+    return tensor(array(image)[..., ::-1, :, :].copy())
+
+
+def transpose(image, name=None):
+    return tensor(array(image).swapaxes(-3, -2))
+
+
+def rot90(image, k=1, name=None):
+    return tensor(np.rot90(array(image), k, (-3, -2)).copy())
+
+
+def rgb_to_grayscale(images, name=None):
+    x = array(images)
+    gray = np.asarray(convert_image_dtype(x, "float32")) @ np.array([0.2989, 0.5870, 0.1140], "float32")
+    return convert_image_dtype(gray[..., None], x.dtype)
+
+
+def grayscale_to_rgb(images, name=None):
+    return tensor(np.repeat(array(images), 3, -1))
+
+
+def rgb_to_hsv(images, name=None):
+    return tensor(pixels.to_hsv(array(images)))
+
+
+def hsv_to_rgb(images, name=None):
+    return tensor(pixels.to_rgb(array(images)))
+
+
+def convert_image_dtype(image, dtype, saturate=False, name=None):
+    """Bytes as numbers from 0 to 1, and back."""
+    x, to = array(image), np.dtype(name_of(dtype))
+    if x.dtype == to:
+        return tensor(x)
+    if x.dtype.kind != "f" and to.kind == "f":
+        return tensor((x * (1 / np.iinfo(x.dtype).max)).astype(to))
+    if x.dtype.kind == "f" and to.kind != "f":
+        scaled = x * (np.iinfo(to).max + 0.5)
+        return tensor((np.clip(scaled, np.iinfo(to).min, np.iinfo(to).max) if saturate else scaled).astype(to))
+    return tensor(x.astype(to))
+
+
+def _in_floats(image, change):
+    """A change of numbers from 0 to 1, of bytes too."""
+    x = array(image)
+    out = change(np.asarray(convert_image_dtype(x, "float32")))
+    return convert_image_dtype(out.astype("float32"), x.dtype, saturate=True)
+
+
+def adjust_brightness(image, delta):
+    return _in_floats(image, lambda x: x + np.float32(delta))
+
+
+def adjust_contrast(images, contrast_factor):
+    def change(x):
+        middle = x.mean((-3, -2), keepdims=True)
+        return (x - middle) * np.float32(contrast_factor) + middle
+
+    return _in_floats(images, change)
+
+
+def adjust_saturation(image, saturation_factor, name=None):
+    def change(x):
+        hsv = pixels.to_hsv(x)
+        hsv[..., 1] = np.clip(hsv[..., 1] * np.float32(saturation_factor), 0, 1)
+        return pixels.to_rgb(hsv)
+
+    return _in_floats(image, change)
+
+
+def adjust_hue(image, delta, name=None):
+    def change(x):
+        hsv = pixels.to_hsv(x)
+        hsv[..., 0] = (hsv[..., 0] + np.float32(delta)) % 1
+        return pixels.to_rgb(hsv)
+
+    return _in_floats(image, change)
+
+
+def adjust_gamma(image, gamma=1, gain=1):
+    return _in_floats(image, lambda x: gain * x**gamma)
+
+
+def per_image_standardization(image):
+    """Mean 0 and deviation 1, of at least 1 over the square root of the number of values."""
+    x = array(image).astype("float32")
+    mean, deviation = x.mean((-3, -2, -1), keepdims=True), x.std((-3, -2, -1), keepdims=True)
+    return tensor((x - mean) / np.maximum(deviation, np.float32(1 / np.sqrt(np.prod(x.shape[-3:])))))
+
+
+# ---- by chance
+
+
+def _flipped(image, seed, flip):
+    x = array(image)
+    if x.ndim == 4:
+        return tensor(np.stack([np.asarray(_flipped(one, seed, flip)) for one in x]))
+    return flip(x) if random.generator(seed).random() < 0.5 else tensor(x)
+
+
+def random_flip_left_right(image, seed=None):
+    return _flipped(image, seed, flip_left_right)
+
+
+def random_flip_up_down(image, seed=None):
+    return _flipped(image, seed, flip_up_down)
+
+
+def random_brightness(image, max_delta, seed=None):
+    return adjust_brightness(image, random.generator(seed).uniform(-max_delta, max_delta))
+
+
+def random_contrast(image, lower, upper, seed=None):
+    return adjust_contrast(image, random.generator(seed).uniform(lower, upper))
+
+
+def random_saturation(image, lower, upper, seed=None):
+    return adjust_saturation(image, random.generator(seed).uniform(lower, upper))
+
+
+def random_hue(image, max_delta, seed=None):
+    return adjust_hue(image, random.generator(seed).uniform(-max_delta, max_delta))
+
+
+def random_crop(value, size, seed=None, name=None):
+    """A part of that size."""
+    x, rng = array(value), random.generator(seed)
+    begins = [int(rng.integers(0, d - int(n) + 1)) for d, n in zip(x.shape, size)]
+    return tensor(x[tuple(slice(b, b + int(n)) for b, n in zip(begins, size))])
+
+
+__all__ = [
+    *(n for n, v in list(globals().items()) if n[0] != "_" and callable(v) and v.__module__ == __name__),
+    *("decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png"),
+]

@@ -1,0 +1,68 @@
+"""tf.linalg."""
+
+import numpy as np
+
+from ..keras import ops
+from .arrays import einsum, eye, matmul, norm, tensordot
+from .dispatch import array, tensor
+from .elementwise import l2_normalize
+
+
+def _of(function):
+    def f(input, *args, **kwargs):  # noqa: A002
+        kwargs.pop("name", None)
+        return tensor(function(array(input), *args, **kwargs))
+
+    f.__name__ = function.__name__
+    return f
+
+
+inv, det, cholesky, pinv, matrix_rank = map(
+    _of, (np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.pinv, np.linalg.matrix_rank)
+)
+diag_part, trace = _of(np.diagonal), _of(np.trace)
+normalize = l2_normalize
+
+
+def diag(diagonal, name=None):
+    x = array(diagonal)
+    return tensor(x[..., None] * np.eye(x.shape[-1], dtype=x.dtype))
+
+
+def matrix_transpose(a, name=None):
+    return ops.swapaxes(a, -1, -2) if not isinstance(a, np.ndarray) else tensor(a.swapaxes(-1, -2))
+
+
+def band_part(input, num_lower, num_upper, name=None):  # noqa: A002
+    """The entries near the diagonal, the others as 0."""
+    x = array(input)
+    i, j = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
+    inside = ((num_lower < 0) | (i - j <= num_lower)) & ((num_upper < 0) | (j - i <= num_upper))
+    return tensor(np.where(inside, x, np.zeros((), x.dtype)))
+
+
+def solve(matrix, rhs, adjoint=False, name=None):
+    m = array(matrix)
+    return tensor(np.linalg.solve(m.swapaxes(-1, -2) if adjoint else m, array(rhs)))
+
+
+def eigh(tensor_, name=None):
+    return tuple(tensor(v) for v in np.linalg.eigh(array(tensor_)))
+
+
+def svd(tensor_, full_matrices=False, compute_uv=True, name=None):
+    """Singular values, left and right vectors."""
+    if not compute_uv:
+        return tensor(np.linalg.svd(array(tensor_), compute_uv=False))
+    u, s, vt = np.linalg.svd(array(tensor_), full_matrices)
+    return tensor(s), tensor(u), tensor(vt.swapaxes(-1, -2))
+
+
+def qr(input, full_matrices=False, name=None):  # noqa: A002
+    return tuple(tensor(v) for v in np.linalg.qr(array(input), "complete" if full_matrices else "reduced"))
+
+
+__all__ = [
+    *("einsum", "eye", "matmul", "norm", "tensordot", "l2_normalize", "normalize", "inv", "det", "cholesky", "pinv"),
+    *("matrix_rank", "diag_part", "trace", "diag", "matrix_transpose", "band_part", "solve", "eigh", "svd", "qr"),
+]

@@ -1,0 +1,97 @@
+"""What Keras programs use of tf.nn."""
+
+import numpy as np
+
+from ..keras import activations, layers, ops
+from .dispatch import array, tensor
+from .elementwise import erf, in_top_k, l2_normalize, log_softmax, sigmoid, softplus, tanh, top_k
+
+
+def softmax(logits, axis=-1, name=None):
+    return layers.Softmax(axis=axis)(logits)
+
+
+def leaky_relu(features, alpha=0.2, name=None):
+    return ops.leaky_relu(features, negative_slope=alpha)
+
+
+def bias_add(value, bias, data_format=None, name=None):
+    return value + bias
+
+
+def dropout(x, rate, noise_shape=None, seed=None, name=None):
+    return layers.Dropout(rate, noise_shape=noise_shape, seed=seed)(x, training=True)
+
+
+def embedding_lookup(params, ids, max_norm=None, name=None):
+    if max_norm is not None:
+        raise NotImplementedError("tf.nn.embedding_lookup: `max_norm` is not in this version of the library")
+    return ops.take(params, ids, axis=0)
+
+
+def moments(x, axes, shift=None, keepdims=False, name=None):
+    """Mean and variance over axes."""
+    return ops.moments(x, axes=axes, keepdims=keepdims)
+
+
+def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+    return ops.relu(logits) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
+
+
+def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+    return -ops.sum(ops.cast(labels, "float32") * ops.log_softmax(logits, axis=axis), axis=axis)
+
+
+def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def l2_loss(t, name=None):
+    return ops.sum(ops.square(t)) / 2
+
+
+def zero_fraction(value, name=None):
+    return tensor(np.mean(array(value) == 0, dtype="float32"))
+
+
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):  # noqa: A002
+    layer = layers.LocalResponseNormalization(depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta)
+    return layer(input)
+
+
+lrn = local_response_normalization
+
+
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # noqa: A002
+    return _pooled("MaxPooling2D", input, ksize, strides, padding, data_format)
+
+
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # noqa: A002
+    return _pooled("AveragePooling2D", input, ksize, strides, padding, data_format)
+
+
+max_pool, avg_pool = max_pool2d, avg_pool2d
+
+
+def _inner(sizes):
+    sizes = np.ravel(sizes).tolist()
+    return tuple(sizes[1:3]) if len(sizes) == 4 else tuple(sizes * 2)[:2]
+
+
+def _pooled(kind, x, ksize, strides, padding, data_format):
+    if data_format != "NHWC":
+        raise NotImplementedError(f"tf.nn: `data_format`: expected 'NHWC', got {data_format!r}")
+    layer = getattr(layers, kind)(_inner(ksize), _inner(strides), padding.lower())
+    return layer(x)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(activations, name)
+
+
+__all__ = [
+    *(n for n, v in list(globals().items()) if n[0] != "_" and callable(v) and v.__module__ == __name__),
+    *("erf", "in_top_k", "l2_normalize", "log_softmax", "sigmoid", "softplus", "tanh", "top_k"),
+]

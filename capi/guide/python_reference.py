@@ -27,7 +27,7 @@ def main(folder):
         publish(getattr(dl4.keras, name))
     publish(dl4.keras, PUBLIC)
     publish(dl4, ["keras", "plot", "random"])
-    pdoc.render.configure(docformat="markdown", search=True, show_source=False, footer_text="libdl4")
+    pdoc.render.configure(docformat="google", search=True, show_source=False, footer_text="libdl4")
     pdoc.pdoc("dl4", *(f"!dl4.{name}" for name in INSIDE), output_directory=pathlib.Path(folder))
 
 

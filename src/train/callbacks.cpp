@@ -58,9 +58,6 @@ void Callbacks::batch_end(const std::vector<double> &means) {
   kinds::Logs logs;
   for (size_t i = 0; i < means.size(); ++i) logs.push_back({t_.results().names()[i], means[i]});
   each([&](const kinds::Callback &c, Json &state) { c.batch_end(*this, moment(), state, logs); });
-}
-
-void Callbacks::batch_settled() {
   each([&](const kinds::Callback &c, Json &state) { c.settled(*this, moment(), state, false); });
 }
 

@@ -34,7 +34,6 @@ class Callbacks final : kinds::Fit {
   void train_begin(bool resumed, int64_t epochs, bool validates);
   void epoch_begin();
   void batch_end(const std::vector<double> &means);
-  void batch_settled();
   void test_begin();
   void test_end();
   // Of the epoch before the place; adds to the logs.

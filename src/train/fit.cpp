@@ -141,7 +141,6 @@ class Loop {
       ++at_.batch;
       const std::vector<double> &results = t_.results().of(at_.sums);
       callbacks_.batch_end(results);
-      callbacks_.batch_settled();
       report(Event::batch_end, at_.batch, results);
     }
     if (at_.sums.empty()) fail(Code::invalid_argument, "the data set is empty");

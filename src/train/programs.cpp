@@ -8,16 +8,16 @@
 #include "kinds/regularizer.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/passes.hpp"
+#include "train/training.hpp"
 
 namespace dl4::train {
 
 using namespace ops;
 
-namespace {
-
 class Writer final : kinds::Slots {
  public:
-  explicit Writer(const Recipe &recipe) : recipe_(recipe), state_(recipe.state), e_(written_.program) {
+  explicit Writer(const Recipe &recipe)
+      : t_(recipe.training), turn_(recipe.turn), state_(recipe.state), e_(written_.program) {
     for (int64_t offset : parameters().offsets())
       if (offset >= 0) offsets_.push_back(offset);
   }
@@ -41,7 +41,7 @@ class Writer final : kinds::Slots {
   void divisors(const Batch &b) {
     parts_inputs();
     const Lowered of = lowered(b, true);
-    for (Id v : emit_divisors(e_, recipe_.objective, of.outputs, of.y, of.w)) e_.output(v);
+    for (Id v : emit_divisors(e_, t_.objective, of.outputs, of.y, of.w)) e_.output(v);
     plan::leave_unread_sums(e_.program);
   }
 
@@ -63,7 +63,7 @@ class Writer final : kinds::Slots {
 
   // The gradients of all parts together.
   std::vector<Id> joined() {
-    const Layout &layout = recipe_.layout;
+    const Layout &layout = t_.layout;
     draws_ = state(kept::draws);
     hold();
     Id all = e_.input("parts", DType::f32, {layout.size}), each = e_.input("1 / parts", DType::f32, {});
@@ -84,7 +84,7 @@ class Writer final : kinds::Slots {
 
   // One for each trainable weight.
   std::vector<Id> backward(Id loss) {
-    const auto factor = recipe_.optimizer.loss_scale_factor;
+    const auto factor = optimizer().loss_scale_factor;
     if (factor) loss = scale(e_, loss, static_cast<float>(*factor));
     std::vector<Id> gradients = plan::differentiate(e_, loss, trainable_);
     size_t at = 0;
@@ -102,34 +102,35 @@ class Writer final : kinds::Slots {
 
   // The new block, slots and counters are written.
   void update(std::vector<Id> gradients) {
-    const kinds::Optimizer &optimizer = recipe_.optimizer;
-    const std::string scope = text("optimizer \"", optimizer.entry().name, '"');
+    const std::string scope = text("optimizer \"", optimizer().entry().name, '"');
     e_.scope = scope;
     Id done = state(kept::iterations), t = next(done);
     e_.write(done, t);
     Id w = none;
-    if (const int64_t steps = optimizer.gradient_accumulation_steps.value_or(0)) {
+    if (const int64_t steps = optimizer().gradient_accumulation_steps.value_or(0)) {
       done = number(kept::updates, DType::i64, 0);
       t = next(done);
-      if (recipe_.turn.updates) e_.write(done, t);
+      if (turn_.updates) e_.write(done, t);
       gradients = accumulated(std::move(gradients), steps);
     }
-    if (recipe_.turn.updates) {
-      Id g = packed(kinds::clip(e_, optimizer, std::move(gradients)));
+    if (turn_.updates) {
+      Id g = packed(kinds::clip(e_, optimizer(), std::move(gradients)));
       e_.scope = scope;
       const std::vector<kinds::Part> all = parts();
       kinds::Update u{e_, current(), g, state(kept::learning_rate), t, all, *this};
-      w = optimizer.update(u);
+      w = optimizer().update(u);
     } else {
       w = current();
     }
-    if (optimizer.use_ema) w = averaged(w, done);
+    if (optimizer().use_ema) w = averaged(w, done);
     if (Id last = constrained(w); last != block_) e_.write(block_, last);
     e_.scope.clear();
   }
 
   // Adds to the sums of gradients.
   void accumulate(const std::vector<Id> &gradients) {
+    state_.per_weight(kept::gradients, 0);
+    state_.number(kept::accumulated, DType::i64, 0);
     Id sum = state(kept::gradients), count = state(kept::accumulated);
     Id g = packed(gradients);
     e_.scope.clear();
@@ -193,7 +194,7 @@ class Writer final : kinds::Slots {
 
   Common parts_inputs() {
     draws_ = e_.input("draws", DType::i64, {3});
-    const auto n = static_cast<int64_t>(recipe_.objective.trained().size());
+    const auto n = static_cast<int64_t>(t_.objective.trained().size());
     const Id numbers = e_.input("divisors", DType::f32, {n + 1});
     Common common;
     for (int64_t i = 0; i < n; ++i) common.divisors.push_back(view(e_, numbers, i, {}));
@@ -203,8 +204,7 @@ class Writer final : kinds::Slots {
 
   Lowered lowered(const Batch &b, bool training) {
     hold();
-    graph::Lowered of =
-        graph::lower(e_, recipe_.model, values_, draws_, {.training = training, .collective = recipe_.collective});
+    graph::Lowered of = graph::lower(e_, *t_.model, values_, draws_, {.training = training, .collective = t_.exchange});
     writes_ = std::move(of.writes);
     return {std::move(of.outputs), inputs("target", b.y), inputs("sample weight", b.w), std::move(of.penalties)};
   }
@@ -215,7 +215,7 @@ class Writer final : kinds::Slots {
       if (weights()[i]->spec.regularizer && weights()[i]->trainable())
         of.penalties.push_back(weights()[i]->spec.regularizer->penalty(e_, now(i)));
     }
-    Measures m = emit(e_, recipe_.objective, of.outputs, of.y, of.w, of.penalties, common);
+    Measures m = emit(e_, t_.objective, of.outputs, of.y, of.w, of.penalties, common);
     e_.output(m.loss);
     for (Id loss : m.losses) e_.output(loss);
     for (Id sum : m.sums) e_.output(sum);
@@ -223,7 +223,7 @@ class Writer final : kinds::Slots {
   }
 
   void guard(Id loss) {
-    if (recipe_.nan_guard == NanGuard::off) return;
+    if (t_.setup.nan_guard == NanGuard::off) return;
     e_.scope = "\"loss\"";
     check_finite(e_, loss);
     e_.scope.clear();
@@ -248,7 +248,7 @@ class Writer final : kinds::Slots {
   std::vector<kinds::Part> parts() const {
     std::vector<kinds::Part> list;
     parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
-      const bool decays = std::ranges::none_of(recipe_.undecayed, [&](const auto &s) { return excludes(s, w.name); });
+      const bool decays = std::ranges::none_of(t_.setup.undecayed, [&](const auto &s) { return excludes(s, w.name); });
       list.push_back({w.name, w.spec.shape, offset, decays});
     });
     return list;
@@ -257,7 +257,7 @@ class Writer final : kinds::Slots {
   // The mean of these and those of the steps before, if it is their turn; else they are kept.
   std::vector<Id> accumulated(std::vector<Id> gradients, int64_t steps) {
     Id sum = block("gradient_accumulator", 0);
-    if (!recipe_.turn.updates) {
+    if (!turn_.updates) {
       e_.write(sum, add(e_, packed(std::move(gradients)), sum));
       return {};
     }
@@ -273,12 +273,12 @@ class Writer final : kinds::Slots {
   // Moves the average towards the new weights, at first onto them; gives what the weights become.
   Id averaged(Id w, Id updates_before) {
     Id average = block("average", 0);
-    const auto rest = static_cast<float>(1 - recipe_.optimizer.ema_momentum);
+    const auto rest = static_cast<float>(1 - optimizer().ema_momentum);
     Id first = binary(e_, Binary::equal, updates_before, integer(0));
     Id rate = select(e_, first, e_.scalar(1), e_.scalar(static_cast<double>(rest)));
     Id now = ops::update(e_, kernels::Average{}, {.w = average, .g = w, .lr = rate})[0];
     e_.write(average, now);
-    return recipe_.turn.overwrites ? copy(e_, now) : w;
+    return turn_.overwrites ? copy(e_, now) : w;
   }
 
   // What a weight holds after the calls.
@@ -295,6 +295,7 @@ class Writer final : kinds::Slots {
     return any ? pack(e_, std::move(parts), offsets_, parameters().block().shape[0]) : block_;
   }
 
+  const kinds::Optimizer &optimizer() const { return *t_.setup.optimizer; }
   const graph::Parameters &parameters() const { return state_.parameters; }
   const graph::Parameters::Weights &weights() const { return parameters().weights(); }
 
@@ -311,7 +312,7 @@ class Writer final : kinds::Slots {
   Id next(Id counter) { return add(e_, counter, integer(1)); }
 
   std::vector<Id> inputs(const char *what, const std::vector<runtime::View> &views) {
-    const auto targets = recipe_.objective.targets();
+    const auto targets = t_.objective.targets();
     std::vector<Id> ids;
     for (size_t i = 0; i < views.size(); ++i) {
       if (is_absent(views[i])) {
@@ -320,7 +321,7 @@ class Writer final : kinds::Slots {
       }
       std::vector<int64_t> any(static_cast<size_t>(views[i].shape.rank()), free_dim);
       if (is_column(views[i].shape)) any.back() = 1;
-      ids.push_back(e_.input(text(what, " of ", recipe_.model.output_name(targets[i])), views[i].dtype, Shape(any)));
+      ids.push_back(e_.input(text(what, " of ", t_.model->output_name(targets[i])), views[i].dtype, Shape(any)));
     }
     return ids;
   }
@@ -329,7 +330,7 @@ class Writer final : kinds::Slots {
   Id packed(std::vector<Id> gradients) {
     const bool lie_so = !joined_.empty() && gradients == joined_;
     Id g = lie_so ? joined_block_ : pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]);
-    if (recipe_.nan_guard == NanGuard::gradients) {
+    if (t_.setup.nan_guard == NanGuard::gradients) {
       e_.scope = "\"gradients\"";
       check_finite(e_, g);
     }
@@ -349,7 +350,8 @@ class Writer final : kinds::Slots {
     return pack(e_, parts, offsets_, parameters().block().shape[0]);
   }
 
-  const Recipe &recipe_;
+  const Training &t_;
+  const Turn turn_;
   State &state_;
   Written written_;
   Emit e_;
@@ -360,86 +362,50 @@ class Writer final : kinds::Slots {
   Id block_ = none, draws_ = none, accumulated_ = none, joined_block_ = none;
 };
 
-// Of gradients, and how many are in them.
-void make_sums(State &state) {
-  state.per_weight(kept::gradients, 0);
-  state.number(kept::accumulated, DType::i64, 0);
-}
-
-Written step_program(const Recipe &recipe, const Batch &b) {
+Written write(const Routine &routine, const Recipe &recipe, const Batch &b) {
   Writer w(recipe);
-  w.update(w.backward(w.forward(b, true)));
-  w.finish(true);
+  routine.write(w, b);
   return w.take();
 }
-
-Written accumulate_program(const Recipe &recipe, const Batch &b) {
-  make_sums(recipe.state);
-  Writer w(recipe);
-  w.accumulate(w.backward(w.forward(b, true)));
-  w.finish(true);
-  return w.take();
-}
-
-Written evaluate_program(const Recipe &recipe, const Batch &b) {
-  Writer w(recipe);
-  w.forward(b, false);
-  w.finish(false);
-  return w.take();
-}
-
-Written apply_program(const Recipe &recipe, const Batch &) {
-  Writer w(recipe);
-  w.update(w.take_mean());
-  w.forget();
-  return w.take();
-}
-
-Written divide_program(const Recipe &recipe, const Batch &b) {
-  Writer w(recipe);
-  w.divisors(b);
-  return w.take();
-}
-
-Written compute_program(const Recipe &recipe, const Batch &b) {
-  Writer w(recipe);
-  w.give(w.backward(w.part(b, true)));
-  return w.take();
-}
-
-Written measure_program(const Recipe &recipe, const Batch &b) {
-  Writer w(recipe);
-  w.part(b, false);
-  return w.take();
-}
-
-Written update_program(const Recipe &recipe, const Batch &) {
-  Writer w(recipe);
-  w.update(w.joined());
-  w.finish(true);
-  return w.take();
-}
-
-Written collect_program(const Recipe &recipe, const Batch &) {
-  make_sums(recipe.state);
-  Writer w(recipe);
-  w.accumulate(w.joined());
-  w.finish(true);
-  return w.take();
-}
-
-}  // namespace
 
 namespace routines {
-const Routine step{"step", step_program, true, true};
-const Routine accumulate{"accumulate", accumulate_program, true};
-const Routine evaluate{"evaluate", evaluate_program};
-const Routine apply{"apply", apply_program, false, true};
-const Routine divide{"divisors of a part", divide_program};
-const Routine compute{"part", compute_program, true};
-const Routine measure{"measures of a part", measure_program};
-const Routine update{"update by parts", update_program, false, true};
-const Routine collect{"accumulate parts", collect_program};
+
+const Routine step{"step",
+                   [](Writer &w, const Batch &b) {
+                     w.update(w.backward(w.forward(b, true)));
+                     w.finish(true);
+                   },
+                   true, true};
+const Routine accumulate{"accumulate",
+                         [](Writer &w, const Batch &b) {
+                           w.accumulate(w.backward(w.forward(b, true)));
+                           w.finish(true);
+                         },
+                         true};
+const Routine evaluate{"evaluate", [](Writer &w, const Batch &b) {
+                         w.forward(b, false);
+                         w.finish(false);
+                       }};
+const Routine apply{"apply",
+                    [](Writer &w, const Batch &) {
+                      w.update(w.take_mean());
+                      w.forget();
+                    },
+                    false, true};
+const Routine divide{"divisors of a part", [](Writer &w, const Batch &b) { w.divisors(b); }};
+const Routine compute{"part", [](Writer &w, const Batch &b) { w.give(w.backward(w.part(b, true))); }, true};
+const Routine measure{"measures of a part", [](Writer &w, const Batch &b) { w.part(b, false); }};
+const Routine update{"update by parts",
+                     [](Writer &w, const Batch &) {
+                       w.update(w.joined());
+                       w.finish(true);
+                     },
+                     false, true};
+const Routine collect{"accumulate parts", [](Writer &w, const Batch &) {
+                        w.accumulate(w.joined());
+                        w.finish(true);
+                      }};
+
 }  // namespace routines
 
 bool excludes(const std::string &word, const std::string &weight) {

@@ -12,6 +12,9 @@
 
 namespace dl4::train {
 
+class Training;
+class Writer;
+
 enum class NanGuard { off, loss, gradients };
 
 // What the optimizer does in this step, beside taking the gradients.
@@ -28,17 +31,11 @@ struct Layout {
   std::vector<size_t> writes{};
 };
 
-// What a Program is written from. Its states have the names of `state`, which makes those it has not.
+// What a Program is written for. Its states have the names of `state`, which makes those it has not.
 struct Recipe {
-  const graph::Model &model;
-  const Objective &objective;
-  const kinds::Optimizer &optimizer;
-  NanGuard nan_guard;
-  const std::vector<std::string> &undecayed;  // words that exclude weights from the decay
+  const Training &training;
   State &state;
-  Turn turn;
-  const Layout &layout;                         // of the parts that an update joins
-  std::shared_ptr<ops::Collective> collective;  // of the workers that have the other parts of a batch
+  Turn turn{};
 };
 
 // Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.
@@ -53,7 +50,7 @@ struct Written {
 // A Program that a trainer runs.
 struct Routine {
   const char *name;
-  Written (*write)(const Recipe &recipe, const Batch &b);
+  void (*write)(Writer &w, const Batch &b);
   bool trains = false;   // takes gradients of batches
   bool updates = false;  // which Turn it is decides what it does
 };
@@ -72,6 +69,7 @@ extern const Routine divide, compute, measure;
 extern const Routine update, collect;
 }  // namespace routines
 
+Written write(const Routine &routine, const Recipe &recipe, const Batch &b);
 // Makes the optimizer's slots; refuses what the optimizer can't do.
 void make_slots(const Recipe &recipe);
 

@@ -104,7 +104,7 @@ void Trainer::set(const std::string &key, double v) {
 
 std::map<std::string, Tensor> Trainer::state() const {
   std::map<std::string, Tensor> all = training_.state.tensors();
-  all.insert(copies.tensors().begin(), copies.tensors().end());
+  all.insert(copies.tensors.begin(), copies.tensors.end());
   return all;
 }
 
@@ -125,11 +125,9 @@ void Trainer::restore(const std::map<std::string, Tensor> &state, const Json &j)
   const Json *saved = j.find("shards");
   if (const int64_t n = workers_->shards(), was = saved ? saved->get<int64_t>() : 1; n != was)
     fail(Code::shape_mismatch, "\"shards\": expected ", was, " as in the checkpoint, got ", n);
-  std::map<std::string, Tensor> kept, copied;
-  for (const auto &[name, t] : state) (WeightCopies::is_one(name) ? copied : kept)[name] = t;
-  copies.check(copied);
-  training_.state.restore(kept);
-  copies.set(std::move(copied));
+  std::map<std::string, Tensor> rest = state, copied = copies.taken_from(rest);
+  training_.state.restore(rest);
+  copies.tensors = std::move(copied);
   position() = std::move(p);
 }
 

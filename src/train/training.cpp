@@ -76,7 +76,7 @@ Training::Training(std::shared_ptr<graph::Model> trained, const Json &options, c
   state.number(kept::draws, DType::i64, 0);
   state.number(kept::learning_rate, DType::f32, static_cast<double>(setup.optimizer->learning_rate.at(0)));
   if (setup.optimizer->gradient_accumulation_steps.value_or(0)) state.number(kept::updates, DType::i64, 0);
-  make_slots(recipe(state));
+  make_slots({*this, state});
   model->set_in_training(true);
 }
 
@@ -127,7 +127,7 @@ void Training::follow() {
   if (state.parameters.is_current()) return;
   FlushToZero flush;
   State next = state.followed();
-  make_slots(recipe(next));
+  make_slots({*this, next});
   forget_compiled();
   state = std::move(next);
 }
@@ -155,13 +155,9 @@ void Training::get_ready(Task task) {
   state.parameters.make_others_writable(task == Task::evaluate);
 }
 
-Recipe Training::recipe(State &of, Turn turn) const {
-  return {*model, objective, *setup.optimizer, setup.nan_guard, setup.undecayed, of, turn, layout, exchange};
-}
-
 Training::Compiled Training::compile(const Routine &routine, const Batch &b, Turn turn) {
   FlushToZero flush;
-  Written written = routine.write(recipe(state, turn), b);
+  Written written = write(routine, {*this, state, turn}, b);
   if (written.layout.size > 0) layout = std::move(written.layout);
   if (exchange) exchange->make_room(written.program);
   return {&routine,

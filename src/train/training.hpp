@@ -102,7 +102,6 @@ class Training {
   std::string describe();
 
  private:
-  Recipe recipe(State &of, Turn turn = {}) const;
   Compiled compile(const Routine &routine, const Batch &b, Turn turn);
 
   std::deque<Compiled> compiled_;

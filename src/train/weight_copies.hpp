@@ -8,7 +8,7 @@
 
 namespace dl4::train {
 
-// Each set under a number of its own; checkpoints hold them too.
+// Each set under a number of its own.
 class WeightCopies {
  public:
   using Tensors = std::map<std::string, Tensor>;
@@ -16,18 +16,14 @@ class WeightCopies {
 
   void keep(size_t number);
   void restore(size_t number);  // nothing, if none are kept
-  void forget() { tensors_.clear(); }
+  void forget() { tensors.clear(); }
 
-  // In checkpoints.
-  static bool is_one(const std::string &name);
-  const Tensors &tensors() const { return tensors_; }
-  // Refuses what is no copy of a weight of the model.
-  void check(const Tensors &saved) const;
-  void set(Tensors saved) { tensors_ = std::move(saved); }
+  // Takes what is a copy out of the tensors of a checkpoint; refuses what is none of a weight of the model.
+  Tensors taken_from(Tensors &saved) const;
+  Tensors tensors;  // "kept:<number>:<weight>"
 
  private:
   graph::Model &model_;
-  Tensors tensors_;  // "kept:<number>:<weight>"
 };
 
 }  // namespace dl4::train

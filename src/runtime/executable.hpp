@@ -82,15 +82,15 @@ class Executable {
   // Refuses outputs of so many bytes that are past the memory limit.
   void need_room(int64_t bytes) const;
 
-  // Binds every state of the program to tensor_of(its name), whose memory the runs from now on read and write. No run
-  // may be under way. Allocates nothing.
+  // A state lies there from now on: runs read it and, where the Program writes it, change it. No run may be under way.
+  void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }
+  // The same of all states, as tensor_of(name) gives them. Allocates nothing.
   template <class F>
   void bind(F tensor_of) {
-    for (size_t i = 0; i < states_.size(); ++i) states_[i] = tensor_of(program_[program_.states[i]].name);
+    for (size_t i = 0; i < states_.size(); ++i) set_state(i, tensor_of(program_[program_.states[i]].name));
   }
 
   const ops::Program &program() const { return program_; }
-  const std::vector<Tensor> &states() const { return states_; }  // by state of the program
   // The Program, every cached plan and, with profile, its times.
   std::string describe();
   // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.

@@ -7,12 +7,12 @@ import unittest
 import dl4 as tf
 import dl4.keras as keras
 import numpy as np
-from dl4.keras.preprocessing import text
+from dl4.keras.preprocessing import image, text
 
 from tf_programs import plain, PROGRAMS
 
 EXPECTED = pathlib.Path(__file__).parent / "tf_expected.npz"
-sys.modules["dl4.keras._text"] = text
+sys.modules.update({"dl4.keras._text": text, "dl4.keras._image": image})
 
 
 class Programs(unittest.TestCase):

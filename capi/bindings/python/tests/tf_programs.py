@@ -634,6 +634,119 @@ def predict_with_labels_beside(tf, keras):
     return m.predict(tf.data.Dataset.from_tensor_slices((x, x[:, 0])).batch(4), verbose=0)
 
 
+# ---- in models
+
+
+def weighted(model):
+    r = np.random.RandomState(1)
+    model.set_weights([(r.standard_normal(w.shape) * 0.5).astype("float32") for w in model.get_weights()])
+    return model
+
+
+@program
+def texts_in_sequential_models(tf, keras):
+    layers = keras.layers
+    vectorize = layers.TextVectorization(output_sequence_length=6)
+    vectorize.adapt(TEXTS)
+    m = keras.Sequential(
+        [vectorize, layers.Embedding(20, 4), layers.GlobalAveragePooling1D(), layers.Dense(1, "sigmoid")]
+    )
+    m.compile(keras.optimizers.SGD(0.5), "binary_crossentropy")
+    x, y = tf.constant(TEXTS), np.array([1.0, 0, 1, 0], "float32")
+    weighted(m) if m(x) is not None else None
+    data = tf.data.Dataset.from_tensor_slices((TEXTS, y)).batch(2)
+    h = m.fit(data, epochs=3, verbose=0).history
+    return (
+        h["loss"],
+        m.predict(x, verbose=0),
+        m.evaluate(data, verbose=0),
+        np.asarray(m(x)),
+        [w.shape for w in m.get_weights()],
+    )
+
+
+@program
+def texts_before_a_model(tf, keras):
+    layers = keras.layers
+    inner = weighted(
+        keras.Sequential([keras.Input((5,), dtype="int64"), layers.Embedding(9, 3), layers.Flatten(), layers.Dense(2)])
+    )
+    vectorize = layers.TextVectorization(max_tokens=9, output_sequence_length=5)
+    vectorize.adapt(TEXTS)
+    x = keras.Input((1,), dtype="string")
+    m = keras.Model(x, inner(vectorize(x)))
+    return m.predict(tf.constant(TEXTS)[:, None], verbose=0), [layer.name.split("_")[0] for layer in m.layers]
+
+
+@program
+def tables_in_models(tf, keras):
+    layers = keras.layers
+    color = layers.StringLookup(vocabulary=["red", "green"], output_mode="one_hot")
+    size = layers.Normalization(mean=2.0, variance=4.0)
+    number = layers.IntegerLookup(vocabulary=[5, 7], num_oov_indices=2)
+    inputs = {
+        "color": keras.Input((1,), dtype="string", name="color"),
+        "size": keras.Input((1,), name="size"),
+        "number": keras.Input((1,), dtype="int64", name="number"),
+    }
+    embedded = layers.Flatten()(layers.Embedding(4, 2)(number(inputs["number"])))
+    merged = layers.concatenate([color(inputs["color"]), size(inputs["size"]), embedded])
+    m = weighted(keras.Model(inputs, layers.Dense(1)(merged)))
+    m.compile(keras.optimizers.SGD(0.1), "mse")
+    data = {
+        "color": tf.constant([["red"], ["blue"], ["green"]]),
+        "size": np.array([[1.0], [2.0], [5.0]], "float32"),
+        "number": np.array([[5], [7], [9]]),
+    }
+    y = np.array([[1.0], [2.0], [3.0]], "float32")
+    pairs = tf.data.Dataset.from_tensor_slices((data, y)).batch(2)
+    return m.predict(data, verbose=0), m.fit(pairs, epochs=2, verbose=0).history["loss"], m.evaluate(pairs, verbose=0)
+
+
+@program
+def feature_space_in_models(tf, keras):
+    data = {"kind": np.array([1, 2, 2, 3]), "name": np.array(["ann", "bob", "bob", "eve"])}
+    space = keras.utils.FeatureSpace({"kind": "integer_categorical", "name": "string_categorical"})
+    space.adapt(tf.data.Dataset.from_tensor_slices(data))
+    encoded = space.get_encoded_features()
+    outputs = keras.layers.Dense(1)(encoded)
+    training = weighted(keras.Model(encoded, outputs))
+    training.compile(keras.optimizers.SGD(0.1), "mse")
+    prepared = tf.data.Dataset.from_tensor_slices((data, np.arange(4.0, dtype="float32"))).batch(2)
+    h = training.fit(prepared.map(lambda x, y: (space(x), y)), epochs=2, verbose=0).history
+    m = keras.Model(space.get_inputs(), outputs)
+    return h["loss"], m.predict({k: tf.constant(v[:, None]) for k, v in data.items()}, verbose=0)
+
+
+@program
+def image_changes_in_fit(tf, keras):
+    layers = keras.layers
+    changes = keras.Sequential(
+        [
+            layers.RandomBrightness((0.2, 0.2), value_range=(0, 1)),
+            layers.RandomContrast((-0.3, 0.3), value_range=(0, 1)),
+        ]
+    )
+    x = keras.Input((6, 8, 3))
+    h = changes(layers.Rescaling(1 / 255)(x))
+    h = layers.RandomTranslation((0.5, 0.5), (0.25, 0.25), fill_mode="constant")(h)
+    m = weighted(keras.Model(x, layers.Dense(1)(layers.Flatten()(h))))
+    m.compile(keras.optimizers.SGD(0.01), "mse")
+    y = np.array([[1.0], [2.0], [3.0], [4.0]], "float32")
+    history = m.fit(IMAGES, y, batch_size=2, shuffle=False, epochs=2, validation_data=(IMAGES, y), verbose=0).history
+    more = m.fit(tf.data.Dataset.from_tensor_slices((IMAGES, y)).batch(3), verbose=0).history
+    return (
+        [history[k] for k in sorted(history)],
+        more["loss"],
+        m.evaluate(IMAGES, y, verbose=0),
+        m.predict(IMAGES, verbose=0),
+        m.train_on_batch(IMAGES, y),
+        np.asarray(m(IMAGES, training=True)),
+        np.asarray(m(IMAGES, training=False)),
+        np.asarray(changes(IMAGES / 255)),
+    )
+
+
 # ---- utils
 
 
@@ -724,6 +837,42 @@ def tokenizer(tf, keras):
         text.text_to_word_sequence("Some, words!  here"),
         text.hashing_trick("some words here some", 50, "md5"),
     )
+
+
+@program
+def affine_transforms(tf, keras):
+    image = sys.modules[keras.__name__ + "._image"]
+    x, out = IMAGES[0], []
+    axes = {"row_axis": 0, "col_axis": 1, "channel_axis": 2}
+    for mode in ("nearest", "constant", "reflect", "wrap"):
+        for more in (
+            {"theta": 30},
+            {"tx": 1.5, "ty": -2.25},
+            {"shear": 20},
+            {"zx": 0.7, "zy": 1.4},
+            {"theta": 9, "tx": 2, "zx": 1.5},
+        ):
+            out.append(image.apply_affine_transform(x, fill_mode=mode, cval=5.0, **axes, **more))
+    first = np.moveaxis(x, -1, 0)
+    out.append(image.apply_affine_transform(first, theta=20, row_axis=1, col_axis=2, channel_axis=0))
+    out.append(image.apply_affine_transform(x, theta=20, order=0, **axes))
+    out.append(image.apply_channel_shift(x, 20.0, channel_axis=2))
+    generator = image.ImageDataGenerator(
+        rotation_range=20, width_shift_range=0.2, height_shift_range=[-1, 1], zoom_range=0.2
+    )
+    more = image.ImageDataGenerator(
+        horizontal_flip=True,
+        vertical_flip=True,
+        channel_shift_range=30.0,
+        shear_range=10,
+        samplewise_std_normalization=True,
+    )
+    np.random.seed(3)
+    for g in (generator, more):
+        out += [g.standardize(g.random_transform(x, seed=s)) for s in range(4)]
+        flow = g.flow(IMAGES, np.arange(4), batch_size=3, seed=1)
+        out += [next(flow), next(flow), flow[0]]
+    return out
 
 
 # ---- names of TensorFlow
@@ -964,9 +1113,9 @@ def keras_of_tensorflow():
     """TensorFlow, Keras, and what Keras keeps for old programs."""
     import keras
     import tensorflow as tf
-    from keras.src.legacy.preprocessing import text
+    from keras.src.legacy.preprocessing import image, text
 
-    sys.modules["keras._text"] = text
+    sys.modules.update({"keras._text": text, "keras._image": image})
     return tf, keras
 
 

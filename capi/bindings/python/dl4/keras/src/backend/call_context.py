@@ -57,6 +57,16 @@ def running(layer, training):
         records().pop()
 
 
+@contextlib.contextmanager
+def apart():
+    """What is traced in it does not hear of the calls around it."""
+    kept, _thread.records = _thread.records, []
+    try:
+        yield
+    finally:
+        _thread.records = kept
+
+
 def owner():
     """The outermost call that is being traced."""
     return next((r for r in _thread.records if not r.runs), None)

@@ -6,8 +6,11 @@ from ..registry import facts
 def calls_of(functional):
     """The calls of a model as a user made them, with what each gave: of a layer of one's own the outermost call."""
     done, steps = set(), []
-    for call in functional.calls:
+    for call in functional.all_calls:
         record = call.owner if call.owner is not None and call.owner.layer is not None else None
+        if call.host is not None and record is None:
+            steps.append((call.host.layer, call.host.args, call.host.kwargs, call.outputs[0]))
+            continue
         if call.layer is None and record is None:
             if call.value is None:
                 steps.append((None, (), {}, call.outputs[0]))

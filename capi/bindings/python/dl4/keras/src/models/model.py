@@ -19,7 +19,7 @@ from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import move_statistics, run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.tensor import as_tensor, Input, is_tensor, symbolic_like
-from ..trainers.data_adapters import leaves_of, ranked
+from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
@@ -117,13 +117,14 @@ class Model(Layer, Trainer):
 
     def _build_from_data(self, x):
         if self._functional is None:
-            self._trace(
-                map_nest(symbolic_like, x)
-                if isinstance(x, (list, tuple))
-                else {k: symbolic_like(v, k) for k, v in x.items()}
-                if isinstance(x, dict)
-                else symbolic_like(x)
-            )
+            with call_context.apart():
+                self._trace(
+                    map_nest(symbolic_like, x)
+                    if isinstance(x, (list, tuple))
+                    else {k: symbolic_like(v, k) for k, v in x.items()}
+                    if isinstance(x, dict)
+                    else symbolic_like(x)
+                )
         return self._functional
 
     def __call__(self, *args, **kwargs):
@@ -149,7 +150,7 @@ class Model(Layer, Trainer):
                 if len(given) == len(masks):
                     given = [with_mask(t, m) for t, m in zip(given, masks)]
                 return run_eagerly(functional, given, training)
-            if not functional.is_masked() and all(m is None for m in masks):
+            if functional.ahead is not None or not functional.is_masked() and all(m is None for m in masks):
                 return self._run(args[0], training)
         more = {"training": training, "mask": mask}
         return run_on_arrays(self, args, {**kwargs, **{k: v for k, v in more.items() if v is not None}})
@@ -159,7 +160,9 @@ class Model(Layer, Trainer):
         functional = self._for_training() if training else self._require_built()
         losses = _added_losses(functional) if functional.adds_losses else []
         session = self._inference(bool(training), losses)
-        if len(functional.inputs) == 1 and is_array(x):
+        if functional.ahead is not None:
+            tensors = fed_tensors(functional, self._in_input_order(x))
+        elif len(functional.inputs) == 1 and is_array(x):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
@@ -195,7 +198,19 @@ class Model(Layer, Trainer):
         """Tensors of the inputs."""
         functional = self._build_from_data(x)
         _warn_of_structure(x, functional.nest_in)
+        if functional.ahead is not None:
+            return fed_tensors(functional, self._in_input_order(x))
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._in_input_order(x), functional.inputs)]
+
+    def _feed(self):
+        """Where training needs other inputs of the library's part than inference: a function of the tensors "
+        "of a batch."""
+        functional = self._for_training()
+        if functional is self._functional or functional.ahead is None:
+            return None
+        if self._functional.ahead is not None:
+            raise NotImplementedError(f"{self.name}: layers of texts and layers that change images in one model")
+        return lambda tensors: fed_tensors(functional, [t.numpy() for t in tensors])
 
     def _inference(self, training=False, losses=()):
         """A session with the weights of today, whose random numbers go on from call to call; with losses behind the
@@ -302,7 +317,7 @@ class Model(Layer, Trainer):
         given = flatten(inputs)
         if call_context.owner() is not None or any(is_tensor(t) for t in given):
             return self._base.called(given)
-        return run_eagerly(self._base, given, training)
+        return run_eagerly(self._base, self._base.fed_arrays(given), training)
 
     # ---- what it has
 

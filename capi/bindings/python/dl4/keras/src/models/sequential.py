@@ -109,7 +109,8 @@ class Sequential(Model):
                     f"{first.batch_shape}. You cannot build it with input_shape {input_shape}"
                 )
         if self._functional is None and input_shape is not None and self._list:
-            dtype = "int32" if getattr(self._list[0], "_class_name", "") == "Embedding" else "float32"
+            kind = getattr(self._list[0], "_class_name", "")
+            dtype = "int32" if kind == "Embedding" else getattr(self._list[0], "_input_dtype", "float32")
             self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
 
     def _trace(self, inputs):

@@ -28,16 +28,29 @@ def save_model(model, filepath, overwrite=True, zipped=True):
     if not zipped:
         raise NotImplementedError("a model is one file: expected zipped=True")
     _need_files(model, "save()")
+    _need_no_texts(model)
     path = _path(filepath, overwrite)
     constrained = [w.path for w in model._constrained()]
     if constrained:
         warnings.warn(f"{path}: saved without the constraints in Python of {', '.join(constrained)}", stacklevel=3)
-    if path.endswith(".keras") and model.compiled:
+    if path.endswith(".keras") and model.compiled and model._for_training().ahead is None:
         try:
             return model._save_training(path)
         except (ValueError, abi.Error) as e:  # the model is saved in any case, as Keras does
             warnings.warn(f"{path}: saved without what the model was compiled with: {e}", stacklevel=3)
     model.core.save(path)
+
+
+def _need_no_texts(model):
+    """Raises where layers that are Python stand in a model: a file of the library has no place for them."""
+    ahead = model._require_built().ahead
+    if ahead is not None:
+        names = ", ".join(layer.name for layer in ahead.layers())
+        raise NotImplementedError(
+            f"{model.name}: save() of a model with layers that are Python ({names}) is not in this version of "
+            "the library: "
+            "save the model behind them, and their configs and vocabularies"
+        )
 
 
 def save_weights(model, filepath, overwrite=True):

@@ -144,6 +144,19 @@ class CustomCall:
         now.update(zip(flatten(self.record.outputs), flatten(outputs)))
 
 
+class LayerCall:
+    """A call of a layer of the library's that is Python's on arrays."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def reads(self):
+        return self.call.inputs
+
+    def run(self, now):
+        now[self.call.outputs[0]] = self.call.layer(now[self.call.inputs[0]])
+
+
 def steps_of(functional):
     """The calls of a model, those of the library's layers together."""
     steps, done = [], set()
@@ -156,6 +169,9 @@ def steps_of(functional):
                 done.add(id(record))
                 steps.append(CustomCall(record))
             continue
+        if getattr(call.layer, "_changes_images", False):
+            steps.append(LayerCall(call))
+            continue
         if not steps or not isinstance(steps[-1], NativeCalls):
             steps.append(NativeCalls())
         steps[-1].calls.append(call)
@@ -164,14 +180,14 @@ def steps_of(functional):
         if isinstance(step, NativeCalls):
             step.inputs, step.outputs = step.reads(), [t for t in step.gives() if t in wanted]
         wanted.update(step.reads())
-    return [s for s in steps if isinstance(s, CustomCall) or s.outputs]
+    return [s for s in steps if not isinstance(s, NativeCalls) or s.outputs]
 
 
 def run_eagerly(functional, arrays, training):
     """The outputs of a model for arrays: of its layers that are one's own call() runs on them."""
     if functional.steps is None:
         functional.steps = steps_of(functional)
-    now = dict(zip(functional.inputs, arrays))
+    now = dict(zip(functional.fed, arrays))
     with call_context.running(None, training):
         for step in functional.steps:
             step.run(now)

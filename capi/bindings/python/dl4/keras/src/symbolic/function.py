@@ -1,9 +1,12 @@
 """The graph of calls between symbolic tensors, and the library's model of it."""
 
+from .... import core
 from ..backend import call_context, global_state
+from ..backend.eager_tensor import eager_tensor
 from ..layers.input_layer import InputLayer
 from ..tree import flatten, map_nest, pack_like, paths_in
 from ..utils.naming import unique_name
+from .host import Ahead, with_hosts
 from .masks import carries_mask
 from .tensor import Call, Input, is_tensor
 
@@ -25,20 +28,40 @@ class Function:
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
         self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
         self.constants = [c for c in self.calls if c.variable is not None]
-        self._own = self._masked = None
+        self._own = self._masked = self._branches = None
         self.losses = self._losses(losses)
+        self.all_calls, self.ahead, self.fed = self.calls, None, self.inputs
+        if any(c.host is not None for c in self.calls):
+            self._take_hosts()
         with global_state.building:
             homes = {c.layer._graph for c in self.calls if c.layer is not None and c.layer._graph is not None}
             self.graph = homes.pop() if len(homes) == 1 and not alone else global_state.new_graph()
             for call in self._placed():
                 call.put(self.graph)
-            self.core = self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs))
+            self.core = self.graph.build(self.nodes(self.fed), self.nodes(self.outputs))
             for call in self.calls:
                 if call.layer is not None:
                     call.layer._attach(self.core)
-        one = is_tensor(inputs) and is_tensor(outputs)
+        one = is_tensor(inputs) and is_tensor(outputs) and self.ahead is None
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
         self.adds_losses, self.added_losses = bool(self.losses or self.penalized_calls()), None
+
+    def _take_hosts(self):
+        """Of calls that Python makes: what it computes them from, and the inputs that are left to the library."""
+        self.all_calls = with_hosts(self.calls, self.inputs)
+        self.ahead = Ahead(self.all_calls, self.inputs, between)
+        numbers = [t for t in self.inputs if t.dtype != "string"]
+        self.fed = numbers + [c.outputs[0] for c in self.calls if c.host is not None]
+        for t in self.outputs:
+            if t.dtype == "string":
+                raise NotImplementedError(f"{t.name}: a model that gives texts is not in this version of the library")
+
+    def fed_arrays(self, arrays):
+        """What the library's part takes, of arrays for the inputs."""
+        if self.ahead is None:
+            return arrays
+        now = self.ahead.values(arrays)
+        return [now[t] for t in self.fed]
 
     def penalized_calls(self):
         """The calls of the library's layers that have a penalty on what they give."""
@@ -54,6 +77,7 @@ class Function:
         """Is there a call() of its user's in it?"""
         if self._own is None:
             self._own = any(r.layer is not None and r.outputs is not None and _is_custom(r.layer) for r in self.records)
+            self._own |= any(_changes_images(c.layer) for c in self.calls)
         return self._own
 
     def is_masked(self):
@@ -74,7 +98,7 @@ class Function:
             for t in tensors:
                 for call in t.call.needed():
                     call.put(self.graph)
-            return self.graph.build(self.nodes(self.inputs), self.nodes(self.outputs + list(tensors)))
+            return self.graph.build(self.nodes(self.fed), self.nodes(self.outputs + list(tensors)))
 
     def _needed(self):
         """Between the outputs and the inputs, in the order in which they were made."""
@@ -85,6 +109,8 @@ class Function:
                 continue
             found[call] = None
             if call in ends:
+                continue
+            if call.host is not None:
                 continue
             if call.layer is None and call.value is None:
                 raise ValueError(
@@ -106,7 +132,7 @@ class Function:
         known = {t.call for t in self.inputs}
 
         def inside(t):
-            return all(c.layer is not None or c.value is not None or c in known for c in t.call.needed())
+            return all(c.layer is not None or c.value is not None or c in known or c.host for c in t.call.needed())
 
         losses = [t for record in self.records for t in record.losses] if given is None else given
         return [t for t in dict.fromkeys(losses) if inside(t)]
@@ -114,7 +140,7 @@ class Function:
     def _placed(self):
         """Where initial weights go by the order of calls, those that the model leaves out take their part too."""
         if not global_state.draws_in_call_order():
-            return self.calls
+            return [c for c in self.calls if c.layer is not None or c.outputs[0].dtype != "string"]
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
 
     def layers(self):
@@ -125,12 +151,12 @@ class Function:
             return call.owner if call.owner is not None and call.owner.layer is not None else call
 
         def layer_of_unit(u):
-            return u.layer if isinstance(u, call_context.Record) else u.layer or u
+            return u.layer if isinstance(u, call_context.Record) else u.layer or (u.host.layer if u.host else u)
 
-        calls = [c for c in self.calls if getattr(c.layer, "_class_name", "") != "Weight"]
+        calls = [c for c in self.all_calls if getattr(c.layer, "_class_name", "") != "Weight"]
         for call in sorted(calls, key=lambda c: -c.number):
             depth = depths.setdefault(unit(call), 0)
-            for source in {unit(t.call) for t in call.sources()} - {unit(call)}:
+            for source in {unit(t.call) for t in call.reads()} - {unit(call)}:
                 depths[source] = max(depths.get(source, 0), depth + 1)
         for i, call in enumerate(self._visited()):
             key = layer_of_unit(unit(call))
@@ -142,28 +168,35 @@ class Function:
 
     def _visited(self):
         """Calls as Keras finds them, from the outputs to what they need."""
-        known, order = set(self.calls), {}
+        known, order = set(self.all_calls), {}
         for out in self.outputs:
             stack = [out.call]
             while stack:
                 call = stack.pop()
                 if call in known and call not in order:
                     order[call] = None
-                    stack.extend(t.call for t in reversed(list(call.sources())))
-        return [*order, *(c for c in self.calls if c not in order)]
+                    stack.extend(t.call for t in reversed(call.reads()))
+        return [*order, *(c for c in self.all_calls if c not in order)]
 
     def branches(self):
-        """Does a call() in it ask whether it is training?"""
-        return any(record.branches for record in self.records)
+        """Does a call() in it ask whether it is training, or does it change images then?"""
+        if self._branches is None:
+            self._branches = any(_changes_images(c.layer) for c in self.calls)
+        return self._branches or any(record.branches for record in self.records)
 
     def called(self, inputs, training=None, again=False):
         """Its calls once more, on other tensors. `again`: the call()s of layers of one's own are traced anew."""
         now, done = dict(zip(self.inputs, inputs)), set()
         plain = {} if training is None else {"training": bool(training)}
-        for call in self.calls:
+        for call in self.all_calls:
             if call.layer is None:
                 if call.value is not None:
                     now[call.outputs[0]] = call.outputs[0]
+                if call.host is not None:
+                    now[call.outputs[0]] = call.host.on(now)
+                continue
+            if again and _changes_images(call.layer):
+                now[call.outputs[0]] = call.layer(now[call.inputs[0]])
                 continue
             if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom():
                 if id(call.owner) not in done:
@@ -181,6 +214,30 @@ class Function:
         with call_context.traced(None, (), {}, True) as record:
             outputs = self.called(self.inputs, again=True, training=None)
         return Function(self.nest_in, outputs, record.losses)
+
+
+def _changes_images(layer):
+    """Is it a layer that changes images in training, in Python?"""
+    return getattr(layer, "_changes_images", False)
+
+
+def between(inputs, outputs):
+    """A function of arrays: the library's layers between tensors."""
+    function = Function(inputs, outputs, alone=True)
+    learned = [name for name, _, trained in function.core.weights() if trained]
+    if learned:
+        raise NotImplementedError(
+            f"{learned[0]}: a layer of texts, or one that changes images, behind layers that are trained is not "
+            "in this "
+            "version of the library"
+        )
+
+    def compute(arrays):
+        session = function.core.session()
+        given = [core.Tensor.of(a, t.dtype) for a, t in zip(arrays, function.inputs)]
+        return [eager_tensor(t.numpy()) for t in session.run(given)]
+
+    return compute
 
 
 def _is_custom(layer):

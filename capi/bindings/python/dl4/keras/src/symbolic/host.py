@@ -1,6 +1,7 @@
-"""Calls that Python makes before the library's part of a model runs: of layers of texts, and of images in training.
+"""Calls that Python makes before the library's part of a model runs: of layers of texts, and of layers that change
+images in training.
 
-On symbolic tensors such a call gives inputs of the library's part. Where the model runs on arrays, what the calls give
+On symbolic tensors such a call gives an input of the library's part. Where the model runs on arrays, what the calls give
 is computed first."""
 
 from ..tree import flatten, map_nest
@@ -16,13 +17,13 @@ class HostCall:
     def sources(self):
         return [t for t in flatten([list(self.args), self.kwargs]) if is_tensor(t)]
 
-    def arguments(self, now):
-        """What it was called on, with other values for the tensors."""
+    def on(self, now):
+        """What the layer gives for other values of the tensors."""
 
         def other(x):
-            return now[x] if is_tensor(x) else x
+            return now.get(x, x) if is_tensor(x) else x
 
-        return map_nest(other, list(self.args)), {k: map_nest(other, v) for k, v in self.kwargs.items()}
+        return self.layer(*map_nest(other, list(self.args)), **{k: map_nest(other, v) for k, v in self.kwargs.items()})
 
 
 def host_call(layer, args, kwargs, shape, dtype):
@@ -31,54 +32,56 @@ def host_call(layer, args, kwargs, shape, dtype):
     call.host = HostCall(layer, args, kwargs)
     call.outputs = [KerasTensor(call, 0, tuple(shape), dtype)]
     layer._calls = layer._calls or [call]
+    layer.built = True
     return call.outputs[0]
 
 
-def calls_ahead(calls, inputs):
-    """Of the calls of a model those that Python makes, each behind what it needs; the model's inputs are given."""
-    order, stack, given = {}, [(c, False) for c in reversed(calls) if c.host is not None], {t.call for t in inputs}
+def with_hosts(calls, inputs):
+    """The calls of a model with those that Python's calls need besides, in the order in which they were made."""
+    found, stack, given = dict.fromkeys(calls), [c for c in calls if c.host is not None], {t.call for t in inputs}
     while stack:
-        call, ready = stack.pop()
-        if call in order or call in given:
-            continue
-        if ready:
-            if call.host is not None:
-                order[call] = None
-            elif call.layer is None and call.value is None:
+        call = stack.pop()
+        for source in call.reads():
+            c = source.call
+            if c in found or c in given:
+                continue
+            if c.layer is None and c.value is None and c.host is None:
                 raise ValueError(
-                    f'the layer that Python calls needs the input "{call.name}", which is not the model\'s'
+                    f'{call.name}: the outputs need the input "{c.name}", which is not among the inputs of the model'
                 )
-            continue
-        stack.append((call, True))
-        sources = call.host.sources() if call.host is not None else call.sources()
-        stack.extend((t.call, False) for t in sources)
-    return list(order)
+            found[c] = None
+            stack.append(c)
+    return sorted(found, key=lambda c: c.number)
 
 
 class Ahead:
-    """The calls of a model that Python makes before the library's part of it runs."""
+    """Computes what Python's calls of a model give, and what the library's layers before them give.
+
+    `between(inputs, outputs)` makes a function of arrays of the library's layers between tensors."""
 
     def __init__(self, calls, inputs, between):
-        """`between(inputs, tensors)` gives what computes library layers that stand before a call of Python's."""
-        self.calls, self.inputs = calls, list(inputs)
-        self.steps, known = [], list(inputs)
+        self.inputs, self.steps, known = list(inputs), [], list(inputs)
         for call in calls:
+            if call.host is None:
+                continue
             native = [t for t in call.host.sources() if t not in known]
             if native:
-                self.steps.append((between(known, native), native, list(known)))
+                numbers = [t for t in known if t.dtype != "string"]
+                self.steps.append((between(numbers, native), numbers, native))
                 known += native
             self.steps.append(call)
             known += call.outputs
 
+    def layers(self):
+        return [step.host.layer for step in self.steps if isinstance(step, Call)]
+
     def values(self, arrays):
-        """Arrays by tensor: of the inputs, and what the calls give."""
+        """Arrays by tensor: of the inputs, and of what the calls give."""
         now = dict(zip(self.inputs, arrays))
         for step in self.steps:
             if isinstance(step, Call):
-                args, kwargs = step.host.arguments(now)
-                got = step.host.layer(*args, **kwargs)
-                now.update(zip(step.outputs, flatten(got)))
-                continue
-            compute, tensors, sources = step
-            now.update(zip(tensors, compute([now[t] for t in sources])))
+                now[step.outputs[0]] = step.host.on(now)
+            else:
+                compute, sources, outputs = step
+                now.update(zip(outputs, compute([now[t] for t in sources])))
         return now

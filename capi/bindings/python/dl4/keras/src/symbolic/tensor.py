@@ -47,6 +47,10 @@ class Call:
         for list_ in self.tensors.values():
             yield from (t for t in list_ if t is not None)
 
+    def reads(self):
+        """The tensors that it is called on, in Python too."""
+        return list(self.sources()) if self.host is None else self.host.sources()
+
     def needed(self):
         """The calls that this one needs and itself, each behind what it needs."""
         found, order, stack = set(), [], [(self, False)]
@@ -75,6 +79,12 @@ class Call:
             made = [graph.constant(self.value)]
         else:
             out = self.outputs[0]
+            if out.dtype == "string":
+                raise NotImplementedError(
+                    f"{self.name}: a tensor of texts: expected StringLookup, TextVectorization, Hashing or "
+                    "another layer "
+                    "of texts to take it"
+                )
             made = [graph.input(graph.free_name(self.name), out.dtype, out.shape)]
         self.nodes[graph] = made
 
@@ -278,6 +288,9 @@ def Input(
 
 def symbolic_like(value, name=None, fixed=False):
     """An input for arrays like this one, of as many rows if that is fixed."""
+    if getattr(getattr(value, "dtype", None), "kind", None) in ("U", "S", "O"):
+        shape = tuple(value.shape)
+        return Input(batch_shape=(None, *shape[1:]) if shape else (), dtype="string", name=name)
     array = core.Tensor.of(value)
     rows = array.shape[:1] if fixed else (None,)
     return Input(batch_shape=(*rows, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)

@@ -7,6 +7,7 @@ import warnings
 
 from .... import core
 from ..backend.eager_tensor import is_array
+from ..data.structure import string_array
 from ..tree import flatten, map_nest, pack_like
 
 
@@ -41,8 +42,12 @@ def _length_of(source):
 class _Batches:
     """What a data set of the library asks for batch by batch: got(index)."""
 
+    feed = None  # what makes of the inputs of a batch those of the library's part
+
     def _batch(self, index):
         batch = self.batch_at(index)
+        if batch is not None and self.feed is not None:
+            batch = [self.feed(batch[0]), *batch[1:]]
         if self.around is not None:
             self.around(index if batch is not None else None)
         return batch
@@ -179,6 +184,22 @@ def ranked(tensor, wanted):
     if more == -1 and tensor.shape[-1] == 1:
         return core.Tensor.of(tensor.numpy()[..., 0])
     return tensor
+
+
+def texts_for(x, wanted):
+    """Texts for an input: a last axis of 1 is added or left out where that gives its rank."""
+    x = string_array(x)
+    more = len(wanted.shape) - x.ndim
+    return x[..., None] if more == 1 and wanted.shape[-1] == 1 else x[..., 0] if more == -1 and x.shape[-1] == 1 else x
+
+
+def fed_tensors(functional, arrays):
+    """Tensors for the library's part of a model, of arrays for its inputs."""
+    given = [
+        texts_for(a, t) if t.dtype == "string" else ranked(core.Tensor.of(a, t.dtype), t).numpy()
+        for a, t in zip(arrays, functional.inputs)
+    ]
+    return [core.Tensor.of(a, t.dtype) for a, t in zip(functional.fed_arrays(given), functional.fed)]
 
 
 def leaves_of(x, functional):

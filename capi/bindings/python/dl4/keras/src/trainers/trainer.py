@@ -96,13 +96,24 @@ class Trainer(NativeTraining, Objective, Steps):
         return xs, ys, ws
 
     def _dataset(
-        self, x, y=None, sample_weight=None, steps=None, batch_size=32, shuffle=False, around=None, goes_on=False
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        steps=None,
+        batch_size=32,
+        shuffle=False,
+        around=None,
+        goes_on=False,
+        training=False,
     ):
         """Of arrays, or of anything that gives batches: a dataset, the first targets, how many batches it has."""
         if is_whole(x):
             lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
-            if steps or around:
+            feed = self._feed() if training else None
+            if steps or around or feed:
                 cut = Cut(lists, batch_size, steps, global_state.next_seed() if shuffle else None, around, goes_on)
+                cut.feed = feed
                 return cut.dataset, lists[1], cut.count
             options = {
                 "batch_size": batch_size,
@@ -122,6 +133,7 @@ class Trainer(NativeTraining, Objective, Steps):
                 "the sample weights should be included as part of it."
             )
         stream = Stream(self, x, steps, around=around, goes_on=goes_on)
+        stream.feed = self._feed() if training else None
         return stream.dataset, stream.first[1], stream.steps
 
     def fit(
@@ -156,8 +168,11 @@ class Trainer(NativeTraining, Objective, Steps):
             seed = global_state.next_seed() if shuffle else None
             metric_batches = MetricBatches(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
             data, targets, steps = metric_batches.dataset, metric_batches.targets, metric_batches.steps
+            self._need_no_feed()
         else:
-            data, targets, steps = self._dataset(x, y, sample_weight, steps_per_epoch, size, shuffle, goes_on=True)
+            data, targets, steps = self._dataset(
+                x, y, sample_weight, steps_per_epoch, size, shuffle, goes_on=True, training=True
+            )
         callback_list = _fit_callbacks(callbacks, self, verbose, epochs=int(epochs), steps=steps)
         validate = None
         if validation_data is not None:
@@ -208,6 +223,14 @@ class Trainer(NativeTraining, Objective, Steps):
         overrides.refuse(self, who, "fit", "python", "run")
         for layer in self._flatten_layers(include_self=False):
             overrides.refuse(layer, who, "fit")
+
+    def _need_no_feed(self):
+        if self._feed() is not None:
+            raise NotImplementedError(
+                f"{self.name}: metrics in Python beside layers that change images in training: change the "
+                "images of the "
+                "dataset, or measure with metrics of the library"
+            )
 
     def _validation(self, data, size, steps, callback_list):
         """A function that evaluates the data of the validation, and gives the logs."""
@@ -333,9 +356,12 @@ class Trainer(NativeTraining, Objective, Steps):
                 )
             return self._one_step(x, y, class_weight, return_dict)
         self._need_library_steps("train_on_batch()")
-        lists = self._batch_tensors(x, y, sample_weight)
+        lists, feed = list(self._batch_tensors(x, y, sample_weight)), self._feed()
+        if feed is not None:
+            lists[0] = feed(lists[0])
         trainer, metric_batches = self._get_trainer(lists[1], training=True), None
         if self._has_python_metrics():
+            self._need_no_feed()
             metric_batches = MetricBatches(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
             metric_batches.epoch_begin(0)
         schedule = self.optimizer._python_schedule()

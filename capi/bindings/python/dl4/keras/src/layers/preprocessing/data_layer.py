@@ -14,7 +14,7 @@ from ..layer import Layer
 class DataLayer(Layer):
     """A layer whose call() is NumPy. compute_output_spec() tells shapes and types of symbolic calls."""
 
-    _interface = "layer"
+    _interface, _input_dtype = "layer", "float32"
 
     def __init__(self, name=None, trainable=True, dtype=None, **kwargs):
         super().__init__(name=name, trainable=trainable, **kwargs)

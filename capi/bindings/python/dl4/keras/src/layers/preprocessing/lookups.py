@@ -14,6 +14,8 @@ class StringLookup(IndexLookup):
 
     Args: as Keras's. The index 0 is the mask's where there is a `mask_token`; those of unknown texts come next."""
 
+    _input_dtype = "string"
+
     def __init__(
         self,
         max_tokens=None,

@@ -38,6 +38,8 @@ class TextVectorization(DataLayer):
     given or learned by adapt(). `standardize` and `split` may be functions of texts: of arrays of bytes, by
     `dl4.tf.strings` or NumPy."""
 
+    _input_dtype = "string"
+
     def __init__(
         self,
         max_tokens=None,

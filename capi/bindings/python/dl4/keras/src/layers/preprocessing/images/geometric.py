@@ -31,6 +31,10 @@ class Flip(ImageLayer):
 class Crop(ImageLayer):
     _USE_FACTOR = False
 
+    def _changed_shape(self, shape):
+        size = (self._argument("height"), self._argument("width"))
+        return (shape[0], shape[1], *size) if self._first() else (shape[0], *size, shape[3])
+
     def _drawn(self, shape):
         h, w, height, width = shape[1], shape[2], self._argument("height"), self._argument("width")
         if h > height and w > width:

@@ -4,6 +4,7 @@ from .... import random
 from ....backend import call_context
 from ....backend.eager_tensor import eager_tensor
 from ....backend.lazy import np
+from ....symbolic.host import host_call
 from ....symbolic.tensor import is_tensor
 from ....tree import flatten
 from ...layer import Layer
@@ -16,7 +17,7 @@ class ImageLayer(Layer):
     for each image. A dict may have labels and segmentation masks beside the images, which change with them."""
 
     _USE_FACTOR, _BOUNDS = True, (-1, 1)
-    _interface = "layer"
+    _interface, _changes_images = "layer", True
 
     def __init__(self, *args, **kwargs):
         if kwargs.pop("bounding_box_format", None) is not None:
@@ -52,11 +53,18 @@ class ImageLayer(Layer):
 
     def __call__(self, data, training=None, **kwargs):
         if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten(data)):
-            more = {} if training is None else {"training": training}
-            return super().__call__(data, **more, **kwargs)
+            now = call_context.training() if training is None else training
+            if isinstance(now, call_context.Flag):
+                now = now.value
+            if now and is_tensor(data):
+                return host_call(self, (data,), {"training": True}, self._changed_shape(data.shape), "float32")
+            return super().__call__(data, **({} if training is None else {"training": training}), **kwargs)
         more = {} if training is None else {"training": bool(training)}
         with call_context.running(self, training):
             return self.call(data, **more, **kwargs)
+
+    def _changed_shape(self, shape):
+        return shape
 
     def call(self, data, training=None):
         if any(is_tensor(leaf) for leaf in flatten(data)):

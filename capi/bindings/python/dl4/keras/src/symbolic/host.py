@@ -1,8 +1,8 @@
 """Calls that Python makes before the library's part of a model runs: of layers of texts, and of layers that change
 images in training.
 
-On symbolic tensors such a call gives an input of the library's part. Where the model runs on arrays, what the calls give
-is computed first."""
+On symbolic tensors such a call gives an input of the library's part. Where the model runs on arrays, what the calls
+give is computed first."""
 
 from ..tree import flatten, map_nest
 from .tensor import Call, is_tensor, KerasTensor

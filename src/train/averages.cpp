@@ -5,7 +5,7 @@
 namespace dl4::train {
 
 void Averages::take() {
-  if (!kept() || t_.count(kept::iterations) == 0) return;
+  if (!kept() || t_.state.count(kept::iterations) == 0) return;
   t_.make_writable();
   std::ranges::copy(t_.state.per_weight(kept::average, 0).memory(), t_.state.parameters.block().data.get());
 }
@@ -13,7 +13,7 @@ void Averages::take() {
 void Averages::swap() {
   if (!kept())
     fail(Code::invalid_argument, "there are no averages of the weights: the optimizer has \"use_ema\" false");
-  if (t_.count(kept::iterations) == 0) return;
+  if (t_.state.count(kept::iterations) == 0) return;
   t_.make_writable();
   std::ranges::swap_ranges(t_.state.per_weight(kept::average, 0).memory(), t_.state.parameters.block().memory());
 }

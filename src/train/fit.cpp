@@ -3,25 +3,10 @@
 
 #include <algorithm>
 
-#include "kinds/field.hpp"
 #include "train/data/class_weights.hpp"
 
 namespace dl4::train {
 namespace {
-
-struct Fields : FitOptions {
-  void fields(kinds::Fields &f) {
-    f("epochs", epochs).at_least(0).at_most(most_epochs).doc("number of the epoch to stop at, as in Keras");
-    f("initial_epoch", initial_epoch).at_least(0).at_most(most_epochs).doc("number of the first epoch");
-    f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
-    f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
-    f("callbacks", callbacks).doc("kinds that look at the fit; what one remembers is in checkpoints of it");
-    f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
-    f("average", average).doc("the averages that an optimizer with use_ema keeps become the weights at the end");
-    f("class_weight", class_weight)
-        .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
-  }
-};
 
 using Place = Workers::Place;
 
@@ -36,13 +21,25 @@ bool next(Trainer &t, Dataset &d, Batch &b, bool stopped, const std::atomic<int3
 
 }  // namespace
 
-FitOptions FitOptions::parse(const Json &options) {
-  Fields f;
-  kinds::read_fields(f, options.is_null() ? Json::object() : options);
-  return f;
+void FitOptions::fields(kinds::Fields &f) {
+  f("epochs", epochs).at_least(0).at_most(most_epochs).doc("number of the epoch to stop at, as in Keras");
+  f("initial_epoch", initial_epoch).at_least(0).at_most(most_epochs).doc("number of the first epoch");
+  f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
+  f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
+  f("callbacks", callbacks).doc("kinds that look at the fit; what one remembers is in checkpoints of it");
+  f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
+  f("average", average).doc("the averages that an optimizer with use_ema keeps become the weights at the end");
+  f("class_weight", class_weight)
+      .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
 }
 
-Json FitOptions::describe() { return kinds::describe_fields<Fields>(); }
+FitOptions FitOptions::parse(const Json &options) {
+  FitOptions o;
+  kinds::read_fields(o, options.is_null() ? Json::object() : options);
+  return o;
+}
+
+Json FitOptions::describe() { return kinds::describe_fields<FitOptions>(); }
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel) {
   return t.workers().jointly([&] {

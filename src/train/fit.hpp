@@ -24,6 +24,7 @@ struct FitOptions {
   std::optional<bool> resume;
   std::optional<std::vector<double>> class_weight;
   CallbackList callbacks;
+  void fields(kinds::Fields &f);
   static FitOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them
 };

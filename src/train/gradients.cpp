@@ -15,7 +15,7 @@ bool Gradients::empty() const {
 Tensor Gradients::mean(const std::string &weight) const {
   if (empty()) fail(Code::invalid_argument, "no gradients: call accumulate first");
   FlushToZero flush;
-  const auto n = static_cast<float>(t_.count(kept::accumulated));
+  const auto n = static_cast<float>(t_.state.count(kept::accumulated));
   const float *sums = t_.state.find(kept::gradients)->as<float>();
   const bool all = weight == "*";
   const graph::Weight *one = all ? nullptr : t_.model->weight(weight).get();

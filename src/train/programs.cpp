@@ -17,7 +17,7 @@ using namespace ops;
 class Writer final : kinds::Slots {
  public:
   explicit Writer(const Recipe &recipe)
-      : t_(recipe.training), turn_(recipe.turn), state_(recipe.state), e_(written_.program) {
+      : t_(recipe.training), turn_(recipe.turn), parts_(recipe.parts), state_(recipe.state), e_(written_.program) {
     for (int64_t offset : parameters().offsets())
       if (offset >= 0) offsets_.push_back(offset);
   }
@@ -63,7 +63,7 @@ class Writer final : kinds::Slots {
 
   // The gradients of all parts together.
   std::vector<Id> joined() {
-    const Layout &layout = t_.layout;
+    const Layout &layout = parts_->layout;
     draws_ = state(kept::draws);
     hold();
     Id all = e_.input("parts", DType::f32, {layout.size}), each = e_.input("1 / parts", DType::f32, {});
@@ -204,7 +204,8 @@ class Writer final : kinds::Slots {
 
   Lowered lowered(const Batch &b, bool training) {
     hold();
-    graph::Lowered of = graph::lower(e_, *t_.model, values_, draws_, {.training = training, .collective = t_.exchange});
+    graph::Lowered of = graph::lower(e_, *t_.model, values_, draws_,
+                                     {.training = training, .collective = parts_ ? parts_->exchange : nullptr});
     writes_ = std::move(of.writes);
     return {std::move(of.outputs), inputs("target", b.y), inputs("sample weight", b.w), std::move(of.penalties)};
   }
@@ -352,6 +353,7 @@ class Writer final : kinds::Slots {
 
   const Training &t_;
   const Turn turn_;
+  const Parts *const parts_;
   State &state_;
   Written written_;
   Emit e_;

@@ -9,6 +9,7 @@
 #include "train/data/batch.hpp"
 #include "train/objective.hpp"
 #include "train/state.hpp"
+#include "train/steps/exchange.hpp"
 
 namespace dl4::train {
 
@@ -31,11 +32,18 @@ struct Layout {
   std::vector<size_t> writes{};
 };
 
+// What the Programs of the parts of a batch share.
+struct Parts {
+  std::shared_ptr<Exchange> exchange{};  // for layers that sum over all parts; null: they can't wait for each other
+  Layout layout{};                       // of the part that was written last
+};
+
 // What a Program is written for. Its states have the names of `state`, which makes those it has not.
 struct Recipe {
   const Training &training;
   State &state;
   Turn turn{};
+  const Parts *parts = nullptr;  // null: batches are whole
 };
 
 // Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.

@@ -40,7 +40,8 @@ class State {
   Tensor &of_weight(const std::string &weight, const std::string &name, const Shape &shape);
   // Null if nothing of that name is kept.
   const Tensor *find(const std::string &name) const;
-  int64_t &count(const char *name) { return *slots_.at(name).value.as<int64_t>(); }
+  int64_t &count(const char *name) const { return *slots_.at(name).value.as<int64_t>(); }
+  float &learning_rate() const { return *slots_.at(kept::learning_rate).value.as<float>(); }  // of the next update
   // What a Program's state of that name is bound to, the block and frozen weights too. Allocates nothing.
   const Tensor &bound(const std::string &name) const;
   // Another number when something lies elsewhere: who bound it binds it again.

@@ -31,15 +31,10 @@ void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
     if (start) start(*workers);
     return false;
   });
-  std::shared_ptr<Exchange> exchange;
-  if (whole) {
+  if (whole)
     steps_ = std::make_unique<Local>(training_);
-  } else {
-    exchange = std::make_shared<Exchange>(*workers);
-    steps_ = std::make_unique<Joint>(training_, *workers, exchange);
-  }
-  // Shards are computed one behind the other: none can wait in mid-run for the sums of the next.
-  training_.exchange = workers->shards() == 1 ? exchange : nullptr;
+  else
+    steps_ = std::make_unique<Joint>(training_, *workers);
   workers_ = std::move(workers);
   training_.forget_compiled();  // Programs sum over those who were together
 }
@@ -74,8 +69,9 @@ void Trainer::apply() {
 
 double Trainer::get(const std::string &key) const {
   const auto &rate = training_.setup.optimizer->learning_rate;
-  if (key == "learning_rate" && rate.schedule) return static_cast<double>(rate.at(training_.count(kept::iterations)));
-  if (key == "learning_rate") return static_cast<double>(*training_.state.find(kept::learning_rate)->as<float>());
+  if (key == "learning_rate" && rate.schedule)
+    return static_cast<double>(rate.at(training_.state.count(kept::iterations)));
+  if (key == "learning_rate") return static_cast<double>(training_.state.learning_rate());
   if (key == "iterations") return static_cast<double>(training_.updates());
   if (key == "epoch") return static_cast<double>(training_.position.epoch);
   if (key == "batch") return static_cast<double>(training_.position.batch);
@@ -99,7 +95,7 @@ void Trainer::set(const std::string &key, double v) {
   if (!std::isfinite(v) || v < 0)
     fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;
-  *training_.state.number(kept::learning_rate, DType::f32, 0).as<float>() = static_cast<float>(v);
+  training_.state.learning_rate() = static_cast<float>(v);
 }
 
 std::map<std::string, Tensor> Trainer::state() const {

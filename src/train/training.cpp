@@ -141,8 +141,7 @@ void Training::make_writable() {
 void Training::schedule_rate() {
   if (!setup.optimizer->learning_rate.schedule) return;
   FlushToZero flush;
-  *state.number(kept::learning_rate, DType::f32, 0).as<float>() =
-      setup.optimizer->learning_rate.at(count(kept::iterations));
+  state.learning_rate() = setup.optimizer->learning_rate.at(state.count(kept::iterations));
 }
 
 void Training::get_ready(Task task) {
@@ -155,11 +154,11 @@ void Training::get_ready(Task task) {
   state.parameters.make_others_writable(task == Task::evaluate);
 }
 
-Training::Compiled Training::compile(const Routine &routine, const Batch &b, Turn turn) {
+Training::Compiled Training::compile(const Routine &routine, const Batch &b, Turn turn, Parts *parts) {
   FlushToZero flush;
-  Written written = write(routine, {*this, state, turn}, b);
-  if (written.layout.size > 0) layout = std::move(written.layout);
-  if (exchange) exchange->make_room(written.program);
+  Written written = write(routine, {*this, state, turn, parts}, b);
+  if (parts && written.layout.size > 0) parts->layout = std::move(written.layout);
+  if (parts && parts->exchange) parts->exchange->make_room(written.program);
   return {&routine,
           turn,
           readings(b.y),
@@ -168,7 +167,7 @@ Training::Compiled Training::compile(const Routine &routine, const Batch &b, Tur
           std::move(written.no_gradient)};
 }
 
-const Training::Compiled &Training::compiled(const Routine &routine, const Batch &b) {
+const Training::Compiled &Training::compiled(const Routine &routine, const Batch &b, Parts *parts) {
   const Turn turn = routine.updates ? next_turn(*setup.optimizer, state) : Turn{};
   const auto fits = [](const std::vector<int32_t> &as, const std::vector<runtime::View> &views) {
     return std::ranges::equal(as, views, {}, {}, reading);
@@ -176,7 +175,7 @@ const Training::Compiled &Training::compiled(const Routine &routine, const Batch
   auto found = std::ranges::find_if(compiled_, [&](const Compiled &c) {
     return c.routine == &routine && c.turn == turn && fits(c.y, b.y) && fits(c.w, b.w);
   });
-  if (found == compiled_.end()) found = compiled_.insert(found, compile(routine, b, turn));
+  if (found == compiled_.end()) found = compiled_.insert(found, compile(routine, b, turn, parts));
   if (found->version != state.version()) {
     found->executable->bind([&](const std::string &name) -> const Tensor & { return state.bound(name); });
     found->version = state.version();

@@ -15,7 +15,6 @@
 #include "train/position.hpp"
 #include "train/programs.hpp"
 #include "train/state.hpp"
-#include "train/steps/exchange.hpp"
 #include "train/sums.hpp"
 
 namespace dl4::train {
@@ -60,9 +59,7 @@ class Training {
   Results results;
   State state;
   Position position;
-  bool fitting = false;                          // inside of fit()
-  std::shared_ptr<Exchange> exchange = nullptr;  // for layers that sum over workers; null: they do not
-  Layout layout;                                 // of the parts of a batch, once their Program is there
+  bool fitting = false;  // inside of fit()
 
   // Refuses a model that has no trainable weight.
   void need_weights() const;
@@ -77,7 +74,7 @@ class Training {
   // Before a batch is run.
   void get_ready(Task task);
   // After the first call with batches like `b` nothing is allocated here.
-  const Compiled &compiled(const Routine &routine, const Batch &b);
+  const Compiled &compiled(const Routine &routine, const Batch &b, Parts *parts = nullptr);
   void forget_compiled();
   // f(); its error of code NUMERIC says at which step.
   template <class F>
@@ -93,16 +90,15 @@ class Training {
     }
   }
 
-  int64_t count(const char *name) const { return *state.find(name)->as<int64_t>(); }
   // Updates made by the optimizer.
-  int64_t updates() const { return count(state.find(kept::updates) ? kept::updates : kept::iterations); }
+  int64_t updates() const { return state.count(state.find(kept::updates) ? kept::updates : kept::iterations); }
   std::vector<std::string> trainable() const;
   // Trainable weights on which the loss of the last step or accumulation does not depend.
   std::vector<std::string> no_gradient() const { return last_ ? last_->no_gradient : std::vector<std::string>(); }
   std::string describe();
 
  private:
-  Compiled compile(const Routine &routine, const Batch &b, Turn turn);
+  Compiled compile(const Routine &routine, const Batch &b, Turn turn, Parts *parts);
 
   std::deque<Compiled> compiled_;
   const Compiled *last_ = nullptr;  // of them, which trained last

@@ -7,22 +7,9 @@
 
 #include "base/float_mode.hpp"
 #include "base/rng.hpp"
-#include "kinds/field.hpp"
 
 namespace dl4::train {
 namespace {
-
-struct Options : TensorsOptions {
-  void fields(kinds::Fields &f) {
-    f("batch_size", batch_size)
-        .at_least(1)
-        .doc(
-            "rows of a batch; the last one may have fewer; null: each step gets one row, without an axis of the batch");
-    f("shuffle", shuffle).doc("new order for every epoch of fit");
-    f("drop_remainder", drop_remainder).doc("leave out a last batch that is short");
-    f("seed", seed).doc("of the orders");
-  }
-};
 
 class Tensors final : public Dataset {
  public:
@@ -162,10 +149,19 @@ class Callback final : public Dataset {
 
 }  // namespace
 
-Json TensorsOptions::describe() { return kinds::describe_fields<Options>(); }
+void TensorsOptions::fields(kinds::Fields &f) {
+  f("batch_size", batch_size)
+      .at_least(1)
+      .doc("rows of a batch; the last one may have fewer; null: each step gets one row, without an axis of the batch");
+  f("shuffle", shuffle).doc("new order for every epoch of fit");
+  f("drop_remainder", drop_remainder).doc("leave out a last batch that is short");
+  f("seed", seed).doc("of the orders");
+}
+
+Json TensorsOptions::describe() { return kinds::describe_fields<TensorsOptions>(); }
 
 TensorsOptions TensorsOptions::parse(const Json &options) {
-  Options o;
+  TensorsOptions o;
   kinds::read_fields(o, options.is_null() ? Json::object() : options);
   return o;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/json.hpp"
+#include "kinds/field.hpp"
 #include "train/data/batch.hpp"
 
 namespace dl4::train {
@@ -33,6 +33,7 @@ struct TensorsOptions {
   bool shuffle = true, drop_remainder = false;
   int64_t seed = 0;
   int64_t memory_limit = INT64_MAX;  // of a shuffled batch; no key of the options
+  void fields(kinds::Fields &f);
   static TensorsOptions parse(const Json &options);
   static Json describe();  // as dl4_api_description() lists them
 };

@@ -31,22 +31,30 @@ Workers::Word word_at(const Training &t, Workers::Place place, const Batch *b) {
     columns.add(views->size());
     for (const runtime::View &v : *views) columns.add(static_cast<uint64_t>(reading(v)));
   }
-  const auto steps = static_cast<uint64_t>(t.count(kept::iterations)),
-             draws = static_cast<uint64_t>(t.count(kept::draws));
-  word.same = {Fnv1a().add(steps).add(draws).folded(),
-               std::bit_cast<uint32_t>(*t.state.find(kept::learning_rate)->as<float>()), columns.folded(),
-               static_cast<uint32_t>(t.position.epochs_seen)};
+  const auto steps = static_cast<uint64_t>(t.state.count(kept::iterations)),
+             draws = static_cast<uint64_t>(t.state.count(kept::draws));
+  word.same = {Fnv1a().add(steps).add(draws).folded(), std::bit_cast<uint32_t>(t.state.learning_rate()),
+               columns.folded(), static_cast<uint32_t>(t.position.epochs_seen)};
   if (b && b->size() > INT32_MAX)
     fail(Code::invalid_argument, "a part of a batch has ", b->size(), " rows, expected at most ", INT32_MAX);
   if (b) word.own[0] = static_cast<int32_t>(b->size());
   return word;
 }
 
+Joint::Joint(Training &t, Workers &workers)
+    : Steps(t),
+      workers_(workers),
+      exchange_(std::make_shared<Exchange>(workers)),
+      divisors_(t.objective.trained().size() + 1) {
+  // Shards are computed one behind the other: none can wait in mid-run for the sums of the next.
+  if (workers.shards() == 1) parts_.exchange = exchange_;
+}
+
 void Joint::make_room(int64_t n) {
   workers_.make_room();
   ++n;
   if (!tree_.empty() && tree_[0].elements() >= n) return;
-  const auto sums = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(parts())));
+  const auto sums = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count())));
   const int64_t bytes = checked_mul(checked_mul(n, size_of(DType::f32)), sums);
   if (bytes > t_.run.plan.memory_limit)
     fail(Code::out_of_memory, "the gradients of the parts of a batch take ", bytes, " bytes, the memory limit is ",
@@ -58,7 +66,7 @@ void Joint::make_room(int64_t n) {
 std::pair<int64_t, int64_t> Joint::rows(int64_t part) const {
   const int64_t shards = workers_.shards();
   if (shards == 1) return {0, mine_};
-  const int64_t at = workers_.rank() * parts() + part;
+  const int64_t at = workers_.rank() * count() + part;
   return {total_ * at / shards - first_, total_ * (at + 1) / shards - first_};
 }
 
@@ -88,7 +96,7 @@ void Joint::cut(int64_t rows, bool met) {
 template <class F>
 void Joint::add_up(int64_t n, F fill) {
   size_t depth = 0;
-  for (int64_t i = 0; i < parts(); ++i) {
+  for (int64_t i = 0; i < count(); ++i) {
     fill(i, tree_[depth++].as<float>());
     for (int64_t k = i + 1; k % 2 == 0; k /= 2, --depth)
       Workers::add(tree_[depth - 1].as<float>(), tree_[depth - 2].as<float>(), n);
@@ -103,7 +111,7 @@ void Joint::compute(runtime::Executable &e, const Batch &b, int64_t n, const std
       exchange_->join(e.program());
       return;
     }
-    draws_ = {t_.count(kept::draws), first_ + begin, end - begin};
+    draws_ = {t_.state.count(kept::draws), first_ + begin, end - begin};
     divisors_.back() = static_cast<float>(static_cast<double>(end - begin) / static_cast<double>(total_));
     in_.clear();
     in_.push_back({DType::i64, {3}, draws_.data()});
@@ -159,11 +167,13 @@ const Sums &Joint::run(Task task, const Batch &b, const std::atomic<int32_t> *ca
     const bool trains = task != Task::evaluate;
     t_.check(b, true);
     t_.get_ready(task);
-    const auto executable = [&](const Routine &r, const Batch &of) { return t_.compiled(r, of).executable.get(); };
+    const auto executable = [&](const Routine &r, const Batch &of) {
+      return t_.compiled(r, of, &parts_).executable.get();
+    };
     runtime::Executable *divisors = executable(routines::divide, b),
                         *part = executable(trains ? routines::compute : routines::measure, b), *update = nullptr;
     if (trains) update = executable(task == Task::step ? routines::update : routines::collect, {});
-    const int64_t n = trains ? t_.layout.size : static_cast<int64_t>(t_.results.measured());
+    const int64_t n = trains ? parts_.layout.size : static_cast<int64_t>(t_.results.measured());
     make_room(std::max(n, losses()));
     if (!divide(*divisors, task, b, cancel)) {
       if (!t_.fitting || task != Task::step) fail(Code::invalid_argument, "another worker stopped a fit");
@@ -178,7 +188,7 @@ const Sums &Joint::run(Task task, const Batch &b, const std::atomic<int32_t> *ca
       t_.in_step([&] { update->run(*update_, in, {}, nullptr); });
       update->finish(std::move(*update_));
     }
-    t_.results.add_up(sum() + (trains ? t_.layout.block : 0), static_cast<double>(total_), sums_);
+    t_.results.add_up(sum() + (trains ? parts_.layout.block : 0), static_cast<double>(total_), sums_);
     return sums_;
   });
 }

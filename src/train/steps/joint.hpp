@@ -16,8 +16,7 @@ Workers::Word word_at(const Training &t, Workers::Place place, const Batch *b = 
 
 class Joint final : public Steps {
  public:
-  Joint(Training &t, Workers &workers, std::shared_ptr<Exchange> exchange)
-      : Steps(t), workers_(workers), exchange_(std::move(exchange)), divisors_(t.objective.trained().size() + 1) {}
+  Joint(Training &t, Workers &workers);
   const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) override;
 
  private:
@@ -27,7 +26,7 @@ class Joint final : public Steps {
   // they were all.
   void cut(int64_t rows, bool met);
   // Parts that this worker computes, and the rows of one in its own.
-  int64_t parts() const { return workers_.shards() / std::min(workers_.shards(), workers_.size()); }
+  int64_t count() const { return workers_.shards() / std::min(workers_.shards(), workers_.size()); }
   std::pair<int64_t, int64_t> rows(int64_t part) const;
   int64_t losses() const { return static_cast<int64_t>(divisors_.size()) - 1; }
   // What was added up last.
@@ -46,6 +45,7 @@ class Joint final : public Steps {
 
   Workers &workers_;
   const std::shared_ptr<Exchange> exchange_;
+  Parts parts_;
   std::vector<Tensor> tree_;                  // sums of parts
   std::array<int64_t, 3> draws_{};            // of the part under way: the number of the draw, its first row, its rows
   std::vector<float> divisors_;               // of the losses, then the share of the part under way

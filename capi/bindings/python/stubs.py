@@ -249,6 +249,9 @@ def module_stub(name):
 TENSOR, VARIABLE = "src.symbolic.tensor", "src.layers.variable"
 HOMES = {}
 for _name in [*CATEGORIES, *PLAIN]:
+    _kinds = registry(CATEGORIES[_name])[CATEGORIES[_name]] if _name in CATEGORIES else ()
+    for _n in set(dir(getattr(keras, _name))) - set(_kinds):
+        getattr(getattr(keras, _name), _n)  # what is imported when it is asked for
     for _n, _v in vars(getattr(keras, _name)).items():
         if inspect.isclass(_v) and not _n.startswith("_") and _v.__module__.startswith("dl4.keras"):
             HOMES.setdefault(_v, _name)
@@ -256,7 +259,7 @@ HOMES[keras.KerasTensor], HOMES[keras.Variable] = TENSOR, VARIABLE
 
 
 def package_stub():
-    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN])]
+    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN, "datasets", "preprocessing"])]
     for n, v in sorted(vars(keras).items()):
         if inspect.isclass(v) and v in HOMES:
             lines.append(f"from .{HOMES[v]} import {n} as {n}")

@@ -537,6 +537,19 @@ class Layers(Case):
             got = np.asarray(make(*args, seed=3, data_format="channels_first")(first))
             np.testing.assert_allclose(np.moveaxis(got, 1, -1), last, 1e-5, 1e-3)
 
+    def test_classes_by_name(self):
+        layer = keras.layers.StringLookup(vocabulary=["a"])
+        again = keras.layers.deserialize({"class_name": "StringLookup", "config": layer.get_config()})
+        self.assertEqual(again.get_vocabulary(), layer.get_vocabulary())
+        again = keras.layers.deserialize(keras.layers.serialize(keras.layers.RandomFlip("vertical")))
+        self.assertEqual((type(again), again.mode), (keras.layers.RandomFlip, "vertical"))
+        self.assertLessEqual(
+            {"StringLookup", "TextVectorization", "AutoContrast", "RandomFlip"}, set(dir(keras.layers))
+        )
+        self.assertLessEqual({"get_file", "pad_sequences", "FeatureSpace"}, set(dir(keras.utils)))
+        self.refused(AttributeError, "no attribute 'StringLookups'", lambda: keras.layers.StringLookups)
+        self.refused(AttributeError, "no attribute 'get_files'", lambda: keras.utils.get_files)
+
     def test_sparse_and_ragged_are_refused(self):
         layers = keras.layers
         for f in (

@@ -6,7 +6,6 @@ from . import (
     callbacks,
     config,
     constraints,
-    datasets,
     initializers,
     layers,
     losses,
@@ -14,7 +13,6 @@ from . import (
     models,
     ops,
     optimizers,
-    preprocessing,
     random,
     regularizers,
     saving,
@@ -30,7 +28,9 @@ from .metrics import Metric
 from .models import Model, Sequential
 from .optimizers import Optimizer
 from .regularizers import Regularizer
+from .src.later import names_later as _names_later
 from .src.layers.variable import Variable
 from .src.symbolic.tensor import KerasTensor
 
 __version__ = "3.15.1"  # of the Keras whose API this is
+__getattr__, __dir__ = _names_later(__name__, globals(), {".datasets": "datasets", ".preprocessing": "preprocessing"})

@@ -1,5 +1,6 @@
 """The library's kinds by category and name: their descriptions, and classes made of them when first asked for."""
 
+import importlib
 import inspect
 
 from ...abi import registry
@@ -47,7 +48,7 @@ def find_class(name, module):
     if name in _MODELS:
         return _MODELS[name]
     found = sorted(_categories.values(), key=lambda c: (c.module.split(".")[-1] != module, c.name != "layer"))
-    return next((c.class_of(name) for c in found if name in c.classes or name in facts(c.name)), None)
+    return next((c.class_of(name) for c in found if c.has(name)), None)
 
 
 class Category:
@@ -65,6 +66,7 @@ class Category:
             complete,
         )
         self.classes, self._functions, self._bases = {base.__name__: base}, {}, {}
+        self._later = {}  # modules of kinds that are Python, by the kinds' names, until they are imported
         _categories[name] = self
         _getters[name] = self.get
 
@@ -72,6 +74,20 @@ class Category:
         """Adds a class that is Python: a decorator."""
         self.classes[cls.__name__] = cls
         return cls
+
+    def later(self, module, *kinds):
+        """A module has these kinds, and is imported when one of them is asked for."""
+        self._later.update(dict.fromkeys(kinds, module))
+
+    def has(self, name):
+        """Is there a class of that name, the library's or Python's?"""
+        return name in self.classes or name in self._later or name in facts(self.name)
+
+    def _import(self, kind):
+        module = self._later.get(kind)
+        if module is not None:
+            importlib.import_module(module)  # which other threads wait for
+            self._later.pop(kind, None)
 
     def base_of(self, kind):
         """A decorator: the class of that kind derives from this one, which derives from `base`."""
@@ -83,6 +99,7 @@ class Category:
         return decorate
 
     def class_of(self, kind):
+        self._import(kind)
         if kind not in self.classes:
             known = facts(self.name)[kind]
             members = {"_category": self.name, "_class_name": kind, "__module__": self.module}
@@ -96,7 +113,7 @@ class Category:
 
     def find(self, name):
         """The class or function that a public module has under a name; None if there is none."""
-        if name in facts(self.name):
+        if name in facts(self.name) or name in self._later or self.classes.get(name) not in (None, self.base):
             return self.class_of(name)
         for kind, known in facts(self.name).items():
             if name in known.get("aliases", ()) or name == snake_case(kind):
@@ -125,6 +142,8 @@ class Category:
             return custom.from_config(config) if isinstance(custom, type) else custom
         if not isinstance(name, str):
             raise ValueError(f"Could not interpret {self.name} identifier: {identifier}")
+        if name in self._later or name in self.classes and name not in facts(self.name):
+            return self.class_of(name).from_config(config)
         ((kind, _),) = registry(self.name, name)[self.name].items()
         if kind not in facts(self.name):
             raise ValueError(f"Could not interpret {self.name} identifier: {identifier}")
@@ -148,7 +167,7 @@ class Category:
             return found
 
         def __dir__():
-            return sorted({*(n for n in namespace if n[0] != "_"), *facts(self.name)})
+            return sorted({*(n for n in namespace if n[0] != "_"), *facts(self.name), *self._later})
 
         return __getattr__, __dir__
 

@@ -32,9 +32,7 @@ class Session(Object):
         if not isinstance(inputs, (list, tuple)):
             inputs = [inputs]
         return [
-            x
-            if isinstance(x, Tensor)
-            else Tensor.of(x, NAMES.get(library.dl4_session_io_dtype(self, 0, i)))
+            x if isinstance(x, Tensor) else Tensor.of(x, NAMES.get(library.dl4_session_io_dtype(self, 0, i)))
             for i, x in enumerate(inputs)
         ]
 
@@ -90,7 +88,14 @@ class _Call:
     __slots__ = ("outputs", "_check", "_arguments")
 
     def __init__(self, run, session, ins, n_ins, outs, n_outs, check):
-        places = C.c_void_p(session), C.c_void_p(ins), C.c_int64(n_ins), C.c_void_p(outs), C.c_int64(n_outs), C.c_void_p()
+        places = (
+            C.c_void_p(session),
+            C.c_void_p(ins),
+            C.c_int64(n_ins),
+            C.c_void_p(outs),
+            C.c_int64(n_outs),
+            C.c_void_p(),
+        )
         self._arguments, self._check = places, check
         self.outputs = None
 

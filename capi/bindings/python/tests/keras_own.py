@@ -32,16 +32,18 @@ FOLDERS = (
     "models",
     "optimizers",
     "regularizers",
+    "utils",
 )
 SECONDS = 60
 
 # By the path of the file, and by that of the file with class and name of the case.
 FILES = {
-    r"layers/preprocessing/(?!normalization|rescaling)": "layers that prepare text and images",
+    r"preprocessing/(image_preprocessing/)?(clahe|max_num|bounding|random_elastic)": "that layer is not in the library",
     r"quantiz|gptq|awq|lora": "quantization and LoRA are not in the library",
     r"optimizers/(loss_scale|schedule_free|muon|base_)": "that optimizer is not in the library",
     r"layers/core/(wrapper|remat)|rematscope": "of Keras's machinery",
     r"layers/(layer_test|merging/base)|random/seed|input_spec": "of Keras's machinery",
+    r"utils/(code_stats|dtype|python|tracking|naming|io|progbar|backend|jax|torch|summary|rng|grain)": "of Keras's machinery",
     r"models/variable_mapping": "of Keras's machinery",
     r"callbacks/(tensorboard|remote|orbax|monitor_callback|backup)": "that callback is not in the library",
 }
@@ -49,7 +51,11 @@ CASES = {
     r"quantiz|int8|int4|float8|lora|gptq|awq|fp8": "quantization and LoRA are not in the library",
     r"mixed|float16|bfloat16|autocast|dtype_polic|float64|dtype_arg|_dtype$|dtypes|dtype\b": "numbers are float32",
     r"sparse_(input|tensor|grad)|_sparse\b|sparse$|ragged|with_sparse|embeddings?_sparse": "sparse and ragged tensors",
-    r"tf_data|tf_dataset|tfdata|_tf_|grain": "tf.data",
+    r"grain": "datasets of Grain",
+    r"bounding_box|Random(Brightness|Contrast|Crop)Test.test_dict_input": "bounding boxes",
+    r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)|build_pos_neg": "of Keras's machinery",
+    r"^(ResolveSubPath|PathToString|IsLinkInDir|FilterSafe|IsRemotePath|TestRaiseIfNoGFile|TestFileUtils|ResolveHasher|"
+    r"ResolvePath)|_set_factor|one_hot_(batched|single)": "of Keras's machinery",
     r"torch|jax|flax|_tpu|_gpu|distribut|tensorflow": "of a backend of Keras",
     r"stateless|functional_call|symbolic_scope": "the stateless interface",
     r"export|onnx|openvino|saved_model|litert": "export to other formats",

@@ -32,6 +32,11 @@ class Names(types.ModuleType):
                 return importlib.import_module(f"{self.__name__}.{name}")
         import dl4.keras as keras
 
+        if self.__name__.startswith("keras.src.utils."):
+            with contextlib.suppress(ImportError):
+                own = importlib.import_module("dl4." + self.__name__)
+                if hasattr(own, name):
+                    return getattr(own, name)
         pools = [
             keras.layers,
             keras.losses,
@@ -91,6 +96,7 @@ def special(module):
                 "keras.src.backend.common": vars(b),
                 "keras.src.random": vars(random()),
                 "keras.random": vars(random()),
+                "keras.src.utils.module_utils": {"tensorflow": importlib.import_module("dl4.tf")},
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
                 "keras.src.dtype_policies.dtype_policy": {
                     "dtype_policy": lambda: "float32",
@@ -111,10 +117,14 @@ def named_product(*args, **kwargs):
     """All combinations, each with a name."""
     import itertools
 
-    lists = [[(k, v) for v in values] for k, values in kwargs.items()]
-    for i, given in enumerate(itertools.product(*args, *lists)):
-        values = {k: v for k, v in given if isinstance(k, str)}
-        yield {"testcase_name": "_".join(str(v) for v in values.values()) + f"_{i}", **values}
+    def word(v):
+        return getattr(v, "__name__", str(v)).lower()
+
+    lists = [list(given) for given in args]
+    lists += [[{"testcase_name": word(v), k: v} for v in values] for k, values in kwargs.items()]
+    for given in itertools.product(*lists):
+        merged = {k: v for one in given for k, v in one.items()}
+        yield {**merged, "testcase_name": "_".join(one["testcase_name"] for one in given)}
 
 
 def get_test_data(train_samples, test_samples, input_shape, num_classes, random_seed=None):
@@ -176,6 +186,8 @@ class Absent(importlib.abc.Loader):
             def __getattr__(self, name):
                 if name.startswith("__"):
                     raise AttributeError(name)
+                if spec.name == "tensorflow" and hasattr(importlib.import_module("dl4.tf"), name):
+                    return getattr(importlib.import_module("dl4.tf"), name)
                 if name in ("Tensor", "Array", "Variable"):  # classes that others ask for, as SciPy does
                     return type(name, (), {})
                 return Use(f"{spec.name}.{name}")

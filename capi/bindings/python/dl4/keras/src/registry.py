@@ -66,7 +66,7 @@ class Category:
             complete,
         )
         self.classes, self._functions, self._bases = {base.__name__: base}, {}, {}
-        self._later = {}  # modules of kinds that are Python, by the kinds' names, until they are imported
+        self._later = {}  # modules of kinds that are Python, by the kinds' names
         _categories[name] = self
         _getters[name] = self.get
 
@@ -84,10 +84,8 @@ class Category:
         return name in self.classes or name in self._later or name in facts(self.name)
 
     def _import(self, kind):
-        module = self._later.get(kind)
-        if module is not None:
-            importlib.import_module(module)  # which other threads wait for
-            self._later.pop(kind, None)
+        if kind in self._later and kind not in self.classes:
+            importlib.import_module(self._later[kind])  # which other threads wait for
 
     def base_of(self, kind):
         """A decorator: the class of that kind derives from this one, which derives from `base`."""
@@ -101,12 +99,14 @@ class Category:
     def class_of(self, kind):
         self._import(kind)
         if kind not in self.classes:
-            known = facts(self.name)[kind]
+            known, base = facts(self.name)[kind], self._bases.get(kind, self.base)
+            if base is not self.base and base.__doc__:
+                known = {**known, "doc": base.__doc__.rstrip(".")}
             members = {"_category": self.name, "_class_name": kind, "__module__": self.module}
             members.update(
                 __doc__=documentation(known), __signature__=signature(known, FIRST.get(self.name, ("name",)))
             )
-            cls = self.classes[kind] = type(kind, (self._bases.get(kind, self.base),), members)
+            cls = self.classes[kind] = type(kind, (base,), members)
             if self.complete is not None:
                 self.complete(cls)
         return self.classes[kind]

@@ -45,6 +45,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     _is_operation = False  # made by an operator or a function of ops: not among the layers of a model
     supports_masking = False
     input_spec = None
+    compute_dtype = variable_dtype = "float32"
 
     def __new__(cls, *args, **kwargs):
         layer = super().__new__(cls)

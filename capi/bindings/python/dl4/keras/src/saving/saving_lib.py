@@ -43,7 +43,7 @@ def save_model(model, filepath, overwrite=True, zipped=True):
 
 def _need_no_texts(model):
     """Raises where layers that are Python stand in a model: a file of the library has no place for them."""
-    ahead = model._require_built().ahead
+    ahead = None if model._functional is None else model._functional.ahead
     if ahead is not None:
         names = ", ".join(layer.name for layer in ahead.layers())
         raise NotImplementedError(

@@ -116,7 +116,7 @@ def part_of(samples, labels, validation_split, subset):
     return samples[part], labels if labels is None else labels[part]
 
 
-def dataset_of_files(read, paths, labels, label_mode, classes, batch_size, shuffle, seed):
+def dataset_of_files(read, paths, labels, label_mode, classes, batch_size, shuffle, seed, padded=False):
     """What a function reads of files, with labels, in batches."""
     dataset = Dataset.from_tensor_slices(paths)
     if label_mode is not None:
@@ -130,7 +130,8 @@ def dataset_of_files(read, paths, labels, label_mode, classes, batch_size, shuff
         dataset = dataset.shuffle((batch_size or 128) * 8, seed=seed)
     both = (lambda path, label: (read(path), label)) if label_mode is not None else read
     dataset = dataset.map(both, num_parallel_calls=AUTOTUNE)
-    dataset = dataset if batch_size is None else dataset.batch(batch_size)
+    if batch_size is not None:
+        dataset = dataset.padded_batch(batch_size) if padded else dataset.batch(batch_size)
     return dataset.prefetch(AUTOTUNE)
 
 
@@ -149,6 +150,7 @@ def from_directory(
     subset,
     follow_links,
     verbose,
+    padded=False,
 ):
     """The dataset of a directory, or those for training and validation."""
     if labels is None or label_mode is None:
@@ -169,7 +171,7 @@ def from_directory(
             which = f"{part} " if subset == "both" else ""
             raise ValueError(f"No {which}{what} found in directory {directory}. Allowed formats: {formats}")
         mixed = shuffle and not (subset == "both" and part == "validation")
-        dataset = dataset_of_files(read, some, of_some, label_mode, len(names or ()), batch_size, mixed, seed)
+        dataset = dataset_of_files(read, some, of_some, label_mode, len(names or ()), batch_size, mixed, seed, padded)
         dataset.class_names, dataset.file_paths = names, some
         made.append(dataset)
     return made if subset == "both" else made[0]

@@ -205,4 +205,5 @@ def audio_dataset_from_directory(
         subset,
         follow_links,
         verbose,
+        padded=output_sequence_length is None,
     )

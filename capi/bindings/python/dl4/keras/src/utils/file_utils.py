@@ -133,6 +133,15 @@ def _copy(source, file):
         raise ConnectionError(f"{done} of {total} bytes arrived")
 
 
+def hash_file(fpath, algorithm="sha256", chunk_size=65535):
+    """The hash of a file in hexadecimal."""
+    hasher = _hasher(algorithm, None) if isinstance(algorithm, str) else algorithm
+    with open(fpath, "rb") as f:
+        for chunk in iter(lambda: f.read(chunk_size), b""):
+            hasher.update(chunk)
+    return hasher.hexdigest()
+
+
 def _hasher(algorithm, file_hash):
     if algorithm == "sha256" or (algorithm == "auto" and file_hash is not None and len(file_hash) == 64):
         return hashlib.sha256()
@@ -143,11 +152,7 @@ def _hasher(algorithm, file_hash):
 
 def validate_file(fpath, file_hash, algorithm="auto", chunk_size=65535):
     """Has a file this hash?"""
-    hasher = _hasher(algorithm, file_hash)
-    with open(fpath, "rb") as f:
-        for chunk in iter(lambda: f.read(chunk_size), b""):
-            hasher.update(chunk)
-    return hasher.hexdigest() == str(file_hash)
+    return hash_file(fpath, _hasher(algorithm, file_hash), chunk_size) == str(file_hash)
 
 
 def extract_archive(file_path, path=".", archive_format="auto"):

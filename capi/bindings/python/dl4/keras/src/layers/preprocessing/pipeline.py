@@ -27,8 +27,9 @@ class Pipeline(Layer):
     def call(self, inputs, training=True, mask=None):
         for layer in self._pipeline_layers:
             takes = inspect.signature(layer.call).parameters
-            known = "training" in takes or any(p.kind == p.VAR_KEYWORD for p in takes.values())
-            inputs = layer(inputs, training=training) if known and training is not None else layer(inputs)
+            more = {"training": training, "mask": mask}
+            inputs = layer(inputs, **{k: v for k, v in more.items() if k in takes and v is not None})
+            mask = getattr(inputs, "_keras_mask", None)
         return inputs
 
     def get_config(self):

@@ -35,8 +35,8 @@ class TextVectorization(DataLayer):
     """Texts as sequences of indices of their tokens, or as vectors of how often each token is in them.
 
     A text is standardized, split into tokens, which may be joined to n-grams, and looked up in a vocabulary that is
-    given or learned by adapt(). `standardize` and `split` may be functions of texts: of arrays of bytes, by
-    `dl4.tf.strings` or NumPy."""
+    given or learned by adapt(). `standardize` may be a function of an array of texts, `split` one of an array of bytes:
+    by NumPy or `dl4.tf.strings`."""
 
     _input_dtype = "string"
 
@@ -63,6 +63,7 @@ class TextVectorization(DataLayer):
         super().__init__(name=name, **kwargs)
         self._standardize, self._split, self._ngrams_arg = standardize, split, ngrams
         self._output_mode, self._output_sequence_length, self._encoding = output_mode, output_sequence_length, encoding
+        self._has_input_vocabulary = known
         self._check(ragged)
         self._ngrams = tuple(range(1, ngrams + 1)) if isinstance(ngrams, int) else ngrams
         self._lookup_layer = StringLookup(
@@ -137,7 +138,8 @@ class TextVectorization(DataLayer):
 
     def _standardized(self, texts):
         if callable(self._standardize):
-            return string_array(self._standardize(eager_tensor(texts)))
+            unicode = np.array([t.decode(self._encoding) for t in texts.ravel()], str).reshape(texts.shape)
+            return string_array(self._standardize(unicode))
         words = self._standardize or ""
         if words.startswith("lower"):
             texts = each(bytes.lower, texts)

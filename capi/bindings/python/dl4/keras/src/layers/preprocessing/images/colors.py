@@ -19,6 +19,8 @@ class ColorLayer(ImageLayer):
 
 @category.base_of("RandomBrightness")
 class Brightness(ColorLayer):
+    """Images made lighter or darker at random, by shares of the range of values."""
+
     def _drawn(self, shape):
         span = np.float32(self._values[1] - self._values[0])
         return {"rgb_delta": self._uniform((shape[0], 1, 1, 1), *self._range) * span}
@@ -29,6 +31,8 @@ class Brightness(ColorLayer):
 
 @category.base_of("RandomContrast")
 class Contrast(ColorLayer):
+    """Images with less or more contrast, at random."""
+
     _BOUNDS = (0, 1)
 
     def _drawn(self, shape):
@@ -41,6 +45,8 @@ class Contrast(ColorLayer):
 
 @category.base_of("RandomColorDegeneration")
 class ColorDegeneration(ColorLayer):
+    """Images with less colour, at random."""
+
     def _drawn(self, shape):
         return {"factor": self._uniform((shape[0], 1, 1, 1), *self._range)}
 
@@ -50,6 +56,8 @@ class ColorDegeneration(ColorLayer):
 
 @category.base_of("RandomHue")
 class Hue(ColorLayer):
+    """Images of another hue, at random."""
+
     _BOUNDS = (0, 1)
 
     def _drawn(self, shape):
@@ -66,6 +74,8 @@ class Hue(ColorLayer):
 
 @category.base_of("RandomSaturation")
 class Saturation(ColorLayer):
+    """Images of more or less saturated colours, at random."""
+
     def _drawn(self, shape):
         factor = self._uniform((shape[0],), *self._range)
         return {"factor": factor / (1 - factor + np.float32(1e-7))}
@@ -78,6 +88,8 @@ class Saturation(ColorLayer):
 
 @category.base_of("RandomColorJitter")
 class ColorJitter(ImageLayer):
+    """Images of other brightness, contrast, saturation and hue, at random."""
+
     _USE_FACTOR = False
     _PARTS = ("brightness", "contrast", "saturation", "hue")
 
@@ -107,6 +119,8 @@ class ColorJitter(ImageLayer):
 
 @category.base_of("RandomGrayscale")
 class Grayscale(ImageLayer):
+    """Images without colour, each with a chance."""
+
     _USE_FACTOR = False
 
     def _prepare(self):
@@ -124,6 +138,8 @@ class Grayscale(ImageLayer):
 
 @category.base_of("RandomInvert")
 class Invert(ColorLayer):
+    """Images of inverted colours, each with a chance."""
+
     _BOUNDS = (0, 1)
 
     def _drawn(self, shape):
@@ -138,6 +154,8 @@ class Invert(ColorLayer):
 
 @category.base_of("RandomPosterization")
 class Posterization(ColorLayer):
+    """Images of fewer bits a colour, at random."""
+
     _BOUNDS = (1, 8)
 
     def _drawn(self, shape):
@@ -153,6 +171,8 @@ class Posterization(ColorLayer):
 
 @category.base_of("RandomSharpness")
 class Sharpness(ColorLayer):
+    """Images made blurred or sharp at random."""
+
     _BOUNDS = (0, 1)
 
     def _drawn(self, shape):
@@ -167,6 +187,8 @@ class Sharpness(ColorLayer):
 
 @category.base_of("RandomGaussianBlur")
 class GaussianBlur(ColorLayer):
+    """Images blurred by a Gaussian kernel, each with a chance."""
+
     _BOUNDS = (0, 1)
 
     def _prepare(self):
@@ -190,6 +212,8 @@ class GaussianBlur(ColorLayer):
 
 @category.base_of("Solarization")
 class Solarization(ColorLayer):
+    """Images whose values from a threshold up are inverted, after an addition, at random."""
+
     _USE_FACTOR = False
     _ERROR = (
         "The `addition_factor` and `threshold_factor` arguments should be a number (or a list of two numbers) in the "

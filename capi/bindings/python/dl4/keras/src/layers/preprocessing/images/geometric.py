@@ -8,6 +8,8 @@ from .image_layer import GeometricLayer, ImageLayer, signed_range
 
 @category.base_of("RandomFlip")
 class Flip(ImageLayer):
+    """Images mirrored at random, each with the chance of a half."""
+
     _USE_FACTOR = False
 
     def _drawn(self, shape):
@@ -29,6 +31,8 @@ class Flip(ImageLayer):
 
 @category.base_of("RandomCrop")
 class Crop(ImageLayer):
+    """A part of each image, at random; of smaller images as much as has that form, in another size."""
+
     _USE_FACTOR = False
 
     def _changed_shape(self, shape):
@@ -56,6 +60,8 @@ class Crop(ImageLayer):
 
 @category.base_of("RandomRotation")
 class Rotation(GeometricLayer):
+    """Images turned at random, by shares of a full turn."""
+
     def _drawn(self, shape):
         angle = self._uniform((shape[0],), *(f * 360.0 for f in self._range))
         return {"angle": angle, "rotation_matrix": pixels.rotations(angle, shape[1], shape[2])}
@@ -68,6 +74,8 @@ class Rotation(GeometricLayer):
 
 @category.base_of("RandomZoom")
 class Zoom(GeometricLayer):
+    """Images made smaller or larger at random; a positive factor makes them smaller."""
+
     _USE_FACTOR = False
     _ERROR = (
         "The `height_factor` and `width_factor` arguments should be a number (or a list of two numbers) in the range "
@@ -98,6 +106,8 @@ class Zoom(GeometricLayer):
 
 @category.base_of("RandomTranslation")
 class Translation(GeometricLayer):
+    """Images moved at random, by shares of their height and width."""
+
     _USE_FACTOR = False
     _ERROR = "The `factor` argument should be a number (or a list of two numbers) in the range [-1.0, 1.0]. "
 
@@ -123,6 +133,8 @@ class Translation(GeometricLayer):
 
 @category.base_of("RandomShear")
 class Shear(GeometricLayer):
+    """Images sheared at random."""
+
     _USE_FACTOR = False
     _ERROR = "The `factor` argument should be a number (or a list of two numbers) in the range [0, 1.0]. "
 
@@ -146,6 +158,8 @@ class Shear(GeometricLayer):
 
 @category.base_of("RandomPerspective")
 class Perspective(GeometricLayer):
+    """Images seen from another side at random."""
+
     _BOUNDS = (0, 1)
 
     def _prepare(self):

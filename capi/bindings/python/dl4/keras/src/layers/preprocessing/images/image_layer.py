@@ -152,7 +152,12 @@ class GeometricLayer(ImageLayer):
                 raise NotImplementedError(f"Unknown `{name}` {value}. Expected of one {known}.")
 
     def _changed(self, images, t, interpolation=None):
-        return self._warped(images, t, interpolation or self._argument("interpolation"))
+        interpolation = interpolation or self._argument("interpolation")
+        return (
+            self._warped(images[None], t, interpolation)[0]
+            if images.ndim == 3
+            else self._warped(images, t, interpolation)
+        )
 
     def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
         masks = np.asarray(segmentation_masks).astype("float32")

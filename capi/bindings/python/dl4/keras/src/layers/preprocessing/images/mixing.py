@@ -17,6 +17,8 @@ def _bounds(layer, count, length, ratio):
 
 @category.base_of("RandomErasing")
 class Erasing(ColorLayer):
+    """Images with a rectangle filled, each with a chance."""
+
     _BOUNDS = (0, 1)
 
     def _prepare(self):
@@ -58,6 +60,8 @@ class _Mixing(ImageLayer):
 
 @category.base_of("MixUp")
 class MixUp(_Mixing):
+    """Images, and labels, mixed with those of another image of the batch."""
+
     _USE_FACTOR = False
 
     def _drawn(self, shape):
@@ -73,6 +77,8 @@ class MixUp(_Mixing):
 
 @category.base_of("CutMix")
 class CutMix(_Mixing):
+    """Images with a rectangle of another image of the batch, and labels mixed by its share."""
+
     _BOUNDS = (0, 1)
 
     def get_random_transformation(self, data, training=True, seed=None):
@@ -130,6 +136,8 @@ _WITHOUT_COLORS = (
 
 @category.base_of("RandAugment")
 class RandAugment(_Several):
+    """Images changed by some layers, which are chosen at random."""
+
     def _prepare(self):
         super()._prepare()
         self._parts = self._made(_ALL)
@@ -138,17 +146,21 @@ class RandAugment(_Several):
         if not training:
             return None
         chosen = self._source.numpy.integers(0, len(_ALL), self._argument("num_ops"))
-        return [(_ALL[i], self._parts[_ALL[i]].get_random_transformation(data)) for i in chosen]
+        drawn = tuple(self._parts[_ALL[i]].get_random_transformation(data) for i in chosen)
+        return {"layer_idxes": chosen, "transforms": drawn}
 
     def transform_images(self, images, transformation, training=True):
         images = np.asarray(images).astype("float32")
-        for name, t in transformation if training and transformation is not None else ():
-            images = np.asarray(self._parts[name].transform_images(images, t))
+        if training and transformation is not None:
+            for i, t in zip(transformation["layer_idxes"], transformation["transforms"]):
+                images = np.asarray(self._parts[_ALL[int(i)]].transform_images(images, t))
         return images
 
 
 @category.base_of("AugMix")
 class AugMix(_Several):
+    """Images mixed with what chains of layers, which are chosen at random, make of them."""
+
     def _prepare(self):
         super()._prepare()
         self._names = _ALL if self._argument("all_ops") else _WITHOUT_COLORS.split()
@@ -182,6 +194,8 @@ class AugMix(_Several):
 
 @category.base_of("RandomElasticTransform")
 class ElasticTransform(ImageLayer):
+    """Images as they are: training is refused."""
+
     _USE_FACTOR = False
 
     def get_random_transformation(self, data, training=True, seed=None):

@@ -1,4 +1,4 @@
-"""Resizing and CenterCrop of one image."""
+"""Resizing and CenterCrop, on arrays also of one image."""
 
 from ....backend import call_context
 from ....backend.lazy import np
@@ -9,8 +9,6 @@ from ...layer import category, Layer
 @category.base_of("CenterCrop")
 @category.base_of("Resizing")
 class OfOne(Layer):
-    """On arrays also of one image."""
-
     def __call__(self, data, **kwargs):
         if call_context.owner() is not None or is_tensor(data) or np.ndim(data) != 3:
             return super().__call__(data, **kwargs)

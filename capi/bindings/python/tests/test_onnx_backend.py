@@ -1,0 +1,64 @@
+"""dl4.onnx_backend: models whose sizes and axes are inputs, types of outputs, what is refused."""
+
+import unittest
+
+import numpy as np
+
+try:
+    from onnx import helper, TensorProto
+except ImportError:
+    helper = None
+else:
+    from dl4 import onnx_backend
+from dl4.abi import Error
+
+
+def model_of(node, inputs, outputs):
+    graph = helper.make_graph([node], "g", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+def value(name, dtype, shape):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+@unittest.skipIf(helper is None, "no onnx package")
+class OnnxBackend(unittest.TestCase):
+    def test_floats(self):
+        x, y = value("x", TensorProto.FLOAT, [None, 3]), value("y", TensorProto.FLOAT, [None, 3])
+        rep = onnx_backend.prepare(model_of(helper.make_node("Relu", ["x"], ["y"]), [x], [y]))
+        for rows in (1, 4):
+            a = np.arange(rows * 3, dtype="float32").reshape(rows, 3) - 4
+            np.testing.assert_array_equal(rep.run([a]).y, np.maximum(a, 0))
+            np.testing.assert_array_equal(rep.run({"x": a})[0], np.maximum(a, 0))
+
+    def test_axes_and_shapes_may_be_inputs(self):
+        x, axes = value("x", TensorProto.FLOAT, [2, 3, 4]), value("axes", TensorProto.INT64, [1])
+        y = value("y", TensorProto.FLOAT, None)
+        rep = onnx_backend.prepare(model_of(helper.make_node("ReduceSum", ["x", "axes"], ["y"]), [x, axes], [y]))
+        a = np.arange(24, dtype="float32").reshape(2, 3, 4)
+        for axis in (0, 1, 2, 1):
+            np.testing.assert_array_equal(rep.run([a, np.array([axis])])[0], a.sum(axis, keepdims=True))
+        self.assertEqual(len(rep._sessions), 3)
+
+    def test_the_type_of_an_output_is_the_models(self):
+        x, y = value("x", TensorProto.DOUBLE, [2]), value("y", TensorProto.DOUBLE, [2])
+        got = onnx_backend.run_model(model_of(helper.make_node("Neg", ["x"], ["y"]), [x], [y]), [np.array([1.0, -2.0])])
+        self.assertEqual(got[0].dtype, np.float64)
+        np.testing.assert_array_equal(got[0], [-1.0, 2.0])
+
+    def test_refusals(self):
+        x, y = value("x", TensorProto.FLOAT, [2]), value("y", TensorProto.FLOAT, [2])
+        relu = model_of(helper.make_node("Relu", ["x"], ["y"]), [x], [y])
+        with self.assertRaisesRegex(ValueError, "expected 1 inputs, got 2"):
+            onnx_backend.prepare(relu).run([np.zeros(2, "float32")] * 2)
+        with self.assertRaisesRegex(ValueError, "not on 'CUDA'"):
+            onnx_backend.prepare(relu, "CUDA")
+        unknown = model_of(helper.make_node("Det", ["x"], ["y"]), [value("x", TensorProto.FLOAT, [2, 2])], [y])
+        with self.assertRaisesRegex(Error, "Det"):
+            onnx_backend.run_model(unknown, [np.zeros((2, 2), "float32")])
+        self.assertFalse(onnx_backend.supports_device("CUDA:0"))
+
+
+if __name__ == "__main__":
+    unittest.main()

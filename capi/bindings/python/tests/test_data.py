@@ -375,6 +375,37 @@ class Pipelines(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "inside"):
             list(tf.data.Dataset.range(2).map(fails).prefetch(1))
 
+    def test_data_by_number_with_workers(self):
+        threads = set()
+
+        class Batches(keras.utils.PyDataset):
+            ended = 0
+
+            def __len__(self):
+                return 6
+
+            def __getitem__(self, i):
+                threads.add(threading.current_thread().name)
+                time.sleep(0.005)
+                return np.full((2, 1), i, "float32"), np.full((2, 1), 2.0 * i, "float32")
+
+            def on_epoch_end(self):
+                self.ended += 1
+
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
+        losses = []
+        for workers in (1, 3):
+            model.set_weights([np.ones((1, 1), "float32")])
+            model.compile(keras.optimizers.SGD(0.01), "mse")
+            data = Batches(workers=workers, max_queue_size=4)
+            losses.append(model.fit(data, epochs=2, shuffle=False, verbose=0).history["loss"])
+            self.assertEqual((data.ended, data.num_batches), (2, 6))
+        np.testing.assert_allclose(losses[0], losses[1])
+        self.assertGreater(len(threads), 2)
+        np.testing.assert_allclose(model.predict(Batches(workers=2), verbose=0).shape, (12, 1))
+        with self.assertWarnsRegex(UserWarning, "threads"):
+            Batches(use_multiprocessing=True)
+
     def test_seeds(self):
         def order(seed=None):
             return [int(x) for x in tf.data.Dataset.range(50).shuffle(50, seed=seed)]
@@ -536,6 +567,21 @@ class Layers(Case):
             last = np.asarray(make(*args, seed=3)(IMAGES))
             got = np.asarray(make(*args, seed=3, data_format="channels_first")(first))
             np.testing.assert_allclose(np.moveaxis(got, 1, -1), last, 1e-5, 1e-3)
+
+    def test_methods_of_ones_own_are_called(self):
+        class Mine(keras.layers.RandomFlip):
+            def transform_images(self, images, transformation, training=True):
+                return super().transform_images(images, transformation, training) + (1000 if training else 500)
+
+        class Words(keras.layers.TextVectorization):
+            def get_vocabulary(self, include_special_tokens=True):
+                return [w.upper() for w in super().get_vocabulary(include_special_tokens)]
+
+        self.assertEqual(Words(vocabulary=["a"]).get_vocabulary(), ["", "[UNK]", "A"])
+        x = keras.Input((6, 8, 3))
+        model = keras.Model(x, Mine()(x))
+        np.testing.assert_allclose(model.predict(IMAGES, verbose=0), IMAGES + 500)
+        self.assertGreaterEqual(np.asarray(Mine()(IMAGES)).min(), 1000)
 
     def test_classes_by_name(self):
         layer = keras.layers.StringLookup(vocabulary=["a"])

@@ -21,7 +21,9 @@ _LAYER = _outcomes(
     called=f"""{_READ} __call__ add_weight add_variable add_metric count_params get_weights set_weights stateless_call
     trainable_weights trainable_variables non_trainable_weights non_trainable_variables losses metrics_variables input
     output path get_build_config build_from_config quantize quantized_build quantized_call rematerialized_call
-    adapt reset_state reset_states get_initial_state enable_lora states output_size state_size""",
+    adapt reset_state reset_states get_initial_state enable_lora states output_size state_size get_vocabulary
+    set_vocabulary vocabulary_size update_state finalize_state load_assets save_assets get_random_transformation
+    transform_images transform_labels transform_segmentation_masks""",
     fit="weights variables metrics",
     save="save_own_variables load_own_variables",
 )

@@ -4,6 +4,7 @@ import itertools
 import math
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 from .... import core
 from ..backend.eager_tensor import is_array
@@ -65,6 +66,9 @@ class Stream(_Batches):
         )
         self.length = _length_of(source)
         steps = self.length if steps is None else steps
+        workers = getattr(source, "workers", 1) if self.indexed else 1
+        self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), steps) if workers > 1 else None
+        self.over = True
         self.model, self.steps, self.labels, self.around = model, steps, labels, around
         self.source, self.endless, self.iterator = source, hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
@@ -86,7 +90,7 @@ class Stream(_Batches):
 
     def _got(self, index):
         if self.indexed:
-            return self.source[index]
+            return self.source[index] if self.made is None else self.made(index)
         if self.iterator is None or (index == 0 and not self.endless and not self.goes_on):
             self.iterator = iter(self.source)
         got = next(self.iterator, None)
@@ -104,14 +108,36 @@ class Stream(_Batches):
     def batch_at(self, index):
         """Batch `index` of this time; None at its end."""
         got = None if self.steps is not None and index >= self.steps else self._got(index)
-        if got is None:
+        if got is not None:
+            self.over, got = False, self._batch_tensors(got)
+        if got is None or index + 1 == self.steps:  # the library may not ask behind the last one
             self._epoch_over()
-            return None
-        return self._batch_tensors(got)
+        return got
 
     def _epoch_over(self):
+        if self.over:
+            return
+        self.over = True
+        if self.made is not None:
+            self.made(None)
         if hasattr(self.source, "on_epoch_end"):
             self.source.on_epoch_end()
+
+
+def made_ahead(source, workers, size, steps):
+    """A function that gives batches by number, of which threads make as many before they are asked for; None of None
+    ends an epoch."""
+    pool, waiting = ThreadPoolExecutor(workers), {}
+
+    def batch(index):
+        if index is None:
+            return [future.cancel() for future in waiting.values()] and waiting.clear()
+        for i in range(index, index + max(size, 1) if steps is None else min(index + max(size, 1), steps)):
+            if i not in waiting:
+                waiting[i] = pool.submit(source.__getitem__, i)
+        return waiting.pop(index).result()
+
+    return batch
 
 
 class Cut(_Batches):

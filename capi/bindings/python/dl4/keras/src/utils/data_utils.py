@@ -1,5 +1,7 @@
 """Batches of (x, y, sample_weight), and data sets by number."""
 
+import warnings
+
 
 def pack_x_y_sample_weight(x, y=None, sample_weight=None):
     """What fit() takes as one batch."""
@@ -24,7 +26,17 @@ class Sequence:
     """Batches by number: __len__() and __getitem__(index), and on_epoch_end() if you like."""
 
     def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
-        self.workers = workers
+        if use_multiprocessing:
+            warnings.warn(f"{type(self).__name__}: `use_multiprocessing`: threads make the batches", stacklevel=2)
+        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+
+    @property
+    def num_batches(self):
+        """How many there are; None where that is not known."""
+        try:
+            return len(self)
+        except (NotImplementedError, TypeError):
+            return None
 
     def on_epoch_end(self):
         pass

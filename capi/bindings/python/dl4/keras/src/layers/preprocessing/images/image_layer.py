@@ -1,6 +1,6 @@
 """What the layers that change images share."""
 
-from .... import random
+from .... import overrides, random
 from ....backend import call_context
 from ....backend.eager_tensor import eager_tensor
 from ....backend.lazy import np
@@ -9,6 +9,7 @@ from ....symbolic.tensor import is_tensor
 from ....tree import flatten
 from ...layer import Layer
 
+_CHANGES = ("get_random_transformation", "transform_images")  # which inference calls too where they are a user's
 _WORDS = {"images", "labels", "bounding_boxes", "segmentation_masks"}
 
 
@@ -56,8 +57,9 @@ class ImageLayer(Layer):
             now = call_context.training() if training is None else training
             if isinstance(now, call_context.Flag):
                 now = now.value
-            if now and is_tensor(data):
-                return host_call(self, (data,), {"training": True}, self._changed_shape(data.shape), "float32")
+            if is_tensor(data) and (now or overrides.is_overridden(self, *_CHANGES)):
+                shape = self._changed_shape(data.shape) if now else data.shape
+                return host_call(self, (data,), {"training": bool(now)}, shape, "float32")
             return super().__call__(data, **({} if training is None else {"training": training}), **kwargs)
         more = {} if training is None else {"training": bool(training)}
         with call_context.running(self, training):

@@ -66,7 +66,7 @@ Json plain(const dl4_attrs *attrs, const char *argument) {
   Gate::Reading reading(a->gate, "bag");
   if (!a->nodes.empty())
     throw Error(Code::invalid_argument,
-                text('"', a->nodes.begin()->first, "\": got a symbolic value, which is not taken here"))
+                text('"', a->nodes.begin()->first, "\": got a symbolic value, which is not accepted here"))
         .with("attribute", a->nodes.begin()->first)
         .with("got", "a symbolic value");
   return a->json;

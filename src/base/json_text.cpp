@@ -156,7 +156,7 @@ class JsonReader {
     std::sort(keys_.begin(), keys_.end());
     auto twice = std::adjacent_find(keys_.begin(), keys_.end());
     if (twice != keys_.end())
-      fail(Code::invalid_argument, "the key \"", excerpt(*twice), "\" stands twice in an object");
+      fail(Code::invalid_argument, "the key \"", excerpt(*twice), "\" occurs twice in an object");
   }
 
   void string() {

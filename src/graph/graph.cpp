@@ -144,7 +144,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
     if (inner && is_architecture(*inner)) return prefix;  // its weights are those of the layer that it stands in
     const Json *name = inside ? inside->find("name") : nullptr;
     if (!name || !name->is_string())
-      throw Error(Code::unsupported, text('"', attribute, "\": a model is not taken here"))
+      throw Error(Code::unsupported, text('"', attribute, "\": a model is not accepted here"))
           .with("attribute", attribute);
     prefix += name->get<std::string>() + '/';
     config = Json(*inside);
@@ -397,22 +397,22 @@ std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const s
     const Layer &layer = g.layers()[call.layer];
     if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), has_steps)) continue;
     const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
-    if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would begin anew at every step";
+    if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would restart at every step";
     for (const auto &[key, nodes] : call.arguments.nodes)
       if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), has_steps))
-        return text(who, ": its \"", key, "\" is a sequence, of which a step would see one step");
+        return text(who, ": its \"", key, "\" is a sequence; a step would see only one step of it");
     int rank = 0;
     for (Node n : call.in) {
       if (!has_steps(n)) continue;
       rank = std::max(rank, g.shape(n).rank());
       if (!layer.kind->by_step(g.shape(n).rank()))
-        return who + ": what it gives for a step is not of that step alone, or of those before it as its states tell";
+        return who + ": its output at one step depends on other steps";
     }
     // What is the same at all steps must not have an axis of its own where the sequence has its steps.
     for (Node n : call.in) {
       const int at = g.shape(n).rank() - (rank - 1);
       if (!has_steps(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
-        return text(who, ": an input of shape ", g.shape(n), " does not go with each step");
+        return text(who, ": an input of shape ", g.shape(n), " cannot be passed to each step");
     }
   }
   return "";
@@ -423,7 +423,7 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
   for (Node n : in) {
     const CallId call = g.origin(n).call;
     if (!g.layer_of(call).is_input) fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
-    if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " stands twice among the inputs");
+    if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " occurs twice among the inputs");
   }
   std::vector<CallId> open;
   auto need = [&](Node n) {

@@ -98,7 +98,7 @@ struct GraphCell final : kinds::CellLayer {
       else
         others_.push_back(i);
     }
-    if (others_.empty()) refuse("states", "expected an input that is no state: x");
+    if (others_.empty()) refuse("states", "expected an input that is not a state: x");
   }
   static size_t number_of(const std::vector<std::string> &names, const char *what, const Json &name) {
     const std::string wanted = name.is_string() ? name.get<std::string>() : "";

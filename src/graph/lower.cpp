@@ -142,7 +142,7 @@ std::vector<ops::Id> find_all(const std::vector<std::string> &names, const ops::
           .with("expected", "float32")
           .with("got", to_string(p[v].dtype));
     if (std::find(found.begin(), found.end(), v) != found.end())
-      throw Error(Code::invalid_argument, text('"', name, "\" stands twice")).with("got", name);
+      throw Error(Code::invalid_argument, text('"', name, "\" is listed twice")).with("got", name);
     found.push_back(v);
   }
   return found;

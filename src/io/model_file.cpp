@@ -26,8 +26,8 @@ void check_heading(const Archive &a, const std::string &kind) {
     return it == a.metadata.end() ? std::string() : it->second;
   };
   if (get("format") != kind)
-    fail(Code::corrupt_file, "this is no ", kind, " file but ",
-         get("format").empty() ? "a safetensors file of someone else" : "a " + get("format") + " file");
+    fail(Code::corrupt_file, "this is not a ", kind, " file but ",
+         get("format").empty() ? "a safetensors file of another program" : "a " + get("format") + " file");
   std::string version = get("format_version");
   int number = 0;
   auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);

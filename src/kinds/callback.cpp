@@ -31,7 +31,7 @@ void Monitor::train_begin(Fit &f, const Moment &, Json &) const {
   }
   if (mode_ == Mode::by_name && !f.rises(monitor_))
     throw Error(Code::invalid_argument, text(entry().name, " \"mode\": whether less or more of \"", monitor_,
-                                             "\" is better can't be told: expected \"min\" or \"max\", got \"auto\""))
+                                             "\" is better is unknown: expected \"min\" or \"max\", got \"auto\""))
         .with("attribute", "mode");
 }
 

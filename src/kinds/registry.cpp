@@ -168,7 +168,7 @@ const Entry &kept(std::unique_ptr<const Entry> e) {
 void add(const Entries &list) {
   for (const Entry *e : list)
     if (category_of(e->category).by_letters.count(letters(e->name)))
-      throw Error(Code::invalid_argument, text(e->category, " \"", e->name, "\" is a kind of the library's own"))
+      throw Error(Code::invalid_argument, text(e->category, " \"", e->name, "\" is a built-in kind"))
           .with("category", e->category)
           .with("kind", e->name);
   std::lock_guard lock(added().mutex);

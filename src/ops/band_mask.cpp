@@ -15,7 +15,7 @@ struct BandMaskOp final : StopsGradients<BandMaskOp> {
   std::string_view name() const override { return "band_mask"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &s = src[0].shape;
-    if (s.rank() < 2) fail(Code::shape_mismatch, "band_mask wants scores (..., T, S), got ", s);
+    if (s.rank() < 2) fail(Code::shape_mismatch, "band_mask expects scores (..., T, S), got ", s);
     return {{DType::boolean, s.last(2)}};
   }
   bool reads(int) const override { return false; }

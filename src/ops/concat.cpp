@@ -59,7 +59,7 @@ struct ConcatOp final : OpOf<ConcatOp> {
     Shape joined = src[0].shape;
     for (const Operand &x : src.subspan(1)) {
       if (x.dtype != src[0].dtype)
-        fail(Code::invalid_argument, "concat wants equal dtypes, got ", src[0].dtype, " and ", x.dtype);
+        fail(Code::invalid_argument, "concat expects equal dtypes, got ", src[0].dtype, " and ", x.dtype);
       int64_t length = free_dim;
       if (x.shape.rank() == joined.rank() && joined[axis] != free_dim && x.shape[axis] != free_dim)
         length = checked_add(joined[axis], x.shape[axis]);

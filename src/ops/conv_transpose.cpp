@@ -29,7 +29,7 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp> {
     const Shape back = conv_shape("conv_transpose", how, y, w);
     if (!compatible(back, x))
       fail(Code::shape_mismatch, "conv_transpose: an output of ", y, ", as output_padding ", numbers(output_padding),
-           " makes it, is that of an input ", back, ", got ", x);
+           " makes it, corresponds to an input ", back, ", got ", x);
     return {{DType::f32, y}};
   }
 

@@ -12,7 +12,7 @@ struct BucketizeOp final : StopsGradients<BucketizeOp> {
   std::vector<Operand> infer(Operands src) const override {
     want_float("bucketize", src[0]);
     want_float("the bounds of bucketize", src[1]);
-    if (src[1].shape.rank() != 1) fail(Code::shape_mismatch, "bucketize wants bounds (K), got ", src[1].shape);
+    if (src[1].shape.rank() != 1) fail(Code::shape_mismatch, "bucketize expects bounds (K), got ", src[1].shape);
     return {{DType::i32, src[0].shape}};
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {

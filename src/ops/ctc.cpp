@@ -16,10 +16,10 @@ struct CtcOp final : OpOf<CtcOp> {
     want_float("ctc", src[src_logs]);
     want_type("the labels of ctc", src[src_labels], DType::i32);
     const Shape &labels = src[src_labels].shape, x = same_shape("ctc", src[src_x].shape, src[src_logs].shape);
-    if (x.rank() != 3) fail(Code::shape_mismatch, "ctc wants (batch, steps, classes), got ", x);
+    if (x.rank() != 3) fail(Code::shape_mismatch, "ctc expects (batch, steps, classes), got ", x);
     if (labels.rank() != 2 || !compatible(labels.first(1), x.first(1)))
-      fail(Code::shape_mismatch, "ctc wants labels (batch, length) for ", x, ", got ", labels);
-    if (x[2] == 0) fail(Code::shape_mismatch, "ctc wants at least one class, got ", x);
+      fail(Code::shape_mismatch, "ctc expects labels (batch, length) for ", x, ", got ", labels);
+    if (x[2] == 0) fail(Code::shape_mismatch, "ctc expects at least one class, got ", x);
     return {{DType::f32, same_shape("ctc", x.first(1), labels.first(1))}, {DType::f32, x}};
   }
   void gradient(Gradient &g) const override {

@@ -11,7 +11,7 @@ struct GatherOp final : OpOf<GatherOp> {
   std::string_view name() const override { return "gather"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &table = src[0].shape;
-    if (table.rank() < 1) fail(Code::shape_mismatch, "gather wants a table of rows, got ", table);
+    if (table.rank() < 1) fail(Code::shape_mismatch, "gather expects a table of rows, got ", table);
     want_index("ids", src[1]);
     return {{src[0].dtype, src[1].shape.joined(table.last(table.rank() - 1))}};
   }

@@ -71,7 +71,7 @@ struct NormalizeOp final : OpOf<NormalizeOp> {
     if (axes < 1 || axes > x.rank()) fail(Code::invalid_argument, "normalize can't take ", axes, " axes of ", x);
     for (size_t i : {1, 2})
       if (src[i].present && !compatible(src[i].shape, x.last(axes)))
-        fail(Code::shape_mismatch, "normalize wants gamma and beta of shape ", x.last(axes), ", got ", src[i].shape);
+        fail(Code::shape_mismatch, "normalize expects gamma and beta of shape ", x.last(axes), ", got ", src[i].shape);
     const Shape rows = x.first(x.rank() - axes);
     return {src[0], {DType::f32, rows}, {DType::f32, rows}};
   }

@@ -18,7 +18,7 @@ struct SortOp final : OpOf<SortOp> {
   std::string_view name() const override { return "sort"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("sort", src[0]);
-    if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort wants an axis, got ", src[0].shape);
+    if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort expects an axis, got ", src[0].shape);
     return {src[0], {DType::i32, src[0].shape}};
   }
   // Each element's gradient goes to where it comes from.
@@ -26,7 +26,7 @@ struct SortOp final : OpOf<SortOp> {
     if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
     const int64_t n = e.shape(g.src(0)).last();
-    if (n == free_dim) fail(Code::unsupported, "sort: the gradient wants an axis of known size");
+    if (n == free_dim) fail(Code::unsupported, "sort: the gradient expects an axis of known size");
     const Id flat = reshape(e, g.src(0), 0, {free_dim, 1});
     Id rows = reshape(e, g.dst(1), 0, {free_dim, n});
     const Id row = expand_dims(e, cast(e, indices(e, rows, 0), DType::i32), 1);

@@ -10,7 +10,7 @@ namespace dl4::ops {
 std::vector<Operand> PackOp::infer(Operands src) const {
   for (size_t i = 0; i < src.size(); ++i) {
     if (src[i].dtype != src[0].dtype)
-      fail(Code::invalid_argument, "pack wants equal dtypes, got ", src[0].dtype, " and ", src[i].dtype);
+      fail(Code::invalid_argument, "pack expects equal dtypes, got ", src[0].dtype, " and ", src[i].dtype);
     int64_t n = src[i].shape.known() ? src[i].shape.elements() : 0;
     int64_t end = i + 1 < src.size() ? offsets[i + 1] : total;
     if (offsets[i] < 0 || checked_add(offsets[i], n) > end)

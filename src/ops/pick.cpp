@@ -28,7 +28,7 @@ struct PickOp final : OpOf<PickOp> {
     want_float("pick", src[0]);
     want_index("class numbers", src[1]);
     const Shape &x = src[0].shape;
-    if (x.rank() != 2) fail(Code::shape_mismatch, "pick wants rows (N, C), got ", x);
+    if (x.rank() != 2) fail(Code::shape_mismatch, "pick expects rows (N, C), got ", x);
     if (x[1] == 0 && x[0] > 0) fail(Code::shape_mismatch, "expected at least one class, got scores of shape ", x);
     if (src[1].shape.rank() != 1 || !compatible(src[1].shape, x.first(1)))
       fail(Code::shape_mismatch, "expected a class number for each row of ", x, ", got ", src[1].shape);

@@ -14,7 +14,7 @@ void want_rows(const char *op, Operands src) {
   want_float(op, src[0]);
   want_index("ids", src[1]);
   const Shape &table = src[2].shape;
-  if (table.rank() < 1) fail(Code::shape_mismatch, op, " wants a table of rows, got ", table);
+  if (table.rank() < 1) fail(Code::shape_mismatch, op, " expects a table of rows, got ", table);
   same_shape(op, src[0].shape, src[1].shape.joined(table.last(table.rank() - 1)));
 }
 

@@ -26,7 +26,7 @@ inline Around around(const Shape &s, int axis) {
 }
 
 inline void want_type(const char *op, const Operand &x, DType t) {
-  if (x.dtype != t) fail(Code::invalid_argument, op, " wants ", t, ", got ", x.dtype);
+  if (x.dtype != t) fail(Code::invalid_argument, op, " expects ", t, ", got ", x.dtype);
 }
 inline void want_float(const char *op, const Operand &x) { want_type(op, x, DType::f32); }
 inline void want_index(const char *what, const Operand &x) {
@@ -36,7 +36,7 @@ inline void want_index(const char *what, const Operand &x) {
 
 // The one shape that two say together which must be equal; either may know dims that are free in the other.
 inline Shape same_shape(const char *op, const Shape &a, const Shape &b) {
-  if (!compatible(a, b)) fail(Code::shape_mismatch, op, " wants equal shapes, got ", a, " and ", b);
+  if (!compatible(a, b)) fail(Code::shape_mismatch, op, " expects equal shapes, got ", a, " and ", b);
   Shape s = a;
   for (int i = 0; i < a.rank(); ++i)
     if (a[i] == free_dim && b[i] != free_dim) s = s.with(i, b[i]);

@@ -37,7 +37,7 @@ struct ViewOp final : OpOf<ViewOp> {
   std::string_view name() const override { return "view"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
-    if (x.rank() != 1) fail(Code::shape_mismatch, "view wants a flat block, got ", x);
+    if (x.rank() != 1) fail(Code::shape_mismatch, "view expects a flat block, got ", x);
     int64_t end = checked_add(offset, shape.elements());
     if (offset < 0 || (x[0] != free_dim && end > x[0]))
       fail(Code::shape_mismatch, "view: ", shape, " from element ", offset, " is outside ", x);

@@ -91,7 +91,7 @@ void Trainer::set(const std::string &key, double v) {
     return;
   }
   if (const auto &schedule = training_.setup.optimizer->learning_rate.schedule)
-    fail(Code::invalid_argument, "\"learning_rate\" can't be set: ", schedule->entry().name, " tells it");
+    fail(Code::invalid_argument, "\"learning_rate\" can't be set: ", schedule->entry().name, " determines it");
   if (!std::isfinite(v) || v < 0)
     fail(Code::invalid_argument, "\"learning_rate\": expected a finite number of at least 0, got ", v);
   FlushToZero flush;

@@ -33,7 +33,7 @@ logging.getLogger("absl").setLevel(logging.ERROR)
 import dl4
 
 # What has no place in a file of Keras 3, by what the refusal says.
-UNSAID = ("product of transposed matrices", "reads a constant", "with settings of its own")
+UNSAID = ("product of transposed matrices", "reads a constant", "with custom settings")
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 counts = {"cases": 0, "not saved by Keras": 0, "not written": 0}
 failures = []

@@ -45,7 +45,7 @@ TEST(BatchNormalization, Refusals) {
 TEST(LayerNormalization, RefusalsAndMasks) {
   for (const char *kind : {"LayerNormalization", "RMSNormalization"}) {
     expect_config_refusal(kind, {{"axis", Json::array()}}, Code::invalid_argument, "at least one axis");
-    expect_call_refusal(kind, {{"axis", {1, -2}}}, {{2, 3, 4}}, "an axis stands twice", Code::invalid_argument);
+    expect_call_refusal(kind, {{"axis", {1, -2}}}, {{2, 3, 4}}, "an axis is listed twice", Code::invalid_argument);
     expect_call_refusal(kind, {{"axis", {1}}}, {{2, free_dim, 4}}, "axis 1 of input 0 should be known");
     expect_call_refusal(kind, {{"axis", {5}}}, {{2, 3, 4}}, "5", Code::invalid_argument);
     expect_call_refusal(kind, {}, {{2, 3}}, "dtype=float32", Code::invalid_argument, DType::i32);

@@ -103,7 +103,7 @@ TEST(Convolutions, Refusals) {
                       "the channels of input 0 should be known");
   expect_call_refusal("DepthwiseConv1D", {{"kernel_size", 2}}, {{1, 4, free_dim}}, "last dimension of input 0");
   expect_call_refusal("Conv2DTranspose", with(with(with(conv, "strides", 2), "output_padding", 0), "padding", "same"),
-                      {{1, 4, 4, 3}}, "is that of an input");
+                      {{1, 4, 4, 3}}, "corresponds to an input");
 }
 
 TEST(Windows, Refusals) {

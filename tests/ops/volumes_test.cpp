@@ -182,7 +182,7 @@ TEST(ConvTranspose, Refuses) {
   };
   refuse({1, 4, 2}, {3, 2, 2}, {{2}, {1}}, {2}, "output_padding must be less than strides, got (2) and (2)",
          Code::invalid_argument);
-  refuse({1, 4, 2}, {2, 2, 2}, {{2}, {1}, Padding::same}, {0}, "is that of an input (1, 3, 2), got (1, 4, 2)",
+  refuse({1, 4, 2}, {2, 2, 2}, {{2}, {1}, Padding::same}, {0}, "corresponds to an input (1, 3, 2), got (1, 4, 2)",
          Code::shape_mismatch);
   refuse({1, 4, 2}, {3, 2, 3}, {{1}, {1}}, {-1}, "got (1, 4, 2)", Code::shape_mismatch);
   refuse({1, 4, 4, 2}, {3, 2, 2}, {{1}, {1}}, {-1}, "expected an input and a known kernel of 3 axes",

@@ -172,7 +172,7 @@ void need_registered(const Json &j, const std::string &name, const std::string &
   const auto &own = kinds::entries("layer");
   const auto of_ours = [&](const kinds::Entry *e) { return e->name == class_name; };
   if (std::any_of(own.begin(), own.end(), of_ours))
-    throw Error(Code::unsupported, text("layer \"", name, "\" is of a class of its own named \"", class_name,
+    throw Error(Code::unsupported, text("layer \"", name, "\" is of the custom class \"", class_name,
                                         "\", not of Keras's; its code is not in the file"))
         .with("layer", name);
 }
@@ -341,7 +341,7 @@ Architecture architecture_of(const Json &j) {
   if (!name || !name->is_string() || !config || !config->is_object())
     fail(Code::corrupt_file, "expected a model's \"class_name\" and \"config\"");
   if (!config->contains("layers") || !(is_model(*name)))
-    throw Error(Code::unsupported, text("the model is a class of its own, ", name->shown(),
+    throw Error(Code::unsupported, text("the model is of the custom class ", name->shown(),
                                         ": its code is not in the file; only functional and sequential models can be "
                                         "read"))
         .with("got", name->get<std::string>());

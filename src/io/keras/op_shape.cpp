@@ -161,7 +161,7 @@ Operation::Taken Operation::taken(const Json &item, int64_t dim) const {
   const auto bound = [&](const char *key) -> std::optional<int64_t> {
     const Json given = item["config"].value(key, nullptr);
     if (given.is_null()) return {};
-    if (!given.is_int64()) refuse("has a \"", key, "\" that is no number");
+    if (!given.is_int64()) refuse("has a \"", key, "\" that is not a number");
     return given.get<int64_t>();
   };
   const auto low = bound("start"), high = bound("stop");
@@ -226,7 +226,7 @@ Nodes Operation::add_item() {
       steps.emplace_back("Flip", Json{{"axis", Json::array({axis})}});
       continue;
     }
-    if (count / std::abs(step) > 1 << 22) refuse("takes more than ", 1 << 22, " places apart");
+    if (count / std::abs(step) > 1 << 22) refuse("takes more than ", 1 << 22, " elements with a step");
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < count; i += std::abs(step)) indices.push_back(step < 0 ? from - i : i);
     if (indices.empty()) refuse("takes nothing");
@@ -249,7 +249,7 @@ Nodes Operation::add_pad() {
     width = Json::array();
     for (int i = 0; i < rank(x); ++i) width.push_back(one);
   }
-  if (!fill.is_null() && !fill.is_number()) refuse("has a \"constant_values\" that is no number");
+  if (!fill.is_null() && !fill.is_number()) refuse("has a \"constant_values\" that is not a number");
   return finish("Pad", {{"pad_width", width}, {"mode", config_.value("mode", "constant")}, {"constant_values", fill}},
                 {x});
 }
@@ -274,7 +274,7 @@ Nodes Operation::add_blocks() {
   const Shape s = shape(x);
   const int64_t b = size.get<int64_t>();
   if (s.rank() != 4 || s[1] == free_dim || s[2] == free_dim || s[3] == free_dim)
-    refuse("wants images of a known size, got ", s);
+    refuse("expects images of a known size, got ", s);
   const auto reshaped = [&](Node v, std::vector<int64_t> dims) {
     return layer("Reshape", {{"target_shape", dims}}, {v});
   };

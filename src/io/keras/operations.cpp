@@ -185,7 +185,7 @@ std::vector<int64_t> Operation::axes(const Json &j, Node x) const {
 std::vector<int64_t> Operation::integers(const Json &j, const char *what) const {
   std::vector<int64_t> list;
   for (const Json &n : j.is_array() ? j : Json::array({j})) {
-    if (!n.is_int64()) refuse("has ", what, " that is no whole number: ", n.shown());
+    if (!n.is_int64()) refuse("has ", what, " that is not an integer: ", n.shown());
     list.push_back(n.get<int64_t>());
   }
   return list;

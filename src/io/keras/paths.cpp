@@ -167,7 +167,7 @@ KerasPaths keras_paths(const Json &model, const Weights &weights,
   walk.model(model, "", "");
   const std::set<std::string_view> placed(walk.paths.order.begin(), walk.paths.order.end());
   for (const auto &w : weights)
-    if (!placed.count(w->name)) fail(Code::unsupported, "weight \"", w->name, "\" has no place in Keras's files");
+    if (!placed.count(w->name)) fail(Code::unsupported, "weight \"", w->name, "\" cannot be stored in Keras's files");
   return std::move(walk.paths);
 }
 

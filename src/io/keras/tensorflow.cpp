@@ -213,7 +213,7 @@ void say_as_keras(const std::string &layer, const std::string &function, const s
   if (name == "LeakyRelu") otherwise("negative_slope", 0.2);
   if (name == "Clip")
     for (const char *key : {"x_min", "x_max"})
-      if (!config.value(key, nullptr).is_number()) refuse(layer, function, "has a bound that is no number");
+      if (!config.value(key, nullptr).is_number()) refuse(layer, function, "has a bound that is not a number");
   if (name == "Concatenate" || name == "Cumsum" || name == "Cumprod" || name == "Argmax" || name == "Argmin" ||
       name == "Unstack" || name == "Split" || name == "Stack" || name == "Take")
     otherwise("axis", 0);

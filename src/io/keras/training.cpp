@@ -58,7 +58,7 @@ std::vector<Group> groups(const kinds::Optimizer &o, const graph::Weight &w,
     else
       all.push_back({{"rows", true, shape.without(-1)}, {"columns", true, shape.without(-2)}, {"", true, shape}});
   } else if (name != "SGD") {
-    fail(Code::unsupported, "the state of the optimizer ", name, " has no place in Keras's files");
+    fail(Code::unsupported, "the state of the optimizer ", name, " cannot be stored in Keras's files");
   }
   return all;
 }
@@ -74,7 +74,7 @@ std::vector<Variable> variables_of(const train::Trainer &t, const std::vector<st
                                    const std::map<std::string, Tensor> &state) {
   const kinds::Optimizer &o = t.optimizer();
   if (o.gradient_accumulation_steps.value_or(0) > 0)
-    fail(Code::unsupported, "\"gradient_accumulation_steps\": what was accumulated has no place in Keras's files");
+    fail(Code::unsupported, "\"gradient_accumulation_steps\": what was accumulated cannot be stored in Keras's files");
   const auto in_state = [](const std::string &name) { return kept::slot_prefix + name; };
   std::map<std::string, std::pair<const graph::Weight *, int64_t>> trained;
   t.parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) { trained[w.name] = {&w, offset}; });
@@ -175,9 +175,9 @@ Json trainer_options(const Json &compiled) {
 Json compile_config(const train::Trainer &t) {
   const Json &options = t.options();
   if (const Json *excluded = options.find("exclude_from_weight_decay"); excluded && !excluded->empty())
-    fail(Code::unsupported, "\"exclude_from_weight_decay\" has no place in Keras's files");
+    fail(Code::unsupported, "\"exclude_from_weight_decay\" cannot be stored in Keras's files");
   if (const Json *loss = options.find("loss"); loss && *loss == "output")
-    fail(Code::unsupported, "\"loss\": an output that is the loss has no place in Keras's files");
+    fail(Code::unsupported, "\"loss\": an output that is the loss cannot be stored in Keras's files");
   Json optimizer{{"class_name", t.optimizer().entry().name}, {"config", t.optimizer().config()}};
   Json &rate = optimizer["config"]["learning_rate"];
   rate = rate.is_object() ? with_module(rate, "schedule", "keras.optimizers.schedules") : Json(t.get("learning_rate"));

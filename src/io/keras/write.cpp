@@ -48,7 +48,7 @@ Json numbers(const Tensor &t, int axis, int64_t &at) {
     const int64_t i = at++;
     if (t.dtype == DType::f32) return static_cast<double>(t.as<float>()[i]);
     if (t.dtype == DType::i32) return static_cast<int64_t>(t.as<int32_t>()[i]);
-    fail(Code::unsupported, "a constant of ", t.dtype, " has no place in Keras's files");
+    fail(Code::unsupported, "a constant of ", t.dtype, " cannot be stored in Keras's files");
   }
   Json list = Json::array();
   for (int64_t i = 0; i < t.shape[axis]; ++i) list.push_back(numbers(t, axis + 1, at));
@@ -245,7 +245,7 @@ class Writer {
           std::pair("constraint", "keras.constraints")})
       if (key.ends_with(end)) return object(module, name, *config);
     if (is_any(key, {"layer", "backward_layer", "cell"})) return kind(who, name, *config);
-    refuse(who, text('"', key, "\": ", name, " with settings of its own has no place in Keras's files"));
+    refuse(who, text('"', key, "\": ", name, " with custom settings cannot be stored in Keras's files"));
   }
 
   // ---- Operations --------------------------------------------------------------------------------------------------

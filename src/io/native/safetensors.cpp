@@ -82,7 +82,7 @@ std::string read_head(const Source &source, Budget &budget) {
   if (source.size() < 8) corrupt("the file has ", source.size(), " bytes, too few for a safetensors header");
   source.read(0, std::as_writable_bytes(std::span(&size, 1)));
   if (size > max_header)
-    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is no safetensors file");
+    corrupt("the header claims ", size, " bytes, the limit is ", max_header, "; this is not a safetensors file");
   if (static_cast<int64_t>(size) > source.size() - 8)
     corrupt("the header claims ", size, " bytes, the file has ", source.size() - 8, " after its length");
   budget.take(8 + static_cast<int64_t>(size), "the header");

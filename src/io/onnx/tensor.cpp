@@ -85,7 +85,7 @@ Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
         .with("tensor", std::string(t.name));
   const io::File file(path.string(), INT64_MAX);
   if (t.length >= 0 && t.length != wanted)
-    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes, \"", t.location, "\" is said to have ", t.length);
+    fail(Code::corrupt_file, who, ": expected ", wanted, " bytes, \"", t.location, "\" has the length ", t.length);
   if (t.offset > file.size() || file.size() - t.offset < wanted)
     fail(Code::corrupt_file, who, ": expected ", wanted, " bytes from ", t.offset, " on, \"", t.location, "\" has ",
          file.size());
@@ -125,7 +125,7 @@ void read_fields(const Numbers &t, Tensor &to) {
   for (std::string_view left : t.packed)
     while (!left.empty()) add(fixed ? take_fixed(left, fixed, "a tensor") : take_varint(left, "a tensor"));
   for (uint64_t bits : t.single) add(bits);
-  if (n != wanted) fail(Code::corrupt_file, "has ", n, " numbers, its shape ", to.shape, " wants ", wanted);
+  if (n != wanted) fail(Code::corrupt_file, "has ", n, " numbers, its shape ", to.shape, " requires ", wanted);
 }
 
 }  // namespace
@@ -145,9 +145,9 @@ Tensor read(const Numbers &t, Outside &outside) {
     size_t there = raw.size() + 8 * t.single.size();
     for (std::string_view p : t.packed) there += p.size();
     if (static_cast<size_t>(shape.elements()) > there)  // before anything is allocated
-      fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " wants ", wanted);
+      fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " requires ", wanted);
     if (!raw.empty() && static_cast<int64_t>(raw.size()) != wanted)
-      fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " wants ", wanted);
+      fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " requires ", wanted);
     outside.budget.take(checked_mul(shape.elements(), size_of(type)), "it");
     Tensor tensor = make_tensor(type, shape);
     if (raw.empty() && !t.external)

@@ -39,7 +39,7 @@ Json literal(std::string_view header) {
     for (size_t at = 0; (at = json.find(python, at)) != json.npos;) json.replace(at, std::strlen(python), word);
   try {
     Json j = Json::parse(json);
-    if (!j.is_object()) corrupt_array("a header that is no dict");
+    if (!j.is_object()) corrupt_array("a header that is not a dict");
     return j;
   } catch (Error &error) {
     error.code = Code::corrupt_file;
@@ -199,8 +199,9 @@ Tensor read_numpy(const Source &source, const std::string *name, Budget &budget)
       if (name && its == *name) return read_npy(*zip.open(member, true), budget);
       known += (known.empty() ? "" : ", ") + Json(its).shown();
     }
-    Error error(Code::not_found, name ? text("the file has no tensor \"", *name, "\", it has ", known)
-                                      : text("a .npz file wants the name of one of its tensors: ", known));
+    Error error(Code::not_found,
+                name ? text("the file has no tensor \"", *name, "\", it has ", known)
+                     : text("loading from a .npz file requires the name of one of its tensors: ", known));
     if (name) error.with("tensor", *name);
     throw error;
   });

@@ -69,9 +69,8 @@ struct PiecewiseConstantDecay : Schedule {
   }
   void check() override {
     if (boundaries.empty() || values.size() != boundaries.size() + 1)
-      fail(Code::invalid_argument,
-           "expected one of \"values\" more than of \"boundaries\", and one of those at least, got ", values.size(),
-           " and ", boundaries.size());
+      fail(Code::invalid_argument, "expected one more \"values\" than \"boundaries\", and at least one of those, got ",
+           values.size(), " and ", boundaries.size());
     for (size_t i = 1; i < boundaries.size(); ++i)
       if (!(boundaries[i] > boundaries[i - 1]))
         throw Error(Code::invalid_argument,

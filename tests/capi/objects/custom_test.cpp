@@ -354,7 +354,7 @@ TEST(Custom, AMetricSaysItsDirection) {
         {"monitor": "test>MeanBiasAccuracy", "patience": 1}}]})");
     const Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, fit, nullptr, nullptr, nullptr, history.out()));
     if (!*direction) {
-      EXPECT_NE(r.message.find("whether less or more of \"test>MeanBiasAccuracy\" is better can't be told"),
+      EXPECT_NE(r.message.find("whether less or more of \"test>MeanBiasAccuracy\" is better is unknown"),
                 std::string::npos)
           << r.message;
       continue;
@@ -374,9 +374,9 @@ TEST(Custom, Refusals) {
       {"optimizer", "test>X", "{}", nullptr, squares, "expected \"layer\", \"loss\" or \"metric\", got \"optimizer\""},
       {"layer", "", "{}", nullptr, squares, "expected a name"},
       {"layer", "test>X", "{}", nullptr, nullptr, "expected a function"},
-      {"layer", "Dense", "{}", nullptr, squares, "layer \"Dense\" is a kind of the library's own"},
-      {"loss", "mse", "{}", nullptr, squares, "loss \"mse\" is a kind of the library's own"},
-      {"loss", "Accuracy", "{}", nullptr, squares, "metric \"Accuracy\" is a kind of the library's own"},
+      {"layer", "Dense", "{}", nullptr, squares, "layer \"Dense\" is a built-in kind"},
+      {"loss", "mse", "{}", nullptr, squares, "loss \"mse\" is a built-in kind"},
+      {"loss", "Accuracy", "{}", nullptr, squares, "metric \"Accuracy\" is a built-in kind"},
       {"metric", "test>X", "{\"outputs\": 0}", nullptr, squares, "\"outputs\""},
       {"loss", "test>X", R"({"outputs": 2})", nullptr, squares, "\"outputs\": expected 1 for a loss"},
       {"metric", "test>X", R"({"weights": ["w"]})", two_shapes, squares, "\"weights\": expected none for a metric"},

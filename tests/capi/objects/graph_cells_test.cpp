@@ -247,7 +247,7 @@ TEST(GraphCell, RefusesStatesThatAreNone) {
       {R"({"h": "gru", "seen": "gru"})",
        "\"states\": expected float32 (batch, ...) of known dims as \"seen\", "
        "got float32 (?, ?, 5)"},
-      {R"({"x": "answer", "h": "gru", "seen": "gru"})", "\"states\": expected an input that is no state: x"},
+      {R"({"x": "answer", "h": "gru", "seen": "gru"})", "\"states\": expected an input that is not a state: x"},
   };
   for (const auto &[states, words] : all) expect_refused(refused(step, states), DL4_INVALID_ARGUMENT, words);
 
@@ -312,7 +312,7 @@ TEST(GraphCell, WithASequenceAsConstantsIsNotRunStepByStep) {
   Own<dl4_stream> stream;
   ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
   expect_refused(refusal(dl4_stream_create(s, nullptr, stream.out())), DL4_UNSUPPORTED,
-                 "layer \"rnn\" (RNN): its \"constants\" is a sequence, of which a step would see one step");
+                 "layer \"rnn\" (RNN): its \"constants\" is a sequence; a step would see only one step of it");
 }
 
 // What training would write at every step.

@@ -223,7 +223,7 @@ TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
   Own<dl4_blob> larger;
   ok(dl4_stream_save_memory(t_more, larger.out()));
   EXPECT_EQ(load(b, {dl4_blob_data(larger), static_cast<size_t>(dl4_blob_size(larger))}).code, DL4_SHAPE_MISMATCH);
-  EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_memory: this is no dl4-states file but a dl4-model file");
+  EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_memory: this is not a dl4-states file but a dl4-model file");
   EXPECT_EQ(load(b, good.substr(0, good.size() / 2)).code, DL4_CORRUPT_FILE);
   good.back() = static_cast<char>(good.back() ^ 1);
   EXPECT_EQ(load(b, good).code, DL4_CORRUPT_FILE);
@@ -275,7 +275,7 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   };
   const std::string none = "dl4_stream_create: the session can't be run step by step: ";
   const std::string mixed =
-      ": what it gives for a step is not of that step alone, or of those before it as its states tell";
+      ": its output at a step depends on other steps than that one and, by its states, those before it";
   const Layer lstm{"LSTM", R"({"units": 2, "return_sequences": true})"};
   EXPECT_EQ(why(session(model({lstm}), "{}")), none + "the session was made without \"states\": true");
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "training": true})")),
@@ -307,7 +307,7 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   dl4_node y = -1;
   ok(dl4_graph_add(g, "GRU", nullptr, attrs(R"({"units": 2})"), call, in, 1, &y, 1));
   ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
-  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state would begin anew at every step");
+  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state would restart at every step");
 }
 
 TEST(Stream, RefusesDataThatDoesNotFit) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/folder.hpp"
 #include "capi/net.hpp"
+#include "harness/folder.hpp"
 
 namespace dl4_test {
 namespace {
@@ -105,7 +105,8 @@ TEST(Callbacks, AreRefusedAsTheFitBegins) {
   refused(under.run({plateau}), DL4_INVALID_ARGUMENT, "can't lower the learning rate");
   refused(under.run({kind("LearningRateScheduler", {{"schedule", falling}})}), DL4_INVALID_ARGUMENT,
           "can't set the learning rate");
-  refused(refusal(dl4_trainer_set(under.t, "learning_rate", 0.5)), DL4_INVALID_ARGUMENT, "ExponentialDecay tells it");
+  refused(refusal(dl4_trainer_set(under.t, "learning_rate", 0.5)), DL4_INVALID_ARGUMENT,
+          "ExponentialDecay determines it");
   EXPECT_EQ(under.get("iterations"), 0);
 }
 

@@ -203,7 +203,7 @@ TEST(Gradients, Refusals) {
   } const cases[] = {
       {R"({"gradients": ["lstm/kernle"]})", DL4_NOT_FOUND,
        "no input or weight \"lstm/kernle\"; did you mean \"lstm/kernel\""},
-      {R"({"gradients": ["x", "x"]})", DL4_INVALID_ARGUMENT, "\"gradients\": \"x\" stands twice"},
+      {R"({"gradients": ["x", "x"]})", DL4_INVALID_ARGUMENT, "\"gradients\": \"x\" is listed twice"},
       {R"({"gradients": [3]})", DL4_INVALID_ARGUMENT, "\"gradients\": expected a string, got 3"},
       {R"({"cotangents": true})", DL4_INVALID_ARGUMENT, "\"cotangents\": true needs \"gradients\", got none"},
       {R"({"training": 1})", DL4_INVALID_ARGUMENT, "\"training\": expected true or false, got 1"},

@@ -92,11 +92,11 @@ TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
                       }),
                  Code::unknown_kind, "MyConv");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["registered_name"] = "mine>Conv2D"; }),
-                 Code::unsupported, "layer \"conv2d\" is of a class of its own");
+                 Code::unsupported, "layer \"conv2d\" is of the custom class");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["module"] = "my.package"; }), Code::unsupported,
-                 "layer \"conv2d\" is of a class of its own");
+                 "layer \"conv2d\" is of the custom class");
   expect_refusal(with("sequential.keras", [&](Json &j) { j["class_name"] = "MyModel"; }), Code::unsupported,
-                 "the model is a class of its own, \"MyModel\"");
+                 "the model is of the custom class \"MyModel\"");
 }
 
 // Only a trainer needs to know what it was compiled with.

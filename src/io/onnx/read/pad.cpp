@@ -221,7 +221,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
       from.push_back(std::clamp<int64_t>(rounded(how, source(how, i, scale, n, m)), 0, n - 1));
     return op.layer("Take", {{"indices", from}, {"axis", at}}, {x});
   }
-  if (n > 1 << 14 || m > 1 << 14) op.refuse("between ", n, " and ", m, " blended places is not supported");
+  if (n > 1 << 14 || m > 1 << 14) op.refuse("between ", n, " and ", m, " interpolated elements is not supported");
   op.take(checked_mul(n, m, 4));
   Ints turn(static_cast<size_t>(op.shape(x).rank()));
   for (size_t i = 0; i < turn.size(); ++i) turn[i] = static_cast<int64_t>(i);

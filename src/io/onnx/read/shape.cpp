@@ -111,7 +111,7 @@ void transpose(const Op &op) {
   }
   Perm sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted != plain(v.rank())) fail(Code::corrupt_file, "\"perm\" is no order of the ", v.rank(), " axes");
+  if (sorted != plain(v.rank())) fail(Code::corrupt_file, "\"perm\" is not a permutation of the ", v.rank(), " axes");
   if (const auto t = op.constant(0)) {
     op.take(t->bytes());
     return op.give_constant(0, transposed(*t, perm), v.type);
@@ -240,7 +240,7 @@ void expand(const Op &op) {
       if (has == Dim{1, {}} && (v.filled || one)) continue;
       op.refuse("along a free axis is not supported; leave it out where the layer behind it broadcasts");
     }
-    if (want.factor < 0) fail(Code::corrupt_file, "wants an axis of ", want.factor);
+    if (want.factor < 0) fail(Code::corrupt_file, "expects an axis of ", want.factor);
     by[i] = want.factor;
   }
   if (same) return op.give_value(0, v);
@@ -256,7 +256,7 @@ void constant_of_shape(const Op &op) {
   Tensor one = make_zeros(DType::f32, {});
   Type type = Type::float32;
   if (const Attribute *a = op.node.find("value")) {
-    if (!a->t) op.refuse("has a \"value\" that is no tensor");
+    if (!a->t) op.refuse("has a \"value\" that is not a tensor");
     one = read(*a->t, op.r.outside());
     type = a->t->type;
     if (one.elements() != 1) fail(Code::corrupt_file, "has a \"value\" of ", one.elements(), " numbers");

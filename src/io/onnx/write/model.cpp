@@ -102,7 +102,7 @@ const Tensor &Writer::numbers(size_t i, const char *what) const {
   const ops::Value &value = program_[step_->src[i]];
   if (value.role == ops::Role::constant) return value.data;
   const auto held = values_.find(step_->src[i]);
-  if (held == values_.end()) refuse(dl4::text("its ", what, " is computed, where ONNX wants a constant"));
+  if (held == values_.end()) refuse(dl4::text("its ", what, " is computed, where ONNX requires a constant"));
   return held->second;
 }
 

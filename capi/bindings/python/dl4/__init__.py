@@ -1,4 +1,5 @@
-"""libdl4 for Python: `dl4.keras` has Keras's words; Graph, Model, Session, Dataset and Trainer are the C interface's.
+"""libdl4 for Python. `dl4.keras` is Keras's API; Graph, Model, Session, Dataset and Trainer are the objects of the C
+interface.
 
 `import dl4 as tf` serves the names of TensorFlow that Keras programs use beside it: those of `dl4.tf`."""
 

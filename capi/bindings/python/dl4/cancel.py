@@ -1,4 +1,4 @@
-"""What stops long calls: flags of one's own, and Ctrl-C."""
+"""What stops long calls: cancel flags and Ctrl-C."""
 
 import contextlib
 import os

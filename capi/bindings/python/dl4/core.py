@@ -1,4 +1,4 @@
-"""The objects of the C interface, for those who want them: Context, Tensor, Graph, Model, Session, Dataset, Trainer."""
+"""The objects of the C interface: Context, Tensor, Graph, Model, Session, Dataset, Trainer."""
 
 import ctypes as C
 import json
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Context(Object):
-    """Threads, seed and memory of what is made in it; options as in dl4_context_create()."""
+    """Threads, seed and memory of the objects made in it; options as in dl4_context_create()."""
 
     __slots__ = ()
 
@@ -122,7 +122,7 @@ class Model(Object):
 
     @classmethod
     def mapped(cls, path, context=None, **options):
-        """The weights stay in the file, whose memory all processes that map it share; it must not change meanwhile."""
+        """Loads a model whose weights stay in the file, shared by all processes that map it. It must not change."""
         file = Tensor.from_dlpack(numpy_module().memmap(path, "uint8", "c"))
         return cls(made("dl4_model_load_tensor", context, file, Attrs(options)), context)
 
@@ -169,7 +169,7 @@ class Model(Object):
         call("dl4_model_set_trainable", self, encoded(name), int(yes))
 
     def session(self, **options):
-        """A Session; of a model with stateful layers one whose runs go on where the one before ended."""
+        """A Session. With stateful layers each run starts from the states that the last one left."""
         if "states" not in options and '"stateful":true' in self.describe(0):
             return KeptSession(self, options)
         return Session(self, options)
@@ -179,7 +179,7 @@ class Model(Object):
 
 
 class Dataset(Object):
-    """Of whole tensors, or of batches that `batches(index)` gives: (x, y, w), lists of arrays, or None at the end."""
+    """Whole tensors, or batches of a callback: `batches(index)` returns lists (x, y, w), or None at the end."""
 
     __slots__ = ("held", "failure")
 
@@ -224,7 +224,7 @@ class Trainer(Object):
     __slots__ = ("names", "reduce", "lost")
 
     def __init__(self, model, options=None):
-        """Without options those that the model was compiled with in Keras."""
+        """Without options, those that the model was compiled with in Keras."""
         self.lost = self.reduce = None
         super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
         self.names = json.loads(self.describe(0))["metric_names"]
@@ -249,8 +249,8 @@ class Trainer(Object):
         call("dl4_trainer_apply", self)
 
     def fit(self, train, valid=None, progress=None, cancel=None, **options):
-        """The history. progress(event, step, total, metrics) answers whether to stop; what it raises comes back. Ctrl-C
-        or `cancel` ends it after a step."""
+        """Trains and returns the history. progress(event, step, total, metrics) returns whether to stop; its exceptions
+        are raised again here. Ctrl-C or `cancel` ends the fit after a step."""
 
         def tell(_, event, step, total, metrics, n):
             try:
@@ -298,7 +298,7 @@ class Trainer(Object):
             raise raised[0]
 
     def evaluate(self, dataset, cancel=None):
-        """The metrics over all batches; Ctrl-C or `cancel` ends it between two."""
+        """Computes the metrics over all batches. Ctrl-C or `cancel` ends it between two batches."""
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
         with heard() as lost, interruptible(cancel) as flag:
             error = library.dl4_trainer_evaluate(self.handle, dataset.handle, flag, metrics, len(metrics), C.byref(n))

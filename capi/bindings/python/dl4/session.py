@@ -1,4 +1,4 @@
-"""What runs a model: sessions and streams."""
+"""Sessions and streams, which run a model."""
 
 import ctypes as C
 import functools
@@ -22,7 +22,7 @@ class Session(Object):
         self._waiting = {}
 
     def run(self, inputs, cancel=None):
-        """Tensors out, of Tensors or arrays: one for each input, or the only one without a list."""
+        """Runs the model on Tensors or arrays, one for each input (one needs no list), and returns Tensors."""
         outs, given = (C.c_void_p * self.count)(), self._given(inputs)
         check(library.dl4_session_run(self.handle, *handles(given), outs, self.count, cancel))
         return [Tensor(out) for out in outs]
@@ -37,7 +37,7 @@ class Session(Object):
         ]
 
     def bind(self, inputs):
-        """Runs these tensors; called, the result runs them again and writes the same outputs anew."""
+        """Runs these tensors and returns a callable that runs them again, into the same outputs."""
         return Bound(self, self._given(inputs))
 
     def through(self, array):
@@ -68,7 +68,7 @@ class Session(Object):
         return arrays
 
     def predict(self, dataset, cancel=None):
-        """Of all batches; Ctrl-C or `cancel` ends it between two."""
+        """Runs all batches and joins the outputs. Ctrl-C or `cancel` ends it between two batches."""
         outs = (C.c_void_p * self.count)()
         with heard() as lost, interruptible(cancel) as flag:
             error = library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count)
@@ -130,7 +130,7 @@ class Bound(_Call):
 
 
 class KeptSession(Session):
-    """Begins each run with what the model's stateful layers keep, which is then what the run left."""
+    """A session of a model with stateful layers: each run starts from the states that the last one left."""
 
     __slots__ = ("model", "states")
 
@@ -177,7 +177,7 @@ class KeptSession(Session):
 
 
 class Stream(Object):
-    """A sequence that goes on: steps as they come, of a session made with states=True."""
+    """Runs a recurrent model step by step and keeps its states, on a session made with states=True."""
 
     __slots__ = ("count", "session")
 
@@ -187,7 +187,7 @@ class Stream(Object):
         self.count = library.dl4_stream_io_count(self, 1)
 
     def run(self, inputs):
-        """Of some steps, as Session.run() takes them, Tensors out."""
+        """Runs the next steps; inputs and outputs as in Session.run()."""
         outs, given = (C.c_void_p * self.count)(), self.session._given(inputs)
         check(library.dl4_stream_run(self.handle, *handles(given), outs, self.count, None))
         return [Tensor(out) for out in outs]
@@ -196,7 +196,7 @@ class Stream(Object):
         call("dl4_stream_reset", self)
 
     def save(self):
-        """Where it stands, as bytes; load() goes on from there."""
+        """The states as bytes, for load()."""
         return content(made("dl4_stream_save_memory", self))
 
     def load(self, state):

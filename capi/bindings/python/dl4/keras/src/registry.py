@@ -199,7 +199,7 @@ def signature(known, first=()):
 
 def documentation(known):
     """A docstring of a kind's description."""
-    lines = [known["doc"] + ".", ""]
+    lines = [known["doc"].rstrip(".") + ".", ""]
     if known["attributes"]:
         lines.append("Args:")
     for a in known["attributes"]:

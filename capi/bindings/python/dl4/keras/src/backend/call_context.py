@@ -22,7 +22,7 @@ class Flag:
 
 
 class Record:
-    """A call of a layer of one's own: what is made in it belongs to the outermost one."""
+    """A call of a custom layer: what is made in it belongs to the outermost one."""
 
     def __init__(self, layer=None, args=(), kwargs=None, training=None):
         self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
@@ -73,5 +73,5 @@ def owner():
 
 
 def training():
-    """What the traced call was told, the innermost word that was said; None where nobody did."""
+    """The `training` argument of the traced call: that of the innermost call that has one, else None."""
     return next((r.training for r in reversed(records()) if r.training is not None), None)

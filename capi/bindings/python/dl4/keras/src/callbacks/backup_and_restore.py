@@ -10,7 +10,7 @@ from .callback import Callback
 
 @keras_export("callbacks")
 class BackupAndRestore(Callback):
-    """Keeps a checkpoint of the fit in a folder, weights and the state of the optimizer, and goes on from the epoch
+    """Keeps a checkpoint of the fit in a folder, weights and the state of the optimizer, and resumes from the epoch
     after it where one is there."""
 
     def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False, delete_checkpoint=True):

@@ -321,7 +321,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         return config
 
     def _own_arguments(self):
-        """What __init__() of a layer of one's own was given, where it is plain."""
+        """What __init__() of a custom layer was given, where it is plain."""
         args, kwargs = self._init_arguments
         try:
             given = dict(inspect.signature(type(self).__init__).bind(self, *args, **kwargs).arguments)

@@ -166,7 +166,7 @@ class TracedCalls:
             del self.__dict__["_asked"]
 
     def get_build_config(self):
-        """What build_from_config() needs, kept in configs where a class of one's own says it."""
+        """What build_from_config() needs, kept in configs where a subclass says it."""
         return {"input_shape": self._shapes[0]} if self._shapes else None
 
     def build_from_config(self, config):
@@ -231,7 +231,7 @@ def _shapes_in(nest):
 
 
 def _alike(told, shapes):
-    """Can shapes be what they are said to be? None is any size."""
+    """Whether shapes agree with the declared ones. None is any size."""
     return len(told) == len(shapes) and all(
         len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b)) for a, b in zip(told, shapes)
     )
@@ -246,7 +246,7 @@ def _own_tensor(x, given):
 
 
 class Traced:
-    """The first call of a layer of one's own, for its `input` and `output`."""
+    """The first call of a custom layer, for its `input` and `output`."""
 
     def __init__(self, args, outputs):
         self.inputs = [t for t in flatten(list(args)) if is_tensor(t)]

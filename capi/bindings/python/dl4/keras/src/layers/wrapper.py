@@ -8,7 +8,7 @@ from .layer import category, Layer
 @category.add
 @keras_export("layers")
 class Wrapper(Layer):
-    """A layer of one's own around another one."""
+    """A custom layer around another one."""
 
     def __init__(self, layer, **kwargs):
         if not isinstance(layer, Layer):

@@ -68,7 +68,7 @@ class Metric(Kind):
         return super().__getattr__(key)
 
     def _auc(self, key):
-        """What stands between 0 and 1, the ends just outside."""
+        """Thresholds between 0 and 1, the first and last just outside."""
         given, n = self._config.get("thresholds"), self._config.get("num_thresholds", 200)
         inner = sorted(given) if given is not None else [(i + 1) / (n - 1) for i in range(n - 2)]
         return len(inner) + 2 if key == "num_thresholds" else [-1e-7, *inner, 1.0 + 1e-7]

@@ -4,7 +4,7 @@ from ..registry import facts
 
 
 def calls_of(functional):
-    """The calls of a model as a user made them, with what each gave: of a layer of one's own the outermost call."""
+    """The calls of a model as a user made them, with what each gave: of a custom layer the outermost call."""
     done, steps = set(), []
     for call in functional.all_calls:
         record = call.owner if call.owner is not None and call.owner.layer is not None else None

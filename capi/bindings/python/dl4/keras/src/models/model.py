@@ -30,7 +30,7 @@ from .rebuild import from_core
 
 @keras_export("models")
 class Model(Layer, Trainer):
-    """A model of inputs and outputs, Model(inputs, outputs), or of a class of one's own with a call() of its layers."""
+    """A model of inputs and outputs, Model(inputs, outputs), or of a subclass with a call() of its layers."""
 
     _interface = "model"  # of Keras's that may be overridden
     _summary_needs_build = True
@@ -112,7 +112,7 @@ class Model(Layer, Trainer):
         self._trace(inputs)
 
     def _trace(self, inputs):
-        """Of a class of one's own: its call() on symbolic tensors."""
+        """Of a subclass: its call() on symbolic tensors."""
         self._set_function(Function(inputs, self._trace_call(inputs)))
 
     def _build_from_data(self, x):
@@ -278,7 +278,7 @@ class Model(Layer, Trainer):
         return leaves
 
     def _call_symbolic(self, *args, **kwargs):
-        """Its calls again, on other tensors; of a class of one's own, its call()."""
+        """Its calls again, on other tensors; of a subclass, its call()."""
         if self._functional is None or self._has_custom_call() or len(args) != 1 or kwargs.get("mask") is not None:
             return self._trace_call(*args, **kwargs)
         functional, x = self._functional, args[0]
@@ -422,7 +422,7 @@ class Model(Layer, Trainer):
         return json.dumps(serialize_keras_object(self), default=list)
 
     def get_config(self):
-        """Of a functional or sequential model, its layers and calls; a class of one's own says it itself."""
+        """Of a functional or sequential model, its layers and calls; a subclass says it itself."""
         if overrides.is_overridden(self, "call"):
             return {}
         return model_config(self)

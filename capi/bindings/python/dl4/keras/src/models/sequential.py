@@ -18,7 +18,7 @@ from .model import Model
 
 
 def _need_one_argument(layer):
-    """Of a layer of one's own: its call() needs the input and no more."""
+    """Of a custom layer: its call() needs the input and no more."""
     if layer._class_name is not None or isinstance(layer, Model):
         return
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

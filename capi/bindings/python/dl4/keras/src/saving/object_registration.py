@@ -6,7 +6,7 @@ _registered, _scopes = {}, []
 
 
 def register_keras_serializable(package="Custom", name=None):
-    """A decorator: a class or function of one's own, to be found by its name."""
+    """A decorator: a custom class or function, to be found by its name."""
 
     def decorated(thing):
         registered_name = f"{package}>{name or thing.__name__}"
@@ -36,7 +36,7 @@ def get_custom_objects():
 
 
 def registered(name):
-    """The class or function of one's own of that name."""
+    """The custom class or function of that name."""
     for scope in reversed(_scopes):
         if name in scope:
             return scope[name]

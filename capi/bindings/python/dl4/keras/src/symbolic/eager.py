@@ -98,7 +98,7 @@ def _build_inner_layers(layer, args, kwargs, training):
 
 
 class NativeCalls:
-    """Calls of the library's layers between those of one's own."""
+    """Calls of the library's layers between custom layers."""
 
     def __init__(self):
         self.calls, self.inputs, self.outputs, self._traces = [], [], [], {}
@@ -125,7 +125,7 @@ class NativeCalls:
 
 
 class CustomCall:
-    """A call of a layer of one's own, or of a model."""
+    """A call of a custom layer, or of a model."""
 
     def __init__(self, record):
         self.record = record

@@ -185,7 +185,7 @@ class Function:
         return self._branches or any(record.branches for record in self.records)
 
     def called(self, inputs, training=None, again=False):
-        """Its calls once more, on other tensors. `again`: the call()s of layers of one's own are traced anew."""
+        """Its calls once more, on other tensors. `again`: the call()s of custom layers are traced anew."""
         now, done = dict(zip(self.inputs, inputs)), set()
         plain = {} if training is None else {"training": bool(training)}
         for call in self.all_calls:

@@ -96,7 +96,7 @@ class NativeTraining:
             abi.call("dl4_trainer_save", trainer, path.encode())
 
     def _resume_training(self, loaded, path):
-        """Compiles as the file of Keras says that `loaded` comes from, and goes on where training stopped there."""
+        """Compiles a model as its Keras file says, and resumes training where it stopped."""
         try:
             options = json.loads(core.Trainer(loaded).describe(0))["options"]
         except abi.InvalidArgument as e:

@@ -41,7 +41,7 @@ def _is_config(x):
 
 
 def at(path, nest):
-    """What stands there; where there is one for all, that."""
+    """The entry at that place, or the only one if it is for all."""
     for key in path:
         nest = nest[key] if nested(nest) else nest
     return nest

@@ -63,7 +63,7 @@ class MetricBatches:
 
 
 class Progress:
-    """What a fit of one epoch tells, for callbacks."""
+    """What a fit of one epoch reports to callbacks."""
 
     def __init__(self, callback_list, model, trainer, metric_batches, epoch):
         self.callback_list, self.model, self.trainer, self.metric_batches, self.last = (
@@ -123,7 +123,7 @@ def _fit_callbacks(callbacks, model, verbose, **params):
 
 
 def _each_batch(callback_list, of):
-    """A function that tells of the batches of an evaluation; None where nobody wants to know."""
+    """A function that reports the batches of an evaluation; None if no callback needs it."""
     if not callback_list._wants_batches(of):
         return None
     last = []

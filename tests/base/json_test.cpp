@@ -190,8 +190,8 @@ TEST(Json, WhatIsNoJsonIsRefusedWithThePlace) {
                                          {"\"\xF5\x80\x80\x80\"", "expected UTF-8"},
                                          {"\xFF", "expected a value, got byte 255"},
                                          {"]", "expected a value, got ']'"},
-                                         {"{\"a\":1,\"b\":2,\"a\":3}", "the key \"a\" is listed twice"},
-                                         {"{\"a\":{\"\\u0061\":1,\"a\":3}}", "the key \"a\" is listed twice"}})
+                                         {"{\"a\":1,\"b\":2,\"a\":3}", "the key \"a\" occurs twice"},
+                                         {"{\"a\":{\"\\u0061\":1,\"a\":3}}", "the key \"a\" occurs twice"}})
     EXPECT_NE(refused(c.text).find(c.words), std::string::npos) << c.text << ": " << refused(c.text);
   EXPECT_NE(refused(std::string_view("1\0", 2)).find("got byte 0"), std::string::npos);
 }

@@ -30,7 +30,7 @@ TEST(Argmax, AlongEveryAxis) {
 
 TEST(Argmax, Refuses) {
   check_refused(along(1), {Shape{2, 0}}, Code::shape_mismatch, "argmax over the empty axis 1 of (2, 0)");
-  check_refused(along(0), {Operand{DType::i32, {2}}}, Code::invalid_argument, "argmax wants float32");
+  check_refused(along(0), {Operand{DType::i32, {2}}}, Code::invalid_argument, "argmax expects float32");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ TEST(Attention, Refuses) {
   };
   refuse({{2, 3, 4}, {2, 5, 3}, {2, 5, 4}}, "query and key need the same features");
   refuse({{2, 3, 4}, {2, 5, 4}, {2, 6, 4}}, "key and value need as many steps");
-  refuse({{2, 3, 4}, {1, 5, 4}, {1, 5, 4}}, "attention wants equal shapes");
+  refuse({{2, 3, 4}, {1, 5, 4}, {1, 5, 4}}, "attention expects equal shapes");
   refuse({{3, 4}, {2, 5, 4}, {2, 5, 4}}, "with as many axes");
   refuse({{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, "expected a mask of shape (2, 5)", {2, 4});
   refuse({{2, 3, 4, 4}, {2, 5, 3, 4}, {2, 5, 3, 4}}, "by which those of queries divide", {}, true);

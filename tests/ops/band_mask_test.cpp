@@ -22,7 +22,7 @@ TEST(BandMask, CausalIsUpToTheQuery) {
 
 TEST(BandMask, Refuses) {
   check_refused([](Emit &e, const auto &in) { return causal_mask(e, in[0]); }, {Shape{3}}, Code::shape_mismatch,
-                "band_mask wants scores (..., T, S)");
+                "band_mask expects scores (..., T, S)");
 }
 
 }  // namespace

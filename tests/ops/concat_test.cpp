@@ -51,7 +51,7 @@ TEST(Concat, Refuses) {
   check_refused(along(2), {Shape{2, 3}, Shape{2, 3}}, Code::invalid_argument, "axis 2 is out of range");
   check_refused(along(0), std::vector<Shape>{}, Code::invalid_argument, "concat of nothing");
   check_refused(along(0), {Operand{DType::f32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
-                "concat wants equal dtypes, got float32 and int32");
+                "concat expects equal dtypes, got float32 and int32");
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(Conv, Refusals) {
          Code::invalid_argument);
   check_refused([](Emit &e, const auto &v) { return conv(e, v[0], v[1], none, {}); },
                 {Operand{DType::i32, {1, 4, 4, 1}}, Operand{DType::f32, {1, 1, 1, 1}}}, Code::invalid_argument,
-                "wants float32, got int32");
+                "expects float32, got int32");
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ TEST(Bucketize, CountsTheBoundsBelow) {
       {tensor<float>({2, 4}, {-1, 0, 0.1f, 0.5f, 0.6f, 2, std::nanf(""), INFINITY}), tensor<float>({3}, {0, 0.5f, 1})},
       tensor<int32_t>({2, 4}, {0, 0, 1, 1, 2, 3, 0, 3}));
   check(f, {make_tensor(DType::f32, {0, 3}), tensor<float>({1}, {0})}, make_tensor(DType::i32, {0, 3}));
-  check_refused(f, {Operand{DType::i32, {2}}, Operand{DType::f32, {3}}}, Code::invalid_argument, "wants float32");
-  check_refused(f, {Shape{2}, Shape{3, 1}}, Code::shape_mismatch, "bucketize wants bounds (K), got (3, 1)");
+  check_refused(f, {Operand{DType::i32, {2}}, Operand{DType::f32, {3}}}, Code::invalid_argument, "expects float32");
+  check_refused(f, {Shape{2}, Shape{3, 1}}, Code::shape_mismatch, "bucketize expects bounds (K), got (3, 1)");
 }
 
 TEST(BucketSums, LeaveOutWhatIsInNone) {
@@ -28,7 +28,7 @@ TEST(BucketSums, LeaveOutWhatIsInNone) {
         tensor<float>({4}, {33, 64, 0, 138}));
   check(counted, {buckets}, tensor<float>({4}, {2, 1, 0, 3}));
   check(counted, {make_tensor(DType::i32, {0})}, tensor<float>({4}, {0, 0, 0, 0}));
-  check_refused(counted, {Operand{DType::f32, {2}}}, Code::invalid_argument, "wants int32, got float32");
+  check_refused(counted, {Operand{DType::f32, {2}}}, Code::invalid_argument, "expects int32, got float32");
   check_refused(weighted, {Operand{DType::i32, {2}}, Operand{DType::f32, {3}}}, Code::shape_mismatch, "equal shapes");
 }
 

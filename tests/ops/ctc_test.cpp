@@ -90,14 +90,14 @@ TEST(Ctc, FaultsOutOfRange) {
 TEST(Ctc, Refuses) {
   const Operand labels{DType::i32, {2, 3}};
   check_refused(build, {Operand{DType::f32, {2, 5}}, labels}, Code::shape_mismatch,
-                "ctc wants (batch, steps, classes)");
+                "ctc expects (batch, steps, classes)");
   check_refused(build, {Operand{DType::f32, {3, 5, 4}}, labels}, Code::shape_mismatch,
-                "ctc wants labels (batch, length) for (3, 5, 4), got (2, 3)");
+                "ctc expects labels (batch, length) for (3, 5, 4), got (2, 3)");
   check_refused(build, {Operand{DType::f32, {2, 5, 4}}, Operand{DType::i32, {2}}}, Code::shape_mismatch,
-                "ctc wants lab");
+                "ctc expects lab");
   check_refused(build, {Operand{DType::f32, {2, 5, 0}}, labels}, Code::shape_mismatch, "at least one class");
   check_refused(build, {Operand{DType::f32, {2, 5, 4}}, Operand{DType::f32, {2, 3}}}, Code::invalid_argument,
-                "the labels of ctc wants int32");
+                "the labels of ctc expects int32");
 }
 
 }  // namespace

@@ -81,16 +81,16 @@ TEST(ScatterAdd, Refuses) {
   Build1 sums = [](Emit &e, const auto &x) { return row_sums(e, x[0], x[1], x[2]).rows; };
   for (const Build1 &b : {scatter, sums}) {
     check_refused(b, {Shape{5, 3}, Shape{4}, Shape{6, 3}}, Code::shape_mismatch,
-                  "wants equal shapes, got (5, 3) and (4, 3)");
+                  "expects equal shapes, got (5, 3) and (4, 3)");
     check_refused(b, {Shape{5, 3}, Shape{5}, Shape{6, 2}}, Code::shape_mismatch,
-                  "wants equal shapes, got (5, 3) and (5, 2)");
-    check_refused(b, {Shape{5, 3}, Shape{5}, Shape{}}, Code::shape_mismatch, "wants a table of rows");
+                  "expects equal shapes, got (5, 3) and (5, 2)");
+    check_refused(b, {Shape{5, 3}, Shape{5}, Shape{}}, Code::shape_mismatch, "expects a table of rows");
   }
 }
 
 TEST(Gather, Refuses) {
   check_refused(build, {Operand{DType::f32, {}}, Operand{DType::i32, {3}}}, Code::shape_mismatch,
-                "gather wants a table of rows");
+                "gather expects a table of rows");
   check_refused(build, {Operand{DType::f32, {3, 2}}, Operand{DType::boolean, {3}}}, Code::invalid_argument,
                 "ids: expected integers or whole float32 numbers, got bool");
 }

@@ -28,7 +28,7 @@ TEST(Hardmax, GradientIsSoftmaxs) {
 
 TEST(Hardmax, Refuses) {
   check_refused([](Emit &e, const auto &in) { return hardmax(e, in[0]); }, {ops::Operand{DType::i32, {2, 3}}},
-                Code::invalid_argument, "hardmax wants float32");
+                Code::invalid_argument, "hardmax expects float32");
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST(MatMul, Refusals) {
                 {Shape{2, 3}, Shape{3, 4}, Shape{5}}, Code::shape_mismatch, "expected a bias of shape (4,), got (5,)");
   check_refused([](Emit &e, const auto &v) { return matmul(e, v[0], v[1]); },
                 {Operand{DType::i32, {2, 3}}, Operand{DType::f32, {3, 4}}}, Code::invalid_argument,
-                "wants float32, got int32");
+                "expects float32, got int32");
 }
 
 }  // namespace

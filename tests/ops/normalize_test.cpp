@@ -84,7 +84,7 @@ TEST(Normalize, Refuses) {
   };
   check_refused(emit(1), {x, Operand{DType::f32, {4}}}, Code::shape_mismatch, "gamma and beta of shape (3,)");
   check_refused(emit(3), {x}, Code::invalid_argument, "normalize can't take 3 axes");
-  check_refused(emit(1), {Operand{DType::i32, {4, 3}}}, Code::invalid_argument, "normalize wants float32");
+  check_refused(emit(1), {Operand{DType::i32, {4, 3}}}, Code::invalid_argument, "normalize expects float32");
 }
 
 }  // namespace

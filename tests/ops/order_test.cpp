@@ -30,7 +30,7 @@ TEST(Sort, OfEqualsTheFirstAndNaNLast) {
   check(sorted(true), {make_tensor(DType::f32, {3, 0})},
         {make_tensor(DType::f32, {3, 0}), make_tensor(DType::i32, {3, 0})});
   check_refused([](Emit &e, const auto &v) { return sort(e, v[0], false).y; }, std::vector<Operand>{{DType::i32, {2}}},
-                Code::invalid_argument, "wants float32");
+                Code::invalid_argument, "expects float32");
 }
 
 TEST(Sort, GradientGoesWhereTheElementCameFrom) {

@@ -113,7 +113,7 @@ TEST(Repeat, SecondGradientAndRefusals) {
   check_refused([](Emit &e, const auto &v) { return repeat(e, v[0], 0, 0); }, {Shape{4}}, Code::invalid_argument,
                 "expected 1 to 2147483647 times, got 0");
   check_refused([](Emit &e, const auto &v) { return repeat(e, v[0], 0, 2, true); }, {Operand{DType::i32, {4}}},
-                Code::invalid_argument, "wants float32, got int32");
+                Code::invalid_argument, "expects float32, got int32");
   check_refused([](Emit &e, const auto &v) { return repeat(e, v[0], 0, 1 << 30); }, {Shape{4}}, Code::invalid_argument,
                 "");
 }

@@ -47,11 +47,11 @@ TEST(Pick, FaultsOutOfRange) {
 }
 
 TEST(Pick, Refuses) {
-  check_refused(build, {Shape{3}, Shape{3}}, Code::shape_mismatch, "pick wants rows (N, C), got (3,)");
+  check_refused(build, {Shape{3}, Shape{3}}, Code::shape_mismatch, "pick expects rows (N, C), got (3,)");
   check_refused(build, {Operand{DType::f32, {3, 4}}, Operand{DType::i32, {2}}}, Code::shape_mismatch,
                 "expected a class number for each row of (3, 4), got (2,)");
   check_refused(build, {Operand{DType::f32, {3, 4}}, Operand{DType::i32, {3}}, Operand{DType::f32, {3}}},
-                Code::invalid_argument, "the flags of pick wants bool");
+                Code::invalid_argument, "the flags of pick expects bool");
   check_refused(build, {Operand{DType::f32, {3, 0}}, Operand{DType::i32, {3}}}, Code::shape_mismatch,
                 "expected at least one class");
 }

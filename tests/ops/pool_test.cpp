@@ -88,7 +88,7 @@ TEST(Pool, Refusals) {
   refuse({1, 8, 8, 2}, {false, {2, 2}, {1, 1}, Padding::causal}, "padding must be valid or same, got causal",
          Code::invalid_argument);
   check_refused([](Emit &e, const auto &v) { return pool(e, v[0], {}); }, {Operand{DType::i64, {1, 4, 4, 1}}},
-                Code::invalid_argument, "wants float32, got int64");
+                Code::invalid_argument, "expects float32, got int64");
 }
 
 }  // namespace

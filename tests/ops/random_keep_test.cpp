@@ -38,7 +38,7 @@ TEST(RandomKeep, Refuses) {
   check_refused(keep(1, 0), {Operand{DType::i64, {}}, Operand{DType::f32, {3}}}, Code::invalid_argument,
                 "dropout: rate is 1, expected 0 <= rate < 1");
   check_refused(keep(0.5, 0), {Operand{DType::f32, {}}, Operand{DType::f32, {3}}}, Code::invalid_argument,
-                "the draw of random_keep wants int64");
+                "the draw of random_keep expects int64");
 }
 
 TEST(CheckFinite, Faults) {

@@ -38,7 +38,7 @@ TEST(RandomNormal, MomentsAndTails) {
 
 TEST(RandomNormal, Refuses) {
   check_refused(normals(0), {Operand{DType::f32, {}}, Operand{DType::f32, {3}}}, Code::invalid_argument,
-                "the draw of random_normal wants int64");
+                "the draw of random_normal expects int64");
   check_refused(normals(0), {Operand{DType::i64, {}}, Operand{DType::f32, {}}}, Code::invalid_argument,
                 "random_normal can't keep 1 axes");
 }

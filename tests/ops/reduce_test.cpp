@@ -136,7 +136,7 @@ TEST(Reduce, Refuses) {
                 "sum: an axis is given twice in (0, 0)");
   check_refused(over(Reduce::sum, {2}), {Shape{3}}, Code::invalid_argument, "axis 2 is out of range");
   check_refused(over(Reduce::mean, {0}), {Operand{DType::i32, {3}}}, Code::invalid_argument,
-                "mean wants float32, got int32");
+                "mean expects float32, got int32");
 }
 
 }  // namespace

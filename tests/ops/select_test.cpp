@@ -45,7 +45,7 @@ TEST(Select, Gradient) {
 
 TEST(Select, Refuses) {
   check_refused(build, {Shape{2}, Shape{2}, Shape{2}}, Code::invalid_argument,
-                "the mask of select wants bool, got float32");
+                "the mask of select expects bool, got float32");
   check_refused(build, {Operand{DType::boolean, {2}}, Operand{DType::f32, {2}}, Operand{DType::i32, {2}}},
                 Code::invalid_argument, "expected values of one dtype, got float32 and int32");
   check_refused(build, {Operand{DType::boolean, {2}}, Operand{DType::f32, {3}}, Operand{DType::f32, {3}}},

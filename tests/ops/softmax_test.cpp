@@ -97,7 +97,8 @@ TEST(Softmax, OneElementIsOneUnlessItIsNoNumber) {
 TEST(Softmax, Refuses) {
   for (const Case &c : cases) {
     auto build = [&](Emit &e, const auto &v) { return c.emit(e, v[0], -1); };
-    check_refused(build, {Operand{DType::i32, {2}}}, Code::invalid_argument, text(c.name, " wants float32, got int32"));
+    check_refused(build, {Operand{DType::i32, {2}}}, Code::invalid_argument,
+                  text(c.name, " expects float32, got int32"));
     check_refused(build, {Shape{}}, Code::invalid_argument, "axis -1 is out of range");
   }
 }

@@ -24,7 +24,7 @@ TEST(SquareSum, Values) {
 }
 
 TEST(SquareSum, Refuses) {
-  check_refused(build, {Operand{DType::i64, {2}}}, Code::invalid_argument, "square_sum wants float32, got int64");
+  check_refused(build, {Operand{DType::i64, {2}}}, Code::invalid_argument, "square_sum expects float32, got int64");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(StraightThrough, HasTheValueOfTheOneAndTheGradientOfTheOther) {
 
 TEST(StraightThrough, Refuses) {
   check_refused([](Emit &e, const auto &x) { return straight_through(e, x[0], x[1]); }, {Shape{2, 3}, Shape{3, 2}},
-                Code::shape_mismatch, "straight_through wants equal shapes");
+                Code::shape_mismatch, "straight_through expects equal shapes");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(Unary, Values) {
 }
 
 TEST(Unary, Refuses) {
-  check_refused(of(Unary::tanh), {Operand{DType::i32, {3}}}, Code::invalid_argument, "tanh wants float32, got int32");
+  check_refused(of(Unary::tanh), {Operand{DType::i32, {3}}}, Code::invalid_argument, "tanh expects float32, got int32");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(Updates, Exceptions) {
 TEST(Updates, Refuse) {
   auto plain = [](Emit &e, const auto &x) { return update(e, Sgd{}, {.w = x[0], .g = x[1], .lr = x[2]})[0]; };
   check_refused(plain, {Shape{3}, Shape{4}, Shape{}}, Code::shape_mismatch,
-                "sgd wants equal shapes, got (3,) and (4,)");
+                "sgd expects equal shapes, got (3,) and (4,)");
   check_refused(
       [](Emit &e, const auto &x) { return update(e, Sgd{.momentum = 0.9}, {.w = x[0], .g = x[1], .lr = x[2]})[0]; },
       {Shape{3}, Shape{3}, Shape{}}, Code::invalid_argument, "sgd keeps 1 values beside each weight, got 0");
@@ -112,7 +112,7 @@ TEST(Updates, Refuse) {
       [](Emit &e, const auto &x) {
         return update(e, Adam{}, {.w = x[0], .g = x[0], .lr = x[1], .t = x[1], .slots = {x[0], x[0]}})[0];
       },
-      {Shape{3}, Shape{}}, Code::invalid_argument, "the step of adam wants int64, got float32");
+      {Shape{3}, Shape{}}, Code::invalid_argument, "the step of adam expects int64, got float32");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(View, Refuses) {
   check_refused([](Emit &e, const auto &v) { return view(e, v[0], 4, {3}); }, {Shape{6}}, Code::shape_mismatch,
                 "view: (3,) from element 4 is outside (6,)");
   check_refused([](Emit &e, const auto &v) { return view(e, v[0], 0, {3}); }, {Shape{2, 3}}, Code::shape_mismatch,
-                "view wants a flat block, got (2, 3)");
+                "view expects a flat block, got (2, 3)");
   check_refused([](Emit &e, const auto &v) { return view(e, v[0], 0, {-1}); }, {Shape{6}}, Code::invalid_argument,
                 "must be known");
 }

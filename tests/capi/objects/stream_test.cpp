@@ -274,8 +274,7 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
     return r.message;
   };
   const std::string none = "dl4_stream_create: the session can't be run step by step: ";
-  const std::string mixed =
-      ": its output at a step depends on other steps than that one and, by its states, those before it";
+  const std::string mixed = ": its output at one step depends on other steps";
   const Layer lstm{"LSTM", R"({"units": 2, "return_sequences": true})"};
   EXPECT_EQ(why(session(model({lstm}), "{}")), none + "the session was made without \"states\": true");
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "training": true})")),

@@ -36,55 +36,56 @@ struct Options {
   std::shared_ptr<Crew> crew;
   std::shared_ptr<const Memory> memory = std::make_shared<const Memory>();  // of arenas
   std::shared_ptr<Executables> executables;  // where Executable::make adds itself; may be null
-  bool constant_states = false;              // no run changes them: kernels may pack them once
-  bool fill_nan = false;                     // before every run, and guard words are checked between its steps
+  bool constant_states = false;              // no run changes a state: kernels may pack weights once
+  bool fill_nan = false;  // for tests: memory is NaN before every run, and guard words are checked between its steps
   bool profile = false;
-  // This state of the program, an int64, is the number of the run, counted from 0.
+  // The state, an int64, that holds the number of the run, counted from 0.
   std::optional<size_t> run_counter;
   // An input and an output that must have the same shape.
   struct Pair {
     size_t input, output;
   };
   std::vector<Pair> alike;
-  int64_t plan_bytes = 256 << 20;  // of idle frames: past it the least recently used plans are let go
+  int64_t plan_bytes = 256 << 20;  // limit of all frames: beyond it the least recently used plans are dropped
 };
 
-// run() from any number of threads at once; of a Program that writes states, from one at a time.
+// Any number of threads may run it at once; only one at a time if the Program writes states.
 class Executable {
  public:
-  // states: by state of the program; empty where bind() follows. Packs are shared by executables over the same states.
+  // states: one for each state of the program, or empty if bind() follows. Executables with the same states may share
+  // their packs.
   Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
   static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
                                           std::shared_ptr<ops::Packs> packs, const Options &options);
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
-  // The dtypes and shapes of all outputs for these input shapes; makes the plan if there is none yet, and says
+  // The dtypes and shapes of all outputs for these input shapes. Makes the plan if there is none yet; fails with
   // CANCELLED when *cancel becomes non-zero meanwhile.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
-  // The same without a plan: nothing is made or kept.
+  // The same without making a plan.
   std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
-  // Makes the plan alone, as outputs() does.
+  // Makes the plan if there is none yet.
   void plan(std::span<const View> in, const std::atomic<int32_t> *cancel) { use(in, cancel); }
-  // Writes every output; the views' shapes must be what outputs() says. Refuses a wrong count, dtype or shape and an
-  // output that is strided or overlaps another view, and says CANCELLED when *cancel becomes non-zero between two
-  // steps, of the run or of making its plan. A fault leaves states as they were unless a step before it wrote them.
+  // Writes every output; the views' shapes must be those that outputs() gives. Refuses a wrong count, dtype or shape
+  // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero between
+  // two steps of the run or of making its plan. After a fault a state is unchanged unless an earlier step wrote it.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
-  // The same in three parts, for runs one behind the other whose views differ in nothing but where data lie: what was
-  // dense and apart in the first is so in all of them.
+  // The same in three parts, for consecutive runs whose views differ only in their data pointers: views that are dense
+  // and do not overlap in the first run must stay so in all of them. finish() is left out if a run failed.
   struct Ready {
     PlanCache::Use cached;
     std::unique_ptr<Frame> frame;
   };
   Ready prepare(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void run(Ready &ready, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
-  void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }  // unless one of them failed
-  // Refuses outputs of so many bytes that are past the memory limit.
+  void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }
+  // Refuses outputs whose bytes exceed the memory limit.
   void need_room(int64_t bytes) const;
 
-  // A state lies there from now on: runs read it and, where the Program writes it, change it. No run may be under way.
+  // Binds a state to a tensor, which runs read and, if the Program writes the state, change. No run may be under way.
   void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }
-  // The same of all states, as tensor_of(name) gives them. Allocates nothing.
+  // Binds each state to tensor_of(its name). Allocates nothing.
   template <class F>
   void bind(F tensor_of) {
     for (size_t i = 0; i < states_.size(); ++i) set_state(i, tensor_of(program_[program_.states[i]].name));
@@ -95,13 +96,13 @@ class Executable {
   std::string describe();
   // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.
   Json plans();
-  // Lets idle frames go, and plans that no run is using.
+  // Drops idle frames, and plans that no run is using.
   void trim();
-  // What its frames take, idle or in use.
+  // Of its frames, idle or in use.
   int64_t cached_bytes() const { return plans_.frame_bytes(); }
 
  private:
-  // The cached plan for these shapes, made if need be. It stays as long as the Use lives.
+  // The plan for these shapes, made if there is none. It is kept as long as the Use lives.
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);

@@ -43,12 +43,12 @@ struct StepTime {
   std::atomic<int64_t> nanoseconds{0}, runs{0};
 };
 
-// An entry of the cache. `empty`: it has no plan. `idle`: it has one. `in_use`: runs look at it or hold it; it stays as
-// it is. `changing`: one thread has seized it, from empty or idle alone, to change it; a run that comes now passes by.
+// An entry of the cache. `empty`: without a plan. `idle`: with one. `in_use`: runs read it, so it must not change.
+// `changing`: one thread has seized it, which is possible from empty and idle, to change it; runs skip it.
 struct CachedPlan {
   enum class State { empty, idle, in_use, changing };
 
-  // What a run writes here: a seat for each core, as long as there are enough, so that cache lines stay where they are.
+  // What a run writes. Each core has a seat of its own, up to 8 cores, so that cores do not share cache lines.
   struct alignas(64) Seat {
     std::atomic<int64_t> users{0};  // runs here; below zero while the entry is changing
     std::atomic<Frame *> idle{nullptr};
@@ -68,11 +68,11 @@ struct CachedPlan {
       for (Seat &seat : *all) delete seat.idle.exchange(nullptr);
   }
 
-  // The three below: by the one thread that may change entries.
+  // The three below are called by the one thread that may change entries.
   State state() const;
-  // To `changing`; false, and nothing is done, where it is in use.
+  // To `changing`; false, with nothing done, if it is in use.
   bool seize();
-  // From `changing`, at the first seats.
+  // From `changing`; of the first seats only.
   void release(size_t first = seat_count);
 
   std::atomic<Seats *> seats{nullptr};  // made with the first plan, kept for all that follow
@@ -93,7 +93,7 @@ struct CachedPlan {
 
 class PlanCache {
  public:
-  // Keeps a cached plan from being changed, or owns one for which there was no room.
+  // Keeps a cached plan from being changed, or owns one for which the cache had no room.
   class Use {
    public:
     // c has seats.
@@ -128,7 +128,7 @@ class PlanCache {
     bool held_;
   };
 
-  // bytes: of frames; past it the least recently used plans are let go.
+  // bytes: limit of all frames; beyond it the least recently used plans are dropped.
   PlanCache(std::shared_ptr<const Memory> memory, int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
 
   // ---- by any number of threads at once, without a lock
@@ -176,7 +176,7 @@ class PlanCache {
     for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i)
       if (Use u(plans_[i], 0); u->plan) f(*u);
   }
-  // Lets idle frames go, and plans that no run is using.
+  // Drops idle frames, and plans that no run is using.
   void trim();
 
  private:

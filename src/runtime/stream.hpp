@@ -1,4 +1,4 @@
-// One sequence that goes on: an Executable run step by step, and what it carries from step to step.
+// An Executable that is run step by step along a sequence, and the state it carries from one step to the next.
 #pragma once
 
 #include <array>
@@ -21,10 +21,11 @@ class Stream {
   size_t outputs_count() const { return executable_->program().outputs.size() - now_.size(); }
   // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
   void check(std::span<const View> in) const;
-  // The dtypes and shapes of all outputs for these inputs.
+  // Dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   void need_room(int64_t bytes) const { executable_->need_room(bytes); }
-  // All steps. After a refusal the states are those of before. Allocates at the first call with such shapes alone.
+  // All steps of the inputs. After an error the states are as before the call. Allocates nothing after the first call
+  // with these shapes.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
   // By state, its name, and its value, which may be written.

@@ -1,4 +1,4 @@
-// The callbacks of a fit: called in order, given what they ask for; what they remember is in the fit's place.
+// The callbacks of a fit, called in their order. What they remember is part of the fit's position.
 #pragma once
 
 #include "kinds/callback.hpp"
@@ -6,14 +6,14 @@
 
 namespace dl4::train {
 
-// What callbacks reach beyond the fit: files and the log. The border has one.
+// Files and the log, for callbacks; the C API implements it.
 class Outside {
  public:
   virtual ~Outside() = default;
   virtual void say(const std::string &message) = 0;
-  // Refuses a path whose end says no format of models.
+  // Refuses a path whose suffix is that of no model format.
   virtual void expect_model(const std::string &path) const = 0;
-  // As the end of the path says; for Keras with what it is trained by.
+  // In the format of the path's suffix; of Keras's files with the compile config.
   virtual void save_model(const Trainer &t, const std::string &path) = 0;
   virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
   virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: there is no such file
@@ -26,23 +26,23 @@ using CallbackList = std::vector<kinds::Of<kinds::Callback>>;
 
 class Callbacks final : kinds::Fit {
  public:
-  // outside: may be null, for callbacks that do not reach there.
+  // outside: null if no callback needs it.
   Callbacks(Trainer &t, const CallbackList &list, Outside *outside) : t_(t), list_(list), outside_(outside) {}
 
-  // Before the place of the fit is known, which they may bring.
+  // Before the position of the fit is known, which a callback may restore.
   void prepare();
   void train_begin(bool resumed, int64_t epochs, bool validates);
   void epoch_begin();
   void batch_end(const std::vector<double> &means);
   void test_begin();
   void test_end();
-  // Of the epoch before the place; adds to the logs.
+  // Of the epoch that has ended; adds to the logs.
   void epoch_end(kinds::Logs &logs);
   void epoch_settled();
   void train_end();
 
   bool stopped = false;
-  bool failed = false;  // one of them did: the fit keeps its place
+  bool failed = false;  // a callback did: the fit keeps its position
 
  private:
   void stop() override { stopped = true; }
@@ -79,8 +79,8 @@ class Callbacks final : kinds::Fit {
   Outside *outside_;
   std::vector<std::string> names_;
   int64_t epochs_ = 0;
-  size_t at_ = 0;       // which is at work
-  bool begun_ = false;  // the fit has its place
+  size_t at_ = 0;       // the callback under way
+  bool begun_ = false;  // the fit has its position
 };
 
 }  // namespace dl4::train

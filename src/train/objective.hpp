@@ -18,7 +18,7 @@ struct OutputObjective {
   std::vector<kinds::Of<kinds::Metric>> metrics, weighted_metrics;  // only the latter see sample weights
 };
 
-// As options give it for all outputs: a list, an object by the outputs' names, or of one output the entry itself.
+// Options for all outputs: a list, an object by the outputs' names, or, with one output, the entry itself.
 template <class C>
 struct PerOutput {
   Json entries;
@@ -42,10 +42,10 @@ struct Objective {
   std::vector<size_t> targets() const;
 };
 
-// What the parts of a batch have in common, where each is computed alone.
+// What all parts of a batch share when each is computed alone.
 struct Common {
   std::vector<ops::Id> divisors;  // of the losses of all parts, by output that is trained
-  ops::Id share = ops::none;      // of the rows of the batch: of the penalties as much
+  ops::Id share = ops::none;      // of the rows of the batch, and so of the penalties
 };
 
 // What a batch measures.
@@ -55,12 +55,12 @@ struct Measures {
   std::vector<ops::Id> sums;    // of the metrics
 };
 
-// y: one target per entry of targets(); sample_weights: the same, some of them none, or empty. common: null where a
-// batch is whole; else what the parts measure adds up to what it measures.
+// y: one for each of targets(); sample_weights: the same, some of them none, or empty. common: null for a whole batch;
+// else the measures of all parts add up to those of the batch.
 Measures emit(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
               const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights,
               const std::vector<ops::Id> &penalties, const Common *common = nullptr);
-// Of each output that is trained. Refuses losses and metrics that can't be computed part by part.
+// One for each output that is trained. Refuses losses and metrics that can't be computed part by part.
 std::vector<ops::Id> emit_divisors(ops::Emit &e, const Objective &objective, const std::vector<kinds::Symbol> &outputs,
                                    const std::vector<ops::Id> &y, const std::vector<ops::Id> &sample_weights);
 

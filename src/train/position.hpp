@@ -1,4 +1,4 @@
-// Where a fit stands; kept by checkpoints, so that it goes on in mid-epoch.
+// The position of a fit, which checkpoints hold so that it can be resumed within an epoch.
 #pragma once
 
 #include "base/json.hpp"
@@ -9,20 +9,20 @@ namespace dl4::train {
 inline constexpr int64_t most_epochs = (int64_t{1} << 53) - 1;  // dl4_trainer_get() tells it exactly
 
 struct Position {
-  bool in_fit = false;      // one began and did not come to its end
-  bool resumes = false;     // the next one goes on from here, unless it is told otherwise
+  bool in_fit = false;      // a fit has begun and not ended
+  bool resumes = false;     // the next fit continues from here by default
   int64_t epoch = 0;        // of the fit under way
   int64_t batch = 0;        // batches of it that are done
   int64_t epochs_seen = 0;  // over all fits: chooses the order of the next epoch
   Sums sums{};              // of the epoch under way
   Json history = Json::object();
   Json callbacks = Json::array();  // of the fit, each with its state
-  Json data{};                     // what is known of the data it is on; null if nothing is
+  Json data{};                     // facts of its data set; null if there are none
 
-  // A place of the caller's choice, from which the next fit goes on.
+  // The next fit continues from there.
   void move_to(int64_t to_epoch, int64_t to_batch);
   Json to_json() const;
-  // Refuses with CORRUPT_FILE what no trainer of so many sums can have written.
+  // Fails with CORRUPT_FILE on what no trainer with so many sums can have written.
   static Position from_json(const Json &j, size_t sums);
 };
 

@@ -27,32 +27,32 @@ inline std::string frozen(const std::string &weight) { return "weight/" + weight
 
 class State {
  public:
-  // The trainable ones of the weights are moved into a block.
+  // Moves the trainable weights into a block.
   State(graph::Parameters::Weights weights, int64_t memory_limit)
       : parameters(std::move(weights)), memory_limit_(memory_limit) {}
 
   graph::Parameters parameters;
 
-  // What is kept under a name; made at the first use, full of `start`. Refuses what is past the memory limit.
+  // Returns what is kept under a name; the first call makes it, full of `start`. Refuses what exceeds the memory limit.
   Tensor &number(const std::string &name, DType dtype, double start);
   Tensor &per_weight(const std::string &name, double start);  // float32, as large as the block
-  // float32 zeros, as long as this weight is trainable.
+  // float32, at first zeros; kept as long as this weight is trainable.
   Tensor &of_weight(const std::string &weight, const std::string &name, const Shape &shape);
   // Null if nothing of that name is kept.
   const Tensor *find(const std::string &name) const;
   int64_t &count(const char *name) const { return *slots_.at(name).value.as<int64_t>(); }
   float &learning_rate() const { return *slots_.at(kept::learning_rate).value.as<float>(); }  // of the next update
-  // What a Program's state of that name is bound to, the block and frozen weights too. Allocates nothing.
+  // What a Program's state of that name is bound to: the block, a frozen weight or what is kept. Allocates nothing.
   const Tensor &bound(const std::string &name) const;
-  // Another number when something lies elsewhere: who bound it binds it again.
+  // Changes when a tensor has moved: Programs must be bound again.
   int64_t version() const { return parameters.version() + version_; }
 
-  // For the weights that are trainable now: those that stay keep their slots, others start anew.
+  // The state for the weights that are trainable now: those that were trainable before keep their slots.
   State followed() const;
 
-  // By name: each weight, and what else is kept.
+  // By name: all weights, and what else is kept.
   std::map<std::string, Tensor> tensors() const;
-  // All of it or, refused, none. What the checkpoint of a trainer that accumulated nothing lacks is zero.
+  // Changes nothing if it refuses. Gradients that the checkpoint lacks are zero.
   void restore(const std::map<std::string, Tensor> &saved);
 
  private:

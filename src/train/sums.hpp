@@ -10,7 +10,7 @@
 
 namespace dl4::train {
 
-// Those of each row of Results, one behind the other; none before the first batch.
+// Of each row of Results, one behind the other; empty before the first batch.
 struct Sums {
   std::vector<double> values;
 
@@ -25,18 +25,18 @@ class Results {
   // Refuses metrics that give more numbers.
   Results(const Objective &objective, const graph::Model &model);
 
-  // Names as in Keras's logs: "loss", "<output>_loss", then each output's metrics. One that is taken gets a number, as
-  // there: "mae", "mae_1", or of a weighted metric first the word: "weighted_mae". A metric of several numbers has a
-  // name for each: "f1_score[0]".
+  // As in Keras's logs: "loss", "<output>_loss", then each output's metrics. A name that is taken gets a number ("mae",
+  // "mae_1"), that of a weighted metric first a prefix ("weighted_mae"). A metric of several numbers has a name for
+  // each: "f1_score[0]".
   const std::vector<std::string> &names() const { return names_; }
-  // Is more of the number of that name better? None: that can't be told.
+  // Is a larger value of that name better? None: unknown.
   std::optional<bool> rises(size_t name) const;
   size_t sums() const { return sums_; }
   // How many numbers a batch measures: the losses, then the sums of the metrics.
   size_t measured() const { return sums_ - losses_; }
-  // Of a batch of so many rows, by what it measured: of its losses their totals.
+  // The sums of a batch of so many rows, from what it measured: losses become totals.
   void add_up(const float *measured, double rows, Sums &to) const;
-  // By name; stands until the next call. Allocates nothing.
+  // The values, in the order of names(); valid until the next call. Allocates nothing.
   const std::vector<double> &of(const Sums &sums);
 
  private:

@@ -24,26 +24,29 @@ class Trainer {
   // Its keys, as dl4_api_description() lists them.
   static Json describe_options();
 
-  // Forward, backward, update; gives the batch's measures. All or nothing: after a refusal nothing has changed.
-  // The sums stand until the next call; cancel is looked at while a plan is made.
-  // Of a batch with workers: this one's part; no sums where another one stops.
+  // Forward, backward, update; returns what the batch measures, valid until the next call. After an error nothing has
+  // changed. cancel is checked while a plan is made. With workers `b` is this worker's part of the batch, the sums are
+  // of all parts, and there are none if another worker stops the fit.
   const Sums &step(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   const Sums &accumulate(const Batch &b);
   void apply();
   const Sums &evaluate(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
+  Gradients gradients{training_};
+  Averages averages{training_};
+  WeightCopies copies{training_};
   // Refuses a model that has no trainable weight.
   void need_weights() const { training_.need_weights(); }
 
-  // Trains with others from now on: start() brings all to the same state, and what it throws changes nothing. Without a
-  // function to reduce by: alone.
+  // Trains together with other workers from now on. start() gives all the same state; if it throws, nothing changes.
+  // Without a reduce function: alone.
   void set_workers(int64_t rank, int64_t size, Workers::Reduce reduce, const std::function<void(Workers &)> &start);
-  Workers &workers() const { return *workers_; }  // this one, where there are no others
-  // Where no batch is, what Workers::meet() does.
+  Workers &workers() const { return *workers_; }  // alone: of size 1
+  // Workers::meet() between batches.
   bool meet(Workers::Place place, int32_t flags = 0);
 
   double get(const std::string &key) const;
   void set(const std::string &key, double v);
-  void set_fitting(bool yes) { training_.fitting = yes; }  // inside of fit(), which counts epochs and batches
+  void set_fitting(bool yes) { training_.fitting = yes; }  // by fit(), which counts epochs and batches itself
   Position &position() { return training_.position; }
 
   const graph::Model &model() const { return *training_.model; }
@@ -55,7 +58,7 @@ class Trainer {
   std::vector<std::string> no_gradient() const { return training_.no_gradient(); }
   std::string describe() { return training_.describe(); }  // the optimizer, Programs and Plans
 
-  // Everything a resumed run needs, by name; restoring checks names, dtypes and shapes before it changes anything.
+  // Everything that a resumed run needs, by name. restore() checks names, dtypes and shapes before it changes anything.
   std::map<std::string, Tensor> state() const;
   Json position_json() const;
   void restore(const std::map<std::string, Tensor> &state, const Json &position);
@@ -65,11 +68,6 @@ class Trainer {
   Training training_;
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<Steps> steps_;
-
- public:
-  Gradients gradients{training_};
-  Averages averages{training_};
-  WeightCopies copies{*training_.model};
 };
 
 }  // namespace dl4::train

@@ -65,18 +65,18 @@ class Training {
   void need_weights() const;
   // Refuses a batch that does not fit the model; one that is run in parts may be empty.
   void check(const Batch &b, bool in_parts) const;
-  // The weights that are trainable now are trained from now on: those that stay keep their slots.
+  // Trains the weights that are trainable now: those that were trainable before keep their slots.
   void follow();
-  // The same, and the weights lie in the block, which may be written.
+  // follow(), then collects the weights in the block and makes that writable.
   void make_writable();
   // Sets the learning rate of the next update, where it has a schedule.
   void schedule_rate();
-  // Before a batch is run.
+  // To be called before a batch is run.
   void get_ready(Task task);
-  // After the first call with batches like `b` nothing is allocated here.
+  // The Program for batches like `b`, made at the first call. Allocates nothing after it.
   const Compiled &compiled(const Routine &routine, const Batch &b, Parts *parts = nullptr);
   void forget_compiled();
-  // f(); its error of code NUMERIC says at which step.
+  // Calls f(); adds the number of the step to an error of code NUMERIC.
   template <class F>
   void in_step(F f) const {
     try {

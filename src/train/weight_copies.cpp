@@ -9,12 +9,13 @@ std::string name_of(size_t number, const std::string &weight) { return text(pref
 }  // namespace
 
 void WeightCopies::keep(size_t number) {
-  for (const auto &w : model_.weights()) tensors[name_of(number, w->name)] = clone(w->value);
+  for (const auto &w : t_.model->weights()) tensors[name_of(number, w->name)] = clone(w->value);
 }
 
 void WeightCopies::restore(size_t number) {
-  for (const auto &w : model_.weights())
-    if (auto it = tensors.find(name_of(number, w->name)); it != tensors.end()) model_.set_weight(w->name, it->second);
+  for (const auto &w : t_.model->weights())
+    if (auto it = tensors.find(name_of(number, w->name)); it != tensors.end())
+      t_.model->set_weight(w->name, it->second);
 }
 
 WeightCopies::Tensors WeightCopies::taken_from(Tensors &saved) const {
@@ -24,7 +25,7 @@ WeightCopies::Tensors WeightCopies::taken_from(Tensors &saved) const {
   for (const auto &[name, t] : copies) {
     const size_t colon = name.find(':', sizeof prefix - 1);
     if (colon == std::string::npos) fail(Code::corrupt_file, "the checkpoint has a tensor \"", name, '"');
-    model_.need_fit(name.substr(colon + 1), t.dtype, t.shape);
+    t_.model->need_fit(name.substr(colon + 1), t.dtype, t.shape);
   }
   return copies;
 }

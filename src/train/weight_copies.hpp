@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "graph/model.hpp"
+#include "train/training.hpp"
 
 namespace dl4::train {
 
@@ -12,7 +12,7 @@ namespace dl4::train {
 class WeightCopies {
  public:
   using Tensors = std::map<std::string, Tensor>;
-  explicit WeightCopies(graph::Model &model) : model_(model) {}
+  explicit WeightCopies(Training &t) : t_(t) {}
 
   void keep(size_t number);
   void restore(size_t number);  // nothing, if none are kept
@@ -23,7 +23,7 @@ class WeightCopies {
   Tensors tensors;  // "kept:<number>:<weight>"
 
  private:
-  graph::Model &model_;
+  Training &t_;
 };
 
 }  // namespace dl4::train

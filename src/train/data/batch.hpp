@@ -7,7 +7,7 @@
 
 namespace dl4::train {
 
-// A sample weight that is left out: no other view is without an axis and without memory.
+// Is this a sample weight that was left out? No other view has neither axes nor memory.
 inline bool is_absent(const runtime::View &v) { return !v.data && v.shape.rank() == 0; }
 
 // w is empty or one per target, some of them absent.

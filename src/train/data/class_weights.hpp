@@ -11,8 +11,9 @@ class ClassWeights {
  public:
   // By class number; classes past them weigh 1.
   explicit ClassWeights(std::vector<double> weights) : weights_(weights.begin(), weights.end()) {}
-  // Those of the batch's only target: class numbers (B) or (B, 1), or the largest of (B, classes). They stand until the
-  // next call; after the largest batch nothing is allocated. Refuses a batch that has weights already.
+  // Sets the sample weights of a batch with one target: class numbers (B) or (B, 1), or (B, classes), of which the
+  // largest counts. They are valid until the next call. Refuses a batch that has sample weights. Allocates nothing once
+  // the largest batch was seen.
   void apply(Batch &b);
 
  private:

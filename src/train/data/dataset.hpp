@@ -14,15 +14,15 @@ namespace dl4::train {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  // Starts a pass. `shuffle`: in the order that belongs to epoch number `epoch`. Of each batch it gives the part that
-  // is this worker's, which may have no rows; a callback knows its own.
+  // Starts a pass; with `shuffle` in the order of epoch number `epoch`. next() then gives this worker's part of each
+  // batch, which may have no rows; a callback itself gives parts.
   virtual void start(bool shuffle, int64_t epoch, int64_t rank = 0, int64_t size = 1) = 0;
-  // Goes on to batch `index` of the pass without making those before it.
+  // Continues with batch `index` of the pass.
   virtual void skip_to(int64_t index) = 0;
-  // False at the end. The batch stands until the next call.
+  // False at the end. The batch is valid until the next call.
   virtual bool next(Batch &b) = 0;
   virtual std::optional<int64_t> batches() const = 0;  // none when only the callback knows
-  // What a fit that is resumed must find again: numbers by name, null where it is not known.
+  // Numbers by name that must be the same when a fit is resumed; null: unknown.
   virtual Json facts() const = 0;
   // The first and the last part: `fraction` of the rows, as Keras's validation_split cuts them before shuffling.
   virtual std::pair<std::unique_ptr<Dataset>, std::unique_ptr<Dataset>> split(double fraction) const = 0;

@@ -11,7 +11,7 @@
 
 namespace dl4::train {
 
-// Where this worker's part of a batch stands.
+// What this worker tells when it meets the others.
 Workers::Word word_at(const Training &t, Workers::Place place, const Batch *b = nullptr);
 
 class Joint final : public Steps {
@@ -20,26 +20,25 @@ class Joint final : public Steps {
   const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) override;
 
  private:
-  // Of n numbers for each part, with one more, within the memory limit.
+  // For the sums of n numbers, and one more; refuses what exceeds the memory limit.
   void make_room(int64_t n);
-  // Of the batch under way, of which this worker has so many rows: how it is cut, or, before the workers met, as if
-  // they were all.
+  // Cuts the batch under way, of which this worker has so many rows; before the workers have met, as if it had all.
   void cut(int64_t rows, bool met);
-  // Parts that this worker computes, and the rows of one in its own.
+  // How many parts this worker computes, and the first and last row of one among its own.
   int64_t count() const { return workers_.shards() / std::min(workers_.shards(), workers_.size()); }
   std::pair<int64_t, int64_t> rows(int64_t part) const;
   int64_t losses() const { return static_cast<int64_t>(divisors_.size()) - 1; }
-  // What was added up last.
+  // Of add_up().
   float *sum() const { return tree_[0].as<float>(); }
-  // Adds up what fill(part, to) gives for each of this worker's parts, n numbers, as a tree.
+  // Adds up the n numbers that fill(part, to) writes for each part of this worker, as a tree.
   template <class F>
   void add_up(int64_t n, F fill);
 
-  // What the losses are divided by, over all workers, which meet here. False where one of them stops the fit.
+  // Computes what the losses are divided by, over all workers, which meet here. False if one of them stops the fit.
   bool divide(runtime::Executable &e, Task task, const Batch &b, const std::atomic<int32_t> *cancel);
-  // What `e` gives for this worker's parts.
+  // Adds up the outputs of `e` for this worker's parts.
   void compute(runtime::Executable &e, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
-  // The same over all workers; prepare() is what else may fail before they exchange anything.
+  // The same over all workers. prepare() is called before they exchange the sums: it may fail.
   template <class F>
   void reduce(runtime::Executable &e, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare);
 

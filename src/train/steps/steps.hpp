@@ -5,14 +5,13 @@
 
 namespace dl4::train {
 
-// local.hpp runs it whole, joint.hpp in parts, which workers share.
+// Local runs it as a whole, Joint in parts, which workers share.
 class Steps {
  public:
   explicit Steps(Training &t) : t_(t) {}
   virtual ~Steps() = default;
-  // What the batch measures, which stands until the next call; none where another worker stops the fit. All or
-  // nothing: after a refusal nothing has changed. cancel is looked at while a plan is made. Allocates nothing after the
-  // first batch like `b`.
+  // Returns what the batch measures, valid until the next call; nothing if another worker stops the fit. After an error
+  // nothing has changed. cancel is checked while a plan is made. Allocates nothing after the first batch like `b`.
   virtual const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) = 0;
 
  protected:

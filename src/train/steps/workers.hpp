@@ -11,21 +11,22 @@
 
 namespace dl4::train {
 
-// One of them. What they exchange they sum, by a function of the host's: float32 numbers, or int32, by which bits
-// travel whole, each worker's in a place where all others have 0. One thread at a time, the caller's.
+// One of them. Workers exchange data only by sums, which a function of the host computes: of float32 numbers, or of
+// int32 words, where each worker fills a row of its own and the others have 0, so that bits arrive unchanged. One
+// thread at a time.
 class Workers {
  public:
-  // Sums the values in place over all workers, to the same bits on each; gives 0, or what went wrong.
+  // Sums the values in place over all workers, with the same bits on each; returns 0, or an error code of its own.
   using Reduce = std::function<int32_t(void *values, int64_t n, DType dtype)>;
   Workers(int64_t rank, int64_t size, Reduce reduce);
-  // Parts that a batch is cut into from now on, a power of two; 1, as it is made: as many as there are workers.
+  // Sets into how many parts a batch is cut, a power of two; 1, the default: one for each worker.
   void cut(int64_t shards);
 
   int64_t rank() const { return rank_; }
   int64_t size() const { return size_; }
   int64_t shards() const { return shards_; }
 
-  // Where they come together. At the same number each has the same words, or all refuse.
+  // Where workers meet. All must be at the same place with the same `same`.
   enum class Place : int32_t { none, start, loaded, step, accumulate, evaluate, data_end, epoch, fit_end };
   static constexpr int64_t most_shards = 1024;
   static constexpr size_t same_words = 4, own_words = 2, most_numbers = 16;
@@ -37,13 +38,13 @@ class Workers {
     std::array<int32_t, own_words> own{};
     std::span<float> numbers{};  // at most most_numbers; become their sums
   };
-  // Tells all workers' words to all. Throws on all of them what one failed with, CANCELLED where one was, and where
-  // they are at different places or not the same; false if one wants to stop.
+  // Gives all words to all workers. Throws, on all of them, what one failed with, CANCELLED if one is cancelled, and if
+  // places or `same` differ; false if one stops.
   bool meet(const Word &word);
   const Word &word(int64_t rank) const { return words_[static_cast<size_t>(rank)]; }
 
-  // f(), from which all workers come back, or none: where it fails on this one alone the others are told when they
-  // meet. It fails on all where it throws what meet(), share() or sum() threw.
+  // Calls f(), which meets. If it fails on this worker only, the others get its error where they meet next; what
+  // meet(), share() and sum() throw has reached all of them already.
   template <class F>
   decltype(auto) jointly(F f) {
     struct Depth {
@@ -61,11 +62,11 @@ class Workers {
     }
   }
 
-  // The bytes of rank 0, on all of them; `bytes` has their number on each.
+  // Copies the bytes of rank 0 to all workers; `bytes` has the same size on each.
   void share(std::span<std::byte> bytes);
 
-  // Sums n numbers over all workers and the shards, of which each has added up its own: as a tree whose leaves are the
-  // shards, or with 1 shard as the host's function does. Allocates nothing if there is room().
+  // Sums n numbers over all workers, each of which has added up its own shards: as a tree whose leaves are the shards,
+  // or with 1 shard as the host's function does. Allocates nothing after make_room().
   void sum(float *values, int64_t n);
   void make_room();
   // to[i] += from[i]
@@ -73,9 +74,9 @@ class Workers {
 
  private:
   void reduce(void *values, int64_t n, DType dtype);
-  // A row from each worker, of which this one has put its own in place.
+  // A row from each worker; this one has written its own.
   void gather(std::span<int32_t> rows);
-  // gather() of what is said when they meet, refused if it is not what workers say.
+  // gather() of the words of meet(); refuses sums that no workers can have given.
   void gather_words();
   void tell(const std::exception &e);
   std::string message(int64_t from, const char *mine);
@@ -89,8 +90,8 @@ class Workers {
   std::vector<Word> words_;
   Tensor slots_;
   int depth_ = 0;
-  bool told_ = false;  // that all workers fail
-  bool apart_ = false;
+  bool told_ = false;   // all workers have the error under way
+  bool apart_ = false;  // a reduction failed: they can't meet any more
 };
 
 }  // namespace dl4::train

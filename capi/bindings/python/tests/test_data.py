@@ -292,6 +292,15 @@ class Generators(Case):
         np.testing.assert_array_equal(next(seen), next(again))
         self.assertEqual([len(next(seen)) for _ in range(3)], [1, 3, 1])
 
+    def test_fit_on_generators(self):
+        generator = keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255, rotation_range=10)
+        model = keras.Sequential([keras.Input((6, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        flow = generator.flow(IMAGES, np.zeros((4, 1)), batch_size=2)
+        self.assertEqual(len(model.fit(flow, epochs=2, verbose=0).history["loss"]), 2)
+        self.assertEqual(len(model.fit(flow, epochs=2, steps_per_epoch=3, verbose=0).history["loss"]), 2)
+        self.assertEqual(model.predict(generator.flow(IMAGES, batch_size=3), verbose=0).shape, (4, 1))
+
     def test_transforms(self):
         """A turn by 90 degrees, and what is refused."""
         image = keras.preprocessing.image

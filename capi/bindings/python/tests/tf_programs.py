@@ -507,6 +507,9 @@ def dataset_steps(tf, keras):
             d.interleave(lambda x: D.range(x), cycle_length=4),
             d.scan(np.int64(0), lambda s, x: (s + x, s + x)),
             d.apply(lambda x: x.batch(5)),
+            d.map(lambda x: [x, tf.fill([2], x)]).batch(3),
+            D.from_tensor_slices([tf.constant([1, 2]), tf.constant([3, 4])]),
+            D.from_tensor_slices(["a,1", "b,2"]).map(lambda r: tf.io.decode_csv(r, ["", 0])),
         )
     ]
 
@@ -706,7 +709,10 @@ def tables_in_models(tf, keras):
 @program
 def feature_space_in_models(tf, keras):
     data = {"kind": np.array([1, 2, 2, 3]), "name": np.array(["ann", "bob", "bob", "eve"])}
-    space = keras.utils.FeatureSpace({"kind": "integer_categorical", "name": "string_categorical"})
+    data["size"] = np.array([0.5, 1.5, 2.5, 9.0], "float32")
+    sizes = keras.utils.FeatureSpace.float_discretized(num_bins=3)
+    kinds = {"kind": "integer_categorical", "name": "string_categorical", "size": sizes}
+    space = keras.utils.FeatureSpace(kinds, crosses=[("kind", "size")], crossing_dim=6)
     space.adapt(tf.data.Dataset.from_tensor_slices(data))
     encoded = space.get_encoded_features()
     outputs = keras.layers.Dense(1)(encoded)
@@ -1067,6 +1073,41 @@ def tf_images(tf, keras):
             i.grayscale_to_rgb(x[..., :1]),
         ),
     ]
+
+
+@program
+def tf_signals(tf, keras):
+    s, x = tf.signal, tf.constant(np.sin(np.arange(100, dtype="float32") ** 1.2)[None])
+    return [
+        *(s.frame(x, 10, 4), s.frame(x, 10, 4, pad_end=True), s.hann_window(8), s.hann_window(7), s.hamming_window(8)),
+        *(tf.abs(s.stft(x, 16, 5)), tf.abs(s.stft(x, 15, 5, fft_length=32, pad_end=True)), tf.abs(s.rfft(x))),
+        *(s.hann_window(8, periodic=False), s.irfft(s.rfft(x))),
+    ]
+
+
+@program
+def ragged_rows(tf, keras):
+    words = tf.strings.split(tf.constant(["a b c", "b d"]))
+    look = keras.layers.StringLookup(vocabulary=["a", "b", "c"], mask_token=None)
+    back = keras.layers.StringLookup(vocabulary=look.get_vocabulary(), invert=True, mask_token=None)
+    ids = look(words)
+    return (
+        *(
+            words.to_tensor(),
+            words.to_list()[1],
+            words[0],
+            ids.to_tensor(),
+            ids.to_tensor(9, shape=(2, 2)),
+            words.row_lengths(),
+        ),
+        *(
+            tf.strings.reduce_join(back(ids), axis=-1),
+            words.flat_values,
+            tf.strings.length(words[1]),
+            len(words.to_list()),
+        ),
+        keras.layers.StringLookup(vocabulary=["a", "b"], output_mode="count")(words),
+    )
 
 
 @program

@@ -17,7 +17,20 @@ from ..keras.src.data.structure import map_structure as _map_structure, TensorSp
 from ..keras.src.layers.variable import Variable
 from ..keras.src.symbolic.tensor import KerasTensor
 from ..keras.src.tree import flatten as _flatten
-from . import audio, data, elementwise as math, errors, image, io, linalg, lookup, random, records, texts as strings
+from . import (
+    audio,
+    data,
+    elementwise as math,
+    errors,
+    image,
+    io,
+    linalg,
+    lookup,
+    random,
+    records,
+    signal,
+    texts as strings,
+)
 from .arrays import *  # noqa: F403
 from .dispatch import array as _array, name_of as _name_of, string, tensor as _tensor
 from .elementwise import *  # noqa: F403

@@ -50,7 +50,8 @@ def mapped(elements, function, workers):
     """The function's results, in order; by as many threads."""
 
     def one(numbered):
-        return as_element(named_call("map", function, *numbered))
+        made = named_call("map", function, *numbered)
+        return as_element(tuple(made) if isinstance(made, list) else made)  # as TensorFlow takes a list
 
     if not workers:
         yield from map(one, enumerate(elements))

@@ -46,6 +46,8 @@ def as_array(x, dtype=None):
     """One tensor: floats of Python are float32, integers of Python int32, texts are bytes."""
     if hasattr(x, "numpy") and not isinstance(x, np.ndarray):
         x = x.numpy()
+    if isinstance(x, (list, tuple)) and x and all(isinstance(v, np.ndarray) for v in x):
+        x = np.stack([np.asarray(v) for v in x])
     plain = not hasattr(x, "dtype")
     try:
         array = np.asarray(x)

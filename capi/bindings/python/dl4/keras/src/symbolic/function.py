@@ -31,8 +31,9 @@ class Function:
         self._own = self._masked = self._branches = None
         self.losses = self._losses(losses)
         self.all_calls, self.ahead, self.fed = self.calls, None, self.inputs
-        if any(c.host is not None for c in self.calls):
-            self._take_hosts()
+        given = {t.call for t in self.inputs}
+        if any(c.host is not None and c not in given for c in self.calls):
+            self._take_hosts(given)
         with global_state.building:
             homes = {c.layer._graph for c in self.calls if c.layer is not None and c.layer._graph is not None}
             self.graph = homes.pop() if len(homes) == 1 and not alone else global_state.new_graph()
@@ -46,12 +47,12 @@ class Function:
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
         self.adds_losses, self.added_losses = bool(self.losses or self.penalized_calls()), None
 
-    def _take_hosts(self):
+    def _take_hosts(self, given):
         """Of calls that Python makes: what it computes them from, and the inputs that are left to the library."""
         self.all_calls = with_hosts(self.calls, self.inputs)
         self.ahead = Ahead(self.all_calls, self.inputs, between)
         numbers = [t for t in self.inputs if t.dtype != "string"]
-        self.fed = numbers + [c.outputs[0] for c in self.calls if c.host is not None]
+        self.fed = numbers + [c.outputs[0] for c in self.calls if c.host is not None and c not in given]
         for t in self.outputs:
             if t.dtype == "string":
                 raise NotImplementedError(f"{t.name}: a model that gives texts is not in this version of the library")

@@ -38,7 +38,8 @@ def host_call(layer, args, kwargs, shape, dtype):
 
 def with_hosts(calls, inputs):
     """The calls of a model with those that Python's calls need besides, in the order in which they were made."""
-    found, stack, given = dict.fromkeys(calls), [c for c in calls if c.host is not None], {t.call for t in inputs}
+    given = {t.call for t in inputs}
+    found, stack = dict.fromkeys(calls), [c for c in calls if c.host is not None and c not in given]
     while stack:
         call = stack.pop()
         for source in call.reads():
@@ -61,8 +62,9 @@ class Ahead:
 
     def __init__(self, calls, inputs, between):
         self.inputs, self.steps, known = list(inputs), [], list(inputs)
+        given = {t.call for t in inputs}
         for call in calls:
-            if call.host is None:
+            if call.host is None or call in given:
                 continue
             native = [t for t in call.host.sources() if t not in known]
             if native:

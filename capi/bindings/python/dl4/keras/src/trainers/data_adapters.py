@@ -70,7 +70,7 @@ class Stream(_Batches):
         self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), steps) if workers > 1 else None
         self.over = True
         self.model, self.steps, self.labels, self.around = model, steps, labels, around
-        self.source, self.endless, self.iterator = source, hasattr(source, "__next__"), None
+        self.source, self.endless, self.iterator = source, not self.indexed and hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
             raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
         first = self._got(0)
@@ -90,6 +90,7 @@ class Stream(_Batches):
 
     def _got(self, index):
         if self.indexed:
+            index = index % self.length if self.goes_on and self.length else index
             return self.source[index] if self.made is None else self.made(index)
         if self.iterator is None or (index == 0 and not self.endless and not self.goes_on):
             self.iterator = iter(self.source)

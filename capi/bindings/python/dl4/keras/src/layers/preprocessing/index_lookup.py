@@ -314,7 +314,8 @@ class IndexLookup(DataLayer):
         if isinstance(inputs, Ragged):
             return self._of_ragged(inputs)
         if self.invert:
-            return self._inverted(np.asarray(inputs))
+            indices = np.asarray(inputs)
+            return eager_tensor(self._array(self._names(indices.ravel().tolist())).reshape(indices.shape))
         tokens = self._as_tokens(inputs)
         found = np.array(self._indices(tokens.ravel().tolist()), "int64").reshape(tokens.shape)
         return self._encoded(found)
@@ -329,6 +330,8 @@ class IndexLookup(DataLayer):
         return eager_tensor((np.asarray(out).astype("float32") * np.asarray(self.idf_weights)).astype("float32"))
 
     def _of_ragged(self, ragged):
+        if self.invert:
+            return Ragged([self._names(row) for row in ragged.rows], self._vocabulary_dtype)
         rows = [self._indices(list(row)) for row in ragged.rows]
         if self.output_mode == "int":
             return Ragged(rows, "int64")
@@ -367,13 +370,13 @@ class IndexLookup(DataLayer):
         hashed = fingerprint.fingerprint64(text) if self.salt is None else fingerprint.siphash(text, self.salt)
         return hashed % self.num_oov_indices
 
-    def _inverted(self, indices):
+    def _names(self, indices):
+        """The tokens of indices."""
         oov = self.oov_token.encode() if isinstance(self.oov_token, str) else self.oov_token
         names = {i: t for t, i in self._table.items()}
         if self.mask_token is not None:
             names[0] = self.mask_token.encode() if isinstance(self.mask_token, str) else self.mask_token
-        found = [names.get(i, oov) for i in indices.astype("int64").ravel().tolist()]
-        return eager_tensor(self._array(found).reshape(indices.shape))
+        return [names.get(int(i), oov) for i in indices]
 
     # ---- files and configs
 

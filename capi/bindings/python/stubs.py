@@ -259,7 +259,7 @@ HOMES[keras.KerasTensor], HOMES[keras.Variable] = TENSOR, VARIABLE
 
 
 def package_stub():
-    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN, "datasets", "preprocessing"])]
+    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN, "datasets", "preprocessing", "wrappers"])]
     for n, v in sorted(vars(keras).items()):
         if inspect.isclass(v) and v in HOMES:
             lines.append(f"from .{HOMES[v]} import {n} as {n}")

@@ -672,6 +672,60 @@ class Layers(Case):
             model.fit(IMAGES, np.zeros((4, 1)), verbose=0)
 
 
+class Estimators(Case):
+    def setUp(self):
+        super().setUp()
+        try:
+            import sklearn  # noqa: F401
+        except ImportError:
+            self.skipTest("no scikit-learn")
+
+    @staticmethod
+    def made(X, y, loss="categorical_crossentropy", **_):
+        model = keras.Sequential(
+            [
+                keras.Input((X.shape[1],)),
+                keras.layers.Dense(y.shape[1], activation="softmax" if loss[0] == "c" else None),
+            ]
+        )
+        model.compile(keras.optimizers.Adam(0.1), loss)
+        return model
+
+    def test_classifiers(self):
+        from sklearn.base import clone
+        from sklearn.model_selection import cross_val_score
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        x = R.standard_normal((90, 3))
+        y = np.array(["a", "b", "c"])[x.argmax(1)]
+        classifier = keras.wrappers.SKLearnClassifier(self.made, fit_kwargs={"epochs": 20, "verbose": 0})
+        classifier.fit(x, y)
+        self.assertGreater(classifier.score(x, y), 0.9)
+        self.assertEqual((list(classifier.classes_), classifier.decision_function(x).shape), (["a", "b", "c"], (90, 3)))
+        self.assertEqual(len(classifier.epoch_), 20)
+        scores = cross_val_score(make_pipeline(StandardScaler(), clone(classifier)), x, y, cv=3)
+        self.assertGreater(scores.mean(), 0.8)
+        self.refused(ValueError, "one class", lambda: classifier.fit(x, np.full(90, "a")))
+        self.refused(ValueError, "Only binary", lambda: classifier.fit(x, x[:, 0]))
+
+    def test_regressors_and_transformers(self):
+        x = R.standard_normal((60, 3))
+        y = x @ [1.0, 2.0, 3.0]
+        more = {"model_kwargs": {"loss": "mse"}, "fit_kwargs": {"epochs": 60, "verbose": 0}}
+        regressor = keras.wrappers.SKLearnRegressor(self.made, **more).fit(x, y)
+        self.assertGreater(regressor.score(x, y), 0.9)
+        self.assertEqual(regressor.predict(x).shape, (60,))
+        of_model = keras.wrappers.SKLearnRegressor(
+            self.made(x, y[:, None], "mse"), fit_kwargs={"epochs": 60, "verbose": 0}
+        )
+        self.assertGreater(of_model.fit(x, y).score(x, y), 0.9)
+        transformer = keras.wrappers.SKLearnTransformer(self.made, **more)
+        self.assertEqual(transformer.fit(x, y).transform(x).shape, (60, 1))
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        self.refused(RuntimeError, "compiled", lambda: keras.wrappers.SKLearnRegressor(model).fit(x, y))
+
+
 class Names(Case):
     def test_small_things(self):
         @tf.function

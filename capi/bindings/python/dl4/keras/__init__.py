@@ -33,4 +33,8 @@ from .src.layers.variable import Variable
 from .src.symbolic.tensor import KerasTensor
 
 __version__ = "3.15.1"  # of the Keras whose API this is
-__getattr__, __dir__ = _names_later(__name__, globals(), {".datasets": "datasets", ".preprocessing": "preprocessing"})
+__getattr__, __dir__ = _names_later(
+    __name__,
+    globals(),
+    {".datasets": "datasets", ".preprocessing": "preprocessing", ".wrappers": "wrappers"},
+)

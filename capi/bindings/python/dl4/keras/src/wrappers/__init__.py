@@ -1,0 +1,1 @@
+"""Models as estimators of scikit-learn."""

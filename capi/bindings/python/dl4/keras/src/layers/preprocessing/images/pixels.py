@@ -12,10 +12,11 @@ def transformed(images, matrices, interpolation, fill_mode, fill_value):
     y, x = np.meshgrid(np.arange(h, dtype=f32), np.arange(w, dtype=f32), indexing="ij")
     k = m[:, 6] * x + m[:, 7] * y + np.float32(1)
     beyond = k == 0
-    k = np.where(beyond, np.float32(1), k)
+    if beyond.any():
+        k = np.where(beyond, np.float32(1), k)
     xs = _place((m[:, 0] * x + m[:, 1] * y + m[:, 2]) / k, w, fill_mode)
     ys = _place((m[:, 3] * x + m[:, 4] * y + m[:, 5]) / k, h, fill_mode)
-    read = _reader(images, np.float32(fill_value))
+    read = _reader(images, np.float32(fill_value), fill_mode == "constant")
     if interpolation == "nearest":
         out = read(_rounded(ys), _rounded(xs))
     else:
@@ -24,7 +25,9 @@ def transformed(images, matrices, interpolation, fill_mode, fill_value):
         ry, rx = (y0 + 1 - ys)[..., None], (x0 + 1 - xs)[..., None]
         top = rx * read(y0, x0) + dx * read(y0, x0 + 1)
         out = ry * top + dy * (rx * read(y0 + 1, x0) + dx * read(y0 + 1, x0 + 1))
-    return np.where(beyond[..., None], np.float32(fill_value), out).astype(f32)
+    if beyond.any():
+        out = np.where(beyond[..., None], np.float32(fill_value), out)
+    return out.astype(f32)
 
 
 def _rounded(x):
@@ -51,14 +54,18 @@ def _place(at, size, mode):
     return np.clip(np.where(at < 0, low, np.where(at > last, high, at)), 0, last).astype(f32)
 
 
-def _reader(images, fill):
+def _reader(images, fill, filled):
+    """A function that gives pixels; `filled`: those outside have a value, else they have no weight."""
     b, h, w, c = images.shape
-    flat, row = images.reshape(-1, c), (np.arange(b) * h * w)[:, None, None]
+    flat, row = np.ascontiguousarray(images).reshape(-1, c), (np.arange(b) * h * w)[:, None, None]
 
     def read(y, x):
-        inside = (y >= 0) & (y < h) & (x >= 0) & (x < w)
-        index = np.where(inside, y * w + x, 0).astype("int64") + row
-        return np.where(inside[..., None], flat[index], fill)
+        index = np.clip(y, 0, h - 1).astype("int64") * w + np.clip(x, 0, w - 1).astype("int64") + row
+        found = flat.take(index.ravel(), 0).reshape(*index.shape, c)
+        if filled:
+            outside = (y < 0) | (y >= h) | (x < 0) | (x >= w)
+            found[outside] = fill
+        return found
 
     return read
 

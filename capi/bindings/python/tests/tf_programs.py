@@ -753,6 +753,67 @@ def image_changes_in_fit(tf, keras):
     )
 
 
+@program
+def functions_in_layers(tf, keras):
+    """Functions of TensorFlow on symbolic tensors: in call() of one's own layer."""
+    functions = [
+        lambda x: tf.reduce_mean(x, axis=1),
+        lambda x: tf.reduce_max(x, axis=[1, 2]),
+        lambda x: tf.reduce_sum(x, axis=-1, keepdims=True),
+        lambda x: tf.matmul(x, x, transpose_b=True),
+        lambda x: tf.nn.softmax(tf.matmul(x, tf.transpose(x, [0, 2, 1])), axis=-1),
+        lambda x: tf.concat([x, tf.square(x), tf.exp(-x)], axis=-1),
+        lambda x: tf.stack([x, x * 2], axis=1),
+        lambda x: tf.split(x, 2, axis=-1)[1],
+        lambda x: tf.unstack(x, axis=1)[2],
+        lambda x: tf.expand_dims(x, 1) + tf.expand_dims(x, 2),
+        lambda x: tf.squeeze(tf.expand_dims(x, -1), -1),
+        lambda x: tf.tile(x, [1, 2, 1]),
+        lambda x: tf.repeat(x, 2, axis=1),
+        lambda x: tf.reshape(x, [-1, 12]),
+        lambda x: tf.reshape(x, (tf.shape(x)[0], 6, 2)),
+        lambda x: tf.gather(x, [2, 0], axis=1),
+        lambda x: tf.cast(x > 0, tf.float32),
+        lambda x: tf.where(x > 0.0, x, tf.zeros_like(x)),
+        lambda x: tf.clip_by_value(x, -0.5, 0.5),
+        lambda x: tf.maximum(x, 0.1) + tf.minimum(x, 0.2),
+        lambda x: tf.pad(x, [[0, 0], [1, 1], [0, 2]]),
+        lambda x: tf.slice(x, [0, 1, 0], [-1, 2, 3]),
+        lambda x: tf.reverse(x, axis=[1]),
+        lambda x: tf.cumsum(x, axis=1),
+        lambda x: tf.einsum("bij,bkj->bik", x, x),
+        lambda x: tf.math.l2_normalize(x, axis=-1),
+        lambda x: tf.sqrt(tf.abs(x)) + tf.math.log(tf.abs(x) + 1.0) + tf.tanh(x) + tf.sigmoid(x) + tf.pow(x, 2.0),
+        lambda x: tf.nn.relu(x) + tf.nn.leaky_relu(x, 0.1) + tf.nn.gelu(x),
+        lambda x: tf.cast(tf.argmax(x, axis=-1), tf.float32),
+        lambda x: tf.one_hot(tf.cast(tf.reduce_sum(tf.cast(x > 0, tf.float32), -1), tf.int32), 5),
+        lambda x: tf.divide(x, 2.0) - tf.multiply(x, 3.0) + tf.add(x, 1.0) + tf.subtract(x, 1.0),
+        lambda x: tf.math.squared_difference(x, 1.0) + tf.math.divide_no_nan(x, x),
+        lambda x: tf.stop_gradient(x) + tf.ones_like(x),
+        lambda x: tf.tensordot(x, tf.constant([[1.0], [2.0], [3.0], [4.0]]), axes=1),
+        lambda x: x + tf.cast(tf.range(0, 4), tf.float32),
+        lambda x: tf.math.reduce_std(x, axis=1) + tf.math.reduce_variance(x, axis=1),
+        lambda x: tf.roll(x, 1, axis=1),
+        lambda x: tf.norm(x, axis=-1),
+    ]
+    data = np.random.RandomState(4).standard_normal((2, 3, 4)).astype("float32")
+
+    class Mine(keras.layers.Layer):
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def call(self, x):
+            return self.function(x)
+
+    out = []
+    for function in functions:
+        x = keras.Input((3, 4))
+        out.append(keras.Model(x, Mine(function)(x)).predict(data, verbose=0))
+        out.append(np.asarray(function(tf.constant(data))))
+    return out
+
+
 # ---- utils
 
 

@@ -201,6 +201,50 @@ dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
   });
 }
 
+dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out) {
+  return capi::call(__func__, g, nullptr, 0, out, 1, [&](auto &graph, const auto &from, size_t asked) {
+    return graph.core.add("GetWeight", "", {{"weight", string(weight, "weight")}}, {}, from, asked);
+  });
+}
+
+dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_attrs *a, const dl4_attrs *call, const dl4_node *targets,
+                                   int64_t n_targets, const dl4_node *by, int64_t n_by, dl4_node *out, int64_t n_out) {
+  return capi::call(__func__, g, targets, n_targets, out, n_out, [&](auto &graph, auto from, size_t asked) {
+    for (graph::Node n : nodes_of(array(by, n_by, "by"))) from.push_back(n);
+    Json attributes = plain(a, "a");
+    if (attributes.is_null()) attributes = Json::object();
+    if (attributes.find("targets")) refuse_argument("a", "\"targets\" is n_targets");
+    attributes["targets"] = n_targets;
+    return graph.core.add("Gradients", "", std::move(attributes), call_arguments(call), from, asked);
+  });
+}
+
+dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attrs *a, dl4_node weight, dl4_node value, dl4_node *out) {
+  const dl4_node in[] = {weight, value};
+  return capi::call(__func__, g, in, 2, out, 1, [&](auto &graph, const auto &from, size_t asked) {
+    return graph.core.add("Assign", "", plain(a, "a"), {}, from, asked);
+  });
+}
+
+dl4_error *dl4_graph_add_update(dl4_graph *g, const char *name, const dl4_attrs *a, const dl4_attrs *call,
+                                const dl4_node *weights, int64_t n_weights, const dl4_node *gradients,
+                                int64_t n_gradients, dl4_node *out) {
+  return capi::call(__func__, g, weights, n_weights, out, 1, [&](auto &graph, auto from, size_t asked) {
+    if (n_weights != n_gradients)
+      refuse_argument("gradients", text("expected ", n_weights, ", one for each weight, got ", n_gradients));
+    for (graph::Node node : nodes_of(array(gradients, n_gradients, "gradients"))) from.push_back(node);
+    return graph.core.add("ApplyGradients", string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from,
+                          asked);
+  });
+}
+
+dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *others, int64_t n_others, dl4_node *out) {
+  return capi::call(__func__, g, others, n_others, out, 1, [&](auto &graph, auto from, size_t asked) {
+    from.insert(from.begin(), graph::Node{node});
+    return graph.core.add("After", "", {}, {}, from, asked);
+  });
+}
+
 dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
                            dl4_model **model) {
   clear(model);

@@ -216,7 +216,8 @@ const char *dl4_model_weight_name(const dl4_model *m, int64_t i) {
 }
 
 int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i) {
-  return weight_at(m, i) ? static_cast<int32_t>(DType::f32) : 0;
+  const graph::Weight *w = weight_at(m, i);
+  return w ? static_cast<int32_t>(w->spec.dtype) : 0;
 }
 
 int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i) {

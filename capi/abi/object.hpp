@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <memory_resource>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -214,7 +215,9 @@ class Gate {
   class Each {
    public:
     Each(Gate &gate, const char *what) : first_(gate, what) {
-      for (const auto &other : gate.others()) others_.emplace_back(other, what);
+      std::byte room[512];
+      std::pmr::monotonic_buffer_resource memory(room, sizeof room);
+      for (const auto &other : gate.others(&memory)) others_.emplace_back(other, what);
     }
     Each(const Each &) = delete;
     Each &operator=(const Each &) = delete;
@@ -226,7 +229,10 @@ class Gate {
       One one;
     };
     One first_;
-    std::list<Other> others_;
+    // A step of a model that has models inside allocates nothing, unless these are very many.
+    std::byte room_[1024];
+    std::pmr::monotonic_buffer_resource memory_{room_, sizeof room_};
+    std::pmr::list<Other> others_{&memory_};
   };
   using Alone = Each<OneAlone>;
   using Recursive = Each<OneRecursive>;
@@ -237,7 +243,7 @@ class Gate {
   // Whoever takes this gate takes that one too, with what has joined it, as long as someone else has it.
   void join(const std::shared_ptr<Gate> &gate) {
     if (gate.get() == this) return;
-    std::vector<std::shared_ptr<Gate>> more = gate->others();
+    std::pmr::vector<std::shared_ptr<Gate>> more = gate->others(std::pmr::get_default_resource());
     more.push_back(gate);
     std::lock_guard lock(mutex_);
     std::erase_if(others_, [](const auto &other) { return other.expired(); });
@@ -253,9 +259,10 @@ class Gate {
     fail(Code::busy, "the ", what,
          callback ? " is in use by the caller of this callback" : " is in use by another thread");
   }
-  std::vector<std::shared_ptr<Gate>> others() {
+  std::pmr::vector<std::shared_ptr<Gate>> others(std::pmr::memory_resource *memory) {
     std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Gate>> alive;
+    std::pmr::vector<std::shared_ptr<Gate>> alive(memory);
+    alive.reserve(others_.size());
     for (const auto &other : others_)
       if (auto gate = other.lock()) alive.push_back(std::move(gate));
     return alive;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/tensor.hpp"
 #include "context.hpp"
 #include "graph/lower.hpp"
+#include "graph/parameters.hpp"
 #include "object.hpp"
 #include "runtime/stream.hpp"
 #include "train/fit.hpp"
@@ -132,17 +134,21 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  dl4_session(std::shared_ptr<dl4::capi::Context> context, std::shared_ptr<dl4::runtime::Executable> core,
-              dl4::graph::Inference &&in)
+  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core, dl4::graph::Inference &&in)
       : Object(type),
-        context(std::move(context)),
+        context(model.context),
         core(std::move(core)),
+        weights(model.weights),
         output_names(std::move(in.output_names)),
         masked(std::move(in.masked)),
         states(in.states),
-        why_no_stream(std::move(in.why_not_by_step)) {}
+        why_no_stream(std::move(in.why_not_by_step)) {
+    if (!in.written.empty()) live.emplace(model.core->held(), std::move(in.written));
+  }
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Executable> core;
+  const std::shared_ptr<dl4::capi::Gate> weights;  // of the model
+  std::optional<dl4::graph::Live> live{};          // where runs assign weights; behind that gate
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
   const size_t states;             // inputs and outputs behind those of the model

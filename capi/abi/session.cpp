@@ -77,22 +77,27 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     Gate::Reading reading(*model.weights, "model");
     graph::Inference in =
         graph::inference(*model.core, {given.training, given.gradients, given.cotangents, given.states});
-    std::vector<Tensor> states = model.core->pin();
+    const bool assigns = !in.written.empty();
+    std::vector<Tensor> states;
+    if (assigns)
+      for (const auto &w : model.core->held()) states.push_back(w->value);
+    else
+      states = model.core->pin();
     runtime::Options run = model.context->options();
-    run.constant_states = true;
+    run.constant_states = !assigns;
     run.profile = given.profile;
     if (in.counts) {
       run.run_counter = states.size();
       states.push_back(make_zeros(DType::i64, {}));
     }
-    if (given.gradients.empty()) plan::fold_weights(in.program, states, run.plan.passes_off);
+    if (given.gradients.empty() && !assigns) plan::fold_weights(in.program, states, run.plan.passes_off);
     const size_t inputs = model.core->inputs().size(), outputs = model.core->outputs().size();
     for (size_t i = 0; i < in.states; ++i) run.alike.push_back({inputs + i, outputs + i});
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({inputs + in.states + i, in.cotangent_of[i]});
     auto core =
         runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
-    to = new dl4_session(model.context, std::move(core), std::move(in));
+    to = new dl4_session(model, std::move(core), std::move(in));
   });
 }
 
@@ -147,6 +152,11 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
     dl4_session &session = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     entry.owes(session.context->log);
+    std::optional<Gate::Alone> alone;
+    if (session.live) {
+      alone.emplace(*session.weights, "model");
+      session.live->get_ready([&](size_t i, const Tensor &value) { session.core->bind(i, value); });
+    }
     run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
   });
@@ -156,6 +166,7 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
   return guard(__func__, [&](Entry &entry) {
     dl4_session &session = object(s, "s");
     dl4_dataset &data = object(d, "d");
+    if (session.live) fail(Code::unsupported, "the model assigns weights: its session runs one batch at a time");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Outputs to;
     for (dl4_tensor *slot : array(out, n_out, "out")) take(to, slot, to.views.size());

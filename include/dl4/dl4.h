@@ -610,6 +610,55 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, i
  * graph as a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
+/* Adds a weight as a value: what the weight "<layer>/<weight>" of a layer that has been called holds where this stands
+ * among the assignments of the graph. A layer Weight gives such a node too.
+ * Errors: DL4_NOT_FOUND (weight). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out);
+
+/* Adds the gradients of targets [n_targets], float32, by the nodes by [n_by], any values or weights, and gives the first
+ * n_out of them, in the order and the shapes of these. Of several targets they add up. A gradient is a value like any
+ * other and may be differentiated again. By a weight it is the sum over all that the weight held so far, as that of a
+ * variable on a tape.
+ * a: attributes of the layer Gradients, which it becomes: "sum" (a target that is not a single number counts as the sum
+ * of its elements; else it is refused) and "unconnected" ("zeros" for what no target depends on, or "refused"); call:
+ * "output_gradients", of each target the gradient by it of what is differentiated, in its shape; -1 is 1.
+ * May be NULL: a, call.
+ * Errors: DL4_SHAPE_MISMATCH (targets, call), DL4_UNSUPPORTED (an op on the way has no gradient, or none of second
+ * order; the message names it). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_attrs *a, const dl4_attrs *call,
+                                                       const dl4_node *targets, int64_t n_targets, const dl4_node *by,
+                                                       int64_t n_by, dl4_node *out, int64_t n_out);
+
+/* Adds an assignment: `weight`, a node of dl4_graph_add_weight() or of a layer Weight, takes the value, whose type and
+ * shape are its own. Calls are made in the order in which they were added: those added later read the new value. After
+ * the run it is the weight's in every model that has it, as after a trainer's step; no gradient passes. `out` is the
+ * new value. A model makes the assignments that its outputs need: see dl4_graph_add_after(). Its session is a step:
+ * see dl4_session_create().
+ * a: attributes of the layer Assign, which it becomes: "operation" ("assign", "assign_add" or "assign_sub").
+ * May be NULL: a.
+ * Errors: DL4_SHAPE_MISMATCH (value). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attrs *a, dl4_node weight, dl4_node value,
+                                                    dl4_node *out);
+
+/* Adds one update of an optimizer: it assigns weights [n_weights], nodes as above, by gradients [n_gradients], as many.
+ * Constraints of the weights hold after it. What the optimizer keeps are weights of this layer: "<name>/iterations"
+ * (int64), "<name>/learning_rate", to be set between runs, and "<name>/<slot>/<weight>". `out` is the number of updates
+ * so far, int64.
+ * a: attributes of the layer ApplyGradients, which it becomes: "optimizer" and, as a trainer has it,
+ * "exclude_from_weight_decay"; call: "learning_rate", a node, instead of the optimizer's.
+ * May be NULL: name, call.
+ * Errors: DL4_UNKNOWN_KIND (a), DL4_SHAPE_MISMATCH (gradients, call), DL4_UNSUPPORTED (a: schedules, averages of weights
+ * and the accumulation of gradients, which a graph computes itself). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_update(dl4_graph *g, const char *name, const dl4_attrs *a,
+                                                    const dl4_attrs *call, const dl4_node *weights, int64_t n_weights,
+                                                    const dl4_node *gradients, int64_t n_gradients, dl4_node *out);
+
+/* Adds the value of a node in a model that computes the nodes others [n_others] too: the assignments among them are
+ * made, though no output reads what they give.
+ * May be NULL: others (when n_others is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *others,
+                                                   int64_t n_others, dl4_node *out);
+
 /* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
  * The graph may go on to be extended, built again or released; models built from one graph share the weights of the
  * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_merge_json().
@@ -796,6 +845,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * With states its inputs are those of the model, then, of each recurrent layer that is given no initial_state, what it
  * begins with ("lstm/rnn_state", "lstm/rnn_state_1"); its outputs are those of the model, then what these become. Zeros
  * begin a sequence. Without it, a layer that is stateful begins in each run with what it kept when the session was made.
+ * Of a model that assigns weights (dl4_graph_add_assign()) it is a step: each run reads the weights as they are then,
+ * makes the assignments and leaves the new values in the weights, as a trainer's step does. One thread at a time runs
+ * it, while no other is at work on these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of
+ * the assignments. Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
  * Options:
  *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
  *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none

@@ -24,7 +24,35 @@ void each_ref(const Architecture::Call &call, F f) {
 
 }  // namespace
 
+namespace {
+
+// As the architecture says it: every call once.
+std::vector<std::pair<size_t, size_t>> said_order(const Architecture &a) {
+  std::map<std::string, size_t> layer_of;
+  size_t calls = 0;
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    layer_of.emplace(a.layers[i].name, i);
+    calls += a.layers[i].calls.size();
+  }
+  std::vector<std::pair<size_t, size_t>> order;
+  std::vector<size_t> made(a.layers.size());
+  for (const CallRef &ref : a.sequence) {
+    const auto it = layer_of.find(ref.layer);
+    if (it == layer_of.end() || ref.call != static_cast<int64_t>(made[it->second]) ||
+        made[it->second] == a.layers[it->second].calls.size())
+      fail(Code::corrupt_file, "architecture: \"order\" has call ", ref.call, " of \"", ref.layer,
+           "\" in a place where it is not");
+    order.emplace_back(it->second, made[it->second]++);
+  }
+  if (order.size() != calls)
+    fail(Code::corrupt_file, "architecture: \"order\" has ", order.size(), " calls, the layers have ", calls);
+  return order;
+}
+
+}  // namespace
+
 std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
+  if (!a.sequence.empty()) return said_order(a);
   struct Waiting {
     size_t layer, call, missing = 0, round = 0;
   };
@@ -120,6 +148,21 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
   }
   a.inputs = refs(in);
   a.outputs = refs(out);
+  bool ordered = false;
+  for (CallId c : calls ? *calls : calls_.ids()) {
+    const Layer &l = layer_of(c);
+    if (!l.kind) continue;
+    a.sequence.push_back({l.name, number[c]});
+    ordered |= l.kind->assigns();
+    const std::optional<WeightAt> &weight = calls_[c].weight;
+    if (!weight || weight->layer == calls_[c].layer) continue;
+    ordered = true;
+    if (calls_of[weight->layer].empty())
+      throw Error(Code::unsupported, text("layer \"", l.name, "\": a file does not hold weight \"",
+                                          this->weight(*weight)->name, "\", whose layer is not called"))
+          .with("layer", l.name);
+  }
+  if (!ordered) a.sequence.clear();
   return a;
 }
 

@@ -54,6 +54,7 @@ struct Architecture {
   };
   std::vector<Layer> layers;
   std::vector<Ref> inputs, outputs;
+  std::vector<CallRef> sequence{};  // of all calls, where their order counts: some assign weights that others read
   const Translation *translation = nullptr;  // of a format with layers that are not this library's
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/hash.hpp"
+#include "graph/draws.hpp"
 #include "graph/model.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -13,8 +14,8 @@ namespace dl4::graph {
 using kinds::Symbol;
 
 void Weight::initialise() {
-  Tensor first = make_tensor(DType::f32, spec.shape);
-  spec.initializer->fill(first, seed);
+  Tensor first = make_zeros(spec.dtype, spec.shape);
+  if (spec.dtype == DType::f32) spec.initializer->fill(first, seed);
   value = std::move(first);
 }
 
@@ -31,7 +32,10 @@ bool Layer::is_trainable(const std::string &inside) const {
 // The host of a call while the graph is built: makes weights at a layer's first call and finds them at later ones.
 class Graph::Builder final : public kinds::Host {
  public:
-  Builder(Graph &g, ops::Emit &e, Layer &layer) : g_(g), e_(e), layer_(layer), first_(layer.calls == 0) {}
+  Builder(Graph &g, ops::Emit &e, LayerId layer, const std::vector<Node> &in)
+      : g_(g), e_(e), layer_(g.layers_[layer]), in_(in), first_(layer_.calls == 0) {
+    if (layer_.kind->gives_weight()) gives = WeightAt{layer, 0};
+  }
 
   ops::Id weight(const kinds::WeightSpec &spec) override {
     if (!spec.shape.known())
@@ -52,8 +56,9 @@ class Graph::Builder final : public kinds::Host {
       if (!w->value.data) w->frozen = !layer_.trainable || spec.frozen;
       w->seed = {g_.settings_.seed, w->spec.initializer->is_random() ? g_.seed_of(w->name) : 0};
       weights.push_back(std::move(w));
+      it = weights.end() - 1;
     }
-    return e_.state(spec.name, DType::f32, spec.shape);
+    return value(**it);
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     if (!own && !layer_.random_seed) layer_.random_seed = g_.seed_of(layer_.name);
@@ -69,8 +74,26 @@ class Graph::Builder final : public kinds::Host {
   }
   void carry(const std::string &, ops::Id, bool) override {}
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
+  ops::Id graph_weight(const std::string &name) override {
+    gives = g_.find_weight(name);
+    return value(*g_.weight(*gives));
+  }
+  std::optional<kinds::Variable> variable(int input) override { return graph::variable(g_, in_, input); }
+  std::vector<ops::Id> values_of(int input) override {
+    const auto &w = g_.weight(in_[static_cast<size_t>(input)]);
+    return w ? std::vector{value(*w)} : std::vector<ops::Id>{};
+  }
+  void assign(int, ops::Id) override {}
+
+  std::optional<WeightAt> gives;  // the weight that the call's output is
 
  private:
+  // The same at all calls: gradients find it.
+  ops::Id value(const Weight &w) {
+    const auto it = g_.weights_.find(w.stored.get());
+    if (it != g_.weights_.end()) return it->second;
+    return g_.weights_[w.stored.get()] = e_.state(w.spec.name, w.spec.dtype, w.spec.shape);
+  }
   // One of its own, or of a model given.
   std::shared_ptr<Weight> make_weight(const std::string &name) const {
     for (const auto &[prefix, model] : layer_.given)
@@ -82,10 +105,17 @@ class Graph::Builder final : public kinds::Host {
   Graph &g_;
   ops::Emit &e_;
   Layer &layer_;
+  const std::vector<Node> &in_;
   bool first_;
 };
 
 namespace {
+
+std::optional<LayerId> draws_of(const Graph &g) {
+  for (LayerId l : g.layers().ids())
+    if (const auto &kind = g.layers()[l].kind; kind && is_draws(*kind)) return l;
+  return std::nullopt;
+}
 
 constexpr size_t max_layers = 100000, max_name = 1024;
 
@@ -189,6 +219,31 @@ const Shape &Graph::shape(Node n) const { return scratch_[symbols_[check(n)].val
 DType Graph::dtype(Node n) const { return scratch_[symbols_[check(n)].value].dtype; }
 
 bool Graph::masked(Node n) const { return symbols_[check(n)].mask != ops::none; }
+
+const std::shared_ptr<Weight> &Graph::weight(Node n) const {
+  static const std::shared_ptr<Weight> none;
+  const std::optional<WeightAt> &at = calls_[origin(n).call].weight;
+  return at ? weight(*at) : none;
+}
+
+WeightAt Graph::find_weight(const std::string &name) const {
+  std::vector<std::string> known;
+  for (LayerId layer : layers_.ids())
+    for (size_t i = 0; i < layers_[layer].weights.size(); ++i) {
+      if (layers_[layer].weights[i]->name == name) return {layer, i};
+      known.push_back(layers_[layer].weights[i]->name);
+    }
+  throw Error(Code::not_found,
+              text("the graph has no weight \"", name, "\"; a layer has its weights from its first call on"))
+      .with("weight", name)
+      .suggest(name, known);
+}
+
+std::optional<kinds::Variable> variable(const Graph &g, const std::vector<Node> &in, int i) {
+  const auto &w = g.weight(in[static_cast<size_t>(i)]);
+  if (!w) return std::nullopt;
+  return kinds::Variable{w->name, w->spec};
+}
 
 Node Graph::add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit) {
   const Node n = origins_.next();
@@ -319,7 +374,8 @@ std::vector<Node> Graph::add(const std::string &kind, const std::string &name, J
   }
 }
 
-std::vector<Symbol> Graph::emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in) {
+Graph::Emitted Graph::emit(LayerId layer, const Arguments &arguments, const std::vector<Node> &in) {
+  const Layer &l = layers_[layer];
   const auto symbol = [&](Node n) { return n == no_node ? Symbol{} : symbols_[check(n)]; };
   kinds::Arguments given{arguments.plain, {}};
   for (const auto &[key, list] : arguments.nodes)
@@ -328,16 +384,18 @@ std::vector<Symbol> Graph::emit(Layer &l, const Arguments &arguments, const std:
   for (Node n : in) symbols.push_back(symbol(n));
   ops::Emit e(scratch_);
   e.scope = l.name;
-  Builder host(*this, e, l);
+  Builder host(*this, e, layer, in);
   kinds::Call c(e, host, symbols, given, true);
-  return l.kind->call(c);
+  std::vector<Symbol> out = l.kind->call(c);
+  return {std::move(out), host.gives};
 }
 
 std::vector<Node> Graph::record(LayerId layer, Arguments arguments, const std::vector<Node> &in,
-                                const std::vector<Symbol> &out) {
+                                const Emitted &emitted) {
   Layer &l = layers_[layer];
+  const std::vector<Symbol> &out = emitted.out;
   std::vector<Node> outputs(out.size());
-  Call call{layer, l.calls, in, std::move(arguments), outputs};
+  Call call{layer, l.calls, in, std::move(arguments), outputs, emitted.weight};
   calls_.make_room(1);
   origins_.make_room(out.size());
   symbols_.make_room(out.size());
@@ -370,15 +428,20 @@ std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vec
     l.weights.resize(weights);
     op_seeds_ = seeds;
     l.random_seed = random_seed;
+    std::erase_if(weights_, [&](const auto &w) { return static_cast<size_t>(w.second) >= values; });
   };
   try {
     l.kind->arity().check(in.size());
     check_arguments(*l.kind, arguments);
-    const std::vector<Symbol> out = emit(l, arguments, in);
-    if (out.size() < asked)
-      fail(Code::invalid_argument, "has ", out.size(), out.size() == 1 ? " output, " : " outputs, ", asked,
+    const Emitted emitted = emit(layer, arguments, in);
+    const size_t outputs = emitted.out.size();
+    if (outputs < asked)
+      fail(Code::invalid_argument, "has ", outputs, outputs == 1 ? " output, " : " outputs, ", asked,
            " were asked for");
-    return record(layer, std::move(arguments), in, out);
+    const bool assigns = l.kind->assigns();
+    std::vector<Node> made = record(layer, std::move(arguments), in, emitted);
+    if (assigns && !draws_of(*this)) add("Draws", "", {}, {}, {}, 1);
+    return made;
   } catch (Error &error) {
     undo();
     error.in("layer \"" + l.name + "\"").with("layer", l.name);
@@ -426,6 +489,7 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
     if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " occurs twice among the inputs");
   }
   std::vector<CallId> open;
+  const auto draws = draws_of(g);
   auto need = [&](Node n) {
     if (needed.insert(g.origin(n).call).second) open.push_back(g.origin(n).call);
   };
@@ -436,6 +500,9 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
     if (l.is_input && !given.count(open.back()))
       fail(Code::invalid_argument, "the outputs need input \"", l.name, "\", which is not among the model's inputs");
     open.pop_back();
+    if (draws && l.kind && l.kind->assigns())
+      for (CallId call : g.calls().ids())
+        if (g.calls()[call].layer == *draws) needed.insert(call);
     for (Node n : c.in) need(n);
     for (const auto &[key, list] : c.arguments.nodes)
       for (Node n : list)

@@ -96,12 +96,19 @@ struct Arguments {
   std::map<std::string, std::vector<Node>> nodes;
 };
 
+// A weight of a layer, by its place among them.
+struct WeightAt {
+  LayerId layer{};
+  size_t index = 0;
+};
+
 struct Call {
   LayerId layer{};
   int32_t number = 0;  // the layer's number-th call
   std::vector<Node> in;
   Arguments arguments;
   std::vector<Node> out;
+  std::optional<WeightAt> weight{};  // that its output is
 };
 
 // Where a node comes from.
@@ -146,6 +153,9 @@ class Graph {
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;
   bool masked(Node n) const;  // does it carry a mask?
+  // The weight that it is, as the output of a layer Weight or GetWeight; null: it is another value.
+  const std::shared_ptr<Weight> &weight(Node n) const;
+  const std::shared_ptr<Weight> &weight(WeightAt at) const { return layers_[at.layer].weights[at.index]; }
   const Table<LayerId, Layer> &layers() const { return layers_; }
   const Table<CallId, Call> &calls() const { return calls_; }
   const Table<Node, Origin> &nodes() const { return origins_; }
@@ -169,9 +179,14 @@ class Graph {
   // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them
   // unless the order of creation says it.
   uint64_t seed_of(std::string_view name);
-  std::vector<kinds::Symbol> emit(Layer &l, const Arguments &arguments, const std::vector<Node> &in);
-  std::vector<Node> record(LayerId layer, Arguments arguments, const std::vector<Node> &in,
-                           const std::vector<kinds::Symbol> &out);
+  // What the call gives, and the weight that this is.
+  struct Emitted {
+    std::vector<kinds::Symbol> out;
+    std::optional<WeightAt> weight;
+  };
+  Emitted emit(LayerId layer, const Arguments &arguments, const std::vector<Node> &in);
+  std::vector<Node> record(LayerId layer, Arguments arguments, const std::vector<Node> &in, const Emitted &emitted);
+  WeightAt find_weight(const std::string &name) const;
   void set_trainable(LayerId layer, const std::string &weight, bool yes);
   Node add_source(Layer layer, const std::function<ops::Id(ops::Emit &)> &emit);
   class Builder;
@@ -184,13 +199,17 @@ class Graph {
   std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken
   Table<CallId, Call> calls_;
   Table<Node, Origin> origins_;
-  ops::Program scratch_;                // every call's ops, for their shape rules alone
-  Table<Node, kinds::Symbol> symbols_;  // in scratch_
+  ops::Program scratch_;                                 // every call's ops, for their shape rules alone
+  Table<Node, kinds::Symbol> symbols_;                   // in scratch_
+  std::unordered_map<const Stored *, ops::Id> weights_;  // in scratch_
 };
 
 // Which layer keeps a sequence from being run step by step, and why; empty: none does. Sequences are the nodes whose
 // second axis is free.
 std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
+
+// The weight that input i of a call is, for a host.
+std::optional<kinds::Variable> variable(const Graph &g, const std::vector<Node> &in, int i);
 
 // The calls that `out` needs, in order. Refuses outputs that need an input not in `in`.
 std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);

@@ -31,6 +31,9 @@ void InnerModel::read() try {
 
 void InnerModel::set(const Architecture &a) {
   model_ = model_of(a);
+  if (model_->assigns())
+    throw Error(Code::unsupported, "\"model\": a model that assigns weights can't be a layer")
+        .with("attribute", "model");
   json_ = to_json(model_->architecture());
   const Graph &g = model_->graph();
   drops_mask_.assign(model_->inputs().size(), false);

@@ -205,11 +205,15 @@ Json shape_json(const Shape &shape) {
 Json to_json(const Architecture &a, Constants *constants) {
   Json layers = Json::array();
   for (const Architecture::Layer &l : a.layers) layers.push_back(layer_json(l, constants));
-  return {{"format", format},
-          {"name", "model"},
-          {"layers", std::move(layers)},
-          {"inputs", refs_json(a.inputs)},
-          {"outputs", refs_json(a.outputs)}};
+  Json j{{"format", format},
+         {"name", "model"},
+         {"layers", std::move(layers)},
+         {"inputs", refs_json(a.inputs)},
+         {"outputs", refs_json(a.outputs)}};
+  Json order = Json::array();
+  for (const Architecture::CallRef &ref : a.sequence) order.push_back(Json::array({ref.layer, ref.call}));
+  if (!order.empty()) j["order"] = std::move(order);
+  return j;
 }
 
 Architecture read_architecture(const Json &j, const Constants &constants) {
@@ -228,6 +232,12 @@ Architecture read_architecture(const Json &j, const Constants &constants) {
   }
   a.inputs = read_refs(member(j, "inputs"));
   a.outputs = read_refs(member(j, "outputs"));
+  if (j.find("order"))
+    for (const Json &ref : list_member(j, "order")) {
+      if (!ref.is_array() || ref.size() != 2 || !ref[0].is_string() || !ref[1].is_int64())
+        fail(Code::corrupt_file, "architecture: \"order\": expected [layer, call], got ", ref.shown());
+      a.sequence.push_back({ref[0].get<std::string>(), ref[1].get<int64_t>()});
+    }
   return a;
 }
 

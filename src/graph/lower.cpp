@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/float_mode.hpp"
+#include "graph/draws.hpp"
 #include "graph/replay.hpp"
 #include "graph/run_order.hpp"
 #include "ops/ops.hpp"
@@ -14,16 +15,29 @@ namespace dl4::graph {
 namespace {
 
 using kinds::Symbol;
-using WeightValues = std::unordered_map<const Weight *, ops::Id>;
+// What a weight holds now, and all that it held to which no gradient passes from what it held later.
+struct Values {
+  ops::Id now;
+  std::vector<ops::Id> all;
+};
+using WeightValues = std::unordered_map<const Weight *, Values>;
 
 // The host of a call in a Program: weights are values that stand already, or that a call before it wrote.
 class CallHost final : public kinds::Host {
  public:
-  CallHost(ops::Emit &e, const Layer &layer, int32_t call, WeightValues &weights, ops::Id draws, Lowering how,
+  CallHost(ops::Emit &e, const Graph &graph, const Call &call, WeightValues &weights, ops::Id draws, Lowering how,
            Lowered &lowered)
-      : e_(e), layer_(layer), call_(call), weights_(weights), draws_(draws), how_(how), lowered_(lowered) {}
+      : e_(e),
+        graph_(graph),
+        record_(call),
+        layer_(graph.layers()[call.layer]),
+        call_(call.number),
+        weights_(weights),
+        draws_(draws),
+        how_(how),
+        lowered_(lowered) {}
 
-  ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)); }
+  ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)).now; }
   uint64_t random_seed(std::optional<int64_t> own) override {
     // Each call of a shared layer draws for itself.
     uint64_t seed = own ? static_cast<uint64_t>(*own) : layer_.random_seed.value_or(0);
@@ -38,11 +52,12 @@ class CallHost final : public kinds::Host {
     if (e_.shape(value) != w.spec.shape)
       fail(Code::internal, "weight \"", name, "\" of shape ", w.spec.shape, " can't hold ", e_.shape(value));
     if (!w.written()) return;
-    ops::Id &now = weights_.at(&w);
-    now = w.trainable() ? straight_through(e_, value, now) : stop_gradient(e_, value);
+    if (!w.trainable()) return set(w, value);
+    ops::Id &now = weights_.at(&w).now;
+    now = straight_through(e_, value, now);
   }
   ops::Id carried(const std::string &name, const Shape &shape, bool stateful) override {
-    if (!how_.part) return stateful ? weights_.at(&find(name)) : ops::none;
+    if (!how_.part) return stateful ? weights_.at(&find(name)).now : ops::none;
     const std::string full = full_name(name, stateful);
     if (Carried *known = find_carried(full)) return known->after;
     const ops::Id before = e_.input(full, DType::f32, shape);
@@ -53,7 +68,7 @@ class CallHost final : public kinds::Host {
     if (how_.part)
       find_carried(full_name(name, stateful))->after = value;
     else if (stateful)
-      weights_[&find(name)] = stop_gradient(e_, value);
+      set(find(name), value);
   }
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
   void refuse_training() override {
@@ -61,8 +76,20 @@ class CallHost final : public kinds::Host {
                                         "): what it does in training is not in this version"))
         .with("layer", layer_.name);
   }
+  ops::Id graph_weight(const std::string &) override { return weights_.at(graph_.weight(*record_.weight).get()).now; }
+  std::optional<kinds::Variable> variable(int input) override { return graph::variable(graph_, record_.in, input); }
+  std::vector<ops::Id> values_of(int input) override {
+    const auto &w = graph_.weight(record_.in[static_cast<size_t>(input)]);
+    return w ? weights_.at(w.get()).all : std::vector<ops::Id>{};
+  }
+  void assign(int input, ops::Id value) override { set(*graph_.weight(record_.in[static_cast<size_t>(input)]), value); }
 
  private:
+  void set(const Weight &w, ops::Id value) {
+    Values &values = weights_.at(&w);
+    values.now = stop_gradient(e_, value);
+    values.all.push_back(values.now);
+  }
   // The calls of a layer that is not stateful know nothing of each other.
   std::string full_name(const std::string &name, bool stateful) const {
     const std::string full = text(layer_.name, '/', name);
@@ -80,6 +107,8 @@ class CallHost final : public kinds::Host {
   }
 
   ops::Emit &e_;
+  const Graph &graph_;
+  const Call &record_;
   const Layer &layer_;
   int32_t call_;
   WeightValues &weights_;
@@ -96,7 +125,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
   Lowered lowered;
   WeightValues value_of;
   const auto all = model.held();
-  for (size_t i = 0; i < held.size(); ++i) value_of[all[i].get()] = held[i];
+  for (size_t i = 0; i < held.size(); ++i) value_of[all[i].get()] = {held[i], {held[i]}};
   std::vector<Symbol> in;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const Node n = model.inputs()[i];
@@ -106,7 +135,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
                            [&](const Layer &layer, const Call &call, std::vector<Symbol> from,
                                const kinds::Arguments &arguments, bool again) {
                              e.scope = layer.name;
-                             CallHost host(e, layer, call.number, value_of, draws, how, lowered);
+                             CallHost host(e, g, call, value_of, draws, how, lowered);
                              Traceless traceless(host);
                              kinds::Call c(e, again ? static_cast<kinds::Host &>(traceless) : host, std::move(from),
                                            arguments, how.training);
@@ -115,7 +144,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
                              return out;
                            });
   for (size_t i = 0; i < held.size(); ++i) {
-    const ops::Id now = value_of.at(all[i].get());
+    const ops::Id now = value_of.at(all[i].get()).now;
     lowered.writes.push_back(now == held[i] ? ops::none : now);
   }
   return lowered;
@@ -188,12 +217,28 @@ void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &opt
 
 }  // namespace
 
+namespace {
+
+// The weight that counts the draws of a model that assigns weights.
+std::optional<size_t> counter_of(const Model &model) {
+  const auto held = model.held();
+  for (size_t i = 0; model.assigns() && i < held.size(); ++i)
+    for (const Layer &l : model.graph().layers())
+      if (l.kind && is_draws(*l.kind) && !l.weights.empty() && l.weights[0] == held[i]) return i;
+  return std::nullopt;
+}
+
+}  // namespace
+
 Inference inference(const Model &model, const InferenceOptions &options) {
   Inference in;
   ops::Emit e(in.program);
   std::vector<ops::Id> weights;
-  for (const auto &w : model.held()) weights.push_back(e.state(w->name, DType::f32, w->spec.shape));
-  const ops::Id draws = e.state("draws", DType::i64, {});
+  if (model.assigns() && (options.states || !options.gradients.empty()))
+    fail(Code::unsupported, '"', options.states ? "states" : "gradients", "\": the model assigns weights");
+  for (const auto &w : model.held()) weights.push_back(e.state(w->name, w->spec.dtype, w->spec.shape));
+  const std::optional<size_t> counter = counter_of(model);
+  const ops::Id draws = counter ? weights[*counter] : e.state("draws", DType::i64, {});
   const Lowered lowered = lower(e, model, weights, draws, {options.training, options.states});
   const std::vector<Symbol> &outputs = lowered.outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -211,8 +256,17 @@ Inference inference(const Model &model, const InferenceOptions &options) {
     in.output_names.push_back(c.name);
   }
   if (!options.gradients.empty()) add_gradients(e, model, options, weights, outputs, in);
-  in.counts = uses(in.program)[draws] > 0;
-  if (!in.counts) in.program.states.pop_back();
+  for (size_t i = 0; model.assigns() && i < weights.size(); ++i) {
+    in.written.push_back(lowered.writes[i] != ops::none);
+    if (in.written.back()) e.write(weights[i], lowered.writes[i]);
+  }
+  const bool drawn = uses(in.program)[draws] > 0;
+  if (counter && drawn) {
+    e.write(draws, add(e, draws, e.scalar(1, DType::i64)));
+    in.written[*counter] = true;
+  }
+  in.counts = !counter && drawn;
+  if (!counter && !drawn) in.program.states.pop_back();
   return in;
 }
 

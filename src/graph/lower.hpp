@@ -49,14 +49,16 @@ struct Inference {
   std::vector<bool> masked;               // by output of the model: does it carry a mask?
   // Cotangents stand behind the model's inputs, one for each of these outputs, which are the float32 ones.
   std::vector<size_t> cotangent_of;
+  // By what the model holds: does a run write it? Empty: the model assigns nothing.
+  std::vector<bool> written;
   // How many inputs behind those of the model are states, and as many outputs what becomes of them.
   size_t states = 0;
   std::string why_not_by_step;  // empty: with `states`, its steps may be run one by one
 };
 
 // Refuses names that are unknown or stand twice, inputs that are not float32, a model without float32 outputs, and ops
-// on the way that have no gradient. What no output depends on has a gradient of
-// zeros.
+// on the way that have no gradient; of a model that assigns weights gradients and states. What no output depends on has
+// a gradient of zeros.
 Inference inference(const Model &model, const InferenceOptions &options = {});
 
 }  // namespace dl4::graph

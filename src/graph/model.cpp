@@ -24,7 +24,13 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   if (out_.empty()) fail(Code::invalid_argument, "a model needs at least one output");
   std::set<LayerId> layers;
   std::map<const Stored *, const std::string *> names_of;
-  for (CallId c : needed_calls(*graph_, in_, out_)) layers.insert(graph_->calls()[c].layer);
+  for (CallId c : needed_calls(*graph_, in_, out_)) {
+    const Call &call = graph_->calls()[c];
+    layers.insert(call.layer);
+    if (call.weight) layers.insert(call.weight->layer);
+    const auto &kind = graph_->layers()[call.layer].kind;
+    assigns_ |= kind && kind->assigns();
+  }
   for (LayerId l : layers)
     for (const auto &w : graph_->layers()[l].weights) {
       if (const auto it = names_of.try_emplace(w->stored.get(), &w->name); !it.second)
@@ -35,7 +41,8 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
         fail(Code::invalid_argument, "two weights of the model are named \"", w->name, '"');
     }
   int64_t bytes = 0;
-  for (const auto &w : held()) bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
+  for (const auto &w : held())
+    bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(w->spec.dtype)));
   if (int64_t limit = graph_->settings().memory_limit; bytes > limit)
     fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   FlushToZero flush;
@@ -106,7 +113,7 @@ void Model::set_weight(const std::string &name, const Tensor &value) {
   std::vector<Tensor> own;  // all of them, before any is set
   const std::byte *from = value.data.get();
   for (const Weight *w : list) {
-    own.push_back(make_tensor(DType::f32, w->spec.shape));
+    own.push_back(make_tensor(w->spec.dtype, w->spec.shape));
     std::copy_n(from, own.back().bytes(), own.back().data.get());
     from += own.back().bytes();
   }
@@ -134,9 +141,10 @@ void Model::set_trainable(const std::string &name, bool yes) {
 void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {
   const bool all = name == "*";
   const Shape expected = all ? Shape{parameters(true)} : weight(name)->spec.shape;
-  if (dtype != DType::f32 || shape != expected)
-    throw Error(Code::shape_mismatch, text(all ? "the trainable weights" : "weight \"" + name + '"',
-                                           ": expected float32 ", expected, ", got ", dtype, ' ', shape))
+  const DType type = all ? DType::f32 : weight(name)->spec.dtype;
+  if (dtype != type || shape != expected)
+    throw Error(Code::shape_mismatch, text(all ? "the trainable weights" : "weight \"" + name + '"', ": expected ",
+                                           type, ' ', expected, ", got ", dtype, ' ', shape))
         .with("weight", name);
 }
 

@@ -22,6 +22,9 @@ class Model {
   const std::vector<std::shared_ptr<Weight>> &weights() const { return weights_; }
   // The weights, and behind them what stateful layers keep, which is read and set by name as they are.
   std::vector<std::shared_ptr<Weight>> held() const;
+  // Do its calls assign weights? Then they are made in the order in which they were added, and a session writes what
+  // they assign.
+  bool assigns() const { return assigns_; }
   const std::string &input_name(size_t i) const;
   const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's
   // Refuses with NOT_FOUND and the nearest name.
@@ -55,6 +58,7 @@ class Model {
   std::vector<Node> in_, out_;
   std::vector<std::string> output_names_;
   std::vector<std::shared_ptr<Weight>> weights_, kept_;
+  bool assigns_ = false;
   std::unordered_map<std::string, std::shared_ptr<Weight>> by_name_;
 };
 

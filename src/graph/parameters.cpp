@@ -5,6 +5,16 @@
 
 namespace dl4::graph {
 
+bool make_writable(Weight &w) {
+  if (w.block && !w.block->pinned()) return false;
+  auto block = std::make_shared<Block>(round_up(w.value.bytes(), size_of(DType::f32)) / size_of(DType::f32));
+  std::byte *to = block->values.data.get();
+  std::ranges::copy(w.value.memory(), to);
+  w.value.data = Bytes(block, to);
+  w.block = std::move(block);
+  return true;
+}
+
 Parameters::Parameters(Weights weights) : weights_(std::move(weights)), outside_(weights_.size(), nullptr) {
   constexpr int64_t line = 16;  // floats in a cache line: every weight starts on one
   int64_t total = 0;
@@ -79,13 +89,8 @@ void Parameters::make_others_writable(bool evaluation) {
     Weight &w = *weights_[i];
     if (!w.written() || (evaluation && !w.spec.kept)) continue;
     if (offsets_[i] >= 0) make_writable();
-    if (w.block && !w.block->pinned()) continue;
-    auto block = std::make_shared<Block>(w.value.elements());
-    std::byte *to = block->values.data.get();
-    std::ranges::copy(w.value.memory(), to);
-    w.value.data = Bytes(block, to);
-    w.block = std::move(block);
-    outside_[i] = to;
+    if (!graph::make_writable(w)) continue;
+    outside_[i] = w.value.data.get();
     ++version_;
   }
 }

@@ -34,6 +34,35 @@ class Pin {
   const std::shared_ptr<Block> block;
 };
 
+// Moves the weight to a block of its own, unless it lies in one that no one has pinned. True if it was moved.
+bool make_writable(Weight &w);
+
+// The weights of a model as runs find them that write some of them. One thread at a time.
+class Live {
+ public:
+  // written: by weight.
+  Live(std::vector<std::shared_ptr<Weight>> weights, std::vector<bool> written)
+      : weights_(std::move(weights)), written_(std::move(written)), bound_(weights_.size(), nullptr) {}
+
+  // Before a run: what it writes is made writable; bind(i, value) of each that lies elsewhere than at the run before.
+  template <class F>
+  void get_ready(F bind) {
+    for (size_t i = 0; i < weights_.size(); ++i)
+      if (written_[i]) make_writable(*weights_[i]);
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      const Tensor &value = weights_[i]->value;
+      if (value.data.get() == bound_[i]) continue;
+      bind(i, value);
+      bound_[i] = value.data.get();
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<Weight>> weights_;
+  std::vector<bool> written_;
+  std::vector<const std::byte *> bound_;
+};
+
 // The trainable ones of some weights, joined in one block: an update is one pass over one buffer. Those that a step
 // writes otherwise have a block each. One thread at a time.
 class Parameters {

@@ -23,6 +23,10 @@ class Traceless final : public kinds::Host {
   void add_loss(ops::Id) override {}
   void write(const std::string &, ops::Id) override {}
   bool trainable(const std::string &inside) const override { return host_.trainable(inside); }
+  ops::Id graph_weight(const std::string &name) override { return host_.graph_weight(name); }
+  std::optional<kinds::Variable> variable(int input) override { return host_.variable(input); }
+  std::vector<ops::Id> values_of(int input) override { return host_.values_of(input); }
+  void assign(int, ops::Id) override {}
   void refuse_training() override { host_.refuse_training(); }
 
  private:

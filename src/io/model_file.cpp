@@ -142,9 +142,9 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
       auto it = tensors.find(w.name);
       if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w.name, "\" is missing");
       const Tensor &t = it->second;
-      if (t.dtype != DType::f32 || t.shape != w.spec.shape)
-        fail(Code::corrupt_file, "weight \"", w.name, "\": expected float32 ", w.spec.shape, ", the file has ", t.dtype,
-             ' ', t.shape);
+      if (t.dtype != w.spec.dtype || t.shape != w.spec.shape)
+        fail(Code::corrupt_file, "weight \"", w.name, "\": expected ", w.spec.dtype, ' ', w.spec.shape,
+             ", the file has ", t.dtype, ' ', t.shape);
       ++known;
       return weights ? t : zeros_for(w);
     });

@@ -15,6 +15,17 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+[[noreturn]] void refuse_inside() {
+  fail(Code::unsupported, "weights of the graph are read and assigned in the graph itself, not inside of a layer");
+}
+
+}  // namespace
+
+ops::Id Host::graph_weight(const std::string &) { refuse_inside(); }
+void Host::assign(int, ops::Id) { refuse_inside(); }
+
 void Arity::check(size_t inputs) const {
   const auto n = static_cast<int>(inputs);
   if (n < least || n > most)

@@ -39,7 +39,14 @@ struct WeightSpec {
   bool trainable = true;  // false: no gradient changes it, only Call::write
   bool frozen = false;    // at the start training does not change it
   bool kept = false;  // the state of a stateful layer: every run of a trainer writes it, and no model is saved with it
-  bool assigned = false;  // calls in training write it, whether it is trainable, frozen or neither
+  bool assigned = false;     // calls in training write it, whether it is trainable, frozen or neither
+  DType dtype = DType::f32;  // of one that is trainable always
+};
+
+// A weight as a value of a graph, which can be assigned.
+struct Variable {
+  std::string name;  // in the graph: "dense/kernel"
+  WeightSpec spec;
 };
 
 // What a layer may ask of the graph it stands in.
@@ -66,6 +73,18 @@ class Host {
   virtual bool trainable(const std::string &inside) const = 0;
   // Refuses a run in training.
   virtual void refuse_training() {}
+
+  // ---- what a graph does to its own weights
+
+  // What the weight of that name of the graph, "dense/kernel", holds now. Refused inside of a layer.
+  virtual ops::Id graph_weight(const std::string &name);
+  // The weight that input i is; none: it is another value.
+  virtual std::optional<Variable> variable(int /*input*/) { return std::nullopt; }
+  // Of one that is a weight what it held so far, before each assignment and now; a gradient by it is the sum of those
+  // by all of these.
+  virtual std::vector<ops::Id> values_of(int /*input*/) { return {}; }
+  // It holds `value` for the calls that follow and, after the run, for good. No gradient passes. Refused as above.
+  virtual void assign(int input, ops::Id value);
 };
 
 // Call arguments as given: plain ones as JSON, symbolic ones by name.
@@ -156,6 +175,10 @@ class Layer : public Kind {
   virtual bool notes_mask() const;
   // Do its outputs have masks in the graph as it is built? Else only when it runs.
   virtual bool builds_masks() const { return true; }
+  // Is its output a weight, which can be assigned?
+  virtual bool gives_weight() const { return false; }
+  // Do its calls assign weights? They are made in the order in which they were added.
+  virtual bool assigns() const { return false; }
 };
 
 // Is none of these axes of a value of that rank the second one, of the steps?

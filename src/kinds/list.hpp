@@ -40,6 +40,8 @@
   X(GaussianNoise)                 \
   X(GaussianDropout)               \
   X(AlphaDropout)                  \
+  X(RandomNormalLayer)             \
+  X(RandomUniformLayer)            \
   X(ActivityRegularization)        \
   X(BatchNormalization)            \
   X(LayerNormalization)            \
@@ -88,6 +90,12 @@
   X(SpectralNormalization)         \
   X(Functional)                    \
   X(WeightLayer)                   \
+  X(GetWeight)                     \
+  X(Assign)                        \
+  X(After)                         \
+  X(Gradients)                     \
+  X(ApplyGradients)                \
+  X(Draws)                         \
   X(Cast)                          \
   X(StopGradient)                  \
   X(Attention)                     \

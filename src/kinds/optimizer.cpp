@@ -50,6 +50,12 @@ void want_below_1(const char *key, double v) {
         .with("attribute", key);
 }
 
+bool excludes(const std::string &word, const std::string &weight) {
+  if (word.find('/') != std::string::npos) return word == weight;
+  const size_t last = weight.rfind('/');
+  return weight.find(word, last == std::string::npos ? 0 : last + 1) != std::string::npos;
+}
+
 std::vector<ops::UpdateExcept> Update::undecayed() const {
   std::vector<ops::UpdateExcept> list;
   for (const Part &p : parts)

@@ -90,6 +90,10 @@ class Optimizer : public Kind {
 // One gradient per weight, clipped as the optimizer says.
 std::vector<ops::Id> clip(ops::Emit &e, const Optimizer &o, std::vector<ops::Id> gradients);
 
+// Is the weight meant by the word that excludes it from the decay? With a slash it is its name, else some of its last
+// part, as in Keras.
+bool excludes(const std::string &word, const std::string &weight);
+
 // Refuses what is not below 1.
 void want_below_1(const char *key, double v);
 

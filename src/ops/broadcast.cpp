@@ -32,7 +32,11 @@ std::vector<Operand> BroadcastOp::infer(Operands src) const {
 }
 
 void BroadcastOp::gradient(Gradient &g) const {
-  if (!divided && g.wants(0) && g.diff_dst() != none) g.set(0, sum_like(g.e, g.diff_dst(), g.src(0)));
+  if (!g.wants(0) || g.diff_dst() == none) return;
+  Emit &e = g.e;
+  Id sum = sum_like(e, g.diff_dst(), g.src(0));
+  if (divided) sum = div(e, sum, sum_like(e, fill(e, DType::f32, 1, g.src(1), e.rank(g.src(1)), {}), g.src(0)));
+  g.set(0, sum);
 }
 
 std::unique_ptr<kernels::Kernel> BroadcastOp::kernel(const Site &site) const {

@@ -30,7 +30,7 @@ int64_t row_bytes(const Operand &whole, int axis) {
 }
 
 // Cuts source 0 into parts shaped like sources 1, 2, ...
-struct SplitLikeOp final : NotDifferentiable<SplitLikeOp> {
+struct SplitLikeOp final : OpOf<SplitLikeOp> {
   int axis;
 
   explicit SplitLikeOp(int axis) : axis(axis) {}
@@ -40,6 +40,14 @@ struct SplitLikeOp final : NotDifferentiable<SplitLikeOp> {
     std::vector<Operand> dst;
     for (const Operand &part : src.subspan(1)) dst.push_back({src[0].dtype, part.shape});
     return dst;
+  }
+  void gradient(Gradient &g) const override {
+    if (!g.wants(0)) return;
+    std::vector<Id> parts;
+    for (int i = 0; i < g.destinations(); ++i)
+      parts.push_back(g.diff_dst(i) != none ? g.diff_dst(i)
+                                            : fill(g.e, DType::f32, 0, g.src(i + 1), g.e.rank(g.src(i + 1)), {}));
+    g.set(0, concat(g.e, std::move(parts), axis));
   }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {

@@ -47,7 +47,7 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
 };
 
 // x, dy, weights (their shape alone) -> dweights, and the gradient of the bias if asked for.
-struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
+struct ConvWeightsOp final : OpOf<ConvWeightsOp> {
   Conv how;
   bool bias;
 
@@ -62,6 +62,20 @@ struct ConvWeightsOp final : NotDifferentiable<ConvWeightsOp> {
     std::vector<Operand> dst{{DType::f32, w}};
     if (bias) dst.push_back({DType::f32, {w.last()}});
     return dst;
+  }
+
+  // Both are linear in x and in dy.
+  void gradient(Gradient &g) const override {
+    Emit &e = g.e;
+    const Id given = g.diff_dst(), of_bias = bias ? g.diff_dst(1) : none;
+    const Id weights = given == none ? none : reshape_like(e, given, g.src(2));  // whose dims are known
+    if (g.wants(0) && weights != none) g.set(0, conv_data(e, g.src(1), weights, g.src(0), how));
+    if (weights == none) g.stop(0);
+    if (!g.wants(1)) return;
+    if (weights == none)
+      g.set(1, broadcast_like(e, of_bias, g.src(1)));
+    else
+      g.set(1, conv(e, g.src(0), weights, of_bias, how));
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {

@@ -76,4 +76,25 @@ std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::spa
   return result;
 }
 
+void differentiate_as(Gradient &g, const std::function<Id(Emit &, const std::vector<Id> &)> &written, int destination) {
+  const Id diff = g.diff_dst(destination);
+  if (diff == none) return;
+  // The sources stand by themselves: one may depend on another.
+  std::vector<Id> src, wrt;
+  std::vector<int> which;
+  for (int i = 0; i < g.sources(); ++i) {
+    src.push_back(g.has(i) && g.wants(i) ? straight_through(g.e, g.src(i), g.src(i)) : g.src(i));
+    if (!g.has(i) || !g.wants(i)) continue;
+    wrt.push_back(src.back());
+    which.push_back(i);
+  }
+  const std::vector<Id> found = differentiate(g.e, std::vector<Cotangent>{{written(g.e, src), diff}}, wrt);
+  for (size_t i = 0; i < which.size(); ++i) {
+    const Id before = g.diff_src[static_cast<size_t>(which[i])];
+    if (found[i] == none && before == none) g.stop(which[i]);
+    if (found[i] == none) continue;
+    g.set(which[i], before == none ? found[i] : add(g.e, before, found[i]));
+  }
+}
+
 }  // namespace dl4::ops

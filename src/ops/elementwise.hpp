@@ -23,6 +23,9 @@ struct Function {
   void fields(auto &v) const { v("", f), v("", params()); }
 };
 std::string to_string(const Function &f);  // "elu(0.5)"
+// The slope of the function as unary_grad takes it, of an input or an output v, differentiated by v; none where that is
+// 0 everywhere.
+Id curvature(Emit &e, const Function &f, Id v);
 kernels::Epilogue epilogue_of(const std::optional<Function> &activation);
 
 // What a product or a convolution also does, to its result while that is in cache.

@@ -51,6 +51,7 @@ class Gradient {
 
   Id src(int i) const { return step_.src[static_cast<size_t>(i)]; }
   Id dst(int i = 0) const { return step_.dst[static_cast<size_t>(i)]; }
+  int sources() const { return static_cast<int>(step_.src.size()); }
   int destinations() const { return static_cast<int>(step_.dst.size()); }
   bool has(int i) const { return i < static_cast<int>(step_.src.size()) && src(i) != none; }
   // none where no gradient arrives.

@@ -1,6 +1,7 @@
 // normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
 
 #include "backend/cpu/kernels/reduce/normalize.hpp"
+#include "ops/differentiate.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
@@ -28,16 +29,29 @@ T *at(T *p, int64_t begin, int64_t size) {
 }
 
 // Sources dy x mean by gamma, destinations dx and what is summed up for gamma.
-struct NormalizeGradOp final : NotDifferentiable<NormalizeGradOp> {
+struct NormalizeGradOp final : OpOf<NormalizeGradOp> {
   int axes;
+  double epsilon;
   bool center;
 
-  NormalizeGradOp(int axes, bool center) : axes(axes), center(center) {}
-  void fields(auto &f) const { f("axes", axes), f("center", center); }
+  NormalizeGradOp(int axes, double epsilon, bool center) : axes(axes), epsilon(epsilon), center(center) {}
+  void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
   std::string_view name() const override { return "normalize_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     const Operand x{DType::f32, same_shape("normalize_grad", src[0].shape, src[1].shape)};
     return {x, x};
+  }
+  // The moments are those of x: what they change is in the gradient by x.
+  void gradient(Gradient &g) const override {
+    g.stop(2);
+    g.stop(3);
+    for (int i : {0, 1})
+      differentiate_as(
+          g,
+          [&](Emit &e, const std::vector<Id> &src) {
+            return i == 0 ? diff_x(e, src) : mul(e, src[0], brought(e, src[1]));
+          },
+          i);
   }
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
@@ -50,6 +64,27 @@ struct NormalizeGradOp final : NotDifferentiable<NormalizeGradOp> {
                                             at(r.out<float>(0), begin, n), at(r.out<float>(1), begin, n), end - begin,
                                             n, center);
                   });
+  }
+
+ private:
+  Id row_mean(Emit &e, Id v) const {
+    std::vector<int> over;
+    for (int i = e.rank(v) - axes; i < e.rank(v); ++i) over.push_back(i);
+    return reduce(e, Reduce::mean, v, over, true);
+  }
+  Id factor(Emit &e, Id x) const {
+    return unary(e, Unary::rsqrt, add(e, row_mean(e, unary(e, Unary::square, x)), e.scalar(epsilon)));
+  }
+  Id centered(Emit &e, Id x) const { return center ? sub(e, x, row_mean(e, x)) : x; }
+  // x before gamma and beta.
+  Id brought(Emit &e, Id x) const {
+    const Id c = centered(e, x);
+    return mul(e, c, factor(e, c));
+  }
+  Id diff_x(Emit &e, const std::vector<Id> &src) const {
+    const Id c = centered(e, src[1]), by = factor(e, c), y = mul(e, c, by);
+    const Id d = src[4] == none ? src[0] : mul(e, src[0], src[4]);
+    return mul(e, by, sub(e, centered(e, d), mul(e, y, row_mean(e, mul(e, d, y)))));
   }
 };
 
@@ -83,7 +118,7 @@ struct NormalizeOp final : OpOf<NormalizeOp> {
     std::vector<int> rows;
     for (int i = 0; i < e.rank(dy) - axes; ++i) rows.push_back(i);
     const auto over_rows = [&](Id v) { return rows.empty() ? v : reduce(e, Reduce::sum, v, rows); };
-    const auto d = e.step(std::make_shared<NormalizeGradOp>(axes, center),
+    const auto d = e.step(std::make_shared<NormalizeGradOp>(axes, epsilon, center),
                           {dy, g.src(0), g.dst(1), g.dst(2), g.has(1) ? g.src(1) : none});
     if (g.wants(0)) g.set(0, d[0]);
     if (g.wants(1)) g.set(1, over_rows(d[1]));

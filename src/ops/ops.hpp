@@ -198,8 +198,9 @@ Id gru_cell(Emit &e, Id from_x, Id from_h, Id h);
 // 0 with probability rate, else 1 / (1 - rate), in the shape of the first `keep` axes of like and then `tail`;
 // `draw` (int64 scalar) counts the draws.
 Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
-// Normals of mean 0 and deviation 1, shaped and counted likewise.
+// Normals of mean 0 and deviation 1, and numbers from 0 to 1, shaped and counted likewise.
 Id random_normal(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
+Id random_uniform(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail);
 // A fault of the run where x holds a NaN or an infinity.
 void check_finite(Emit &e, Id x);
 

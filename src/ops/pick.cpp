@@ -7,9 +7,13 @@
 namespace dl4::ops {
 namespace {
 
-struct PickGradOp final : NotDifferentiable<PickGradOp> {
+struct PickGradOp final : OpOf<PickGradOp> {
   std::string_view name() const override { return "pick_grad"; }
   std::vector<Operand> infer(Operands src) const override { return {{DType::f32, src[3].shape}}; }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0)) g.set(0, pick(g.e, g.diff_dst(), g.src(1), g.src(2)));
+    g.stop(1);
+  }
   bool reads(int src) const override { return src < 3; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t n = site.dst[0].shape[0], width = site.dst[0].shape[1];

@@ -55,7 +55,7 @@ double pool_microseconds(const kernels::Pool &p) {
 }
 
 // dy, x [, y of a maximum] -> dx.
-struct PoolGradOp final : NotDifferentiable<PoolGradOp> {
+struct PoolGradOp final : OpOf<PoolGradOp> {
   Pool how;
 
   explicit PoolGradOp(const Pool &how) : how(how) {}
@@ -67,6 +67,11 @@ struct PoolGradOp final : NotDifferentiable<PoolGradOp> {
     for (const Operand &o : src) want_float("pool_grad", o);
     same_shape("pool_grad", pool_shape(how, src[1].shape), src[0].shape);
     return {{DType::f32, src[1].shape}};
+  }
+
+  // Of an average it is linear in dy; of a maximum it is refused.
+  void gradient(Gradient &g) const override {
+    if (how.average && g.wants(0)) g.set(0, pool(g.e, g.diff_dst(), how));
   }
 
   std::unique_ptr<Kernel> kernel(const Site &site) const override {

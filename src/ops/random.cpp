@@ -1,5 +1,5 @@
-// random_keep: which elements dropout keeps, scaled up by what it drops. random_normal: normals. The number of the draw
-// may stand before the first row and the rows of a part of a batch, whose rows are then drawn as in the whole.
+// random_keep: which elements dropout keeps, scaled up by what it drops. random_normal, random_uniform: numbers. The
+// number of the draw may stand before the first row and the rows of a part of a batch, whose rows are then drawn as in the whole.
 
 #include "backend/cpu/kernels/elementwise/random.hpp"
 #include "ops/op.hpp"
@@ -87,6 +87,30 @@ struct RandomNormalOp final : StopsGradients<RandomNormalOp> {
   }
 };
 
+struct RandomUniformOp final : StopsGradients<RandomUniformOp> {
+  uint64_t seed;
+  int keep;
+  Shape tail;
+
+  RandomUniformOp(uint64_t seed, int keep, const Shape &tail) : seed(seed), keep(keep), tail(tail) {}
+  void fields(auto &f) const { f("seed", seed), f("keep", keep), f("tail", tail); }
+  std::string_view name() const override { return "random_uniform"; }
+  std::vector<Operand> infer(Operands src) const override { return drawn("random_uniform", src, keep, tail); }
+  bool reads(int src) const override { return src == 0; }
+  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
+    int64_t n = site.dst[0].shape.elements();
+    double us = 2 * us_per_function * static_cast<double>(n);
+    return sliced(
+        "random_uniform", site, n, us,
+        [seed = seed, first = First(site, keep)](int64_t begin, int64_t end, const Run &r) {
+          const auto *draw = r.in<int64_t>(0);
+          Stream stream{seed, static_cast<uint64_t>(draw[0])};
+          kernels::fill_uniform(stream, first(draw) + begin, 0, 1, r.out<float>(0) + begin, end - begin);
+        },
+        line_block);
+  }
+};
+
 }  // namespace
 
 Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
@@ -94,6 +118,9 @@ Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, 
 }
 Id random_normal(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
   return e.value(std::make_shared<RandomNormalOp>(seed, keep, tail), {draw, like});
+}
+Id random_uniform(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
+  return e.value(std::make_shared<RandomUniformOp>(seed, keep, tail), {draw, like});
 }
 
 }  // namespace dl4::ops

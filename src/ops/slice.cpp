@@ -11,14 +11,17 @@ namespace {
 int64_t start(int64_t begin, int64_t dim) { return begin < 0 ? begin + dim : begin; }
 
 // Zeros in the shape of source 1 with source 0 as the part.
-struct PadLikeOp final : NotDifferentiable<PadLikeOp> {
+struct PadLikeOp final : OpOf<PadLikeOp> {
   int axis;
-  int64_t begin;
+  int64_t begin, size;
 
-  PadLikeOp(int axis, int64_t begin) : axis(axis), begin(begin) {}
-  void fields(auto &f) const { f("axis", axis), f("begin", begin); }
+  PadLikeOp(int axis, int64_t begin, int64_t size) : axis(axis), begin(begin), size(size) {}
+  void fields(auto &f) const { f("axis", axis), f("begin", begin), f("size", size); }
   std::string_view name() const override { return "pad_like"; }
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0)) g.set(0, slice(g.e, g.diff_dst(), axis, begin, size));
+  }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around part = around(site.src[0].shape, axis), whole = around(site.dst[0].shape, axis);
@@ -54,7 +57,7 @@ struct SliceOp final : OpOf<SliceOp> {
 
   void gradient(Gradient &g) const override {
     if (!g.wants(0) || g.diff_dst() == none) return;
-    g.set(0, g.e.value(std::make_shared<PadLikeOp>(axis, begin), {g.diff_dst(), g.src(0)}));
+    g.set(0, g.e.value(std::make_shared<PadLikeOp>(axis, begin, size), {g.diff_dst(), g.src(0)}));
   }
 
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {

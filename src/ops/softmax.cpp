@@ -3,6 +3,7 @@
 #include "ops/op.hpp"
 
 #include "backend/cpu/kernels/reduce/softmax.hpp"
+#include "ops/differentiate.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"
 
@@ -14,7 +15,7 @@ double cost(const Around &a) {
 }
 
 // dx from dy and y.
-struct SoftmaxGradOp final : NotDifferentiable<SoftmaxGradOp> {
+struct SoftmaxGradOp final : OpOf<SoftmaxGradOp> {
   bool log;
   int axis;
 
@@ -23,6 +24,13 @@ struct SoftmaxGradOp final : NotDifferentiable<SoftmaxGradOp> {
   std::string_view name() const override { return "softmax_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::f32, same_shape("softmax_grad", src[0].shape, src[1].shape)}};
+  }
+  void gradient(Gradient &g) const override {
+    differentiate_as(g, [this](Emit &e, const std::vector<Id> &src) {
+      const auto sum = [&](Id x) { return reduce(e, Reduce::sum, x, {axis}, true); };
+      const Id dy = src[0], y = src[1];
+      return log ? sub(e, dy, mul(e, unary(e, Unary::exp, y), sum(dy))) : mul(e, y, sub(e, dy, sum(mul(e, dy, y))));
+    });
   }
   int overwrites(int) const override { return 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {

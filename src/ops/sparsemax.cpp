@@ -11,7 +11,7 @@ double cost_of_sorting(const Around &a) {
   return 10 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
 }
 
-struct SparsemaxGradOp final : NotDifferentiable<SparsemaxGradOp> {
+struct SparsemaxGradOp final : OpOf<SparsemaxGradOp> {
   int axis;
 
   explicit SparsemaxGradOp(int axis) : axis(axis) {}
@@ -19,6 +19,11 @@ struct SparsemaxGradOp final : NotDifferentiable<SparsemaxGradOp> {
   std::string_view name() const override { return "sparsemax_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::f32, same_shape("sparsemax_grad", src[0].shape, src[1].shape)}};
+  }
+  // Linear in dy; y decides which places count, in steps.
+  void gradient(Gradient &g) const override {
+    if (g.wants(0)) g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis), {g.diff_dst(), g.src(1)}));
+    g.stop(1);
   }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     Around a = around(site.dst[0].shape, axis);

@@ -10,7 +10,7 @@ namespace {
 double cost(int64_t elements) { return us_per_function * static_cast<double>(elements); }
 
 // dx from dy and x or y.
-struct UnaryGradOp final : NotDifferentiable<UnaryGradOp> {
+struct UnaryGradOp final : OpOf<UnaryGradOp> {
   Function function;
 
   explicit UnaryGradOp(Function function) : function(function) {}
@@ -18,6 +18,15 @@ struct UnaryGradOp final : NotDifferentiable<UnaryGradOp> {
   std::string_view name() const override { return "unary_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::f32, same_shape("unary_grad", src[0].shape, src[1].shape)}};
+  }
+  void gradient(Gradient &g) const override {
+    Emit &e = g.e;
+    if (g.wants(0)) g.set(0, e.value(std::make_shared<UnaryGradOp>(function), {g.diff_dst(), g.src(1)}));
+    if (!g.wants(1)) return;
+    if (Id by = curvature(e, function, g.src(1)); by != none)
+      g.set(1, mul(e, mul(e, g.diff_dst(), g.src(0)), by));
+    else
+      g.stop(1);
   }
   int overwrites(int) const override { return 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {

@@ -8,13 +8,16 @@ namespace dl4::ops {
 namespace {
 
 // Zeros in the shape of source 1 with source 0 from element `offset` on.
-struct PlaceLikeOp final : NotDifferentiable<PlaceLikeOp> {
+struct PlaceLikeOp final : OpOf<PlaceLikeOp> {
   int64_t offset;
 
   explicit PlaceLikeOp(int64_t offset) : offset(offset) {}
   void fields(auto &f) const { f("offset", offset); }
   std::string_view name() const override { return "place_like"; }
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
+  void gradient(Gradient &g) const override {
+    if (g.wants(0)) g.set(0, view(g.e, g.diff_dst(), offset, g.e.shape(g.src(0))));
+  }
   bool reads(int src) const override { return src == 0; }
   std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
     int64_t size = size_of(site.dst[0].dtype), total = checked_mul(site.dst[0].shape.elements(), size);

@@ -91,6 +91,9 @@ class Executable {
     for (size_t i = 0; i < states_.size(); ++i) set_state(i, tensor_of(program_[program_.states[i]].name));
   }
 
+  // The same of one state.
+  void bind(size_t i, const Tensor &t) noexcept { states_[i] = t; }
+
   const ops::Program &program() const { return program_; }
   // The Program, every cached plan and, with profile, its times.
   std::string describe();

@@ -186,7 +186,7 @@ class Writer final : kinds::Slots {
     for (size_t i = 0; i < weights().size(); ++i) {
       const graph::Weight &w = *weights()[i];
       const int64_t offset = parameters().offsets()[i];
-      values_.push_back(offset < 0 ? e_.state(kept::frozen(w.name), DType::f32, w.spec.shape)
+      values_.push_back(offset < 0 ? e_.state(kept::frozen(w.name), w.spec.dtype, w.spec.shape)
                                    : view(e_, block_, offset, w.spec.shape));
       if (offset >= 0) trainable_.push_back(values_.back());
     }
@@ -249,7 +249,8 @@ class Writer final : kinds::Slots {
   std::vector<kinds::Part> parts() const {
     std::vector<kinds::Part> list;
     parameters().each([&](const graph::Weight &w, int64_t offset, int64_t) {
-      const bool decays = std::ranges::none_of(t_.setup.undecayed, [&](const auto &s) { return excludes(s, w.name); });
+      const bool decays =
+          std::ranges::none_of(t_.setup.undecayed, [&](const auto &s) { return kinds::excludes(s, w.name); });
       list.push_back({w.name, w.spec.shape, offset, decays});
     });
     return list;
@@ -409,12 +410,6 @@ const Routine collect{"accumulate parts", [](Writer &w, const Batch &) {
                       }};
 
 }  // namespace routines
-
-bool excludes(const std::string &word, const std::string &weight) {
-  if (word.find('/') != std::string::npos) return word == weight;
-  const size_t last = weight.rfind('/');
-  return weight.find(word, last == std::string::npos ? 0 : last + 1) != std::string::npos;
-}
 
 Turn next_turn(const kinds::Optimizer &optimizer, State &state) {
   Turn turn;

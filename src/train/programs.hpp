@@ -46,9 +46,6 @@ struct Recipe {
   const Parts *parts = nullptr;  // null: batches are whole
 };
 
-// Does the word exclude the weight? With a slash it is its name, else some of its last part, as in Keras.
-bool excludes(const std::string &word, const std::string &weight);
-
 struct Written {
   ops::Program program;
   std::vector<std::string> no_gradient;  // trainable weights that the loss does not depend on

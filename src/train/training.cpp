@@ -12,13 +12,16 @@ namespace {
 
 void need_excluded(const std::vector<std::string> &words, const graph::Model &model) {
   for (const std::string &word : words)
-    if (word.empty() || std::ranges::none_of(model.weights(), [&](const auto &w) { return excludes(word, w->name); }))
+    if (word.empty() ||
+        std::ranges::none_of(model.weights(), [&](const auto &w) { return kinds::excludes(word, w->name); }))
       throw Error(Code::invalid_argument,
                   text("\"exclude_from_weight_decay\": no weight of the model is meant by \"", word, '"'))
           .with("attribute", "exclude_from_weight_decay");
 }
 
 const graph::Model &untrained(const graph::Model &model) {
+  if (model.assigns())
+    fail(Code::unsupported, "the model assigns weights: its session is the step, a trainer makes none of it");
   if (model.in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
   return model;
 }

@@ -130,7 +130,7 @@ std::vector<Told> every_op() {
   });
   told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(broadcast_like(e, x[0], x[1])); });
   told("gs", {m, floats({3})}, [](Emit &e, const Ids &x) { return of(sum_like(e, x[0], x[1])); });
-  told("rs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });
+  told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(squeeze(e, expand_dims(e, reshape(e, x[0], 0, {12}), 0), 0)); });
   told("gs", {m, floats({12})}, [](Emit &e, const Ids &x) { return of(reshape_like(e, x[0], x[1])); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(slice(e, transpose(e, x[0], {1, 0}), 0, 1, 2)); });
@@ -154,6 +154,9 @@ std::vector<Told> every_op() {
        [](Emit &e, const Ids &x) { return of(normalize(e, x[0], 1, 1e-3, true, x[1], x[2])); });
   told("s", {m}, [](Emit &e, const Ids &x) {
     return of(random_normal(e, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
+  });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    return of(random_uniform(e, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
   });
   told("gs", {m, floats({2})}, [](Emit &e, const Ids &x) { return of(gather(e, x[0], x[1])); });
   told("gss", {m, floats({4}), floats({7, 3})},
@@ -270,11 +273,10 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "NotDifferentiable") refused.insert(name);
   }
   EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill",
-                                             "indices", "random_keep", "random_normal", "stop_gradient", "top_k"}));
-  EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "bucket_sums", "conv_weights", "custom_grad", "delay",
-                                            "gru_cell_grad", "lstm_grad", "normalize_grad", "pad_like", "pick_grad",
-                                            "place_like", "pool_grad", "row_sums", "softmax_grad", "sparsemax_grad",
-                                            "split_like", "unary_grad"}));
+                                             "indices", "random_keep", "random_normal", "random_uniform", "stop_gradient",
+                                             "top_k"}));
+  EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "bucket_sums", "custom_grad", "delay", "gru_cell_grad",
+                                            "lstm_grad", "row_sums"}));
   EXPECT_GT(met.size(), 40u);
 }
 

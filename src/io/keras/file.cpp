@@ -74,7 +74,7 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
     for (const auto &w : l.weights) {
       if (w->spec.kept) continue;  // the state of a stateful layer is in no file
       all.push_back(w);
-      bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(DType::f32)));
+      bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(w->spec.dtype)));
     }
   if (bytes > limit) fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   return all;
@@ -166,7 +166,7 @@ std::string whole_model(const Hdf5 &file) {
 
 Tensor zeros_for(const graph::Weight &w) {
   constexpr size_t align = 64;
-  Tensor t{DType::f32, w.spec.shape, nullptr};
+  Tensor t{w.spec.dtype, w.spec.shape, nullptr};
   void *const room = std::calloc(static_cast<size_t>(t.bytes()) + align, 1);
   if (!room) throw std::bad_alloc();
   auto *const first = static_cast<std::byte *>(room);

@@ -163,12 +163,13 @@ std::vector<Tensor> named_weights(const graph::Model &m, const Named &file, cons
     try {
       const Recipe r = recipe_of(how ? *how : Json(w->name));
       used.insert(r.tensors.begin(), r.tensors.end());
-      t = made(r, file);
+      t = w->spec.dtype == DType::f32 ? made(r, file) : file.at(w->name);
     } catch (Error &error) {
       throw error.in("weight \"" + w->name + "\"").with("weight", w->name);
     }
-    if (t.shape != w->spec.shape)
-      throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected ", w->spec.shape, ", got ", t.shape))
+    if (t.dtype != w->spec.dtype || t.shape != w->spec.shape)
+      throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected ", w->spec.dtype, ' ', w->spec.shape,
+                                           ", got ", t.dtype, ' ', t.shape))
           .with("weight", w->name);
     values.push_back(std::move(t));
   }

@@ -1,9 +1,9 @@
 // Every allocation of a call fails, one after the other: once, and with all those after it.
 #include <functional>
 
+#include "capi/step.hpp"
 #include "harness/failing_new.hpp"
 #include "harness/folder.hpp"
-#include "capi/net.hpp"
 
 // Memory of tensors; it is freed by free().
 extern "C" void *aligned_alloc(size_t align, size_t n) {
@@ -196,6 +196,33 @@ TEST_F(Shortage, StepsOfStreamsNeedNone) {
     news_stay_short = false;
     ok(error);
   }
+}
+
+// Nor does a step that a graph describes, with a model inside it.
+TEST_F(Shortage, StepsOfGraphsNeedNone) {
+  Own<dl4_context> c = context();
+  Own<dl4_model> net = small_net(c);
+  Step g(c);
+  const dl4_node x = g.in("x", {-1, 4}), y = g.in("y", {-1, 3});
+  const dl4_node noisy =
+      g.call("GaussianNoise", R"({"stddev": 0.1})", {g.model(net, "net", x)}, nullptr, R"({"training": true})");
+  const dl4_node loss = g.call("Loss", R"({"loss": "MeanSquaredError"})", {y, noisy});
+  const Nodes weights = g.weights(net, "net");
+  const dl4_node done = g.update("optimizer", R"({"optimizer": "Adam"})", weights, g.gradients({loss}, weights));
+  Own<dl4_model> m = g.build({x, y}, {g.after(loss, {done})});
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  auto given = tensor({4, 4}, numbers(16)), target = tensor({4, 3}, numbers(12));
+  dl4_tensor *const in[] = {given, target};
+  dl4_tensor *out[] = {nullptr};
+  ok(dl4_session_run(s, in, 2, out, 1, nullptr));
+  Own<dl4_tensor> made(out[0]);
+  news_stay_short = true;
+  news_granted = 0;
+  dl4_error *error = dl4_session_run(s, in, 2, out, 1, nullptr);
+  news_granted = -1;
+  news_stay_short = false;
+  ok(error);
 }
 
 TEST_F(Shortage, GradientsAndMeasures) {

@@ -76,6 +76,53 @@ class Graph(Object):
         call("dl4_graph_call", self, layer, Attrs(plain, nodes), ins, len(inputs), C.byref(first), 1)
         return self.outputs(first.value)
 
+    def weight(self, name):
+        """The weight "<layer>/<weight>" as a value: what it holds where this stands among the assignments."""
+        return made("dl4_graph_add_weight", self, encoded(name), type=C.c_int32)
+
+    def gradients(self, targets, by, config=None, output_gradients=None):
+        """Of the targets by each of the nodes `by`; config: "sum", "unconnected"."""
+        nodes = None if output_gradients is None else {"output_gradients": output_gradients}
+        found = (C.c_int32 * len(by))()
+        call(
+            "dl4_graph_add_gradients",
+            self,
+            Attrs(config),
+            Attrs(None, nodes),
+            (C.c_int32 * len(targets))(*targets),
+            len(targets),
+            (C.c_int32 * len(by))(*by),
+            len(by),
+            found,
+            len(by),
+        )
+        return list(found)
+
+    def assign(self, weight, value, operation="assign"):
+        return made("dl4_graph_add_assign", self, Attrs({"operation": operation}), weight, value, type=C.c_int32)
+
+    def update(self, config, weights, gradients, name=None, learning_rate=None):
+        """One update of the optimizer in config; the number of updates so far."""
+        ins = [(C.c_int32 * len(nodes))(*nodes) for nodes in (weights, gradients)]
+        arguments = Attrs(None, None if learning_rate is None else {"learning_rate": [learning_rate]})
+        return made(
+            "dl4_graph_add_update",
+            self,
+            encoded(name),
+            Attrs(config),
+            arguments,
+            ins[0],
+            len(weights),
+            ins[1],
+            len(gradients),
+            type=C.c_int32,
+        )
+
+    def after(self, node, others):
+        """The node's value, in a model that makes the assignments `others` too."""
+        ins = (C.c_int32 * len(others))(*others)
+        return made("dl4_graph_add_after", self, node, ins, len(others), type=C.c_int32)
+
     def outputs(self, node):
         """All outputs of the call that gave a node."""
         outs, count = (C.c_int32 * 64)(), C.c_int64()

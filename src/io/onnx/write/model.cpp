@@ -249,6 +249,7 @@ void Writer::step(const ops::Step &step) {
 namespace {
 
 MessageWriter graph_of(const graph::Model &m) {
+  if (m.assigns()) fail(Code::unsupported, "the model assigns weights, which has no place in an ONNX file");
   graph::Inference of = graph::inference(m);
   Whole whole;
   std::map<ops::Id, Tensor> held;

@@ -28,6 +28,7 @@ struct WeightLayer : Layer {
     return {.inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
   }
   Arity arity() const override { return {0, 0}; }
+  bool gives_weight() const override { return true; }
   void check() override {
     if (dims.size() > static_cast<size_t>(max_rank))
       throw Error(Code::invalid_argument, text("\"shape\": expected at most ", max_rank, " axes, got ", dims.size()))

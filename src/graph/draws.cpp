@@ -1,0 +1,40 @@
+// Draws: how often a model that assigns weights has drawn random numbers, as a weight that is saved with it.
+#include "graph/draws.hpp"
+
+#include "kinds/initializer.hpp"
+
+namespace dl4::graph {
+namespace {
+
+struct Draws final : kinds::Layer {
+  static constexpr const char *name = "Draws";
+  static constexpr const char *doc =
+      "The number of runs in which a model that assigns weights drew random numbers: made by the first assignment of a "
+      "graph, and saved with its models.";
+
+  kinds::Facts facts() const override {
+    return {.inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
+  }
+  kinds::Arity arity() const override { return {0, 0}; }
+  bool gives_weight() const override { return true; }
+  std::vector<kinds::Symbol> call(kinds::Call &c) const override {
+    return {{c.host.weight({.name = "count",
+                            .shape = {},
+                            .initializer = kinds::parse<kinds::Initializer>("Zeros"),
+                            .regularizer = nullptr,
+                            .constraint = nullptr,
+                            .trainable = false,
+                            .dtype = DType::i64})}};
+  }
+};
+
+}  // namespace
+
+bool is_draws(const kinds::Layer &kind) { return dynamic_cast<const Draws *>(&kind); }
+
+}  // namespace dl4::graph
+
+namespace dl4::kinds {
+using graph::Draws;
+DL4_KIND(Draws)
+}  // namespace dl4::kinds

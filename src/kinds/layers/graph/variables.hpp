@@ -1,0 +1,13 @@
+// Weights as inputs of layers that assign them.
+#pragma once
+
+#include "kinds/layer.hpp"
+
+namespace dl4::kinds {
+
+// The weight that input i is; refuses any other value.
+Variable need_variable(Call &c, int i);
+// Refuses an input that is not of the weight's type and shape.
+void need_like(const Call &c, int i, const Variable &v);
+
+}  // namespace dl4::kinds

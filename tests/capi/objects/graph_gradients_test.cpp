@@ -1,0 +1,187 @@
+// Gradients as values of a graph.
+#include <cmath>
+
+#include "capi/step.hpp"
+
+namespace dl4_test {
+namespace {
+
+constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
+
+// The gradient of the first output by an input, element by element, by central differences.
+std::vector<float> differences(const dl4_model *m, std::vector<float> x, const std::vector<int64_t> &dims) {
+  Runs run(m);
+  std::vector<float> slopes;
+  for (float &v : x) {
+    const float at = v, h = 1e-2f;
+    const auto value = [&](float to) {
+      v = to;
+      auto t = tensor(dims, x);
+      return run({t})[0][0];
+    };
+    const float up = value(at + h), down = value(at - h);
+    slopes.push_back((up - down) / (2 * h));
+    v = at;
+  }
+  return slopes;
+}
+
+TEST(GraphGradients, AreGradientsAgain) {
+  Step g;
+  const dl4_node x = g.in("x", {3});
+  const dl4_node cube = g.call("Multiply", "{}", {x, g.call("Square", "{}", {x})});
+  const dl4_node y = g.call("Sum", "{}", {cube});
+  const dl4_node first = g.gradients({y}, {x})[0];
+  const dl4_node second = g.gradients({first}, {x}, R"({"sum": true})")[0];
+  const dl4_node third = g.gradients({second}, {x}, R"({"sum": true})")[0];
+  auto m = g.build({x}, {y, first, second, third});
+  auto in = tensor({3}, {1, -2, 0.5f});
+  const auto out = Runs(m)({in});
+  expect_near(out[1], {3, 12, 0.75f}, 1e-6f);
+  expect_near(out[2], {6, -12, 3}, 1e-6f);
+  expect_near(out[3], {6, 6, 6}, 1e-6f);
+}
+
+// A net with a penalty on the gradient by its input: by weights and by inputs against differences.
+TEST(GraphGradients, OfANetAgreeWithDifferences) {
+  Step g;
+  const dl4_node x = g.in("x", {2, 4});
+  dl4_node h = g.call("Dense", R"({"units": 5, "activation": "tanh"})", {x}, "hidden");
+  h = g.call("LayerNormalization", "{}", {h}, "norm");
+  const dl4_node y = g.call("Sum", "{}", {g.call("Dense", R"({"units": 1, "activation": "softplus"})", {h}, "answer")});
+  const dl4_node slope = g.gradients({y}, {x})[0];
+  const dl4_node penalty = g.call("Sum", "{}", {g.call("Square", "{}", {slope})});
+  const dl4_node total = g.call("Add", "{}", {y, penalty});
+  const dl4_node kernel = g.weight("hidden/kernel"), by_x = g.gradients({total}, {x})[0];
+  const dl4_node by_kernel = g.gradients({total}, {kernel})[0];
+  auto m = g.build({x}, {total, by_x, by_kernel});
+  const std::vector<float> at = numbers(8);
+  auto in = tensor({2, 4}, at);
+  const auto out = Runs(m)({in});
+  expect_near(out[1], differences(m, at, {2, 4}), 1e-2f);
+
+  std::vector<float> w = weight_of(m, "hidden/kernel");
+  const size_t which = 7;
+  const auto value = [&](float to) {
+    w[which] = to;
+    auto t = tensor({4, 5}, w);
+    ok(dl4_model_set_weight(m, "hidden/kernel", t));
+    return Runs(m)({in})[0][0];
+  };
+  const float was = w[which], up = value(was + 1e-2f), down = value(was - 1e-2f);
+  EXPECT_NEAR(out[2][which], (up - down) / 2e-2f, 1e-2f);
+}
+
+TEST(GraphGradients, TakeOutputGradientsAndSeveralTargets) {
+  Step g;
+  const dl4_node x = g.in("x", {-1, 2}), dy = g.in("dy", {-1, 2});
+  const dl4_node square = g.call("Square", "{}", {x}), sum = g.call("Sum", "{}", {x});
+  auto options = attrs("{}");
+  ok(dl4_attrs_set_nodes(options, "output_gradients", &dy, 1));
+  dl4_node vjp = -1, both = -1;
+  ok(dl4_graph_add_gradients(g.g, nullptr, options, &square, 1, &x, 1, &vjp, 1));
+  const dl4_node targets[] = {square, sum}, given[] = {dy, -1};
+  ok(dl4_attrs_set_nodes(options, "output_gradients", given, 2));
+  ok(dl4_graph_add_gradients(g.g, nullptr, options, targets, 2, &x, 1, &both, 1));
+  auto m = g.build({x, dy}, {vjp, both});
+  auto a = tensor({2, 2}, {1, 2, 3, 4}), b = tensor({2, 2}, {1, 0, -1, 0.5f});
+  const auto out = Runs(m)({a, b});
+  expect_near(out[0], {2, 0, -6, 4}, 0);
+  expect_near(out[1], {3, 1, -5, 5}, 0);
+}
+
+TEST(GraphGradients, ByWhatNoTargetDependsOnAreZeros) {
+  Step g;
+  const dl4_node x = g.in("x", {3}), other = g.in("other", {-1, 2});
+  const dl4_node y = g.call("Sum", "{}", {g.call("StopGradient", "{}", {x})});
+  const Nodes found = g.gradients({y}, {x, other});
+  auto m = g.build({x, other}, found);
+  auto a = tensor({3}, {1, 2, 3}), b = tensor({1, 2}, {1, 2});
+  const auto out = Runs(m)({a, b});
+  EXPECT_EQ(out[0], std::vector<float>(3, 0));
+  EXPECT_EQ(out[1], std::vector<float>(2, 0));
+  dl4_node n = -1;
+  const Refusal r =
+      refusal(dl4_graph_add_gradients(g.g, attrs(R"({"unconnected": "refused"})"), nullptr, &y, 1, &other, 1, &n, 1));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_NE(r.message.find("no target depends on input 1"), std::string::npos) << r.message;
+}
+
+// By a weight they are those by all that it held.
+TEST(GraphGradients, ByAWeightThatWasAssigned) {
+  Step g;
+  const dl4_node w =
+      g.call("Weight", R"({"shape": [], "initializer": {"class_name": "Constant", "config": {"value": 3}}})", {}, "w");
+  const dl4_node before = g.call("Square", "{}", {w});
+  const dl4_node changed = g.assign(w, g.constant({}, {5}));
+  const dl4_node now = g.weight("w/value"), behind = g.call("Square", "{}", {now});
+  const dl4_node sum = g.call("Add", "{}", {before, behind});
+  const dl4_node by_w = g.gradients({sum}, {w})[0], by_now = g.gradients({sum}, {now})[0];
+  auto m = g.build({}, {g.after(sum, {changed}), by_w, by_now});
+  const auto out = Runs(m)({});
+  EXPECT_EQ(out[0][0], 34);
+  EXPECT_EQ(out[1][0], 16);
+  EXPECT_EQ(out[2][0], 16);
+}
+
+TEST(GraphGradients, RefuseWhatHasNone) {
+  Step g;
+  const dl4_node x = g.in("x", {-1, 4}), ids = g.in("ids", {-1, 4}, DL4_INT32);
+  const dl4_node y = g.call("Square", "{}", {x}), scalar = g.call("Sum", "{}", {y});
+  dl4_node n = 7;
+  const auto refused = [&](dl4_node target, dl4_node by, const std::string &options, int32_t code,
+                           const std::string &words) {
+    const Refusal r = refusal(dl4_graph_add_gradients(g.g, attrs(options), nullptr, &target, 1, &by, 1, &n, 1));
+    EXPECT_EQ(r.code, code) << r.message;
+    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
+    EXPECT_EQ(n, -1);
+  };
+  refused(y, x, "{}", DL4_SHAPE_MISMATCH, "target 0: expected a single number");
+  refused(99, x, "{}", DL4_INVALID_ARGUMENT, "node 99 is not in this graph");
+  refused(scalar, 99, "{}", DL4_INVALID_ARGUMENT, "node 99 is not in this graph");
+  refused(scalar, ids, "{}", DL4_INVALID_ARGUMENT, "found dtype=int32");
+  refused(ids, x, "{}", DL4_INVALID_ARGUMENT, "found dtype=int32");
+  refused(scalar, x, R"({"unconected": "zeros"})", DL4_INVALID_ARGUMENT, "did you mean \"unconnected\"?");
+  refused(scalar, x, R"({"targets": 1})", DL4_INVALID_ARGUMENT, "targets");
+  for (int64_t asked : {0, 2}) {
+    dl4_node two[2];
+    EXPECT_EQ(refusal(dl4_graph_add_gradients(g.g, nullptr, nullptr, &scalar, 1, &x, asked ? 1 : 0, two, asked)).code,
+              DL4_INVALID_ARGUMENT);
+  }
+  auto options = attrs("{}");
+  const dl4_node given[] = {x, x};
+  ok(dl4_attrs_set_nodes(options, "output_gradients", given, 2));
+  Refusal r = refusal(dl4_graph_add_gradients(g.g, nullptr, options, &y, 1, &x, 1, &n, 1));
+  EXPECT_NE(r.message.find("expected 1, one for each target, got 2"), std::string::npos) << r.message;
+  ok(dl4_attrs_set_nodes(options, "output_gradients", given, 1));
+  r = refusal(dl4_graph_add_gradients(g.g, nullptr, options, &scalar, 1, &x, 1, &n, 1));
+  EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH) << r.message;
+
+  // Of second order there is none through an LSTM: the op is named.
+  const dl4_node sequence = g.in("sequence", {-1, 5, 3});
+  const dl4_node last = g.call("Sum", "{}", {g.call("LSTM", R"({"units": 2})", {sequence})});
+  const dl4_node slope = g.gradients({last}, {sequence})[0];
+  refused(g.call("Sum", "{}", {slope}), sequence, "{}", DL4_UNSUPPORTED, "has no gradient by its source");
+}
+
+TEST(GraphGradients, OfALossAreThoseOfATrainer) {
+  Own<dl4_model> net = small_net();
+  Step g;
+  const dl4_node x = g.in("x", {-1, 4}), target = g.in("target", {-1, 3});
+  const dl4_node loss = g.call("Loss", mse, {target, g.model(net, "net", x)});
+  const Nodes found = g.gradients({loss}, g.weights(net, "net"));
+  auto m = g.build({x, target}, found);
+  auto a = tensor({5, 4}, numbers(20)), b = tensor({5, 3}, numbers(15));
+  const auto out = Runs(m)({a, b});
+  auto t = trainer(net);
+  dl4_tensor *in = a, *to = b;
+  ok(dl4_trainer_accumulate(t, &in, 1, &to, 1, nullptr, 0, nullptr, 0, nullptr));
+  for (size_t i = 0; i < out.size(); ++i) {
+    Own<dl4_tensor> gradient;
+    ok(dl4_trainer_gradient(t, dl4_model_weight_name(net, static_cast<int64_t>(i)), gradient.out()));
+    expect_near(out[i], floats(gradient), 1e-6f);
+  }
+}
+
+}  // namespace
+}  // namespace dl4_test

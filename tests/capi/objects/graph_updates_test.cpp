@@ -1,0 +1,280 @@
+// A graph assigns weights: order, sharing, optimizers, files.
+#include <cmath>
+#include <thread>
+
+#include "capi/step.hpp"
+#include "capi/use.hpp"
+
+namespace dl4_test {
+namespace {
+
+constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
+constexpr char counter[] = R"({"shape": [2], "initializer": "Zeros", "learned": false})";
+
+TEST(GraphUpdates, CallsReadWhatWasAssignedBeforeThem) {
+  Step g;
+  const dl4_node x = g.in("x", {2}), w = g.call("Weight", counter, {}, "w");
+  const dl4_node first = g.call("Add", "{}", {w, x});
+  const dl4_node set = g.assign(w, x), between = g.weight("w/value");
+  const dl4_node added = g.assign(w, x, R"({"operation": "assign_add"})");
+  const dl4_node less = g.assign(w, g.constant({2}, {1, 1}), R"({"operation": "assign_sub"})");
+  auto m = g.build({x}, {g.after(first, {set, added}), between, less, g.weight("w/value")});
+  EXPECT_EQ(weight_of(m, "w/value"), (std::vector<float>{0, 0}));
+  Runs run(m);
+  auto in = tensor({2}, {3, 4});
+  using Values = std::vector<std::vector<float>>;
+  EXPECT_EQ(run({in}), (Values{{3, 4}, {3, 4}, {5, 7}, {5, 7}}));
+  EXPECT_EQ(weight_of(m, "w/value"), (std::vector<float>{5, 7}));
+  EXPECT_EQ(run({in}), (Values{{8, 11}, {3, 4}, {5, 7}, {5, 7}}));
+}
+
+TEST(GraphUpdates, AModelMakesTheAssignmentsThatItsOutputsNeed) {
+  Step g;
+  const dl4_node w = g.call("Weight", counter, {}, "w"), one = g.constant({2}, {1, 1});
+  const dl4_node added = g.assign(w, one, R"({"operation": "assign_add"})");
+  auto reads = g.build({}, {g.weight("w/value")}), counts = g.build({}, {g.after(one, {added})});
+  Runs read(reads), count(counts);
+  EXPECT_EQ(count({})[0], (std::vector<float>{1, 1}));
+  EXPECT_EQ(count({})[0], (std::vector<float>{1, 1}));
+  EXPECT_EQ(read({})[0], (std::vector<float>{0, 0})) << "a session has the weights of its making";
+  EXPECT_EQ(Runs(reads)({})[0], (std::vector<float>{2, 2}));
+  EXPECT_EQ(weight_of(reads, "w/value"), (std::vector<float>{2, 2}));
+  // What others set is read by the next run.
+  auto ten = tensor({2}, {10, 20});
+  ok(dl4_model_set_weight(reads, "w/value", ten));
+  count({});
+  EXPECT_EQ(weight_of(counts, "w/value"), (std::vector<float>{11, 21}));
+}
+
+TEST(GraphUpdates, TwoWeightsChangePlaces) {
+  Step g;
+  const dl4_node a = g.call("Weight", counter, {}, "a");
+  const dl4_node b = g.call("Weight", R"({"shape": [2], "initializer": "Ones"})", {}, "b");
+  auto m = g.build({}, {g.assign(a, b), g.assign(b, a)});
+  Runs run(m);
+  run({});
+  EXPECT_EQ(weight_of(m, "a/value"), (std::vector<float>{1, 1}));
+  EXPECT_EQ(weight_of(m, "b/value"), (std::vector<float>{0, 0}));
+}
+
+// x, target -> the loss and an update of all weights.
+struct Fit {
+  Own<dl4_model> net, step;
+
+  explicit Fit(const std::string &optimizer, dl4_context *c = nullptr) : net(small_net(c)) {
+    Step g(c);
+    const dl4_node x = g.in("x", {-1, 4}), target = g.in("target", {-1, 3});
+    const dl4_node loss = g.call("Loss", mse, {target, g.model(net, "net", x)});
+    const Nodes weights = g.weights(net, "net");
+    const dl4_node done =
+        g.update("optimizer", R"({"optimizer": )" + optimizer + "}", weights, g.gradients({loss}, weights));
+    step = g.build({x, target}, {g.after(loss, {done})});
+  }
+};
+
+TEST(GraphUpdates, OptimizersMoveAsInATrainer) {
+  for (int64_t i = 0; i < dl4_registry_count("optimizer"); ++i) {
+    const std::string name = dl4_registry_name("optimizer", i);
+    SCOPED_TRACE(name);
+    const std::string optimizer = R"({"class_name": ")" + name +
+                                  R"(", "config": {"learning_rate": 0.05, "clipnorm": 0.3, "weight_decay": 0.01}})";
+    Fit fit(optimizer);
+    Own<dl4_model> same = small_net();
+    auto t = trainer(same, R"({"loss": "MeanSquaredError", "optimizer": )" + optimizer + "}");
+    Runs run(fit.step);
+    auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
+    dl4_tensor *in = x, *to = y;
+    for (int step = 0; step < 4; ++step) {
+      double metrics[1];
+      ok(dl4_trainer_step(t, &in, 1, &to, 1, nullptr, 0, metrics, 1, nullptr));
+      EXPECT_NEAR(run({x, y})[0][0], metrics[0], 1e-5);
+    }
+    for (int64_t w = 0; w < dl4_model_weight_count(same); ++w)
+      expect_near(weight_of(fit.net, dl4_model_weight_name(fit.net, w)),
+                  weight_of(same, dl4_model_weight_name(same, w)), 2e-5f);
+  }
+}
+
+TEST(GraphUpdates, SlotsAreWeightsOfTheLayer) {
+  Fit fit(R"("Adam")");
+  Runs run(fit.step);
+  auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
+  run({x, y});
+  run({x, y});
+  Own<dl4_tensor> t;
+  ok(dl4_model_get_weight(fit.step, "optimizer/iterations", t.out()));
+  ASSERT_EQ(dl4_tensor_dtype(t), DL4_INT64);
+  EXPECT_EQ(*static_cast<int64_t *>(dl4_tensor_data(t)), 2);
+  EXPECT_EQ(weight_of(fit.step, "optimizer/momentum/net/hidden/bias").size(), 8u);
+  // The learning rate is set between runs.
+  auto zero = tensor({}, {0});
+  ok(dl4_model_set_weight(fit.step, "optimizer/learning_rate", zero));
+  const auto before = weight_of(fit.net, "hidden/kernel");
+  run({x, y});
+  EXPECT_EQ(weight_of(fit.net, "hidden/kernel"), before);
+}
+
+TEST(GraphUpdates, ASavedModelGoesOnToTheLastBit) {
+  auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
+  Fit fit(R"("Nadam")");
+  Runs run(fit.step);
+  run({x, y});
+  run({x, y});
+  const std::string bytes = saved(fit.step);
+  Own<dl4_model> loaded;
+  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
+  Runs again(loaded);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(again({x, y}), run({x, y}));
+  EXPECT_EQ(weight_of(loaded, "net/answer/kernel"), weight_of(fit.net, "answer/kernel"));
+  EXPECT_EQ(saved(loaded), saved(fit.step));
+  Own<dl4_model> copy;
+  ok(dl4_model_clone(fit.step, copy.out()));
+  EXPECT_EQ(Runs(copy)({x, y}), run({x, y}));
+  for (const char *format : {"keras", "weights.h5", "onnx"}) {
+    dl4_blob *blob = nullptr;
+    const Refusal r =
+        refusal(dl4_model_save_memory(fit.step, attrs(std::string(R"({"format": ")") + format + "\"}"), &blob));
+    EXPECT_EQ(r.code, DL4_UNSUPPORTED) << format << r.message;
+  }
+}
+
+TEST(GraphUpdates, BitsAreThoseOfOneThread) {
+  std::vector<std::vector<float>> seen;
+  for (int threads : {1, 2}) {
+    Own<dl4_context> c;
+    ok(dl4_context_create(attrs(R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}"), c.out()));
+    Fit fit(R"("Adam")", c);
+    Runs run(fit.step);
+    auto x = tensor({200, 4}, numbers(800)), y = tensor({200, 3}, numbers(600));
+    for (int i = 0; i < 5; ++i) run({x, y});
+    seen.push_back(weight_of(fit.net, "hidden/kernel"));
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+}
+
+// Noise and dropout go on where they were, in the same session and out of a file.
+TEST(GraphUpdates, DrawsAreCountedInTheModel) {
+  Step g;
+  const dl4_node x = g.in("x", {2, 50}), w = g.call("Weight", counter, {}, "w");
+  const dl4_node normal = g.call("RandomNormal", R"({"shape": [50], "mean": 3, "stddev": 0.5})", {x});
+  const dl4_node uniform = g.call("RandomUniform", R"({"shape": [100], "axes": 0, "minval": -2, "maxval": 1})", {});
+  const dl4_node kept = g.call("Dropout", R"({"rate": 0.5})", {x}, nullptr, R"({"training": true})");
+  const dl4_node whole = g.call("Dropout", R"({"rate": 0.5})", {x}, nullptr, R"({"training": false})");
+  auto m = g.build({x}, {g.after(normal, {g.assign(w, w)}), uniform, kept, whole});
+  auto ones = tensor({2, 50}, std::vector<float>(100, 1));
+  Runs run(m);
+  const auto first = run({ones}), second = run({ones});
+  EXPECT_NE(first[0], second[0]);
+  EXPECT_NE(first[1], second[1]);
+  EXPECT_NE(first[2], second[2]);
+  EXPECT_EQ(first[3], std::vector<float>(100, 1));
+  double mean = 0;
+  for (float v : first[0]) mean += static_cast<double>(v) / 100;
+  EXPECT_NEAR(mean, 3, 0.2);
+  const auto [least, most] = std::minmax_element(first[1].begin(), first[1].end());
+  EXPECT_GE(*least, -2);
+  EXPECT_LE(*most, 1);
+  EXPECT_GT(*most - *least, 2);
+
+  const std::string bytes = saved(m);
+  Own<dl4_model> loaded;
+  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
+  EXPECT_EQ(Runs(loaded)({ones}), run({ones}));
+  EXPECT_NE(Runs(m)({ones}), second) << "another session of the model goes on too";
+}
+
+// A pinned weight is copied, not written.
+TEST(GraphUpdates, SessionsOfTheModelKeepTheirWeights) {
+  Fit fit(R"("SGD")");
+  Runs before(fit.net), run(fit.step);
+  auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
+  const auto first = before({x});
+  run({x, y});
+  EXPECT_EQ(before({x}), first);
+  Runs after(fit.net);
+  EXPECT_NE(after({x}), first);
+  const auto second = after({x});
+  run({x, y});
+  EXPECT_EQ(before({x}), first);
+  EXPECT_EQ(after({x}), second);
+}
+
+TEST(GraphUpdates, TrainersSeeThemAndGoOn) {
+  Fit fit(R"("SGD")");
+  auto t = trainer(fit.net);
+  Runs run(fit.step);
+  auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
+  dl4_tensor *in = x, *to = y;
+  double loss[3];
+  ok(dl4_trainer_step(t, &in, 1, &to, 1, nullptr, 0, &loss[0], 1, nullptr));
+  const float between = run({x, y})[0][0];
+  ok(dl4_trainer_step(t, &in, 1, &to, 1, nullptr, 0, &loss[1], 1, nullptr));
+  EXPECT_LT(between, loss[0]);
+  EXPECT_LT(loss[1], between);
+}
+
+TEST(GraphUpdates, RefuseWhatIsNoWeightOrDoesNotFit) {
+  Step g;
+  const dl4_node x = g.in("x", {2}), any = g.in("any", {-1}), ids = g.in("ids", {2}, DL4_INT32);
+  const dl4_node w = g.call("Weight", counter, {}, "w");
+  dl4_node n = 7;
+  const auto refused = [&](dl4_error *e, int32_t code, const std::string &words) {
+    const Refusal r = refusal(e);
+    EXPECT_EQ(r.code, code) << r.message;
+    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
+    EXPECT_EQ(n, -1);
+    n = 7;
+  };
+  refused(dl4_graph_add_weight(g.g, "w/kernel", &n), DL4_NOT_FOUND, "no weight \"w/kernel\"");
+  refused(dl4_graph_add_weight(g.g, nullptr, &n), DL4_INVALID_ARGUMENT, "weight");
+  refused(dl4_graph_add_assign(g.g, nullptr, x, x, &n), DL4_INVALID_ARGUMENT, "input 0: expected a weight");
+  refused(dl4_graph_add_assign(g.g, nullptr, w, any, &n), DL4_SHAPE_MISMATCH, "expected float32 (2,) for weight");
+  refused(dl4_graph_add_assign(g.g, nullptr, w, ids, &n), DL4_SHAPE_MISMATCH, "got int32 (2,)");
+  refused(dl4_graph_add_assign(g.g, nullptr, w, 99, &n), DL4_INVALID_ARGUMENT, "node 99 is not in this graph");
+  refused(dl4_graph_add_assign(g.g, attrs(R"({"operation": "set"})"), w, x, &n), DL4_INVALID_ARGUMENT, "operation");
+  const auto update = [&](const std::string &json, const Nodes &weights, const Nodes &gradients) {
+    return dl4_graph_add_update(g.g, "optimizer", attrs(json), nullptr, weights.data(),
+                                static_cast<int64_t>(weights.size()), gradients.data(),
+                                static_cast<int64_t>(gradients.size()), &n);
+  };
+  refused(update(R"({"optimizer": "SGD"})", {w, w}, {x, x}), DL4_INVALID_ARGUMENT, "weight \"w/value\" stands twice");
+  refused(update(R"({"optimizer": "SGD"})", {x}, {x}), DL4_INVALID_ARGUMENT, "input 0: expected a weight");
+  refused(update(R"({"optimizer": "SGD"})", {w}, {}), DL4_INVALID_ARGUMENT, "expected 1, one for each weight, got 0");
+  refused(update(R"({"optimizer": "SGD"})", {w}, {any}), DL4_SHAPE_MISMATCH, "for weight \"w/value\"");
+  refused(update(R"({"optimizer": "SGDD"})", {w}, {x}), DL4_UNKNOWN_KIND, "SGDD");
+  refused(update(R"({"optimizer": {"class_name": "SGD", "config": {"use_ema": true}}})", {w}, {x}), DL4_UNSUPPORTED,
+          "use_ema");
+  refused(update(R"({"optimizer": {"class_name": "SGD", "config": {"gradient_accumulation_steps": 2}}})", {w}, {x}),
+          DL4_UNSUPPORTED, "gradient_accumulation_steps");
+  refused(update(R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": {"class_name": "CosineDecay",
+                  "config": {"initial_learning_rate": 0.1, "decay_steps": 10}}}}})",
+                 {w}, {x}),
+          DL4_UNSUPPORTED, "CosineDecay");
+  refused(update(R"({"optimizer": "SGD", "exclude_from_weight_decay": ["bias"]})", {w}, {x}), DL4_INVALID_ARGUMENT,
+          "none of the weights is meant by \"bias\"");
+  refused(update(R"({"optimizer": "SGD"})", {}, {}), DL4_INVALID_ARGUMENT, "expected 2 or more inputs");
+}
+
+TEST(GraphUpdates, AStepIsNoTrainersModelAndNoLayer) {
+  Fit fit(R"("SGD")");
+  dl4_trainer *t = nullptr;
+  Refusal r = refusal(dl4_trainer_create(fit.step, attrs(R"({"optimizer": "SGD", "loss": "output"})"), &t));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("assigns weights"), std::string::npos) << r.message;
+  for (const char *option : {R"({"states": true})", R"({"gradients": ["x"]})"}) {
+    dl4_session *s = nullptr;
+    r = refusal(dl4_session_create(fit.step, attrs(option), &s));
+    EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
+  }
+  Step outer;
+  const dl4_node x = outer.in("x", {-1, 4}), y = outer.in("target", {-1, 3});
+  auto a = attrs("{}");
+  ok(dl4_attrs_set_model(a, "model", fit.step));
+  const dl4_node in[] = {x, y};
+  dl4_node n = 7;
+  r = refusal(dl4_graph_add(outer.g, "Functional", "step", a, nullptr, in, 2, &n, 1));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
+}
+
+}  // namespace
+}  // namespace dl4_test

@@ -56,6 +56,26 @@ bool excludes(const std::string &word, const std::string &weight) {
   return weight.find(word, last == std::string::npos ? 0 : last + 1) != std::string::npos;
 }
 
+std::vector<Id> Update::blocks(const Optimizer &o) {
+  std::vector<Id> list;
+  for (const std::vector<Slot> &group : o.slots({}))
+    for (const Slot &s : group) list.push_back(slots.block(s.name, s.start));
+  return list;
+}
+
+Id Update::slot(const Optimizer &o, const Part &part, std::string_view name) {
+  for (const std::vector<Slot> &group : o.slots(part))
+    for (const Slot &s : group)
+      if (s.name == name && s.own) return slots.of(part, s.name, *s.own);
+  fail(Code::internal, o.entry().name, " lists no slot \"", name, "\" of ", part.name);
+}
+
+Id Update::number(const Optimizer &o, std::string_view name) {
+  for (const Slot &s : o.numbers())
+    if (s.name == name) return slots.number(s.name, s.start);
+  fail(Code::internal, o.entry().name, " lists no number \"", name, '"');
+}
+
 std::vector<ops::UpdateExcept> Update::undecayed() const {
   std::vector<ops::UpdateExcept> list;
   for (const Part &p : parts)

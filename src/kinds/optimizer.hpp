@@ -31,6 +31,18 @@ class Slots {
   virtual ops::Id of(const Part &part, const std::string &name, const Shape &shape) = 0;
 };
 
+// A tensor that an optimizer keeps for each weight.
+struct Slot {
+  const char *name;  // "": zeros that only Keras's files have
+  float start = 0;
+  std::optional<Shape> own{};  // of the weight alone and of this shape, zeros at first; none: a part of a block
+};
+
+// In Keras's files all slots of a group stand together, weight by weight.
+using SlotGroups = std::vector<std::vector<Slot>>;
+
+class Optimizer;
+
 // What an optimizer's update reads and may keep.
 struct Update {
   ops::Emit &e;
@@ -40,30 +52,29 @@ struct Update {
   const std::vector<Part> &parts;
   Slots &slots;
 
-  struct Slot {
-    const char *name;
-    float start = 0;
-  };
-  // The new w by a rule for single elements, which keeps these slots.
+  // The new w by a rule for single elements, which reads and writes the optimizer's slots.
   template <class How>
-  ops::Id one_pass(const How &how, const std::vector<Slot> &kept, ops::Id number = ops::none) {
-    return moved(how, w, kept, number);
+  ops::Id one_pass(const Optimizer &o, const How &how, ops::Id number = ops::none) {
+    return moved(o, how, w, number);
   }
   // The same from another block than w.
   template <class How>
-  ops::Id moved(const How &how, ops::Id from, const std::vector<Slot> &kept, ops::Id number = ops::none) {
-    ops::UpdateFrom with{.w = from, .g = g, .lr = learning_rate, .t = t, .number = number};
-    for (const Slot &s : kept) with.slots.push_back(slots.block(s.name, s.start));
+  ops::Id moved(const Optimizer &o, const How &how, ops::Id from, ops::Id number = ops::none) {
+    ops::UpdateFrom with{.w = from, .g = g, .lr = learning_rate, .t = t, .number = number, .slots = blocks(o)};
     if (how.weight_decay != 0) with.except = undecayed();
     const std::vector<ops::Id> next = ops::update(e, how, with);
-    for (size_t i = 0; i < kept.size(); ++i) e.write(with.slots[i], next[i + 1]);
+    for (size_t i = 0; i < with.slots.size(); ++i) e.write(with.slots[i], next[i + 1]);
     return next[0];
   }
+  // A slot of one weight's own, and a number, by name: one of those that the optimizer lists.
+  ops::Id slot(const Optimizer &o, const Part &part, std::string_view name);
+  ops::Id number(const Optimizer &o, std::string_view name);
   // f(part, its w after the decay, its g) gives each weight's new value; the block of all.
   ops::Id by_weight(double weight_decay, const std::function<ops::Id(const Part &, ops::Id w, ops::Id g)> &f);
 
  private:
   std::vector<ops::UpdateExcept> undecayed() const;
+  std::vector<ops::Id> blocks(const Optimizer &o);
 };
 
 class Optimizer : public Kind {
@@ -76,6 +87,10 @@ class Optimizer : public Kind {
   double ema_momentum = 0.99;
   std::optional<int64_t> ema_overwrite_frequency, gradient_accumulation_steps;
   std::optional<double> loss_scale_factor;
+  // What it keeps for a weight, in Keras's order. Where all are parts of blocks, the same for each weight.
+  virtual SlotGroups slots(const Part &) const { return {}; }
+  // Numbers that it keeps beside those.
+  virtual std::vector<Slot> numbers() const { return {}; }
   // The new w.
   virtual ops::Id update(Update &u) const = 0;
   // Before those of an optimizer's own, in Keras's order.
@@ -86,6 +101,9 @@ class Optimizer : public Kind {
  protected:
   double decay() const { return weight_decay.value_or(0); }
 };
+
+// The block of the weights' means over the updates, which a trainer keeps where use_ema is set.
+inline constexpr char average_slot[] = "average";
 
 // One gradient per weight, clipped as the optimizer says.
 std::vector<ops::Id> clip(ops::Emit &e, const Optimizer &o, std::vector<ops::Id> gradients);

@@ -274,7 +274,7 @@ class Writer final : kinds::Slots {
 
   // Moves the average towards the new weights, at first onto them; gives what the weights become.
   Id averaged(Id w, Id updates_before) {
-    Id average = block("average", 0);
+    Id average = block(kinds::average_slot, 0);
     const auto rest = static_cast<float>(1 - optimizer().ema_momentum);
     Id first = binary(e_, Binary::equal, updates_before, integer(0));
     Id rate = select(e_, first, e_.scalar(1), e_.scalar(static_cast<double>(rest)));

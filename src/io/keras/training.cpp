@@ -11,55 +11,10 @@ namespace {
 
 namespace kept = train::kept;
 
-// What an optimizer keeps for one weight; Keras makes a list of groups for it.
-struct Slot {
-  std::string name;    // none: Keras keeps a zero that nothing reads
-  bool alone = false;  // it is a tensor of its own, not a part of one for all weights
-  Shape shape{};
-};
-using Group = std::vector<Slot>;
-
-bool is_any(const std::string &name, std::initializer_list<const char *> names) {
-  return std::any_of(names.begin(), names.end(), [&](const char *n) { return name == n; });
-}
-
 // By group; in each all weights stand one behind the other.
-std::vector<Group> groups(const kinds::Optimizer &o, const graph::Weight &w,
-                          const std::map<std::string, Tensor> &state) {
-  const std::string &name = o.entry().name;
-  const Json config = o.config();
-  const Shape &shape = w.spec.shape;
-  std::vector<Group> all;
-  if (o.use_ema) all.push_back({{"average"}});
-  if (is_any(name, {"Adam", "AdamW", "Nadam", "Lamb"})) {
-    all.push_back({{"momentum"}, {"velocity"}});
-    if (config.value("amsgrad", false) == true) all.push_back({{"velocity_hat"}});
-  } else if (name == "Lion" || (name == "SGD" && config["momentum"].get<double>() != 0)) {
-    all.push_back({{"momentum"}});
-  } else if (name == "RMSprop") {
-    all.push_back({{"velocity"}});
-    if (config["momentum"].get<double>() > 0) all.push_back({{"momentum"}});
-    if (config["centered"] == true) all.push_back({{"average_gradient"}});
-  } else if (name == "Adagrad") {
-    all.push_back({{"accumulator"}});
-  } else if (name == "Adadelta") {
-    all.push_back({{"accumulated_grad"}, {"accumulated_delta_var"}});
-  } else if (name == "Adamax") {
-    all.push_back({{"momentum"}, {"norm"}});
-  } else if (name == "Ftrl") {
-    all.push_back({{"accumulator"}, {"linear"}});
-  } else if (name == "Muon") {
-    Group own{{"momentum", true, shape}};
-    if (state.count(kept::slot_prefix + kept::slot_of(w.name, "velocity"))) own.push_back({"velocity", true, shape});
-    all.push_back(std::move(own));
-  } else if (name == "Adafactor") {
-    if (shape.rank() < 2)
-      all.push_back({{"", true}, {"", true}, {"velocity", true, shape}});
-    else
-      all.push_back({{"rows", true, shape.without(-1)}, {"columns", true, shape.without(-2)}, {"", true, shape}});
-  } else if (name != "SGD") {
-    fail(Code::unsupported, "the state of the optimizer ", name, " cannot be stored in Keras's files");
-  }
+kinds::SlotGroups groups(const kinds::Optimizer &o, const kinds::Part &part) {
+  kinds::SlotGroups all = o.slots(part);
+  if (o.use_ema) all.insert(all.begin(), std::vector<kinds::Slot>{{kinds::average_slot}});
   return all;
 }
 
@@ -70,8 +25,7 @@ struct Variable {
   int64_t offset = 0;  // in elements
 };
 
-std::vector<Variable> variables_of(const train::Trainer &t, const std::vector<std::string> &order,
-                                   const std::map<std::string, Tensor> &state) {
+std::vector<Variable> variables_of(const train::Trainer &t, const std::vector<std::string> &order) {
   const kinds::Optimizer &o = t.optimizer();
   if (o.gradient_accumulation_steps.value_or(0) > 0)
     fail(Code::unsupported, "\"gradient_accumulation_steps\": what was accumulated cannot be stored in Keras's files");
@@ -85,19 +39,19 @@ std::vector<Variable> variables_of(const train::Trainer &t, const std::vector<st
     const auto it = trained.find(name);
     if (it == trained.end()) continue;
     const auto &[w, offset] = it->second;
-    const std::vector<Group> its_groups = groups(o, *w, state);
+    const kinds::SlotGroups its_groups = groups(o, {name, w->spec.shape, offset, true});
     by_group.resize(its_groups.size());
     for (size_t g = 0; g < its_groups.size(); ++g)
-      for (const Slot &slot : its_groups[g])
-        if (slot.name.empty())
-          by_group[g].push_back({"", slot.shape});
-        else if (slot.alone)
-          by_group[g].push_back({in_state(kept::slot_of(name, slot.name)), slot.shape});
+      for (const kinds::Slot &slot : its_groups[g])
+        if (*slot.name == 0)
+          by_group[g].push_back({"", *slot.own});
+        else if (slot.own)
+          by_group[g].push_back({in_state(kept::slot_of(name, slot.name)), *slot.own});
         else
           by_group[g].push_back({in_state(kept::slot(slot.name)), w->spec.shape, offset});
   }
   for (auto &group : by_group) all.insert(all.end(), group.begin(), group.end());
-  if (o.entry().name == "Nadam") all.push_back({in_state(kept::slot("u_product")), {}});
+  for (const kinds::Slot &number : o.numbers()) all.push_back({in_state(kept::slot(number.name)), {}});
   return all;
 }
 
@@ -195,7 +149,7 @@ Json compile_config(const train::Trainer &t) {
 std::vector<Tensor> keras_variables(const train::Trainer &t, const std::vector<std::string> &order) {
   const std::map<std::string, Tensor> state = t.state();
   std::vector<Tensor> all;
-  for (const Variable &v : variables_of(t, order, state)) {
+  for (const Variable &v : variables_of(t, order)) {
     if (v.name.empty()) {  // Keras's are integers where the weight has no matrix
       all.push_back(make_zeros(v.shape.rank() == 0 ? DType::i32 : DType::f32, v.shape));
       continue;
@@ -211,7 +165,7 @@ std::vector<Tensor> keras_variables(const train::Trainer &t, const std::vector<s
 std::map<std::string, Tensor> state_with(const train::Trainer &t, const std::vector<std::string> &order,
                                          const std::vector<Tensor> &variables, const std::vector<Tensor> &weights) {
   std::map<std::string, Tensor> state = t.state(), changed;
-  std::vector<Variable> wanted = variables_of(t, order, state);
+  std::vector<Variable> wanted = variables_of(t, order);
   // Keras makes the slots of an optimizer with its first step.
   const size_t heads = t.optimizer().learning_rate.schedule ? 1 : 2;
   const bool fresh = variables.size() == heads && variables[0].dtype == DType::i64 && variables[0].elements() == 1 &&

@@ -21,9 +21,8 @@ struct Adadelta : Optimizer {
     Optimizer::check();
     how.weight_decay = decay();
   }
-  ops::Id update(Update &u) const override {
-    return u.one_pass(how, {{"accumulated_grad"}, {"accumulated_delta_var"}});
-  }
+  SlotGroups slots(const Part &) const override { return {{{"accumulated_grad"}, {"accumulated_delta_var"}}}; }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

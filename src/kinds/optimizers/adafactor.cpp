@@ -27,14 +27,18 @@ struct Adafactor : Optimizer {
     f("relative_step", relative_step)
         .doc("the learning rate is at most 1 / sqrt(t); Keras bounds the step by that either way");
   }
+  SlotGroups slots(const Part &p) const override {
+    if (p.shape.rank() < 2) return {{{"", 0, Shape{}}, {"", 0, Shape{}}, {"velocity", 0, p.shape}}};
+    return {{{"rows", 0, p.shape.without(-1)}, {"columns", 0, p.shape.without(-2)}, {"", 0, p.shape}}};
+  }
   Id update(Update &u) const override {
     Emit &e = u.e;
     auto number = [&](double v) { return e.scalar(v); };
     Id t = cast(e, u.t, DType::f32), one = number(1);
     Id rate = binary(e, Binary::min, u.learning_rate, div(e, one, root(e, t)));
     Id keep = sub(e, one, binary(e, Binary::pow, t, number(decay_of_v))), rest = sub(e, one, keep);
-    auto mean = [&](const Part &p, const char *slot, const Shape &shape, Id v) {
-      Id before = u.slots.of(p, slot, shape);
+    auto mean = [&](const Part &p, const char *slot, Id v) {
+      Id before = u.slot(*this, p, slot);
       Id next = add(e, mul(e, keep, before), mul(e, rest, v));
       e.write(before, next);
       return next;
@@ -42,10 +46,10 @@ struct Adafactor : Optimizer {
     return u.by_weight(decay(), [&](const Part &p, Id w, Id g) {
       Id squares = add(e, unary(e, Unary::square, g), number(least_square)), v = ops::none;
       if (p.shape.rank() < 2) {
-        v = mean(p, "velocity", p.shape, squares);
+        v = mean(p, "velocity", squares);
       } else {
         auto over = [&](int axis) { return reduce(e, ops::Reduce::mean, squares, {axis}); };
-        Id r = mean(p, "rows", p.shape.without(-1), over(-1)), c = mean(p, "columns", p.shape.without(-2), over(-2));
+        Id r = mean(p, "rows", over(-1)), c = mean(p, "columns", over(-2));
         Id part = div(e, r, reduce(e, ops::Reduce::mean, r, {-1}, true));
         v = mul(e, expand_dims(e, part, -1), expand_dims(e, c, -2));
       }

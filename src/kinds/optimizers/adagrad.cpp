@@ -20,7 +20,8 @@ struct Adagrad : Optimizer {
     Optimizer::check();
     how.weight_decay = decay();
   }
-  ops::Id update(Update &u) const override { return u.one_pass(how, {{"accumulator", static_cast<float>(start)}}); }
+  SlotGroups slots(const Part &) const override { return {{{"accumulator", static_cast<float>(start)}}}; }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

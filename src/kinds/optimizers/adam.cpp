@@ -27,11 +27,12 @@ struct Adam : Optimizer {
     want_below_1("beta_1", how.beta_1);
     want_below_1("beta_2", how.beta_2);
   }
-  ops::Id update(Update &u) const override {
-    std::vector<Update::Slot> kept{{"momentum"}, {"velocity"}};
-    if (how.amsgrad) kept.push_back({"velocity_hat"});
-    return u.one_pass(how, kept);
+  SlotGroups slots(const Part &) const override {
+    SlotGroups all{{{"momentum"}, {"velocity"}}};
+    if (how.amsgrad) all.push_back({{"velocity_hat"}});
+    return all;
   }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 struct AdamW : Adam {

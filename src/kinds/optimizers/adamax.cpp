@@ -26,7 +26,8 @@ struct Adamax : TwoMoments<kernels::Adamax> {
   static constexpr const char *name = "Adamax";
   static constexpr const char *doc =
       "running mean m of g, u = max(beta_2 * u, |g|): w -= learning_rate / (1 - beta_1^t) * m / (u + epsilon)";
-  ops::Id update(Update &u) const override { return u.one_pass(how, {{"momentum"}, {"norm"}}); }
+  SlotGroups slots(const Part &) const override { return {{{"momentum"}, {"norm"}}}; }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 struct Nadam : TwoMoments<kernels::Nadam> {
@@ -37,15 +38,17 @@ struct Nadam : TwoMoments<kernels::Nadam> {
     TwoMoments::check();
     want_below_1("beta_2", how.beta_2);
   }
+  SlotGroups slots(const Part &) const override { return {{{"momentum"}, {"velocity"}}}; }
+  std::vector<Slot> numbers() const override { return {{"u_product", 1}}; }
   ops::Id update(Update &u) const override {
     ops::Emit &e = u.e;
     const auto b1 = static_cast<float>(how.beta_1);
-    ops::Id before = u.slots.number("u_product", 1);
+    ops::Id before = u.number(*this, "u_product");
     ops::Id power = binary(e, ops::Binary::pow, e.scalar(0.96), cast(e, u.t, DType::f32));
     ops::Id mu = sub(e, e.scalar(1), scale(e, power, 0.5f));
     ops::Id product = mul(e, scale(e, before, b1), mu);
     e.write(before, product);
-    return u.one_pass(how, {{"momentum"}, {"velocity"}}, product);
+    return u.one_pass(*this, how, product);
   }
 };
 

@@ -28,9 +28,8 @@ struct Ftrl : Optimizer {
     Optimizer::check();
     how.weight_decay = decay();
   }
-  ops::Id update(Update &u) const override {
-    return u.one_pass(how, {{"accumulator", static_cast<float>(start)}, {"linear"}});
-  }
+  SlotGroups slots(const Part &) const override { return {{{"accumulator", static_cast<float>(start)}, {"linear"}}}; }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

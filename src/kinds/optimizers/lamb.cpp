@@ -23,9 +23,10 @@ struct Lamb : Optimizer {
     want_below_1("beta_1", how.beta_1);
     want_below_1("beta_2", how.beta_2);
   }
+  SlotGroups slots(const Part &) const override { return {{{"momentum"}, {"velocity"}}}; }
   Id update(Update &u) const override {
     ops::Emit &e = u.e;
-    u.g = u.moved(how, u.g, {{"momentum"}, {"velocity"}});
+    u.g = u.moved(*this, how, u.g);
     return u.by_weight(decay(), [&](const Part &, Id w, Id step) {
       auto norm = [&](Id v) { return unary(e, ops::Unary::sqrt, square_sum(e, v)); };
       auto positive = [&](Id v) { return binary(e, ops::Binary::greater, v, e.scalar(0)); };

@@ -23,7 +23,8 @@ struct Lion : Optimizer {
     if (how.beta_1 == 0)
       throw Error(Code::invalid_argument, "\"beta_1\": expected above 0, got 0").with("attribute", "beta_1");
   }
-  ops::Id update(Update &u) const override { return u.one_pass(how, {{"momentum"}}); }
+  SlotGroups slots(const Part &) const override { return {{{"momentum"}}}; }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

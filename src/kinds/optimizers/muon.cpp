@@ -57,6 +57,11 @@ struct Muon : Optimizer {
             .with("attribute", "exclude_layers");
   }
 
+  SlotGroups slots(const Part &p) const override {
+    std::vector<Slot> own{{"momentum", 0, p.shape}};
+    if (adam(p)) own.push_back({"velocity", 0, p.shape});
+    return {own};
+  }
   Id update(Update &u) const override {
     Emit &e = u.e;
     const Id t = cast(e, u.t, DType::f32), one = e.scalar(1);
@@ -67,7 +72,7 @@ struct Muon : Optimizer {
       const bool by_adam = adam(p);
       const double decay = (by_adam ? adam_decay : weight_decay).value_or(0);
       if (decay != 0 && p.decays) w = sub(e, w, mul(e, scaled(e, w, decay), u.learning_rate));
-      const Id m = u.slots.of(p, "momentum", p.shape);
+      const Id m = u.slot(*this, p, "momentum");
       return sub(e, w, by_adam ? adam_step(u, p, m, g, adam_rate) : matrix_step(u, p, m, g));
     });
   }
@@ -105,7 +110,7 @@ struct Muon : Optimizer {
       return next;
     };
     const Id mean = towards(m, g, beta_1);
-    const Id square = towards(u.slots.of(p, "velocity", p.shape), unary(e, Unary::square, g), beta_2);
+    const Id square = towards(u.slot(*this, p, "velocity"), unary(e, Unary::square, g), beta_2);
     return div(e, mul(e, mean, rate), add(e, unary(e, Unary::sqrt, square), e.scalar(epsilon)));
   }
 

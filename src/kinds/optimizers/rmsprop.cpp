@@ -23,12 +23,13 @@ struct RMSprop : Optimizer {
     Optimizer::check();
     how.weight_decay = decay();
   }
-  ops::Id update(Update &u) const override {
-    std::vector<Update::Slot> kept{{"velocity"}};
-    if (how.momentum > 0) kept.push_back({"momentum"});
-    if (how.centered) kept.push_back({"average_gradient"});
-    return u.one_pass(how, kept);
+  SlotGroups slots(const Part &) const override {
+    SlotGroups all{{{"velocity"}}};
+    if (how.momentum > 0) all.push_back({{"momentum"}});
+    if (how.centered) all.push_back({{"average_gradient"}});
+    return all;
   }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

@@ -20,9 +20,11 @@ struct SGD : Optimizer {
     Optimizer::check();
     how.weight_decay = decay();
   }
-  ops::Id update(Update &u) const override {
-    return how.momentum == 0 ? u.one_pass(how, {}) : u.one_pass(how, {{"momentum"}});
+  SlotGroups slots(const Part &) const override {
+    if (how.momentum == 0) return {};
+    return {{{"momentum"}}};
   }
+  ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
 }  // namespace

@@ -47,6 +47,8 @@ def table(attributes):
     rows = ["| attribute | takes | default | |", "|---|---|---|---|"]
     for a in attributes:
         default = "required" if a.get("required") else code(a["default"])
+        if "example" in a and len(code(a["example"])) < 100:
+            default += f", such as {code(a['example'])}"
         note = "; no other value is supported" if a.get("default_only") else ""
         rows.append(f"| {a['name']} | {takes(a)} | {default} | {plain(a['doc'] + note)} |")
     return "\n".join(rows)

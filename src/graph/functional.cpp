@@ -5,6 +5,10 @@
 namespace dl4::graph {
 namespace {
 
+constexpr const char *minimal_model = R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
+    {"class_name": "Input", "name": "x", "config": {"shape": [null, 3, 4], "dtype": "float32"}},
+    {"class_name": "Dense", "name": "y", "config": {"units": 4}, "calls": [{"inputs": [["x", 0, 0]]}]}]})";
+
 struct Functional final : kinds::Layer {
   static constexpr const char *name = "Functional";
   static constexpr const char *aliases[] = {"Sequential", "Model"};
@@ -20,7 +24,7 @@ struct Functional final : kinds::Layer {
       if (const Json *v = config.find(key); v && v->is_null()) config.erase(key);
     return config;
   }
-  void fields(kinds::Fields &f) override { model.fields(f); }
+  void fields(kinds::Fields &f) override { model.fields(f).example(minimal_model); }
   kinds::Facts facts() const override {
     const char *shape = !model || model.by_sample() ? "(B, ...)" : "(...)";
     return {.inputs = {{"inputs", shape}},

@@ -23,6 +23,12 @@ class Nothing final : public kinds::Host {
   }
 };
 
+constexpr const char *minimal_model =
+    R"({"format": 1, "inputs": [["t", 0, 0], ["p", 0, 0]], "outputs": [["d", 0, 0]], "layers": [
+    {"class_name": "Input", "name": "t", "config": {"shape": [null, 4], "dtype": "float32"}},
+    {"class_name": "Input", "name": "p", "config": {"shape": [null, 4], "dtype": "float32"}},
+    {"class_name": "Subtract", "name": "d", "config": {}, "calls": [{"inputs": [["t", 0, 0], ["p", 0, 0]]}]}]})";
+
 struct FunctionalLoss final : kinds::Loss {
   static constexpr const char *name = "Functional";
   static constexpr const char *doc =
@@ -30,7 +36,9 @@ struct FunctionalLoss final : kinds::Loss {
   InnerModel model;
 
   void fields(kinds::Fields &f) override {
-    model.fields(f).required().doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
+    model.fields(f)
+        .required(minimal_model)
+        .doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
     Loss::fields(f);
   }
   void check() override {

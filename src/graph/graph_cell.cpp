@@ -12,6 +12,13 @@ namespace {
   throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
 }
 
+constexpr const char *minimal_model =
+    R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
+    {"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
+    {"class_name": "Input", "name": "h", "config": {"shape": [null, 4], "dtype": "float32"}},
+    {"class_name": "GRUCell", "name": "y", "config": {"units": 4},
+     "calls": [{"inputs": [["x", 0, 0]], "arguments": {"states": [["h", 0, 0]]}}]}]})";
+
 struct GraphCell final : kinds::CellLayer {
   static constexpr const char *name = "GraphCell";
   static constexpr const char *doc =
@@ -23,9 +30,9 @@ struct GraphCell final : kinds::CellLayer {
   Json becomes;
 
   void fields(kinds::Fields &f) override {
-    model.fields(f);
+    model.fields(f).example(minimal_model);
     f("states", becomes)
-        .required()
+        .required(R"({"h": "y"})")
         .doc(
             "{\"h\": \"h_next\"}: a state's input and the output that it becomes, by name; their order is the inputs'");
   }

@@ -85,8 +85,8 @@ struct Threshold final : ActivationFunction {
   double threshold = 0, default_value = 0;
 
   void fields(Fields &f) override {
-    f("threshold", threshold).required().doc("values up to it are replaced");
-    f("default_value", default_value).required().doc("what replaces them");
+    f("threshold", threshold).required("0").doc("values up to it are replaced");
+    f("default_value", default_value).required("1").doc("what replaces them");
   }
   Id apply(Emit &e, Id x) const override {
     return ops::unary(e, Unary::threshold, x, {static_cast<float>(threshold), static_cast<float>(default_value)});

@@ -112,6 +112,7 @@ Json Field::write() const {
 Json Field::describe() const {
   Json j{{"name", key_}, {"type", as_->type}, {"required", required_}};
   if (!required_) j["default"] = in_short(as_->category, write());
+  if (!example_.empty()) j["example"] = Json::parse(example_);
   if (least_ > -HUGE_VAL) j["min"] = limit(least_);
   if (most_ < HUGE_VAL) j["max"] = limit(most_);
   if (!choices_.empty()) j["enum"] = choices_;

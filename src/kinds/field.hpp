@@ -42,8 +42,14 @@ class Field {
  public:
   Field(const char *key, void *place, const Conversion &conversion) : key_(key), place_(place), as_(&conversion) {}
 
-  Field &required() {
+  // It has no default; a value that it may have, as JSON, is for readers of the registry.
+  Field &required(std::string_view example = {}) {
     required_ = true;
+    return this->example(example);
+  }
+  // A value with which the kind does more than by its default, where it is a part of a minimal config.
+  Field &example(std::string_view json) {
+    example_ = json;
     return *this;
   }
   Field &at_least(double v) {
@@ -90,6 +96,7 @@ class Field {
   void *place_;
   const Conversion *as_;
   const char *doc_ = "";
+  std::string_view example_{};
   bool required_ = false, among_others_ = false, default_only_ = false;
   double least_ = -std::numeric_limits<double>::infinity(), most_ = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices_{};

@@ -41,112 +41,17 @@ struct Target {
   bool trains = true;  // the registry does not say that training it is refused
 };
 
-// Values for what must be given, by key; they fit the inputs of Shapes.
-inline json usual(const std::string &key) {
-  static const json values = {{"units", 4},
-                              {"filters", 4},
-                              {"kernel_size", 2},
-                              {"pool_size", 2},
-                              {"target_shape", {-1, 2}},
-                              {"dims", {2, 1}},
-                              {"perm", {0, 2, 1}},
-                              {"rate", 0.3},
-                              {"stddev", 0.3},
-                              {"groups", 2},
-                              {"mean", 0.5},
-                              {"variance", 2.0},
-                              {"activation", "relu"},
-                              {"input_dim", 7},
-                              {"output_dim", 3},
-                              {"threshold", 0},
-                              {"default_value", 1},
-                              {"loss", "Huber"},
-                              {"metric", "mae"},
-                              {"num_heads", 2},
-                              {"key_dim", 3},
-                              {"head_dim", 3},
-                              {"num_query_heads", 4},
-                              {"num_key_value_heads", 2},
-                              {"edge_units", 3},
-                              {"node_units", 2},
-                              {"window", 2},
-                              {"n", 2},
-                              {"scale", 2.0},
-                              {"axis", 1},
-                              {"axes", 1},
-                              {"repeats", 2},
-                              {"output_size", 2},
-                              {"x_min", 0.0},
-                              {"x_max", 1.0},
-                              {"shape", {-1, 2, 2}},
-                              {"height", 4},
-                              {"width", 4},
-                              {"factor", 0.3},
-                              {"height_factor", 0.2},
-                              {"width_factor", 0.2},
-                              {"subscripts", "abc,abd->acd"},
-                              {"init_values", 0.5},
-                              {"projection_dim", 4},
-                              {"drop_path_rate", 0.3},
-                              {"k", 2},
-                              {"pad_width", {{0, 0}, {1, 1}, {1, 0}}},
-                              {"start_indices", {0, 1, 0}},
-                              {"equation", "abc,cd->abd"},
-                              {"output_shape", {3, 4}},
-                              {"num_classes", 3},
-                              {"target_class_ids", {0, 1}},
-                              {"recall", 0.5},
-                              {"precision", 0.5},
-                              {"sensitivity", 0.5},
-                              {"specificity", 0.5},
-                              {"initial_learning_rate", 0.1},
-                              {"decay_steps", 10.0},
-                              {"first_decay_steps", 10.0},
-                              {"decay_rate", 0.5},
-                              {"boundaries", {10.0}},
-                              {"values", {0.1, 0.2}},
-                              {"filepath", "best.safetensors"},
-                              {"backup_dir", "backup"},
-                              {"filename", "log.csv"},
-                              {"to", "int32"},
-                              {"cell", {{"class_name", "GRUCell"}, {"config", {{"units", 4}}}}},
-                              {"cells", json::array({{{"class_name", "LSTMCell"}, {"config", {{"units", 4}}}}})}};
-  if (key == "schedule")
-    return {{"class_name", "CosineDecay"}, {"config", {{"initial_learning_rate", 0.1}, {"decay_steps", 10.0}}}};
-  if (key == "layer") return {{"class_name", "LSTM"}, {"config", {{"units", 4}}}};
-  if (key == "model")
-    return json::parse(R"({"format": 1, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
-        {"class_name": "Input", "name": "x", "config": {"shape": [null, 3, 4], "dtype": "float32"}},
-        {"class_name": "Dense", "name": "y", "config": {"units": 4}, "calls": [{"inputs": [["x", 0, 0]]}]}]})");
-  if (key == "states") return {{"h", "y"}};
-  return values.value(key, json());
-}
-
 inline Target target_of(const std::string &category, const std::string &name, const json &entry) {
   Target t{category, name, json::object(), {}, {}};
   t.trains = entry.value("doc", "").find("Training such a model is refused") == std::string::npos;
   for (const json &a : entry.at("attributes")) {
     t.slots.push_back({a.at("name"), a.at("type"), a.value("category", ""), false});
-    const std::string &key = t.slots.back().key;
-    if (a.at("required") && usual(key).is_null()) ADD_FAILURE() << name << ": no usual value for \"" << key << '"';
-    // By default Transpose would make rows of the last axis, Functional has no model, there are more groups than
-    // channels, and Normalization waits for weights.
-    const bool wanted = key == "perm" || key == "model" || (name == "GroupNormalization" && key == "groups") ||
-                        (name == "Normalization" && (key == "mean" || key == "variance"));
-    if (a.at("required") || wanted) t.base[key] = usual(key);
+    if (a.contains("example")) t.base[t.slots.back().key] = a.at("example");
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
-  if (name == "SpectralNormalization") t.base["layer"] = {{"class_name", "Dense"}, {"config", {{"units", 4}}}};
   if (name == "MelSpectrogram") t.base["fft_length"] = 4;    // of sounds as short as any input
   if (name == "Stack") t.base["axis"] = 1;                   // by default the batch is no longer first
-  if (name == "ReshapeBatch") t.base["shape"] = {-1, 6, 2};  // the batch stays the batch
-  if (name == "GraphCell")
-    t.base["model"] = json::parse(R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]],
-        "layers": [{"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
-                   {"class_name": "Input", "name": "h", "config": {"shape": [null, 4], "dtype": "float32"}},
-                   {"class_name": "GRUCell", "name": "y", "config": {"units": 4},
-                    "calls": [{"inputs": [["x", 0, 0]], "arguments": {"states": [["h", 0, 0]]}}]}]})");
   if (name == "GlobalAttention" || name == "LocalAttention") {
     t.inputs = {"(B, T, F)", "(B, T, F)"};
     return t;

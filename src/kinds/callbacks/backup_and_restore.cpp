@@ -15,7 +15,7 @@ struct BackupAndRestore : Callback {
   bool twice = false, deletes = true;
 
   void fields(Fields &f) override {
-    f("backup_dir", folder).required().doc("folder, made if it is not there");
+    f("backup_dir", folder).required(R"("backup")").doc("folder, made if it is not there");
     f("save_freq", every).doc("batches from one checkpoint to the next, or \"epoch\" or null: every epoch");
     f("double_checkpoint", twice).doc("nothing: files are written whole or not at all");
     f("delete_checkpoint", deletes).doc("remove the checkpoint when the fit has come to its end");

@@ -24,7 +24,7 @@ struct CSVLogger : Callback {
   bool append = false;
 
   void fields(Fields &f) override {
-    f("filename", path).required().doc("the file");
+    f("filename", path).required(R"("log.csv")").doc("the file");
     f("separator", separator).doc("one character between the columns");
     f("append", append).doc("go on in a file that is there; a resumed fit does so too");
   }

@@ -14,7 +14,9 @@ struct LearningRateScheduler : Callback {
   int64_t verbose = 0;
 
   void fields(Fields &f) override {
-    f("schedule", schedule).required().doc("of the number of the epoch, from 0");
+    f("schedule", schedule)
+        .required(R"({"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.1, "decay_steps": 10}})")
+        .doc("of the number of the epoch, from 0");
     f("verbose", verbose).at_least(0).doc("1: the rate is said to the log");
   }
   void check() override {

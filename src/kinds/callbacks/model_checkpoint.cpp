@@ -88,7 +88,9 @@ struct ModelCheckpoint : Monitor {
   std::optional<double> threshold;
 
   void fields(Fields &f) override {
-    f("filepath", path).required().doc("may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}");
+    f("filepath", path)
+        .required(R"("best.safetensors")")
+        .doc("may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}");
     monitor_fields(f);
     f("save_best_only", best_only).doc("only where the monitor has improved");
     f("save_weights_only", weights_only).doc("true of .weights.h5 and .npz; other files hold the architecture too");

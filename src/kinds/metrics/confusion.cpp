@@ -125,7 +125,7 @@ struct Best final : Metric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f(row.key, least).required().at_least(0).at_most(1).doc("what it must be at least");
+    f(row.key, least).required("0.5").at_least(0).at_most(1).doc("what it must be at least");
     f("num_thresholds", num_thresholds).at_least(1).at_most(1e6).doc("how many are tried, evenly from 0 to 1");
     class_id_field(f, class_id);
   }

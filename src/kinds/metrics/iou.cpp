@@ -80,8 +80,9 @@ struct IoU final : Confusion {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("num_classes", num_classes).required().at_least(1).at_most(4096).doc("how many classes");
-    if (row.some) f("target_class_ids", target_class_ids).required().at_least(0).doc("the classes that are measured");
+    f("num_classes", num_classes).required("3").at_least(1).at_most(4096).doc("how many classes");
+    if (row.some)
+      f("target_class_ids", target_class_ids).required("[0, 1]").at_least(0).doc("the classes that are measured");
     f("ignore_class", ignore_class).doc("a target that does not count");
     if (!row.one_hot) f("sparse_y_true", sparse_y_true).doc("targets are class numbers, not one-hot");
     f("sparse_y_pred", sparse_y_pred).doc("predictions are class numbers, not a score for each class");

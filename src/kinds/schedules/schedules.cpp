@@ -24,8 +24,8 @@ void want_above_0(const char *key, double v) {
 struct Decay : Schedule {
   double initial = 0, steps = 0;
   void fields(Fields &f) override {
-    f("initial_learning_rate", initial).required().at_least(0).doc("learning rate at step 0");
-    f("decay_steps", steps).required().doc("steps of the decay, above 0");
+    f("initial_learning_rate", initial).required("0.1").at_least(0).doc("learning rate at step 0");
+    f("decay_steps", steps).required("10").doc("steps of the decay, above 0");
   }
   void check() override { want_above_0("decay_steps", steps); }
 
@@ -42,7 +42,7 @@ struct Falling : Decay {
   bool staircase = false;
   void fields(Fields &f) override {
     Decay::fields(f);
-    f("decay_rate", rate).required().doc("strength of the decay");
+    f("decay_rate", rate).required("0.5").doc("strength of the decay");
     f("staircase", staircase).doc("decay at whole multiples of decay_steps only");
   }
 };
@@ -64,8 +64,8 @@ struct PiecewiseConstantDecay : Schedule {
   static constexpr const char *doc = "values[0] up to and at step boundaries[0], then values[1], and so on";
   std::vector<double> boundaries, values;
   void fields(Fields &f) override {
-    f("boundaries", boundaries).required().doc("steps, ascending; a fraction is cut off");
-    f("values", values).required().at_least(0).doc("one more than there are boundaries");
+    f("boundaries", boundaries).required("[10]").doc("steps, ascending; a fraction is cut off");
+    f("values", values).required("[0.1, 0.2]").at_least(0).doc("one more than there are boundaries");
   }
   void check() override {
     if (boundaries.empty() || values.size() != boundaries.size() + 1)
@@ -142,8 +142,8 @@ struct CosineDecayRestarts : Schedule {
       "cosine decay that starts again, each period t_mul times as long, m_mul times as high";
   double initial = 0, first_steps = 0, t_mul = 2, m_mul = 1, alpha = 0;
   void fields(Fields &f) override {
-    f("initial_learning_rate", initial).required().at_least(0).doc("learning rate at step 0");
-    f("first_decay_steps", first_steps).required().doc("steps of the first period, above 0");
+    f("initial_learning_rate", initial).required("0.1").at_least(0).doc("learning rate at step 0");
+    f("first_decay_steps", first_steps).required("10").doc("steps of the first period, above 0");
     f("t_mul", t_mul).doc("a period's length over that of the one before");
     f("m_mul", m_mul).doc("a period's initial rate over that of the one before");
     f("alpha", alpha).doc("what is left at the end of a period, as a part of initial_learning_rate");

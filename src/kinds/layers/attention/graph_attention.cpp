@@ -1,7 +1,7 @@
 // GraphAttention: each node attends over the nodes that have an edge to it.
-#include "kinds/layers/random/dropping.hpp"
 #include "kinds/layers/attention/graph_edges.hpp"
 #include "kinds/layers/core/weights.hpp"
+#include "kinds/layers/random/dropping.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
@@ -26,7 +26,7 @@ struct GraphAttention : Layer {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("units", units).required().at_least(1).at_most(max_dim).doc("size of each head's output");
+    f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of each head's output");
     f("heads", heads).at_least(1).at_most(max_dim).doc("number of heads");
     f("join", join, {"concat", "average"}).doc("how the heads' outputs become one");
     f("activation", activation).doc("applied to the sum");

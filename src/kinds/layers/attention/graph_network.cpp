@@ -23,8 +23,8 @@ struct GraphNetwork : Layer {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("edge_units", edge_units).required().at_least(1).at_most(max_dim).doc("size of an edge's new features");
-    f("node_units", node_units).required().at_least(1).at_most(max_dim).doc("size of a node's new features");
+    f("edge_units", edge_units).required("3").at_least(1).at_most(max_dim).doc("size of an edge's new features");
+    f("node_units", node_units).required("2").at_least(1).at_most(max_dim).doc("size of a node's new features");
     f("global_units", global_units)
         .at_least(1)
         .at_most(max_dim)

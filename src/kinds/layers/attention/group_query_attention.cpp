@@ -13,10 +13,10 @@ struct GroupQueryAttention : HeadedAttention {
   int64_t head_dim = 0, num_query_heads = 0, num_key_value_heads = 0;
 
   void fields(Fields &f) override {
-    f("head_dim", head_dim).required().at_least(1).at_most(max_dim).doc("size of each head");
-    f("num_query_heads", num_query_heads).required().at_least(1).at_most(max_dim).doc("number of heads");
+    f("head_dim", head_dim).required("3").at_least(1).at_most(max_dim).doc("size of each head");
+    f("num_query_heads", num_query_heads).required("4").at_least(1).at_most(max_dim).doc("number of heads");
     f("num_key_value_heads", num_key_value_heads)
-        .required()
+        .required("2")
         .at_least(1)
         .at_most(max_dim)
         .doc("number of different keys and values; divides num_query_heads");

@@ -22,7 +22,7 @@ struct LocalAttention : FreeAttention {
 
   void fields(Fields &f) override {
     f("window", window)
-        .required()
+        .required("2")
         .at_least(1)
         .at_most(max_dim / 2)
         .doc("how far from p values are seen: 2 window + 1 of them, in an image squared");

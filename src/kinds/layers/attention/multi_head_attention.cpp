@@ -16,8 +16,8 @@ struct MultiHeadAttention : HeadedAttention {
   std::optional<std::vector<int64_t>> output_shape, attention_axes;
 
   void fields(Fields &f) override {
-    f("num_heads", num_heads).required().at_least(1).at_most(max_dim).doc("number of heads");
-    f("key_dim", key_dim).required().at_least(1).at_most(max_dim).doc("size of each head's query and key");
+    f("num_heads", num_heads).required("2").at_least(1).at_most(max_dim).doc("number of heads");
+    f("key_dim", key_dim).required("3").at_least(1).at_most(max_dim).doc("size of each head's query and key");
     f("value_dim", value_dim).at_least(1).at_most(max_dim).doc("size of each head's value; null = key_dim");
     f("output_shape", output_shape)
         .at_least(1)

@@ -13,7 +13,7 @@ struct Convolution : Layer {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("filters", filters).required().at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
     geometry.fields(f, N == 1);
     f("groups", groups).at_least(1).at_most(max_dim).doc("parts of the channels that are convolved apart");
     f("activation", activation).doc("applied to the result");

@@ -22,7 +22,7 @@ struct Geometry {
     dilation_rate.fill(1);
   }
   void fields(Fields &f, bool causal = false) {
-    f("kernel_size", kernel_size).required().at_least(1).at_most(max_dim).doc("size of the window");
+    f("kernel_size", kernel_size).required("2").at_least(1).at_most(max_dim).doc("size of the window");
     f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window");
     if (causal)
       f("padding", padding, {"valid", "same", "causal"})

@@ -21,7 +21,11 @@ struct ConvLstm : Layer {
   Sequencing how;
 
   void fields(Fields &f) override {
-    f("filters", filters).required().at_least(1).at_most(max_dim / gates).doc("channels of the output and each state");
+    f("filters", filters)
+        .required("4")
+        .at_least(1)
+        .at_most(max_dim / gates)
+        .doc("channels of the output and each state");
     geometry.fields(f);
     recurrence.fields(f, gates);
     bias.fields(f);

@@ -15,7 +15,7 @@ struct ConvTranspose : Layer {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("filters", filters).required().at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
     geometry.fields(f);
     f("output_padding", output_padding)
         .at_least(0)

@@ -65,7 +65,7 @@ struct SeparableConv : Depthwise<N> {
   Of<Constraint> pointwise_constraint;
 
   void fields(Fields &f) override {
-    f("filters", filters).required().at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
     Depthwise<N>::fields(f);
     f("pointwise_initializer", pointwise_initializer).doc("fills the kernel that mixes the channels at the start");
     f("pointwise_regularizer", pointwise_regularizer).doc("penalty on the kernel that mixes, added to the loss");

@@ -9,7 +9,7 @@ namespace {
 struct Augmentation final : Layer {
   struct Row : Entry {
     bool floats;  // it gives float32, whatever it takes
-    Json given;   // the config by its defaults; what has none is an empty string
+    Json given;   // the config by its defaults; what has none is {"example": a value as text}
   };
 
   explicit Augmentation(const Row &row) : row(row) {
@@ -25,7 +25,7 @@ struct Augmentation final : Layer {
   void fields(Fields &f) override {
     for (size_t i = 0; i < keys.size(); ++i) {
       Field &field = f(keys[i].c_str(), values[i]).doc("of training, as in Keras");
-      if (row.given[keys[i]] == "") field.required();
+      if (const Json *example = row.given[keys[i]].find("example")) field.required(example->get<std::string_view>());
     }
   }
   Facts facts() const override { return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H, W, C)"}}}; }
@@ -39,6 +39,7 @@ const std::deque<Augmentation::Row> &augmentations() {
   static std::deque<Augmentation::Row> rows;
   if (!rows.empty()) return rows;
   const Json range = Json::array({0, 255}), one = Json::array({0.0, 1.0});
+  const auto required = [](const char *example) { return Json{{"example", example}}; };
   const auto row = [&](const char *name, bool floats, Json given) {
     given["data_format"] = nullptr;
     if (!given.contains("seed")) given["seed"] = nullptr;
@@ -49,16 +50,16 @@ const std::deque<Augmentation::Row> &augmentations() {
                     floats,
                     std::move(given)});
   };
-  row("RandomBrightness", false, {{"factor", ""}, {"value_range", range}});
-  row("RandomColorDegeneration", false, {{"factor", ""}, {"value_range", range}});
+  row("RandomBrightness", false, {{"factor", required("0.3")}, {"value_range", range}});
+  row("RandomColorDegeneration", false, {{"factor", required("0.3")}, {"value_range", range}});
   row("RandomColorJitter", false,
       {{"value_range", range},
        {"brightness_factor", nullptr},
        {"contrast_factor", nullptr},
        {"saturation_factor", nullptr},
        {"hue_factor", nullptr}});
-  row("RandomContrast", false, {{"factor", ""}, {"value_range", range}});
-  row("RandomCrop", false, {{"height", ""}, {"width", ""}});
+  row("RandomContrast", false, {{"factor", required("0.3")}, {"value_range", range}});
+  row("RandomCrop", false, {{"height", required("4")}, {"width", required("4")}});
   row("RandomElasticTransform", true,
       {{"factor", 1.0},
        {"scale", 1.0},
@@ -71,14 +72,14 @@ const std::deque<Augmentation::Row> &augmentations() {
   row("RandomFlip", true, {{"mode", "horizontal_and_vertical"}});
   row("RandomGaussianBlur", true, {{"factor", 1.0}, {"kernel_size", 3}, {"sigma", 1.0}, {"value_range", range}});
   row("RandomGrayscale", false, {{"factor", 0.5}});
-  row("RandomHue", false, {{"factor", ""}, {"value_range", range}});
+  row("RandomHue", false, {{"factor", required("0.3")}, {"value_range", range}});
   row("RandomInvert", false, {{"factor", 1.0}, {"value_range", range}});
   row("RandomPerspective", true, {{"factor", 1.0}, {"scale", 1.0}, {"interpolation", "bilinear"}, {"fill_value", 0.0}});
-  row("RandomPosterization", false, {{"factor", ""}, {"value_range", range}});
+  row("RandomPosterization", false, {{"factor", required("0.3")}, {"value_range", range}});
   row("RandomRotation", true,
-      {{"factor", ""}, {"fill_mode", "reflect"}, {"interpolation", "bilinear"}, {"fill_value", 0.0}});
-  row("RandomSaturation", false, {{"factor", ""}, {"value_range", range}});
-  row("RandomSharpness", true, {{"factor", ""}, {"value_range", range}});
+      {{"factor", required("0.3")}, {"fill_mode", "reflect"}, {"interpolation", "bilinear"}, {"fill_value", 0.0}});
+  row("RandomSaturation", false, {{"factor", required("0.3")}, {"value_range", range}});
+  row("RandomSharpness", true, {{"factor", required("0.3")}, {"value_range", range}});
   row("RandomShear", true,
       {{"x_factor", 0.0},
        {"y_factor", 0.0},
@@ -86,13 +87,13 @@ const std::deque<Augmentation::Row> &augmentations() {
        {"fill_mode", "reflect"},
        {"fill_value", 0.0}});
   row("RandomTranslation", true,
-      {{"height_factor", ""},
-       {"width_factor", ""},
+      {{"height_factor", required("0.2")},
+       {"width_factor", required("0.2")},
        {"fill_mode", "reflect"},
        {"interpolation", "bilinear"},
        {"fill_value", 0.0}});
   row("RandomZoom", true,
-      {{"height_factor", ""},
+      {{"height_factor", required("0.2")},
        {"width_factor", nullptr},
        {"fill_mode", "reflect"},
        {"interpolation", "bilinear"},

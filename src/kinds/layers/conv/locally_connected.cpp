@@ -24,8 +24,8 @@ struct LocallyConnected final : Layer {
 
   LocallyConnected() { strides.fill(1); }
   void fields(Fields &f) override {
-    f("filters", filters).required().at_least(1).at_most(max_dim).doc("channels of the output");
-    f("kernel_size", kernel_size).required().at_least(1).at_most(max_dim).doc("size of the window");
+    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
+    f("kernel_size", kernel_size).required("2").at_least(1).at_most(max_dim).doc("size of the window");
     f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window");
     f("padding", padding, {"valid"}).among_others().doc("whole windows only");
     data_format.fields(f);

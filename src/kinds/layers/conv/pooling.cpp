@@ -39,7 +39,7 @@ struct Pooling final : Layer {
 
   void fields(Fields &f) override {
     Field &size = f("pool_size", pool_size).at_least(1).at_most(max_dim).doc("size of the window");
-    if (row.pool_size == 0) size.required();
+    if (row.pool_size == 0) size.required("2");
     f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window; null = its size");
     f("padding", padding, {"valid", "same"})
         .doc("\"valid\": whole windows only; \"same\": also those that reach over the edge");
@@ -71,7 +71,11 @@ struct AdaptivePooling final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("output_size", output_size).required().at_least(1).at_most(max_dim).doc("places of the output along each axis");
+    f("output_size", output_size)
+        .required("2")
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("places of the output along each axis");
     data_format.fields(f);
   }
   Facts facts() const override { return facts_of<N>(); }

@@ -168,8 +168,8 @@ struct Resizing final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("height", height).required().at_least(1).at_most(max_dim).doc("rows of the output");
-    f("width", width).required().at_least(1).at_most(max_dim).doc("columns of the output");
+    f("height", height).required("4").at_least(1).at_most(max_dim).doc("rows of the output");
+    f("width", width).required("4").at_least(1).at_most(max_dim).doc("columns of the output");
     f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"})
         .among_others()
         .doc("how pixels between those of the input are made");
@@ -200,8 +200,8 @@ struct CenterCrop final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("height", height).required().at_least(1).at_most(max_dim).doc("rows of the output");
-    f("width", width).required().at_least(1).at_most(max_dim).doc("columns of the output");
+    f("height", height).required("4").at_least(1).at_most(max_dim).doc("rows of the output");
+    f("width", width).required("4").at_least(1).at_most(max_dim).doc("columns of the output");
     data_format.fields(f);
   }
   Facts facts() const override {

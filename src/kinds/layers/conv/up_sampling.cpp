@@ -86,7 +86,7 @@ struct RepeatVector final : Layer {
   static constexpr const char *doc = "A vector as every step of a sequence.";
   int64_t n = 0;
 
-  void fields(Fields &f) override { f("n", n).required().at_least(1).at_most(max_dim).doc("steps of the sequence"); }
+  void fields(Fields &f) override { f("n", n).required("2").at_least(1).at_most(max_dim).doc("steps of the sequence"); }
   Facts facts() const override { return {.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 2);

@@ -9,7 +9,7 @@ struct ActivationLayer : Layer {
   static constexpr const char *doc = "Applies an activation function.";
   Activation activation;
 
-  void fields(Fields &f) override { f("activation", activation).required().doc("the function"); }
+  void fields(Fields &f) override { f("activation", activation).required(R"("relu")").doc("the function"); }
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }

@@ -40,7 +40,11 @@ struct Pad final : Layer {
   std::optional<double> constant_values;
 
   void fields(Fields &f) override {
-    f("pad_width", pad_width).required().at_least(0).at_most(max_dim).doc("how many before and after each axis");
+    f("pad_width", pad_width)
+        .required("[[0, 0], [1, 1], [1, 0]]")
+        .at_least(0)
+        .at_most(max_dim)
+        .doc("how many before and after each axis");
     f("mode", mode, {"constant", "reflect", "symmetric", "edge"})
         .among_others()
         .doc(
@@ -100,7 +104,7 @@ struct Tile final : Layer {
   std::vector<int64_t> repeats;
 
   void fields(Fields &f) override {
-    f("repeats", repeats).required().at_least(1).at_most(max_dim).doc("how often along each of the last axes");
+    f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often along each of the last axes");
   }
   Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
@@ -134,7 +138,7 @@ struct OneHot final : Layer {
   enum class To { float32, int32, boolean } dtype = To::float32;
 
   void fields(Fields &f) override {
-    f("num_classes", num_classes).required().at_least(1).at_most(1 << 22).doc("places of the new axis");
+    f("num_classes", num_classes).required("3").at_least(1).at_most(1 << 22).doc("places of the new axis");
     f("axis", axis).doc("where the new axis stands in the output");
     f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
   }
@@ -167,7 +171,7 @@ struct Cumulated final : Layer {
   bool exclusive = false, reverse = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).required().doc("the axis");
+    f("axis", axis).required("1").doc("the axis");
     f("exclusive", exclusive).doc("whether each place leaves out itself");
     f("reverse", reverse).doc("whether it begins at the end");
   }
@@ -232,7 +236,7 @@ struct TopK final : Layer {
   bool sorted = true;
 
   void fields(Fields &f) override {
-    f("k", k).required().at_least(1).at_most(max_dim).doc("how many");
+    f("k", k).required("2").at_least(1).at_most(max_dim).doc("how many");
     f("sorted", sorted).doc("promises their order: they always are");
   }
   Facts facts() const override {

@@ -10,7 +10,7 @@ struct Cast : Layer {
   enum class To { float32, int32, int64, uint8, boolean } to = To::float32;
 
   void fields(Fields &f) override {
-    f("to", to, {"float32", "int32", "int64", "uint8", "bool"}).required().doc("the type of the output");
+    f("to", to, {"float32", "int32", "int64", "uint8", "bool"}).required(R"("int32")").doc("the type of the output");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
 

@@ -13,7 +13,7 @@ struct Dense : Layer {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("units", units).required().at_least(1).at_most(max_dim).doc("size of the output's last axis");
+    f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of the output's last axis");
     f("activation", activation).doc("applied to the sum");
     weights.fields(f);
   }

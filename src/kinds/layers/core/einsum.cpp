@@ -48,7 +48,7 @@ struct Einsum final : Layer {
 
   void fields(Fields &f) override {
     f("subscripts", subscripts)
-        .required()
+        .required(R"("abc,abd->acd")")
         .doc("the axes of each input and of the output as letters: \"bij,bjk->bik\"; \"...\" stands for any axes");
   }
   Facts facts() const override {

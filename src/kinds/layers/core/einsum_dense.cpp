@@ -64,12 +64,12 @@ struct EinsumDense final : Layer {
 
   void fields(Fields &f) override {
     f("equation", equation)
-        .required()
+        .required(R"("abc,cd->abd")")
         .doc(
             "the axes of x, of the kernel and of y as letters: \"abc,cd->abd\"; \"...\" stands for any first or last "
             "axes");
     f("output_shape", output_shape)
-        .required()
+        .required("[3, 4]")
         .at_least(1)
         .at_most(max_dim)
         .doc("y's axes without the batch and without those of \"...\"; null: as in x");

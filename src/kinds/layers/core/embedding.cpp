@@ -19,8 +19,12 @@ struct Embedding : Layer {
   bool mask_zero = false;
 
   void fields(Fields &f) override {
-    f("input_dim", input_dim).required().at_least(1).at_most(max_dim).doc("rows of the table: the largest id plus 1");
-    f("output_dim", output_dim).required().at_least(1).at_most(max_dim).doc("size of a row");
+    f("input_dim", input_dim)
+        .required("7")
+        .at_least(1)
+        .at_most(max_dim)
+        .doc("rows of the table: the largest id plus 1");
+    f("output_dim", output_dim).required("3").at_least(1).at_most(max_dim).doc("size of a row");
     f("embeddings_initializer", embeddings_initializer).doc("fills the table at the start");
     f("embeddings_regularizer", embeddings_regularizer).doc("penalty on the table, added to the loss");
     f("activity_regularizer", activity_regularizer)

@@ -21,7 +21,7 @@ struct Rescaling final : Layer {
   std::vector<double> scale, offset{0};
 
   void fields(Fields &f) override {
-    f("scale", scale).required().doc("a number, or one for each place of the last axis");
+    f("scale", scale).required("2").doc("a number, or one for each place of the last axis");
     f("offset", offset).doc("a number, or one for each place of the last axis");
   }
   void check() override {

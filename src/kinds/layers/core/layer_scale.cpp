@@ -12,8 +12,8 @@ struct LayerScale final : Layer {
   int64_t projection_dim = 0;
 
   void fields(Fields &f) override {
-    f("init_values", init_values).required().doc("what gamma starts at");
-    f("projection_dim", projection_dim).required().at_least(1).at_most(max_dim).doc("the number of channels");
+    f("init_values", init_values).required("0.5").doc("what gamma starts at");
+    f("projection_dim", projection_dim).required("4").at_least(1).at_most(max_dim).doc("the number of channels");
   }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
@@ -33,7 +33,7 @@ struct CustomScaleLayer final : Layer {
       "The first input plus the second times a number: of InceptionResNetV2 in keras.applications.";
   double scale = 1;
 
-  void fields(Fields &f) override { f("scale", scale).required().doc("the number"); }
+  void fields(Fields &f) override { f("scale", scale).required("2").doc("the number"); }
   Facts facts() const override {
     return {.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   }
@@ -53,7 +53,7 @@ struct StochasticDepth final : Layer {
   double drop_path_rate = 0;
 
   void fields(Fields &f) override {
-    f("drop_path_rate", drop_path_rate).required().at_least(0).at_most(1).doc("the fraction of samples to drop");
+    f("drop_path_rate", drop_path_rate).required("0.3").at_least(0).at_most(1).doc("the fraction of samples to drop");
   }
   Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}}; }
   std::vector<Symbol> call(Call &c) const override {

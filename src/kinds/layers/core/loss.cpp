@@ -14,7 +14,9 @@ struct LossLayer : Layer {
       "reduction decides whether a number comes out or, with \"none\", a value for each item.";
   Of<Loss> loss;
 
-  void fields(Fields &f) override { f("loss", loss).required().doc("the loss"); }
+  void fields(Fields &f) override {
+    f("loss", loss).required(R"({"class_name": "Huber", "config": {"reduction": "none"}})").doc("the loss");
+  }
   Facts facts() const override {
     return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
             .outputs = {{"loss", "(), with reduction none the shape of the items"}}};

@@ -15,7 +15,7 @@ struct MetricLayer : Layer {
   Of<Metric> metric;
 
   void fields(Fields &f) override {
-    f("metric", metric).required().doc("the metric; \"accuracy\" chooses by the shapes");
+    f("metric", metric).required(R"("mae")").doc("the metric; \"accuracy\" chooses by the shapes");
   }
   Facts facts() const override {
     return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},

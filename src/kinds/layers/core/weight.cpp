@@ -18,7 +18,7 @@ struct WeightLayer : Layer {
   bool learned = true;
 
   void fields(Fields &f) override {
-    f("shape", dims).required().at_least(0).at_most(max_dim).doc("its axes; [] for a single number");
+    f("shape", dims).required("[2, 3]").at_least(0).at_most(max_dim).doc("its axes; [] for a single number");
     f("initializer", initializer).doc("fills it at the start");
     f("regularizer", regularizer).doc("penalty on it, added to the loss");
     f("constraint", constraint).doc("applied to it after every update");

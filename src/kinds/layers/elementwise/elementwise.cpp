@@ -184,8 +184,8 @@ struct Clip final : Layer {
   double x_min = 0, x_max = 0;
 
   void fields(Fields &f) override {
-    f("x_min", x_min).required().doc("the smallest value");
-    f("x_max", x_max).required().doc("the largest value; not below x_min");
+    f("x_min", x_min).required("0").doc("the smallest value");
+    f("x_max", x_max).required("1").doc("the largest value; not below x_min");
   }
   void check() override {
     if (x_min > x_max)

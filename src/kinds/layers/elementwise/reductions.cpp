@@ -102,7 +102,7 @@ struct Argmax final : Layer {
   bool keepdims = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).required().doc("the axis");
+    f("axis", axis).required("1").doc("the axis");
     f("keepdims", keepdims).doc("whether the axis stays, with size 1");
   }
   Facts facts() const override {

@@ -17,7 +17,7 @@ struct Dot final : Layer {
   bool normalize = false;
 
   void fields(Fields &f) override {
-    f("axes", axes).required().doc("the axis of both inputs, or that of each; not the batch's");
+    f("axes", axes).required("1").doc("the axis of both inputs, or that of each; not the batch's");
     f("normalize", normalize).doc("scales vectors along the axes to a norm of 1 first, which makes cosines");
   }
   Facts facts() const override {

@@ -17,7 +17,7 @@ struct GroupNormalization : Layer {
   ScaleAndCenter weights;
 
   void fields(Fields &f) override {
-    f("groups", groups).at_least(-1).at_most(max_dim).doc("how many groups; -1 = one for each channel");
+    f("groups", groups).example("2").at_least(-1).at_most(max_dim).doc("how many groups; -1 = one for each channel");
     f("axis", axis).doc("the axis of the channels");
     f("epsilon", epsilon).doc("added to the variance");
     weights.fields(f);

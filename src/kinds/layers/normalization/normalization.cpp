@@ -22,8 +22,8 @@ struct Normalization : Layer {
 
   void fields(Fields &f) override {
     f("axis", axis).doc("the axes that keep their own mean and variance; null = none of them");
-    f("mean", mean).doc("the mean, a number or as large as the axes; null = the weight \"mean\"");
-    f("variance", variance).doc("the variance, of the shape of the mean; null = the weight \"variance\"");
+    f("mean", mean).example("0.5").doc("the mean, a number or as large as the axes; null = the weight \"mean\"");
+    f("variance", variance).example("2").doc("the variance, of the shape of the mean; null = the weight \"variance\"");
     f("invert", invert).doc("turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
   }
   Facts facts() const override {

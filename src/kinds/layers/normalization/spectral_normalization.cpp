@@ -22,7 +22,9 @@ struct SpectralNormalization : Layer {
   int64_t power_iterations = 1;
 
   void fields(Fields &f) override {
-    f("layer", layer).required().doc("the layer, which has a weight \"kernel\" or \"embeddings\"");
+    f("layer", layer)
+        .required(R"({"class_name": "Dense", "config": {"units": 4}})")
+        .doc("the layer, which has a weight \"kernel\" or \"embeddings\"");
     f("power_iterations", power_iterations).at_least(1).at_most(1000).doc("iterations of each call");
   }
   Facts facts() const override {

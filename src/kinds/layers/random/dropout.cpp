@@ -13,7 +13,7 @@ struct Dropout : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction to drop");
+    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop");
     f("noise_shape", noise_shape)
         .at_least(1)
         .at_most(max_dim)

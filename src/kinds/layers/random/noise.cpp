@@ -32,7 +32,7 @@ struct GaussianNoise : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("stddev", stddev).required().at_least(0).at_most(1).doc("the noise's standard deviation");
+    f("stddev", stddev).required("0.3").at_least(0).at_most(1).doc("the noise's standard deviation");
     f("seed", seed).doc("seed of its own; null = from the context's");
   }
   Facts facts() const override { return any_shape(); }
@@ -52,7 +52,11 @@ struct GaussianDropout : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required().at_least(0).at_most(1).doc("as strong as a dropout of that rate; 1 is not supported");
+    f("rate", rate)
+        .required("0.3")
+        .at_least(0)
+        .at_most(1)
+        .doc("as strong as a dropout of that rate; 1 is not supported");
     f("seed", seed).doc("seed of its own; null = from the context's");
   }
   void check() override { need_below_1(rate); }
@@ -77,7 +81,7 @@ struct AlphaDropout : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
+    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
     f("noise_shape", noise_shape)
         .at_least(1)
         .at_most(max_dim)

@@ -20,7 +20,7 @@ struct SpatialDropout final : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required().at_least(0).at_most(1).doc("the fraction of channels to drop");
+    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction of channels to drop");
     if (row.axes > 1)
       f("data_format", order, {"channels_last", "channels_first"})
           .null_means(Order::channels_last)

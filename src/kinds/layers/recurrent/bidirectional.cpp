@@ -26,7 +26,9 @@ struct Bidirectional : Layer {
   Merge merge_mode = Merge::concat;
 
   void fields(Fields &f) override {
-    f("layer", layer).required().doc("the recurrent layer, an LSTM for example");
+    f("layer", layer)
+        .required(R"({"class_name": "LSTM", "config": {"units": 4}})")
+        .doc("the recurrent layer, an LSTM for example");
     f("merge_mode", merge_mode, {"concat", "sum", "mul", "ave"})
         .null_means(Merge::none)
         .doc("what becomes of the two outputs; null: both stay, the forward one first");

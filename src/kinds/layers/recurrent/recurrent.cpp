@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kinds/layers/random/dropping.hpp"
 #include "kinds/layers/core/masks.hpp"
+#include "kinds/layers/random/dropping.hpp"
 #include "ops/scan.hpp"
 
 namespace dl4::kinds {
@@ -258,7 +258,7 @@ Id Recurrence::recurrent_kernel(Call &c, const Shape &shape) const {
 }
 
 void CellAttributes::fields(Fields &f, int64_t gates) {
-  f("units", units).required().at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+  f("units", units).required("4").at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
   Recurrence::fields(f, gates);
 }
 

@@ -55,7 +55,9 @@ struct RNN : Layer {
   Sequencing how;
 
   void fields(Fields &f) override {
-    f("cell", cell).required().doc("the cell: SimpleRNNCell, GRUCell, LSTMCell, StackedRNNCells or GraphCell");
+    f("cell", cell)
+        .required(R"({"class_name": "GRUCell", "config": {"units": 4}})")
+        .doc("the cell: SimpleRNNCell, GRUCell, LSTMCell, StackedRNNCells or GraphCell");
     how.fields(f);
   }
   void check() override { as_cell(cell, "cell"); }
@@ -92,7 +94,11 @@ struct StackedRNNCells : CellLayer {
   static constexpr const char *doc = "Cells one behind the other, as one cell for RNN.";
   std::vector<InnerLayer> cells;
 
-  void fields(Fields &f) override { f("cells", cells).required().doc("the cells, the first one first"); }
+  void fields(Fields &f) override {
+    f("cells", cells)
+        .required(R"([{"class_name": "LSTMCell", "config": {"units": 4}}])")
+        .doc("the cells, the first one first");
+  }
   void check() override {
     if (cells.empty())
       throw Error(Code::invalid_argument, "\"cells\": expected at least one cell, got []").with("attribute", "cells");

@@ -55,7 +55,11 @@ struct TimeDistributed : Layer {
       "dropout draws anew at each, normalization sees the steps apart; activity penalties of the layer are left out.";
   InnerLayer layer;
 
-  void fields(Fields &f) override { f("layer", layer).required().doc("the layer for one step, of one input"); }
+  void fields(Fields &f) override {
+    f("layer", layer)
+        .required(R"({"class_name": "Dense", "config": {"units": 4}})")
+        .doc("the layer for one step, of one input");
+  }
   Facts facts() const override {
     const bool alone = !layer || by_sample(*layer.kind);
     return {.inputs = {{"x", alone ? "(B, T, ...)" : "(...), of them T the second"}},

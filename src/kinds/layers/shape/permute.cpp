@@ -13,7 +13,7 @@ struct Permute : Layer {
 
   void fields(Fields &f) override {
     f("dims", dims)
-        .required()
+        .required("[2, 1]")
         .at_least(1)
         .doc("the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two");
   }

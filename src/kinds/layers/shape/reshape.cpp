@@ -13,7 +13,7 @@ struct Reshape : Layer {
 
   void fields(Fields &f) override {
     f("target_shape", target_shape)
-        .required()
+        .required("[-1, 2]")
         .at_least(-1)
         .at_most(max_dim)
         .doc("the axes behind the batch; one may be -1: what is left");
@@ -38,7 +38,7 @@ struct ReshapeBatch : Layer {
   std::vector<int64_t> shape;
 
   void fields(Fields &f) override {
-    f("shape", shape).required().at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
+    f("shape", shape).required("[-1, 6, 2]").at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}}; }
   void check() override {

@@ -81,12 +81,12 @@ struct Slice final : Layer {
 
   void fields(Fields &f) override {
     f("start_indices", start_indices)
-        .required()
+        .required("[0, 1, 0]")
         .at_least(-max_dim)
         .at_most(max_dim)
         .doc("the first place of each axis; negative: counted from its end");
     f("shape", sizes)
-        .required()
+        .required("[-1, 2, 2]")
         .at_least(-max_dim)
         .at_most(max_dim)
         .doc(
@@ -169,8 +169,8 @@ struct Repeat final : Layer {
   int64_t repeats = 1, axis = 0;
 
   void fields(Fields &f) override {
-    f("repeats", repeats).required().at_least(1).at_most(max_dim).doc("how often each place stands");
-    f("axis", axis).required().doc("the axis");
+    f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often each place stands");
+    f("axis", axis).required("1").doc("the axis");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
@@ -184,7 +184,7 @@ struct ExpandDims final : Layer {
   std::vector<int64_t> axis;
 
   void fields(Fields &f) override {
-    f("axis", axis).required().doc("where the new axis stands in the output, or a list of such places");
+    f("axis", axis).required("1").doc("where the new axis stands in the output, or a list of such places");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}}; }
   std::vector<Symbol> call(Call &c) const override {

@@ -12,7 +12,9 @@ struct Transpose : Layer {
   std::optional<std::vector<int64_t>> perm;
 
   void fields(Fields &f) override {
-    f("perm", perm).doc("the input's axes, counted from 0, in the order of the output; null reverses them");
+    f("perm", perm)
+        .example("[0, 2, 1]")
+        .doc("the input's axes, counted from 0, in the order of the output; null reverses them");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
 

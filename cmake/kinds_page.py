@@ -47,7 +47,7 @@ def table(attributes):
     rows = ["| attribute | takes | default | |", "|---|---|---|---|"]
     for a in attributes:
         default = "required" if a.get("required") else code(a["default"])
-        if "example" in a and len(code(a["example"])) < 100:
+        if a.get("required") and "example" in a and len(code(a["example"])) < 100:
             default += f", such as {code(a['example'])}"
         note = "; no other value is supported" if a.get("default_only") else ""
         rows.append(f"| {a['name']} | {takes(a)} | {default} | {plain(a['doc'] + note)} |")
@@ -83,6 +83,10 @@ def section(name, kind, common):
         lists = [ports(title, kind.get(title, [])) for title in ("inputs", "outputs", "weights", "arguments")]
         mask = kind.get("mask", "dropped")
         lists.append("" if mask == "dropped" else f"- mask: {plain(mask)}")
+        names = kind.get("names", {})
+        elsewhere = [f"{'ONNX ' if key == 'onnx' else ''}`{name}`" for key, name in names.items()
+                     if not name.startswith("keras.layers.")]
+        lists.append(f"- elsewhere: {', '.join(elsewhere)}" if elsewhere else "")
         lines.append("\n".join(line for line in lists if line))
     own = [a for a in kind["attributes"] if common.get(a["name"]) != a]
     return "\n\n".join(lines + ([table(own)] if own else []))

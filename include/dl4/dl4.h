@@ -279,7 +279,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
 /* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights; "positional" (of layers also
  * "call_positional"): the names of the arguments by position in Keras, with those that are not in this version;
- * "default_only": other values than the default are refused; of a metric "log_name", its name in logs, and "direction",
+ * "default_only": other values than the default are refused; "example": a value of an attribute without which the kind
+ * can't be made or does little; "names": what the kind is called in "keras", "numpy" and "onnx"; "takes": the dtype that
+ * an elementwise function converts its inputs to, or "any"; of a metric "log_name", its name in logs, and "direction",
  * "up" where a greater value is a better one, "down" where a smaller one is.
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.

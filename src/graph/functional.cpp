@@ -27,11 +27,13 @@ struct Functional final : kinds::Layer {
   void fields(kinds::Fields &f) override { model.fields(f).example(minimal_model); }
   kinds::Facts facts() const override {
     const char *shape = !model || model.by_sample() ? "(B, ...)" : "(...)";
-    return {.inputs = {{"inputs", shape}},
-            .outputs = {{"outputs", shape}},
-            .weights = {{"weights", "those of the model, as <layer>/<weight>"}},
-            .arguments = {{"mask", "tensors", "of each input, instead of the one it carries"}},
-            .mask = "as the layers of the model do"};
+    kinds::Facts facts{.inputs = {{"inputs", shape}},
+                       .outputs = {{"outputs", shape}},
+                       .weights = {{"weights", "those of the model, as <layer>/<weight>"}},
+                       .arguments = {{"mask", "tensors", "of each input, instead of the one it carries"}},
+                       .mask = {"as the layers of the model do", model ? model.taken_off() : std::vector<bool>()}};
+    facts.mask.built = false;
+    return facts;
   }
   kinds::Arity arity() const override {
     const int n = model ? static_cast<int>(model->inputs().size()) : 1;
@@ -43,9 +45,6 @@ struct Functional final : kinds::Layer {
   bool by_step(int) const override {
     return why_not_by_step(model->graph(), model->inputs(), model->outputs()).empty();
   }
-
-  bool drops_mask(int i) const override { return model.drops_mask(i); }
-  bool builds_masks() const override { return false; }
 
   std::vector<kinds::Symbol> call(kinds::Call &c) const override {
     std::vector<kinds::Symbol> in;

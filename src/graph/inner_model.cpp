@@ -36,13 +36,16 @@ void InnerModel::set(const Architecture &a) {
         .with("attribute", "model");
   json_ = to_json(model_->architecture());
   const Graph &g = model_->graph();
-  drops_mask_.assign(model_->inputs().size(), false);
+  taken_off_.assign(model_->inputs().size(), false);
   for (CallId c : needed_calls(g, model_->inputs(), model_->outputs())) {
     const Call &call = g.calls()[c];
+    const auto &kind = g.layers()[call.layer].kind;
+    if (!kind) continue;
+    const kinds::Facts facts = kind->facts();
     for (size_t i = 0; i < call.in.size(); ++i) {
       const auto input = std::find(model_->inputs().begin(), model_->inputs().end(), call.in[i]);
-      if (input != model_->inputs().end() && g.layers()[call.layer].kind->drops_mask(static_cast<int>(i)))
-        drops_mask_[static_cast<size_t>(input - model_->inputs().begin())] = true;
+      if (input != model_->inputs().end() && facts.takes_mask_off(i))
+        taken_off_[static_cast<size_t>(input - model_->inputs().begin())] = true;
     }
   }
 }

@@ -15,8 +15,8 @@ class InnerModel {
   const Model *operator->() const { return model_.get(); }
   // Does it compute each sample of the first axis by itself?
   bool by_sample() const;
-  // Does a layer in it take the mask off input i?
-  bool drops_mask(int i) const { return drops_mask_[static_cast<size_t>(i)]; }
+  // By input: does a layer in it take its mask off?
+  const std::vector<bool> &taken_off() const { return taken_off_; }
   // The model on `in`, one symbol for each of its inputs, inside the layer's call. Refuses what does not fit.
   std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;
 
@@ -25,7 +25,7 @@ class InnerModel {
 
   Json json_;                           // the field
   std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
-  std::vector<bool> drops_mask_;        // by input
+  std::vector<bool> taken_off_;
 };
 
 }  // namespace dl4::graph

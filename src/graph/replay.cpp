@@ -41,7 +41,7 @@ bool same_masks(const std::vector<Symbol> &a, const std::vector<Symbol> &b) {
 
 bool is_noted(const Layer &layer, const Call &call, const std::vector<Symbol> &built) {
   return call.in.size() == 1 && built[0].mask != ops::none && call.arguments.plain.empty() &&
-         call.arguments.nodes.empty() && layer.kind->notes_mask();
+         call.arguments.nodes.empty() && layer.kind->facts().notes_mask();
 }
 
 }  // namespace
@@ -66,12 +66,13 @@ std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<C
     for (size_t i = 0; i < call.in.size(); ++i) from_built[i].mask = symbols.built[call.in[i]];
     if (!same_masks(from, from_built) && is_noted(layer, call, from_built)) from = from_built;
     const std::vector<Symbol> out = run(layer, call, from, arguments, false);
-    const bool builds = layer.kind->builds_masks();
+    const kinds::Facts facts = layer.kind->facts();
+    const bool builds = facts.mask.built;
     const std::vector<Symbol> built =
         !builds || same_masks(from, from_built) ? out : run(layer, call, from_built, arguments, true);
     for (size_t i = 0; i < call.out.size(); ++i) symbols.set(call.out[i], out[i], builds ? built[i].mask : ops::none);
     for (size_t i = 0; i < call.in.size(); ++i)
-      if (layer.kind->drops_mask(static_cast<int>(i))) symbols.drop_mask(call.in[i]);
+      if (facts.takes_mask_off(i)) symbols.drop_mask(call.in[i]);
   }
   return symbols.look_up(model.outputs());
 }

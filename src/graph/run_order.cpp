@@ -72,8 +72,10 @@ std::vector<CallId> by_depth(const Graph &g, const std::vector<Node> &outputs) {
 bool drops_masks(const Graph &g, CallId call) {
   const Call &c = g.calls()[call];
   const auto &kind = g.layers()[c.layer].kind;
-  for (int i = 0; kind && i < static_cast<int>(c.in.size()); ++i)
-    if (kind->drops_mask(i)) return true;
+  if (!kind) return false;
+  const kinds::Facts facts = kind->facts();
+  for (size_t i = 0; i < c.in.size(); ++i)
+    if (facts.takes_mask_off(i)) return true;
   return false;
 }
 

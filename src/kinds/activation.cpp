@@ -103,12 +103,19 @@ Id glu(Emit &e, Id x, int along) {
 }
 
 template <class T>
-Of<Entry> entry(const char *name, const char *doc) {
-  return std::make_shared<const Entry>(Entry{"activation", name, doc, fresh<T>});
+Of<Entry> entry(const char *name, const char *doc, const char *onnx = "") {
+  return std::make_shared<const Entry>(
+      Entry{.category = "activation", .name = name, .doc = doc, .fresh = fresh<T>, .onnx = onnx});
 }
-Of<Entry> plain(const char *name, const char *doc, Unary f, std::vector<std::string> aliases = {}) {
-  return std::make_shared<const Elementwise::Row>(
-      Elementwise::Row{{"activation", name, doc, fresh<Elementwise>, std::move(aliases)}, f});
+Of<Entry> plain(const char *name, const char *doc, Unary f, const char *onnx = "",
+                std::vector<std::string> aliases = {}) {
+  return std::make_shared<const Elementwise::Row>(Elementwise::Row{{.category = "activation",
+                                                                    .name = name,
+                                                                    .doc = doc,
+                                                                    .fresh = fresh<Elementwise>,
+                                                                    .aliases = std::move(aliases),
+                                                                    .onnx = onnx},
+                                                                   f});
 }
 Of<Entry> one(const char *name, const char *doc, Unary f, const char *key, double fallback, const char *doc_of_key) {
   return std::make_shared<const Elementwise::Row>(
@@ -123,27 +130,27 @@ Of<Entry> along_axis(const char *name, const char *doc, Id (*f)(Emit &, Id, int)
 void list_Activations(Entries &all) {
   static const std::vector<Of<Entry>> table{
       entry<Linear>("linear", "x"),
-      entry<Relu>("relu", "max(x, 0)"),
+      entry<Relu>("relu", "max(x, 0)", "Relu"),
       plain("relu6", "min(max(x, 0), 6)", Unary::relu6),
       one("leaky_relu", "x where x > 0, else negative_slope * x", Unary::leaky_relu, "negative_slope", 0.2,
           "slope below 0"),
       one("elu", "x where x > 0, else alpha * (exp(x) - 1)", Unary::elu, "alpha", 1, "the limit below 0, negated"),
-      plain("selu", "1.0507 * elu(x, 1.6733)", Unary::selu),
+      plain("selu", "1.0507 * elu(x, 1.6733)", Unary::selu, "Selu"),
       one("celu", "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)", Unary::celu, "alpha", 1,
           "the limit below 0, negated"),
-      entry<Gelu>("gelu", "x times the normal distribution function of x"),
+      entry<Gelu>("gelu", "x times the normal distribution function of x", "Gelu"),
       along_axis("glu", "the first half of an axis times the sigmoid of the second", glu),
-      plain("silu", "x * sigmoid(x)", Unary::silu, {"swish"}),
-      plain("mish", "x * tanh(softplus(x))", Unary::mish),
-      plain("softplus", "log(exp(x) + 1)", Unary::softplus),
-      plain("softsign", "x / (|x| + 1)", Unary::softsign),
+      plain("silu", "x * sigmoid(x)", Unary::silu, "", {"swish"}),
+      plain("mish", "x * tanh(softplus(x))", Unary::mish, "Mish"),
+      plain("softplus", "log(exp(x) + 1)", Unary::softplus, "Softplus"),
+      plain("softsign", "x / (|x| + 1)", Unary::softsign, "Softsign"),
       along_axis("softmax", "exp(x) over its sum along an axis", ops::softmax),
       along_axis("log_softmax", "the logarithm of softmax", ops::log_softmax),
-      plain("sigmoid", "1 / (1 + exp(-x))", Unary::sigmoid),
+      plain("sigmoid", "1 / (1 + exp(-x))", Unary::sigmoid, "Sigmoid"),
       plain("log_sigmoid", "the logarithm of sigmoid", Unary::log_sigmoid),
       plain("hard_sigmoid", "relu6(x + 3) / 6", Unary::hard_sigmoid),
       plain("hard_sigmoid_v1", "clip(0.2 x + 0.5, 0, 1): hard_sigmoid of Keras 1 and 2", Unary::hard_sigmoid_v1),
-      plain("hard_silu", "x * hard_sigmoid(x)", Unary::hard_silu, {"hard_swish"}),
+      plain("hard_silu", "x * hard_sigmoid(x)", Unary::hard_silu, "HardSwish", {"hard_swish"}),
       plain("hard_tanh", "clip(x, -1, 1)", Unary::hard_tanh),
       one("hard_shrink", "x where |x| > threshold, else 0", Unary::hard_shrink, "threshold", 0.5,
           "half the width of what becomes 0"),

@@ -170,4 +170,10 @@ std::string snake_case(const std::string &name) {
   return s;
 }
 
+Facts facts_of(const std::string &class_name) {
+  for (const Entry *e : entries(Layer::category))
+    if (e->name == class_name) return static_cast<const Layer &>(*e->fresh(*e)).facts();
+  return {};
+}
+
 }  // namespace dl4::kinds

@@ -29,6 +29,9 @@ void number_names(std::vector<InnerLayer> &list);
 // Does it compute each sample of the first axis by itself? As its facts say, where shapes begin with the letter B.
 bool by_sample(const Layer &layer);
 
+// Of a fresh layer of the library's by its class; nothing of another.
+Facts facts_of(const std::string &class_name);
+
 // Keras's name for a layer of that class.
 std::string snake_case(const std::string &class_name);
 

@@ -23,6 +23,10 @@ struct Entry {
   int version = 1;
   // A config of an older version, brought up to this one; nullptr: as it is.
   Json (*upgrade)(Json config, int from) = nullptr;
+  // Of an operation of keras.ops its module behind keras.src.ops and its class, "numpy.Add"; of a class that is not in
+  // the module of its category its path.
+  std::string keras{};
+  std::string onnx{};  // the op of ONNX that computes the same, without attributes
 
   // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key.
   std::shared_ptr<const Kind> make(const Json &config) const;
@@ -95,6 +99,7 @@ Entry entry_for() {
   if constexpr (requires { T::aliases; }) e.aliases.assign(std::begin(T::aliases), std::end(T::aliases));
   if constexpr (requires { T::version; }) e.version = T::version;
   if constexpr (requires { T::upgrade(Json(), 1); }) e.upgrade = T::upgrade;
+  if constexpr (requires { T::keras; }) e.keras = T::keras;
   return e;
 }
 

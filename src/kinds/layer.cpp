@@ -118,10 +118,4 @@ DType joined_type(DType a, DType b) {
   return place == std::end(ascending) ? DType::f32 : *place;
 }
 
-bool Layer::notes_mask() const {
-  const auto arguments = facts().arguments;
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const CallArgument &a) { return std::string_view(a.name) == "mask"; });
-}
-
 }  // namespace dl4::kinds

@@ -168,13 +168,6 @@ class Layer : public Kind {
   // Of x (B, T, ...) of that rank: does it give each step what that step gets in a longer sequence, but for what the
   // layer carries?
   virtual bool by_step(int /*rank*/) const { return false; }
-  // Do calls that follow find no mask on what was input i, for Keras's layer takes it off?
-  virtual bool drops_mask(int /*i*/) const { return false; }
-  // Is the mask of the only input of a call noted in the graph, so that it stays whatever drops it: as Keras does for
-  // layers with an argument `mask`?
-  virtual bool notes_mask() const;
-  // Do its outputs have masks in the graph as it is built? Else only when it runs.
-  virtual bool builds_masks() const { return true; }
   // Is its output a weight, which can be assigned?
   virtual bool gives_weight() const { return false; }
   // Do its calls assign weights? They are made in the order in which they were added.

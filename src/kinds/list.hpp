@@ -113,8 +113,7 @@
   X(Merges)                        \
   X(Concatenate)                   \
   X(Dot)                           \
-  X(Elementwises)                  \
-  X(Pairwises)                     \
+  X(Functions)                     \
   X(Clip)                          \
   X(Where)                         \
   X(Reductions)                    \

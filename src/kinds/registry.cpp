@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/fork.hpp"
 #include "kinds/field.hpp"
+#include "kinds/inner_layer.hpp"
 #include "kinds/list.hpp"
 #include "kinds/signatures.hpp"
 
@@ -94,6 +95,21 @@ void refuse_absent(const std::string &category, const std::string &name) {
     throw Error(Code::unsupported, text(category, ' ', s->name, " is not in this version"))
         .with("category", category)
         .with("kind", name);
+}
+
+// What a kind is called elsewhere: in Keras with its public module, in NumPy, as an op of ONNX.
+Json other_names(const Entry &e, bool in_keras) {
+  Json names = Json::object();
+  const size_t dot = e.keras.find('.');
+  const bool operation = dot != std::string::npos && !e.keras.starts_with("keras.");
+  const std::string function = operation ? snake_case(e.keras.substr(dot + 1)) : "";
+  if (in_keras)
+    names["keras"] = text(keras_module(e.category), '.', e.name);
+  else if (!e.keras.empty())
+    names["keras"] = operation ? "keras.ops." + function : e.keras;
+  if (!in_keras && e.keras.starts_with("numpy.")) names["numpy"] = "numpy." + function;
+  if (!e.onnx.empty()) names["onnx"] = e.onnx;
+  return names;
 }
 
 Json words(std::string_view text) {
@@ -246,8 +262,10 @@ Json Entry::describe() const {
   const std::unique_ptr<Kind> kind = fresh(*this);
   j["attributes"] = fields_of(*kind).describe();
   j.update(kind->more());
+  const Signature *s = known_signature(category, name);
+  if (Json names = other_names(*this, s); !names.empty()) j["names"] = std::move(names);
   // As Keras has them, those that it takes and we do not included; a kind of our own takes its attributes in order.
-  if (const Signature *s = known_signature(category, name)) {
+  if (s) {
     j["positional"] = words(s->positional);
     if (!s->call.empty()) j["call_positional"] = words(s->call);
   } else {

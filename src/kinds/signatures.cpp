@@ -41,4 +41,19 @@ const Signature *signature(std::string_view category, std::string_view name) {
   return it == signatures().end() ? nullptr : &*it;
 }
 
+std::string_view keras_module(std::string_view category) {
+  static constexpr std::pair<std::string_view, std::string_view> modules[] = {
+      {"layer", "keras.layers"},
+      {"activation", "keras.activations"},
+      {"loss", "keras.losses"},
+      {"metric", "keras.metrics"},
+      {"optimizer", "keras.optimizers"},
+      {"schedule", "keras.optimizers.schedules"},
+      {"callback", "keras.callbacks"},
+      {"initializer", "keras.initializers"},
+      {"constraint", "keras.constraints"},
+      {"regularizer", "keras.regularizers"}};
+  return std::ranges::find(modules, category, &std::pair<std::string_view, std::string_view>::first)->second;
+}
+
 }  // namespace dl4::kinds

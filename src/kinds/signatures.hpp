@@ -16,4 +16,7 @@ const std::vector<Signature> &signatures();
 // Of exactly this name; null: Keras has no such kind.
 const Signature *signature(std::string_view category, std::string_view name);
 
+// Keras's public module of a category, "keras.layers".
+std::string_view keras_module(std::string_view category);
+
 }  // namespace dl4::kinds

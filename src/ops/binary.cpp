@@ -77,6 +77,15 @@ void BinaryOp::gradient(Gradient &g) const {
         to(i, div(e, mul(e, d, left ? b : unary(e, Unary::neg, a)), square));
         break;
       }
+      case Binary::mod:  // a less b times a whole number
+        to(i, left ? d : unary(e, Unary::neg, mul(e, d, unary(e, Unary::floor, div(e, a, b)))));
+        break;
+      case Binary::fmod:
+        to(i, left ? d : mul(e, d, div(e, sub(e, g.dst(), a), b)));
+        break;
+      case Binary::floor_div:  // moves in steps
+        to(i, mul(e, d, e.scalar(0)));
+        break;
       case Binary::squared_difference:
         to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f)));
         break;
@@ -90,7 +99,7 @@ std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
   DType t = site.src[0].dtype;
   int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
   double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
-                  (f == Binary::pow || f == Binary::atan2 ? 20 : 1) +
+                  (f == Binary::pow || f == Binary::atan2 || f == Binary::mod || f == Binary::fmod ? 20 : 1) +
               (activation ? us_per_function * static_cast<double>(n) : 0);
   const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
   auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,

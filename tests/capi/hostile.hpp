@@ -50,23 +50,18 @@ inline Target target_of(const std::string &category, const std::string &name, co
   }
   for (const json &a : entry.value("arguments", json::array()))
     t.slots.push_back({a.at("name"), a.at("type"), "", true});
-  if (name == "MelSpectrogram") t.base["fft_length"] = 4;    // of sounds as short as any input
-  if (name == "Stack") t.base["axis"] = 1;                   // by default the batch is no longer first
+  if (name == "MelSpectrogram") t.base["fft_length"] = 4;  // of sounds as short as any input
+  if (name == "Stack") t.base["axis"] = 1;                 // by default the batch is no longer first
   if (name == "GlobalAttention" || name == "LocalAttention") {
     t.inputs = {"(B, T, F)", "(B, T, F)"};
     return t;
   }
   if (name == "Dot") t.inputs = {"(B, F, F)", "(B, F, F)"};
   if (name == "Take") t.inputs = {"(B, T, F)", "(B, T) integers"};
-  if (name == "Where") t.inputs = {"(B, T, F)", "(B, T, F)", "(B, T, F)"};
   if (name == "SetLengths") t.inputs = {"(B, T, F)", "(B) integers"};
-  for (const char *two : {"BroadcastAdd", "BroadcastMaximum", "BroadcastMinimum", "BroadcastMultiply",
-                          "BroadcastSubtract", "Divide", "Power", "Arctan2", "Equal", "NotEqual", "Less", "LessEqual",
-                          "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"})
-    if (name == two) t.inputs = {"(B, T, F)", "(B, T, F)"};
   if (!t.inputs.empty()) return t;
   for (const json &i : entry.value("inputs", json::array()))
-    if (const std::string input = i.at("name"); !i.contains("if")) {
+    if (const std::string given = i.value("if", ""), input = i.at("name"); given.empty() || given == input + " null") {
       t.inputs.push_back(i.at("shape"));
       if (input.size() > 3 && input.substr(input.size() - 3) == "...") t.inputs.push_back(i.at("shape"));
     }

@@ -24,14 +24,14 @@ except ImportError:
 from dl4.abi import Error
 from dl4.core import Model, Tensor
 
-OPS = """Abs Add And ArgMax ArgMin Attention AveragePool BatchNormalization Cast CastLike Ceil Celu Clip Concat Constant
-ConstantOfShape Conv ConvTranspose Cos DepthToSpace Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor Gather
+OPS = """Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Constant
+ConstantOfShape Conv ConvTranspose Cos Cosh DepthToSpace Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor Gather
 GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual GroupNormalization GRU
 HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
-Log LogSoftmax LpNormalization LRN LSTM MatMul Max MaxPool Mean MeanVarianceNormalization Min Mish Mul Neg Not OneHot Or
+Log LogSoftmax LpNormalization LRN LSTM MatMul Max MaxPool Mean MeanVarianceNormalization Min Mish Mod Mul Neg Not OneHot Or
 Pad Pow PRelu Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare Relu Reshape Resize RMSNormalization RNN Round Scan ScatterElements ScatterND Selu Shape Shrink
-Sigmoid Sign Sin Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
+Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
 ThresholdedRelu Tile Transpose Trilu Unsqueeze Upsample Where Xor""".split()
 
 # Types of data that ours stand for; others (quarter floats, strings, unsigned integers past a byte ...) are not read.
@@ -65,6 +65,8 @@ def is_ours(model):
     opset = max(entry.version for entry in model.opset_import)
     return opset >= 7 and (
         all(node.op_type in OPS and node.domain in ("", "ai.onnx") for node in graph.node)
+        # Attention's expansions count with Mod, over shapes that the model computes.
+        and (len(graph.node) == 1 or all(node.op_type != "Mod" for node in graph.node))
         and not model.functions
         and all(kind in TYPES for kind in types_of(model))
     )

@@ -32,6 +32,26 @@ double reference(Binary f, T x, T y) {
       return std::atan2(a, b);
     case Binary::squared_difference:
       return (a - b) * (a - b);
+    case Binary::mod: {
+      const double rest = integer && b == 0 ? 0 : std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+    case Binary::fmod:
+      return integer && b == 0 ? 0 : std::fmod(a, b);
+    case Binary::floor_div:
+      return integer && b == 0 ? 0 : std::floor(integer ? a / b : static_cast<double>(x / y));
+    case Binary::bitwise_and:
+      return static_cast<double>(static_cast<int64_t>(x) & static_cast<int64_t>(y));
+    case Binary::bitwise_or:
+      return static_cast<double>(static_cast<int64_t>(x) | static_cast<int64_t>(y));
+    case Binary::bitwise_xor:
+      return static_cast<double>(static_cast<int64_t>(x) ^ static_cast<int64_t>(y));
+    case Binary::left_shift:
+      return b < 0 || b >= 8 * sizeof(T)
+                 ? 0
+                 : static_cast<double>(static_cast<T>(static_cast<uint64_t>(x) << static_cast<int>(b)));
+    case Binary::right_shift:
+      return b < 0 || b >= 8 * sizeof(T) ? (a < 0 ? -1 : 0) : std::floor(a / std::pow(2.0, b));
     case Binary::equal:
       return a == b;
     case Binary::not_equal:
@@ -101,6 +121,20 @@ TEST(Binary, EveryTypeStepAndLength) {
     check<int64_t>(DType::i64);
     check<uint8_t>(DType::u8);
     check<uint8_t>(DType::boolean);
+  });
+}
+
+TEST(Binary, TheLeastIntegerIsDivided) {
+  on_every_target([] {
+    const std::vector<int32_t> a{INT32_MIN, INT32_MIN, INT32_MIN, 7}, b{-1, 0, 3, INT32_MIN};
+    const auto of = [&](Binary f) {
+      std::vector<int32_t> y(4);
+      binary_run(f, DType::i32, a.data(), 1, b.data(), 1, y.data(), 4);
+      return y;
+    };
+    EXPECT_EQ(of(Binary::floor_div), (std::vector<int32_t>{INT32_MIN, 0, -715827883, -1}));
+    EXPECT_EQ(of(Binary::mod), (std::vector<int32_t>{0, 0, 1, INT32_MIN + 7}));
+    EXPECT_EQ(of(Binary::fmod), (std::vector<int32_t>{0, 0, -2, 7}));
   });
 }
 

@@ -17,6 +17,20 @@ double positive(double x) { return std::isnan(x) || x > 0 ? x : 0; }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::log1p(std::exp(-std::fabs(x))) + positive(x); }
 
+// By bisection of erf, of the complement where that says more.
+double erfinv(double y) {
+  if (std::isnan(y) || std::fabs(y) > 1) return NAN;
+  if (std::fabs(y) == 1 || y == 0) return y == 0 ? y : y * HUGE_VAL;
+  const double a = std::fabs(y);
+  if (a < 1e-10) return y * 0.88622692545275801;
+  double low = 0, high = 6;
+  for (int i = 0; i < 200; ++i) {
+    const double x = (low + high) / 2;
+    (a < 0.5 ? std::erf(x) < a : std::erfc(x) > 1 - a) ? low = x : high = x;
+  }
+  return std::copysign(low, y);
+}
+
 double reference(Unary f, const Params &p, double x) {
   const double a = p[0], b = p[1], c = p[2];
   switch (f) {
@@ -44,8 +58,32 @@ double reference(Unary f, const Params &p, double x) {
       return std::sin(x);
     case Unary::cos:
       return std::cos(x);
+    case Unary::tan:
+      return std::tan(x);
+    case Unary::asin:
+      return std::asin(x);
+    case Unary::acos:
+      return std::acos(x);
+    case Unary::atan:
+      return std::atan(x);
+    case Unary::sinh:
+      return std::sinh(x);
+    case Unary::cosh:
+      return std::cosh(x);
+    case Unary::asinh:
+      return std::asinh(x);
+    case Unary::acosh:
+      return std::acosh(x);
+    case Unary::atanh:
+      return std::atanh(x);
     case Unary::erf:
       return std::erf(x);
+    case Unary::erfc:
+      return std::erfc(x);
+    case Unary::erfinv:
+      return erfinv(x);
+    case Unary::cbrt:
+      return std::cbrt(x);
     case Unary::floor:
       return std::floor(x);
     case Unary::ceil:
@@ -250,6 +288,18 @@ TEST(Unary, Accuracy) {
     EXPECT_LT(worst_ulp(Unary::sin, -1.5f, 1.5f), 3);
     EXPECT_LT(worst_ulp(Unary::sin, 1e4f, 1e30f, true), 1);
     EXPECT_LT(worst_ulp(Unary::cos, -1.5f, 1.5f), 3);
+    EXPECT_LT(worst_ulp(Unary::tan, -1.5f, 1.5f), 2);
+    EXPECT_LT(worst_ulp(Unary::asin, -1, 1), 2);
+    EXPECT_LT(worst_ulp(Unary::acos, -1, 1), 2);
+    EXPECT_LT(worst_ulp(Unary::atan, 1e-30f, 1e30f, true), 2);
+    EXPECT_LT(worst_ulp(Unary::sinh, 1e-30f, 80, true), 2);
+    EXPECT_LT(worst_ulp(Unary::cosh, -80, 80), 2);
+    EXPECT_LT(worst_ulp(Unary::asinh, 1e-30f, 1e30f, true), 4);
+    EXPECT_LT(worst_ulp(Unary::acosh, 1.01f, 1e30f, true), 4);
+    EXPECT_LT(worst_ulp(Unary::atanh, -0.999f, 0.999f), 4);
+    EXPECT_LT(worst_ulp(Unary::erfc, -4, 8), 4);
+    EXPECT_LT(worst_ulp(Unary::erfinv, -0.9999f, 0.9999f), 2);
+    EXPECT_LT(worst_ulp(Unary::cbrt, 1e-30f, 1e30f, true), 2);
     EXPECT_LT(worst_ulp(Unary::erf, -4, 4), 4);
     EXPECT_LT(worst_ulp(Unary::erf, 1e-30f, 1, true), 4);
     EXPECT_LT(worst_ulp(Unary::tanh, -12, 12), 4);
@@ -263,13 +313,35 @@ TEST(Unary, Accuracy) {
   });
 }
 
+// Where the function has values whose slopes differences tell.
+std::pair<float, float> domain(Unary f) {
+  switch (f) {
+    case Unary::log:
+    case Unary::sqrt:
+    case Unary::rsqrt:
+    case Unary::log1p:
+    case Unary::cbrt:
+      return {0.2f, 4};
+    case Unary::acosh:
+      return {1.2f, 4};
+    case Unary::tan:
+    case Unary::asin:
+    case Unary::acos:
+    case Unary::atanh:
+    case Unary::erfinv:
+      return {-0.9f, 0.9f};
+    default:
+      return {-4, 4};
+  }
+}
+
 TEST(UnaryGrad, MatchesTheSlopeInDouble) {
   on_every_target([] {
     for_every_unary([](Unary f) {
       const Params p = params_of(f);
       for (const int64_t n : {0, 1, 3, 7, 16, 33, 70}) {
-        const bool positive_only = f == Unary::log || f == Unary::sqrt || f == Unary::rsqrt || f == Unary::log1p;
-        Edge<float> x(random_floats(n, positive_only ? 0.2f : -4, 4, static_cast<uint32_t>(n) + 5)), y(n), dx(n);
+        const auto [low, high] = domain(f);
+        Edge<float> x(random_floats(n, low, high, static_cast<uint32_t>(n) + 5)), y(n), dx(n);
         Edge<float> dy(random_floats(n, 0.5f, 2, 9));
         unary(f, p.data(), x, y, n);
         float *from = grad_from(f, p.data()) == GradFrom::input ? x.data() : y.data();
@@ -290,30 +362,62 @@ TEST(UnaryGrad, MatchesTheSlopeInDouble) {
 }
 
 // The slopes of each function at -infinity and at infinity, in the order of Unary.
-constexpr double far_slopes[][2] = {{-1, -1},      {-1, 1},
-                                    {0, 0},        {-HUGE_VAL, HUGE_VAL},
-                                    {NAN, 0},      {NAN, 0},  // up to rsqrt
-                                    {0, HUGE_VAL}, {0, 0},
+constexpr double far_slopes[][2] = {{-1, -1},
+                                    {-1, 1},
+                                    {0, 0},
+                                    {-HUGE_VAL, HUGE_VAL},
+                                    {NAN, 0},
+                                    {NAN, 0},  // up to rsqrt
+                                    {0, HUGE_VAL},
+                                    {0, 0},
                                     {0, 0},  // up to log1p
-                                    {0, HUGE_VAL}, {NAN, NAN},
-                                    {NAN, NAN},    {0, 0},
-                                    {0, 0},        {0, 0},
+                                    {0, HUGE_VAL},
+                                    {NAN, NAN},
+                                    {NAN, NAN},  // up to cos
+                                    {NAN, NAN},
+                                    {NAN, NAN},
+                                    {NAN, NAN},
+                                    {0, 0},
+                                    {HUGE_VAL, HUGE_VAL},
+                                    {-HUGE_VAL, HUGE_VAL},
+                                    {0, 0},
+                                    {NAN, 0},
+                                    {0, 0},  // up to atanh
+                                    {0, 0},
+                                    {0, 0},
+                                    {NAN, NAN},
+                                    {0, 0},  // up to cbrt
+                                    {0, 0},
+                                    {0, 0},
                                     {0, 0},  // up to round
-                                    {0, 1},        {0, 0},
-                                    {0.3, 1},      {0.25, 0},
-                                    {0, 1},        {0, 1.0507009873554805},
+                                    {0, 1},
+                                    {0, 0},
+                                    {0.3, 1},
+                                    {0.25, 0},
+                                    {0, 1},
+                                    {0, 1.0507009873554805},
                                     {0, 1},  // up to celu
-                                    {0, 0},        {1, 0},
-                                    {0, 0},        {0, 1},
-                                    {0, 0},        {0, 1},
-                                    {0, 1},        {0, 1},
+                                    {0, 0},
+                                    {1, 0},
+                                    {0, 0},
+                                    {0, 1},
+                                    {0, 0},
+                                    {0, 1},
+                                    {0, 1},
+                                    {0, 1},
                                     {0, 1},  // up to mish
-                                    {0, 0},        {0, 0},
-                                    {0, 1},        {0, 0},
-                                    {1, 1},        {1, 1},
-                                    {1, 1},        {0, 1},  // up to threshold
-                                    {0, 1},        {0, 1},
-                                    {0, 0},        {0, 0},
+                                    {0, 0},
+                                    {0, 0},
+                                    {0, 1},
+                                    {0, 0},
+                                    {1, 1},
+                                    {1, 1},
+                                    {1, 1},
+                                    {0, 1},  // up to threshold
+                                    {0, 1},
+                                    {0, 1},
+                                    {0, 0},
+                                    {0, 0},
                                     {2.5, 2.5}};
 static_assert(std::size(far_slopes) == unary_table.size());
 
@@ -329,6 +433,8 @@ double special_slope(Unary f, const Params &p, float v) {
   if (f == Unary::sqrt) return 0.5 / std::sqrt(x);
   if (f == Unary::rsqrt) return -0.5 / x / std::sqrt(x);
   if (f == Unary::log) return 1 / x;
+  if (f == Unary::cbrt) return 1 / (3 * std::cbrt(x) * std::cbrt(x));
+  if (f == Unary::acosh && x < 1) return nan;
   return (reference(f, p, x + e) - reference(f, p, x - e)) / (2 * e);
 }
 

@@ -53,6 +53,9 @@ TEST(Binary, EveryFunction) {
   for (DType t : {DType::i32, DType::i64}) {
     Tensor i = random({6, 3}, 1, -3, 3, t), j = random({6, 1}, 2, -3, 3, t);
     expect_values(Binary::mul, i, j, [](double x, double y) { return x * y; });
+    expect_values(Binary::floor_div, i, j, [](double x, double y) { return y == 0 ? 0 : std::floor(x / y); });
+    expect_values(Binary::mod, i, j, [](double x, double y) { return y == 0 ? 0 : x - y * std::floor(x / y); });
+    expect_values(Binary::bitwise_and, i, j, [](double x, double y) { return double(int64_t(x) & int64_t(y)); });
     expect_values(Binary::equal, i, j, [](double x, double y) { return double(x == y); });
     expect_values(Binary::greater_equal, i, j, [](double x, double y) { return double(x >= y); });
   }
@@ -64,13 +67,14 @@ TEST(Binary, EveryFunction) {
 
 TEST(Binary, Gradients) {
   for (Binary f : {Binary::add, Binary::sub, Binary::mul, Binary::div, Binary::max, Binary::min, Binary::pow,
-                   Binary::squared_difference}) {
+                   Binary::squared_difference, Binary::mod, Binary::fmod}) {
     for (const auto &[a, b] : std::vector<std::pair<Shape, Shape>>{
              {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{}, {4}}, {{2, 1, 3}, {4, 1}}, {{1, 3}, {2, 3}}}) {
       SCOPED_TRACE(text(kernels::binary_names[static_cast<size_t>(f)], a, b));
       check_gradient(of(f), {random(a, 5, 0.5, 1), random(b, 6, 1.1, 2)}, {0, 1});
     }
   }
+  check_gradient(of(Binary::floor_div), {random({3}, 5, 0.5, 1), random({3}, 6, 1.1, 2)}, {0, 1}, {.moved = false});
   // One value on both sides.
   check_gradient([](Emit &e, const auto &x) { return mul(e, x[0], x[0]); }, {random({3}, 1)});
 }
@@ -82,6 +86,8 @@ TEST(Binary, Refuses) {
                 "expected values of one dtype, got float32 and int32");
   check_refused(of(Binary::div), {Operand{DType::i32, {2}}, Operand{DType::i32, {2}}}, Code::invalid_argument,
                 "does not compute with dtype int32");
+  check_refused(of(Binary::left_shift), {Operand{DType::f32, {2}}, Operand{DType::f32, {2}}}, Code::invalid_argument,
+                "does not compute with dtype float32");
 }
 
 }  // namespace

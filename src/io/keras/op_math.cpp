@@ -4,6 +4,7 @@
 
 #include "io/keras/operation.hpp"
 #include "kinds/inner_layer.hpp"
+#include "kinds/layers/elementwise/functions.hpp"
 
 namespace dl4::io::keras {
 
@@ -33,7 +34,7 @@ Operation::Pair Operation::pair(size_t first, size_t second) {
 Nodes Operation::add_pairwise(const std::string &kind) {
   if (args_.size() != 2) refuse("has ", args_.size(), " arguments, expected two");
   const auto [a, b, type] = pair(0, 1);
-  if (kind == "Power" && type != DType::f32) refuse("gives ", type);
+  if ((kind == "Power" || kind == "SquaredDifference") && type != DType::f32) refuse("gives ", type);
   if (!a && !b) refuse("has no tensor");
   if (!a) return finish(kind, {{"x1", number(0)}}, {*b});
   if (!b) return finish(kind, {{"x2", number(1)}}, {*a});
@@ -43,7 +44,9 @@ Nodes Operation::add_pairwise(const std::string &kind) {
 // Whole numbers become floats, but where they stay what they are.
 Nodes Operation::add_elementwise(const std::string &kind) {
   const Node x = only();
-  if (dtype(x) == DType::f32 || kind == "LogicalNot") return finish(kind, config_, {x});
+  const kinds::Function *known = kinds::function(kind);
+  if (dtype(x) == DType::f32 || (known && known->takes != kinds::Function::Takes::floats))
+    return finish(kind, config_, {x});
   const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
   if (wide && kind == "Negative") return finish("BroadcastSubtract", {{"x1", 0}}, {x});
   if (wide && kind == "Square") return finish("BroadcastMultiply", Json::object(), {x, x});
@@ -248,17 +251,6 @@ Nodes Operation::add_sum() {
   }
   return all.size() == 1 ? finish_as(all[0]) : finish("BroadcastAdd", Json::object(), all);
 }
-
-Node Operation::paired(const std::string &kind) {
-  const auto [a, b, type] = pair(0, 1);
-  if (type != DType::f32) refuse("gives ", type);
-  if (!a && !b) refuse("has no tensor");
-  if (!a) return layer(kind, {{"x1", number(0)}}, {*b});
-  if (!b) return layer(kind, {{"x2", number(1)}}, {*a});
-  return layer(kind, Json::object(), {*a, *b});
-}
-Nodes Operation::add_floor_divide() { return finish("Floor", Json::object(), {paired("Divide")}); }
-Nodes Operation::add_squared_difference() { return finish("Square", Json::object(), {paired("BroadcastSubtract")}); }
 
 Nodes Operation::add_argmax() {
   Node x = only();

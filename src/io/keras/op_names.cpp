@@ -1,111 +1,62 @@
-// Keras's names of the operations that are one layer here, and ours.
+// Keras's operations that are one layer here: the kinds say which, here stands how each is called.
 #include <algorithm>
-#include <iterator>
 #include <string_view>
+#include <vector>
 
 #include "io/keras/operations.hpp"
+#include "kinds/layers/elementwise/functions.hpp"
 
 namespace dl4::io::keras {
 namespace {
 
 using Form = KerasOperation::Form;
 
-// Where two stand for one kind, the first is written.
-constexpr KerasOperation operations[] = {
-    {"Absolute", "Absolute", Form::elementwise},
-    {"Negative", "Negative", Form::elementwise},
-    {"Sign", "Sign", Form::elementwise},
-    {"Square", "Square", Form::elementwise},
-    {"Sqrt", "Sqrt", Form::elementwise},
-    {"Rsqrt", "Rsqrt", Form::elementwise, "keras.src.ops.math"},
-    {"Reciprocal", "Reciprocal", Form::elementwise},
-    {"Exp", "Exp", Form::elementwise},
-    {"Log", "Log", Form::elementwise},
-    {"Log1p", "Log1p", Form::elementwise},
-    {"Log2", "Log2", Form::elementwise},
-    {"Log10", "Log10", Form::elementwise},
-    {"Expm1", "Expm1", Form::elementwise},
-    {"Sin", "Sin", Form::elementwise},
-    {"Cos", "Cos", Form::elementwise},
-    {"Tan", "Tan", Form::elementwise},
-    {"Arcsin", "Arcsin", Form::elementwise},
-    {"Arccos", "Arccos", Form::elementwise},
-    {"Arctan", "Arctan", Form::elementwise},
-    {"Sinh", "Sinh", Form::elementwise},
-    {"Cosh", "Cosh", Form::elementwise},
-    {"Exp2", "Exp2", Form::elementwise},
-    {"Trunc", "Trunc", Form::elementwise},
-    {"Erf", "Erf", Form::elementwise, "keras.src.ops.math"},
-    {"Floor", "Floor", Form::elementwise},
-    {"Ceil", "Ceil", Form::elementwise},
-    {"Round", "Round", Form::elementwise},
-    {"Tanh", "Tanh", Form::elementwise},
-    {"Isnan", "Isnan", Form::elementwise},
-    {"Isinf", "Isinf", Form::elementwise},
-    {"Isfinite", "Isfinite", Form::elementwise},
-    {"LogicalNot", "LogicalNot", Form::elementwise},
-    {"Sum", "Sum", Form::reduction},
-    {"Mean", "Mean", Form::reduction},
-    {"Max", "Max", Form::reduction},
-    {"Amax", "Max", Form::reduction},
-    {"Min", "Min", Form::reduction},
-    {"Amin", "Min", Form::reduction},
-    {"Prod", "Prod", Form::reduction},
-    {"Var", "Var", Form::reduction},
-    {"Std", "Std", Form::reduction},
-    {"Logsumexp", "Logsumexp", Form::reduction, "keras.src.ops.math"},
-    {"Any", "Any", Form::reduction},
-    {"All", "All", Form::reduction},
-    {"Argmax", "Argmax"},
-    {"ExpandDims", "ExpandDims"},
-    {"Squeeze", "Squeeze"},
-    {"Flip", "Flip"},
-    {"Repeat", "Repeat"},
-    {"Tile", "Tile"},
-    {"Sort", "Sort", Form::elementwise},
-    {"Argsort", "Argsort", Form::elementwise},
-    {"Cumsum", "Cumsum", Form::elementwise},
-    {"Cumprod", "Cumprod", Form::elementwise},
-    {"OneHot", "OneHot", Form::one, "keras.src.ops.nn"},
-    {"Pad", "Pad"},
-    {"Einsum", "Einsum"},
-    {"Cast", "Cast", Form::one, "keras.src.ops.core"},
-    {"Reshape", "ReshapeBatch"},
-    {"TopK", "TopK", Form::elementwise, "keras.src.ops.math"},
-    {"Clip", "Clip", Form::elementwise},
-    {"Softmax", "Softmax", Form::elementwise, "keras.src.ops.nn"},
-    {"StopGradient", "StopGradient", Form::one, "keras.src.ops.core"},
-    {"Matmul", "MatMul", Form::two},
-    {"SegmentSum", "SegmentSum", Form::two, "keras.src.ops.math"},
-    {"SegmentMax", "SegmentMax", Form::two, "keras.src.ops.math"},
-    {"Add", "BroadcastAdd", Form::pair},
-    {"Subtract", "BroadcastSubtract", Form::pair},
-    {"Multiply", "BroadcastMultiply", Form::pair},
-    {"Maximum", "BroadcastMaximum", Form::pair},
-    {"Minimum", "BroadcastMinimum", Form::pair},
-    {"Divide", "Divide", Form::pair},
-    {"TrueDivide", "Divide", Form::pair},
-    {"Power", "Power", Form::pair},
-    {"Arctan2", "Arctan2", Form::pair},
-    {"Equal", "Equal", Form::pair},
-    {"NotEqual", "NotEqual", Form::pair},
-    {"Less", "Less", Form::pair},
-    {"LessEqual", "LessEqual", Form::pair},
-    {"Greater", "Greater", Form::pair},
-    {"GreaterEqual", "GreaterEqual", Form::pair},
-    {"LogicalAnd", "LogicalAnd", Form::pair},
-    {"LogicalOr", "LogicalOr", Form::pair},
+// Of the kinds that take a tensor and an argument in another way than as it is.
+constexpr std::pair<std::string_view, Form> forms[] = {
+    {"Sum", Form::reduction},      {"Mean", Form::reduction},      {"Max", Form::reduction},
+    {"Min", Form::reduction},      {"Prod", Form::reduction},      {"Var", Form::reduction},
+    {"Std", Form::reduction},      {"Logsumexp", Form::reduction}, {"Any", Form::reduction},
+    {"All", Form::reduction},      {"Sort", Form::elementwise},    {"Argsort", Form::elementwise},
+    {"Cumsum", Form::elementwise}, {"Cumprod", Form::elementwise}, {"TopK", Form::elementwise},
+    {"Clip", Form::elementwise},   {"Softmax", Form::elementwise}, {"MatMul", Form::two},
+    {"SegmentSum", Form::two},     {"SegmentMax", Form::two},
 };
 
-const KerasOperation *found(std::string_view KerasOperation::*key, std::string_view word) {
-  const auto *it = std::find_if(std::begin(operations), std::end(operations),
-                                [&](const KerasOperation &o) { return o.*key == word; });
-  return it == std::end(operations) ? nullptr : it;
+Form form_of(const kinds::Entry &e) {
+  if (const kinds::Function *f = kinds::function(e.name)) return f->operands() == 2 ? Form::pair : Form::elementwise;
+  const auto *it = std::ranges::find(forms, e.name, &std::pair<std::string_view, Form>::first);
+  return it == std::end(forms) ? Form::one : it->second;
+}
+
+const std::vector<KerasOperation> &operations() {
+  static const std::vector<KerasOperation> all = [] {
+    std::vector<KerasOperation> list;
+    for (const kinds::Entry *e : kinds::entries("layer")) {
+      const size_t dot = e->keras.find('.');
+      if (e->keras.starts_with("keras.") || (dot == std::string::npos && !kinds::function(e->name))) continue;
+      const bool only_read = dot == std::string::npos;  // of TensorFlow's
+      list.push_back({only_read ? e->name : e->keras.substr(dot + 1), e, form_of(*e),
+                      only_read ? "" : "keras.src.ops." + e->keras.substr(0, dot)});
+    }
+    return list;
+  }();
+  return all;
 }
 
 }  // namespace
 
-const KerasOperation *keras_operation(std::string_view name) { return found(&KerasOperation::name, name); }
-const KerasOperation *keras_operation_of(std::string_view kind) { return found(&KerasOperation::kind, kind); }
+const KerasOperation *keras_operation(std::string_view name) {
+  for (const KerasOperation &o : operations())
+    if (o.name == name) return &o;
+  for (const KerasOperation &o : operations())
+    if (std::ranges::find(o.kind->aliases, name) != o.kind->aliases.end()) return &o;
+  return nullptr;
+}
+
+const KerasOperation *keras_operation_of(std::string_view kind) {
+  const auto it = std::ranges::find_if(
+      operations(), [&](const KerasOperation &o) { return o.kind->name == kind && !o.module.empty(); });
+  return it == operations().end() ? nullptr : &*it;
+}
 
 }  // namespace dl4::io::keras

@@ -87,7 +87,6 @@ class Operation {
     DType type;
   };
   Pair pair(size_t first, size_t second);
-  Node paired(const std::string &kind);  // of floats
   Nodes add_pairwise(const std::string &kind);
   Nodes add_elementwise(const std::string &kind);
   Nodes add_reduction(const std::string &kind);
@@ -105,8 +104,6 @@ class Operation {
   Nodes add_one_hot();
   Nodes add_einsum();
   Nodes add_sum();
-  Nodes add_floor_divide();
-  Nodes add_squared_difference();
   Nodes add_argmax();
 
   Nodes add_pad();

@@ -15,11 +15,11 @@ namespace dl4::io::keras {
 namespace {
 
 // Of keras.ops.nn, whose names in snake case are those of activations.
-constexpr std::string_view activations[] = {"Relu",       "Relu6",         "LeakyRelu",  "Elu",         "Selu",
-                                            "Celu",       "Gelu",          "Glu",        "Silu",        "Softplus",
-                                            "Softsign",   "Sigmoid",       "LogSigmoid", "HardSigmoid", "HardSilu",
-                                            "HardTanh",   "HardShrink",    "SoftShrink", "TanhShrink",  "Squareplus",
-                                            "SparsePlus", "SparseSigmoid", "Sparsemax",  "Threshold",   "LogSoftmax"};
+bool is_activation(std::string_view name) {
+  const auto &all = kinds::entries("activation");
+  const std::string wanted = kinds::snake_case(std::string(name));
+  return std::any_of(all.begin(), all.end(), [&](const kinds::Entry *e) { return e->name == wanted; });
+}
 
 void flatten(const Json &j, size_t depth, std::vector<int64_t> &dims, std::vector<double> &to, bool &fits) {
   if (j.is_array()) {
@@ -88,8 +88,6 @@ const Operation::Row *Operation::row_of(std::string_view name) {
                                  {"Pad", &Operation::add_pad},
                                  {"Einsum", &Operation::add_einsum},
                                  {"AddN", &Operation::add_sum},
-                                 {"FloorDivide", &Operation::add_floor_divide},
-                                 {"SquaredDifference", &Operation::add_squared_difference},
                                  {"Argmax", &Operation::add_argmax},
                                  {"Argmin", &Operation::add_argmax},
                                  {"MaxPool", &Operation::add_pool},
@@ -119,8 +117,7 @@ const Operation::Row *Operation::row_of(std::string_view name) {
   for (const Row &row : rows)
     if (name == row.name) return &row;
   static constexpr Row activation{"", &Operation::add_activation};
-  return std::find(std::begin(activations), std::end(activations), name) == std::end(activations) ? nullptr
-                                                                                                  : &activation;
+  return keras_operation(name) || !is_activation(name) ? nullptr : &activation;
 }
 
 std::vector<Node> Operation::add() {
@@ -129,7 +126,7 @@ std::vector<Node> Operation::add() {
   if (class_ == "SegmentSum" || class_ == "SegmentMax") config_.erase("sorted");  // a promise about the ids
   if (const Row *row = row_of(class_)) return (this->*row->add)();
   const KerasOperation &known = *keras_operation(class_);
-  const std::string kind(known.kind);
+  const std::string &kind = known.kind->name;
   switch (known.form) {
     case KerasOperation::Form::pair:
       return add_pairwise(kind);

@@ -25,11 +25,12 @@ std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype = {})
 struct KerasOperation {
   // Of a tensor; of two; of two of which one may be a number; of one that becomes float32 if it is none; along axes.
   enum class Form { one, two, pair, elementwise, reduction };
-  std::string_view name, kind;  // its class there, the layer's here
-  Form form = Form::one;
-  std::string_view module = "keras.src.ops.numpy";
+  std::string name;          // its class
+  const kinds::Entry *kind;  // the layer's here
+  Form form;
+  std::string module;  // empty: it stands in no file of Keras 3
 };
-// By Keras's class, or by our kind; null: there is none.
+// By Keras's class or another of its names, or by our kind; null: there is none.
 const KerasOperation *keras_operation(std::string_view name);
 const KerasOperation *keras_operation_of(std::string_view kind);
 

@@ -77,28 +77,26 @@ class Walk {
       return std::any_of(names.begin(), names.end(), [&](const char *n) { return name == n; });
     };
     if (is({"Functional", "Sequential", "Model"})) return model(j, prefix, path + '/');
-    if (is({"LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"})) return leaf(prefix, path + "/cell");
     const std::vector<std::string> inside = segments(prefix);
-    const auto inner = [&](size_t i, const Json &of, const std::string &below) {
-      if (i < inside.size()) layer(of, prefix + inside[i] + '/', path + below);
-    };
-    if (is({"SpectralNormalization"})) {
-      inner(0, config_of(j, "layer"), "/layer");
-      return normalized(prefix, path);
-    }
-    if (is({"TimeDistributed"})) return inner(0, config_of(j, "layer"), "/layer");
-    if (is({"RNN"})) return inner(0, config_of(j, "cell"), "/cell");
-    if (is({"StackedRNNCells"})) {
+    const std::vector<kinds::InsideOf> places = kinds::facts_of(name).inside;
+    size_t n = 0;  // of the layers inside
+    for (const kinds::InsideOf &place : places) {
+      if (*place.key == 0) return leaf(prefix, path + '/' + place.attribute);
+      const Json *given = j["config"].find(place.key);
+      // A layer that is made of the first.
+      const Json &inner = given && !given->is_null() ? *given : config_of(j, places[0].key);
+      const auto one = [&](const Json &of, const std::string &below) {
+        if (n < inside.size()) layer(of, prefix + inside[n++] + '/', path + '/' + below);
+      };
+      if (!inner.is_array()) {
+        one(inner, place.attribute);
+        continue;
+      }
       Names names;
-      size_t i = 0;
-      for (const Json &cell : config_of(j, "cells")) inner(i++, cell, "/cells/" + names.next(class_of(cell)));
-      return;
+      for (const Json &of : inner) one(of, text(place.attribute, '/', names.next(class_of(of))));
     }
-    if (is({"Bidirectional"})) {
-      const Json *backward = j["config"].find("backward_layer");
-      inner(0, config_of(j, "layer"), "/forward_layer");
-      return inner(1, backward && !backward->is_null() ? *backward : config_of(j, "layer"), "/backward_layer");
-    }
+    if (is({"SpectralNormalization"})) return normalized(prefix, path);
+    if (!places.empty()) return;
     if (is({"MultiHeadAttention"}))  // tf.keras has no property of that name
       return heads(prefix, path, inside, is_there_ && is_there_(path + "/_query_dense/vars/0") ? "_" : "");
     if (is({"GroupQueryAttention", "GroupedQueryAttention"})) return heads(prefix, path, inside, "_");

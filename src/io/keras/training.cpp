@@ -67,10 +67,10 @@ void need_in_keras(const char *category, const std::string &name) {
 }
 
 // Kinds as Keras finds them, also in lists and by the names of outputs.
-Json with_module(const Json &j, const char *category, const char *module) {
+Json with_module(const Json &j, const char *category) {
   if (j.is_array()) {
     Json list = Json::array();
-    for (const Json &item : j) list.push_back(with_module(item, category, module));
+    for (const Json &item : j) list.push_back(with_module(item, category));
     return list;
   }
   if (j.is_string()) {
@@ -82,11 +82,11 @@ Json with_module(const Json &j, const char *category, const char *module) {
   Json to = j;
   if (const Json *name = j.find("class_name")) {
     need_in_keras(category, name->get<std::string>());
-    to["module"] = module;
+    to["module"] = kinds::keras_module(category);
     to["registered_name"] = nullptr;
     return to;
   }
-  for (const auto &[key, value] : j.items()) to[key] = with_module(value, category, module);
+  for (const auto &[key, value] : j.items()) to[key] = with_module(value, category);
   return to;
 }
 
@@ -134,12 +134,12 @@ Json compile_config(const train::Trainer &t) {
     fail(Code::unsupported, "\"loss\": an output that is the loss cannot be stored in Keras's files");
   Json optimizer{{"class_name", t.optimizer().entry().name}, {"config", t.optimizer().config()}};
   Json &rate = optimizer["config"]["learning_rate"];
-  rate = rate.is_object() ? with_module(rate, "schedule", "keras.optimizers.schedules") : Json(t.get("learning_rate"));
-  Json config{{"optimizer", with_module(optimizer, "optimizer", "keras.optimizers")}};
-  config["loss"] = with_module(options.value("loss", nullptr), "loss", "keras.losses");
+  rate = rate.is_object() ? with_module(rate, "schedule") : Json(t.get("learning_rate"));
+  Json config{{"optimizer", with_module(optimizer, "optimizer")}};
+  config["loss"] = with_module(options.value("loss", nullptr), "loss");
   config["loss_weights"] = options.value("loss_weights", nullptr);
   for (const char *key : {"metrics", "weighted_metrics"})
-    config[key] = with_module(options.value(key, nullptr), "metric", "keras.metrics");
+    config[key] = with_module(options.value(key, nullptr), "metric");
   config["run_eagerly"] = false;
   config["steps_per_execution"] = 1;
   config["jit_compile"] = false;

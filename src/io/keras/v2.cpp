@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "io/keras/json.hpp"
+#include "kinds/inner_layer.hpp"
 
 namespace dl4::io::keras {
 namespace {
@@ -197,8 +198,9 @@ Json modern_layer(const Json &given_layer, int major) {
   to["config"] = std::move(config);
   const Json *nodes = layer.find("inbound_nodes");
   if (!nodes) return to;
-  const bool recurrent = is_any(
-      to["class_name"], {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"});
+  const auto arguments = kinds::facts_of(to["class_name"].get<std::string>()).arguments;
+  const bool recurrent = std::ranges::any_of(
+      arguments, [](const kinds::CallArgument &a) { return std::string_view(a.name) == "initial_state"; });
   Json calls = Json::array();
   for (const Json &node : *nodes) calls.push_back(modern_node(node, recurrent));
   to["inbound_nodes"] = std::move(calls);

@@ -28,17 +28,16 @@ bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), s) != list.end();
 }
 
-// Of keras.applications: a layer that only its models have.
-const char *module_of_application(const std::string &class_name) {
-  if (class_name == "LayerScale" || class_name == "StochasticDepth") return "keras.src.applications.convnext";
-  return class_name == "CustomScaleLayer" ? "keras.src.applications.inception_resnet_v2" : nullptr;
+// The module of a layer that is Keras's; empty: it is none.
+std::string module_of(const std::string &class_name) {
+  if (kinds::signature("layer", class_name)) return std::string(kinds::keras_module("layer"));
+  const auto &all = kinds::entries("layer");
+  const auto it = std::ranges::find(all, class_name, &kinds::Entry::name);
+  if (it == all.end() || !(*it)->keras.starts_with("keras.")) return "";
+  return (*it)->keras.substr(0, (*it)->keras.rfind('.'));
 }
 
-bool in_keras(const std::string &class_name) {
-  return module_of_application(class_name) || kinds::signature("layer", class_name);
-}
-
-Json object(const char *module, const std::string &class_name, Json config) {
+Json object(std::string_view module, const std::string &class_name, Json config) {
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
@@ -177,7 +176,7 @@ class Writer {
   Json layer(const Layer &l) const {
     Json j;
     if (l.role == Role::input) {
-      j = object("keras.layers", "InputLayer",
+      j = object(kinds::keras_module("layer"), "InputLayer",
                  {{"batch_shape", graph::shape_json(l.shape)},
                   {"dtype", to_string(l.dtype)},
                   {"sparse", false},
@@ -185,7 +184,7 @@ class Writer {
     } else {
       if (!l.frozen.empty() || !l.thawed.empty())
         refuse(l.name, "some of its weights are frozen and others not; Keras freezes whole layers");
-      if (!in_keras(l.class_name) && l.class_name != "Functional") return operation(l);
+      if (module_of(l.class_name).empty() && l.class_name != "Functional") return operation(l);
       j = kind(l.name, l.class_name, l.config);
       j["config"]["name"] = l.name;
     }
@@ -221,13 +220,13 @@ class Writer {
       if (trainable) config["trainable"] = *trainable;
       return object("keras.src.models.functional", class_name, std::move(config));
     }
-    if (!in_keras(class_name)) refuse(who, class_name + " has no counterpart in Keras");
+    const std::string module = module_of(class_name);
+    if (module.empty()) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
     if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
-    const char *module = module_of_application(class_name);
-    Json layer = object(module ? module : "keras.layers", class_name, std::move(config));
-    if (module) layer["registered_name"] = class_name;
+    Json layer = object(module, class_name, std::move(config));
+    if (module != kinds::keras_module("layer")) layer["registered_name"] = class_name;
     return layer;
   }
   static Json attribute(const std::string &who, std::string_view key, const Json &v) {
@@ -240,10 +239,8 @@ class Writer {
     const Json *class_name = v.find("class_name"), *config = v.find("config");
     if (!class_name || !config) return v;
     const std::string name = class_name->get<std::string>();
-    for (const auto &[end, module] :
-         {std::pair("initializer", "keras.initializers"), std::pair("regularizer", "keras.regularizers"),
-          std::pair("constraint", "keras.constraints")})
-      if (key.ends_with(end)) return object(module, name, *config);
+    for (const char *category : {"initializer", "regularizer", "constraint"})
+      if (key.ends_with(category)) return object(kinds::keras_module(category), name, *config);
     if (is_any(key, {"layer", "backward_layer", "cell"})) return kind(who, name, *config);
     refuse(who, text('"', key, "\": ", name, " with custom settings cannot be stored in Keras's files"));
   }

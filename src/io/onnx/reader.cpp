@@ -16,7 +16,7 @@ constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what 
 
 const Row *find(std::string_view op) {
   for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
-                    attention_rows(), recurrent_rows(), scan_rows(), quantized_rows()})
+                    attention_rows(), recurrent_rows(), scan_rows(), quantized_rows(), named_rows()})
     for (const Row &row : rows)
       if (row.op == op) return &row;
   return nullptr;

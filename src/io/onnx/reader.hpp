@@ -216,7 +216,7 @@ struct Row {
   std::string_view op;
   Handler read;
 };
-// By the file they stand in.
+// By the file they stand in. Those that kinds name come last: a row of its own goes before.
 std::span<const Row> math_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> index_rows();
@@ -228,6 +228,7 @@ std::span<const Row> attention_rows();
 std::span<const Row> recurrent_rows();
 std::span<const Row> scan_rows();
 std::span<const Row> quantized_rows();
+std::span<const Row> named_rows();
 
 // Integers that a node may list.
 constexpr size_t most_listed = 4096;

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/folder.hpp"
 #include "capi/hostile.hpp"
 #include "capi/processes.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
@@ -406,7 +406,16 @@ class RegistryFuzz : public Folder {
 // Kinds for which any numbers of the registry's shapes won't do; the goldens and tests of their own train them.
 const std::map<std::string, const char *> particular = {
     {"Arccos", "of numbers from -1 to 1"},
+    {"Arccosh", "of numbers from 1 up"},
     {"Arcsin", "of numbers from -1 to 1"},
+    {"Arctanh", "of numbers from -1 to 1"},
+    {"Erfinv", "of numbers from -1 to 1"},
+    {"LeftShift", "of integers"},
+    {"RightShift", "of integers"},
+    {"BitwiseAnd", "of integers"},
+    {"BitwiseNot", "of integers"},
+    {"BitwiseOr", "of integers"},
+    {"BitwiseXor", "of integers"},
     {"Log", "of positive numbers"},
     {"Log10", "of positive numbers"},
     {"Log1p", "of numbers above -1"},

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "kinds/layers/elementwise/functions.hpp"
 
 namespace dl4::io::onnx {
 
@@ -202,8 +203,19 @@ void sub(const Op &op) {
 void mul(const Op &op) {
   if (!on_sizes(op, [](const Dim &a, const Dim &b) { return std::optional(a * b); })) pairwise(op, "BroadcastMultiply");
 }
+// Of integers, rounded to 0: without what is left the quotient is whole.
+void whole_quotient(const Op &op) {
+  const Perm perm = common(op, {0, 1});
+  const Node rest = joined(op, "Fmod", 0, 1, perm);
+  Node a = in_form(op, 0, perm), b = in_form(op, 1, perm);
+  unify(op, a, b);
+  const Node whole = op.layer("BroadcastSubtract", Json::object(), {a, rest});
+  op.give(0, op.layer("FloorDivide", Json::object(), {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
+}
 void div(const Op &op) {
   if (on_sizes(op, quotient)) return;
+  const DType type = op.in(0).dtype;
+  if (type == DType::i32 || type == DType::i64) return whole_quotient(op);
   need_floats(op);
   pairwise(op, "Divide");
 }
@@ -410,20 +422,58 @@ void prelu(const Op &op) {
 
 constexpr auto none = [] { return Json::object(); };
 
+void mod(const Op &op) {
+  const auto rest = [](const Dim &a, const Dim &b) -> std::optional<Dim> {
+    if (!a.known() || !b.known() || b.factor == 0) return {};
+    const int64_t r = b.factor == -1 ? 0 : a.factor % b.factor;
+    return Dim{r != 0 && (r < 0) != (b.factor < 0) ? r + b.factor : r, {}};
+  };
+  if (op.integer("fmod", 0)) return pairwise(op, "Fmod");
+  if (!on_sizes(op, rest)) pairwise(op, "Mod");
+}
+// Integers whose bits are those of their type.
+void need_exact(const Op &op) {
+  const Type type = op.in(0).onnx_type();
+  if (type != Type::int32 && type != Type::int64 && type != Type::uint8) op.refuse("of ", type, " is not supported");
+}
+void invert(const Op &op) {
+  need_exact(op);
+  unary(op, "BitwiseNot");
+}
+void shift(const Op &op) {
+  need_exact(op);
+  pairwise(op, op.string("direction", "LEFT") == "LEFT" ? "LeftShift" : "RightShift");
+}
+
+// Of the table of elementwise functions, and of activations.
+void by_name(const Op &op) {
+  constexpr std::string_view not_negative[] = {"Abs", "Sqrt", "Exp", "Sigmoid", "Softplus"};
+  const std::string_view name = op.node.op;
+  const bool up = std::ranges::find(not_negative, name) != std::end(not_negative);
+  const auto &functions = kinds::functions();
+  const auto f = std::ranges::find(functions, name, &kinds::Function::onnx);
+  if (f != functions.end())
+    return f->operands() == 2 ? pairwise(op, f->name.c_str()) : unary(op, f->name.c_str(), none(), up);
+  for (const kinds::Entry *e : kinds::entries("activation"))
+    if (e->onnx == name) return activate(op, e->name.c_str(), none(), up);
+}
+
 }  // namespace
+
+std::span<const Row> named_rows() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> list;
+    for (const char *category : {"layer", "activation"})
+      for (const kinds::Entry *e : kinds::entries(category))
+        if (!e->onnx.empty()) list.push_back({e->onnx, by_name});
+    return list;
+  }();
+  return rows;
+}
 
 std::span<const Row> math_rows() {
   static constexpr Row rows[] = {
-      {"Abs", [](const Op &op) { unary(op, "Absolute", none(), true); }},
       {"Neg", negative},
-      {"Sign", [](const Op &op) { unary(op, "Sign"); }},
-      {"Sqrt", [](const Op &op) { unary(op, "Sqrt", none(), true); }},
-      {"Reciprocal", [](const Op &op) { unary(op, "Reciprocal"); }},
-      {"Exp", [](const Op &op) { unary(op, "Exp", none(), true); }},
-      {"Log", [](const Op &op) { unary(op, "Log"); }},
-      {"Tanh", [](const Op &op) { unary(op, "Tanh"); }},
-      {"IsNaN", [](const Op &op) { unary(op, "Isnan"); }},
-      {"Not", [](const Op &op) { unary(op, "LogicalNot"); }},
       {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
       {"LeakyRelu",
        [](const Op &op) {
@@ -437,11 +487,6 @@ std::span<const Row> math_rows() {
        [](const Op &op) {
          activate(op, "celu", {{"alpha", op.real("alpha", 1)}});
        }},
-      {"Sigmoid", [](const Op &op) { activate(op, "sigmoid", none(), true); }},
-      {"Softplus", [](const Op &op) { activate(op, "softplus", none(), true); }},
-      {"Softsign", [](const Op &op) { activate(op, "softsign"); }},
-      {"HardSwish", [](const Op &op) { activate(op, "hard_silu"); }},
-      {"Mish", [](const Op &op) { activate(op, "mish"); }},
       {"ThresholdedRelu",
        [](const Op &op) {
          activate(op, "threshold", {{"threshold", op.real("alpha", 1)}, {"default_value", 0}});
@@ -451,13 +496,6 @@ std::span<const Row> math_rows() {
       {"Shrink", shrink},
       {"Swish", swish},
       {"Gelu", gelu},
-      {"Erf", [](const Op &op) { unary(op, "Erf"); }},
-      {"Round", [](const Op &op) { unary(op, "Round"); }},
-      {"Floor", [](const Op &op) { unary(op, "Floor"); }},
-      {"Ceil", [](const Op &op) { unary(op, "Ceil"); }},
-      {"Sin", [](const Op &op) { unary(op, "Sin"); }},
-      {"Cos", [](const Op &op) { unary(op, "Cos"); }},
-      {"Tan", [](const Op &op) { unary(op, "Tan"); }},
       {"IsInf", is_inf},
       {"PRelu", prelu},
       {"Add", add},
@@ -465,6 +503,9 @@ std::span<const Row> math_rows() {
       {"Mul", mul},
       {"Div", div},
       {"Pow", pow},
+      {"Mod", mod},
+      {"BitShift", shift},
+      {"BitwiseNot", invert},
       {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
       {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
       {"Max", [](const Op &op) { fold(op, "BroadcastMaximum"); }},
@@ -472,11 +513,6 @@ std::span<const Row> math_rows() {
       {"Equal", equals},
       {"Less", less},
       {"Greater", greater},
-      {"LessOrEqual", [](const Op &op) { pairwise(op, "LessEqual"); }},
-      {"GreaterOrEqual", [](const Op &op) { pairwise(op, "GreaterEqual"); }},
-      {"And", [](const Op &op) { pairwise(op, "LogicalAnd"); }},
-      {"Or", [](const Op &op) { pairwise(op, "LogicalOr"); }},
-      {"Xor", [](const Op &op) { pairwise(op, "NotEqual"); }},
       {"Where", where},
       {"Clip", clip},
       {"Cast", cast},

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/write/writer.hpp"
+#include "kinds/layers/elementwise/functions.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
 #include "ops/softmax.hpp"
@@ -17,21 +18,6 @@ using ops::Binary;
 using ops::Unary;
 
 constexpr float most = std::numeric_limits<float>::max();
-
-// f(x) where ONNX has an op for f; null: it has none.
-const char *same_function(Unary f) {
-  constexpr std::pair<Unary, const char *> names[] = {
-      {Unary::neg, "Neg"},     {Unary::abs, "Abs"},           {Unary::sign, "Sign"},
-      {Unary::sqrt, "Sqrt"},   {Unary::exp, "Exp"},           {Unary::log, "Log"},
-      {Unary::relu, "Relu"},   {Unary::selu, "Selu"},         {Unary::sigmoid, "Sigmoid"},
-      {Unary::tanh, "Tanh"},   {Unary::softplus, "Softplus"}, {Unary::softsign, "Softsign"},
-      {Unary::gelu, "Gelu"},   {Unary::mish, "Mish"},         {Unary::hard_silu, "HardSwish"},
-      {Unary::sin, "Sin"},     {Unary::cos, "Cos"},           {Unary::erf, "Erf"},
-      {Unary::floor, "Floor"}, {Unary::ceil, "Ceil"},         {Unary::round, "Round"}};
-  for (const auto &[function, name] : names)
-    if (function == f) return name;
-  return nullptr;
-}
 
 std::string clipped(Writer &w, const std::string &x, double low, double high) {
   return w.node("Clip", {x, low > -static_cast<double>(most) ? w.real(low) : "",
@@ -80,6 +66,10 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
       return w.node("Mul", {x, x});
     case Unary::rsqrt:
       return w.node("Reciprocal", {w.node("Sqrt", {x})});
+    case Unary::cbrt:
+      return w.node("Mul", {w.node("Sign", {x}), w.node("Pow", {w.node("Abs", {x}), w.real(1.0 / 3)})});
+    case Unary::erfc:
+      return w.node("Sub", {w.real(1), w.node("Erf", {x})});
     case Unary::log1p:
       return log1p(w, x);
     case Unary::expm1:
@@ -131,28 +121,53 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
 
 void unary(Writer &w, const Listed &) {
   const ops::Function &function = ops::as<ops::UnaryOp>(w.now())->function;
-  const char *same = same_function(function.f);
-  w.give(0, same ? w.node(same, {w.in(0)}) : composed(w, function, w.in(0)));
+  const std::string same(kinds::onnx_op(function.f));
+  w.give(0, same.empty() ? composed(w, function, w.in(0)) : w.node(same.c_str(), {w.in(0)}));
+}
+
+// The angle of the point (x, y): that of its slope, or half a turn away from it. Infinities are large numbers.
+std::string atan2(Writer &w, const Names &in) {
+  const std::string y = clipped(w, in[0], -3e38, 3e38), x = clipped(w, in[1], -3e38, 3e38), zero = w.real(0);
+  const std::string none = w.node("And", {w.node("Equal", {x, zero}), w.node("Equal", {y, zero})});
+  const std::string slope = w.node("Div", {y, w.node("Where", {none, w.real(1), x})});
+  constexpr double pi = 3.14159265358979324;
+  const std::string turn = w.node("Where", {w.node("Less", {y, zero}), w.real(-pi), w.real(pi)});
+  return w.node("Add", {w.node("Atan", {slope}), w.node("Where", {w.node("Less", {x, zero}), turn, zero})});
+}
+
+// Of integers as it is; of floats ONNX has what is of the sign of a alone.
+std::string mod(Writer &w, const Names &in) {
+  if (w.dtype(0) != DType::f32) return w.node("Mod", in);
+  const std::string rest = w.node("Mod", in, {{"fmod", int64_t{1}}}), zero = w.real(0);
+  const std::string unlike = w.node("Xor", {w.node("Less", {rest, zero}), w.node("Less", {in[1], zero})});
+  const std::string some = w.node("Not", {w.node("Equal", {rest, zero})});
+  return w.node("Where", {w.node("And", {some, unlike}), w.node("Add", {rest, in[1]}), rest});
 }
 
 void binary(Writer &w, const Listed &) {
   const Binary f = ops::as<ops::BinaryOp>(w.now())->f;
+  const DType type = w.dtype(0);
   Names in{w.in(0), w.in(1)};
   if (f == Binary::squared_difference) {
     const std::string d = w.node("Sub", in);
     return w.give(0, w.node("Mul", {d, d}));
   }
-  if (f == Binary::atan2) w.refuse("it computes atan2, which ONNX has no op for");
+  if (f == Binary::atan2) return w.give(0, atan2(w, in));
+  if (f == Binary::mod) return w.give(0, mod(w, in));
+  if (f == Binary::fmod) return w.give(0, w.node("Mod", in, {{"fmod", int64_t{1}}}));
+  if (f == Binary::floor_div)
+    return w.give(0, type == DType::f32 ? w.node("Floor", {w.node("Div", in)})
+                                        : w.node("Div", {w.node("Sub", {in[0], w.node("Mod", in)}), in[1]}));
+  if (type == DType::boolean && kernels::is_bitwise(f)) {
+    constexpr const char *flags[] = {"And", "Or", "Xor"};
+    return w.give(0, w.node(flags[static_cast<int>(f) - static_cast<int>(Binary::bitwise_and)], in));
+  }
+  const std::string name(kinds::onnx_op(f == Binary::not_equal ? Binary::equal : f));
+  if (name.empty()) w.refuse("it computes \"" + to_string(f) + "\", which ONNX has no op for");
   // ONNX Runtime compares numbers of 32 bits and more.
-  const bool small =
-      w.dtype(0) == DType::u8 || (w.dtype(0) == DType::boolean && f != Binary::logical_and && f != Binary::logical_or);
-  if (small)
+  if (kernels::is_comparison(f) && (type == DType::u8 || type == DType::boolean))
     for (std::string &x : in) x = w.cast(x, DType::i32);
-  constexpr const char *names[] = {"Add",   "Sub",  "Mul",         "Div",     "Max",
-                                   "Min",   "Pow",  nullptr,       nullptr,   "Equal",
-                                   "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-                                   "And",   "Or"};
-  const std::string y = w.node(names[static_cast<size_t>(f)], in);
+  const std::string y = w.node(name.c_str(), in);
   w.give(0, f == Binary::not_equal ? w.node("Not", {y}) : y);
 }
 

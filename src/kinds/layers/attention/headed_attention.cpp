@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "kinds/layers/random/dropping.hpp"
 #include "kinds/layers/core/masks.hpp"
+#include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {
 
@@ -51,10 +51,7 @@ Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_
                          "for"},
                         {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"},
                         {"use_causal_mask", "bool", "whether query t sees only keys up to t"}},
-          .mask = drops_mask(0)
-                      ? "used; the query's is passed on. As in Keras 3.15.1, calls that run after it find none "
-                        "on its inputs: a sum of input and output has none"
-                      : "used; the query's is passed on"};
+          .mask = "used; the query's is passed on"};
 }
 
 void HeadedAttention::check() {

@@ -27,8 +27,11 @@ struct MultiHeadAttention : HeadedAttention {
         .doc("the axes that are attended over, a number or a list; null = all but the first and the last");
     headed_fields(f);
   }
-  Facts facts() const override { return headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)"); }
-  bool drops_mask(int) const override { return true; }
+  Facts facts() const override {
+    Facts facts = headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)");
+    facts.mask.taken_off = {true, true, true};
+    return facts;
+  }
 
  protected:
   Sizes sizes() const override { return {num_heads, num_heads, key_dim, value_dim.value_or(key_dim)}; }

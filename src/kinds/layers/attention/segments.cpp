@@ -40,11 +40,13 @@ struct Segments : Layer {
 
 struct SegmentSum : Segments<SegmentSum> {
   static constexpr const char *name = "SegmentSum";
+  static constexpr const char *keras = "math.SegmentSum";
   static constexpr const char *doc = "The sum of each segment's rows, 0 of none: keras.ops.segment_sum.";
   static constexpr auto emit = ops::segment_sum;
 };
 struct SegmentMax : Segments<SegmentMax> {
   static constexpr const char *name = "SegmentMax";
+  static constexpr const char *keras = "math.SegmentMax";
   static constexpr const char *doc =
       "The largest of each segment's rows, the lowest float of none: keras.ops.segment_max.";
   static constexpr auto emit = ops::segment_max;

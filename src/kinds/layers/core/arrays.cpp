@@ -34,6 +34,7 @@ Id in_places(Call &c, Id x, int axis, const std::vector<int32_t> &places) {
 
 struct Pad final : Layer {
   static constexpr const char *name = "Pad";
+  static constexpr const char *keras = "numpy.Pad";
   static constexpr const char *doc = "Places before and after along axes: keras.ops.pad.";
   std::vector<std::array<int64_t, 2>> pad_width;
   enum class Mode { constant, reflect, symmetric, edge } mode = Mode::constant;
@@ -100,6 +101,7 @@ struct Pad final : Layer {
 
 struct Tile final : Layer {
   static constexpr const char *name = "Tile";
+  static constexpr const char *keras = "numpy.Tile";
   static constexpr const char *doc = "The whole several times along axes: keras.ops.tile.";
   std::vector<int64_t> repeats;
 
@@ -132,6 +134,7 @@ struct Tile final : Layer {
 
 struct OneHot final : Layer {
   static constexpr const char *name = "OneHot";
+  static constexpr const char *keras = "nn.OneHot";
   static constexpr const char *doc =
       "1 at the place of a new axis that an integer names, else 0; all 0 for one outside: keras.ops.one_hot.";
   int64_t num_classes = 0, axis = -1;
@@ -184,8 +187,24 @@ struct Cumulated final : Layer {
 
 const std::vector<Cumulated::Row> &cumulated() {
   static const std::vector<Cumulated::Row> rows{
-      {{"layer", "Cumsum", "The sums along an axis so far: keras.ops.cumsum.", fresh<Cumulated>}, false},
-      {{"layer", "Cumprod", "The products along an axis so far: keras.ops.cumprod.", fresh<Cumulated>}, true},
+      {{"layer",
+        "Cumsum",
+        "The sums along an axis so far: keras.ops.cumsum.",
+        fresh<Cumulated>,
+        {},
+        1,
+        nullptr,
+        "numpy.Cumsum"},
+       false},
+      {{"layer",
+        "Cumprod",
+        "The products along an axis so far: keras.ops.cumprod.",
+        fresh<Cumulated>,
+        {},
+        1,
+        nullptr,
+        "numpy.Cumprod"},
+       true},
   };
   return rows;
 }
@@ -218,11 +237,16 @@ struct Ordered final : Layer {
 
 const std::vector<Ordered::Row> &ordered() {
   static const std::vector<Ordered::Row> rows{
-      {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>}, false},
-      {{"layer", "Argsort",
+      {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>, {}, 1, nullptr, "numpy.Sort"}, false},
+      {{"layer",
+        "Argsort",
         "From which place each element of an ordered axis comes, of equals the first: int32: "
         "keras.ops.argsort.",
-        fresh<Ordered>},
+        fresh<Ordered>,
+        {},
+        1,
+        nullptr,
+        "numpy.Argsort"},
        true},
   };
   return rows;
@@ -230,6 +254,7 @@ const std::vector<Ordered::Row> &ordered() {
 
 struct TopK final : Layer {
   static constexpr const char *name = "TopK";
+  static constexpr const char *keras = "math.TopK";
   static constexpr const char *doc =
       "The k largest of the last axis, and their places as int32, the first of equals: keras.ops.top_k.";
   int64_t k = 0;

@@ -6,6 +6,7 @@ namespace {
 
 struct Cast : Layer {
   static constexpr const char *name = "Cast";
+  static constexpr const char *keras = "core.Cast";
   static constexpr const char *doc = "The same numbers in another type of data: keras.ops.cast. Fractions are cut off.";
   enum class To { float32, int32, int64, uint8, boolean } to = To::float32;
 
@@ -24,6 +25,7 @@ struct Cast : Layer {
 
 struct StopGradient : Layer {
   static constexpr const char *name = "StopGradient";
+  static constexpr const char *keras = "core.StopGradient";
   static constexpr const char *doc = "x, through which no gradient passes: keras.ops.stop_gradient.";
 
   Facts facts() const override {

@@ -42,6 +42,7 @@ Id summed(Emit &e, std::string &letters, Id v, F alone) {
 
 struct Einsum final : Layer {
   static constexpr const char *name = "Einsum";
+  static constexpr const char *keras = "numpy.Einsum";
   static constexpr const char *doc =
       "Products of inputs whose axes an equation names, summed over what the output has not: keras.ops.einsum.";
   std::string subscripts;

@@ -1,6 +1,9 @@
 // The facts of a layer as JSON.
 #include "kinds/layers/core/facts.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 namespace dl4::kinds {
 namespace {
 
@@ -18,6 +21,11 @@ Json ports(const std::vector<Port> &list) {
 
 }  // namespace
 
+bool Facts::notes_mask() const {
+  const auto is_mask = [](const CallArgument &a) { return std::string_view(a.name) == "mask"; };
+  return mask.noted || std::ranges::any_of(arguments, is_mask);
+}
+
 Json Facts::json() const {
   Json j = Json::object();
   j["inputs"] = ports(inputs);
@@ -31,7 +39,10 @@ Json Facts::json() const {
     one["doc"] = a.doc;
     j["arguments"].push_back(std::move(one));
   }
-  j["mask"] = mask;
+  const bool taken = std::ranges::find(mask.taken_off, true) != mask.taken_off.end();
+  j["mask"] = mask.words + (taken ? ". As in Keras 3.15.1, calls that run after it find none on its inputs: a sum of "
+                                    "input and output has none"
+                                  : "");
   return j;
 }
 

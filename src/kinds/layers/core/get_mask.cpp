@@ -9,10 +9,10 @@ struct GetMask : Layer {
   static constexpr const char *doc = "The mask that the input carries, as a value; an input without one is refused.";
 
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
+    Facts facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
+    facts.mask.noted = true;
+    return facts;
   }
-
-  bool notes_mask() const override { return true; }
 
   std::vector<Symbol> call(Call &c) const override {
     if (c.mask() == ops::none) fail(Code::invalid_argument, "expected an input with a mask, got one without");

@@ -7,6 +7,7 @@ namespace {
 
 struct LayerScale final : Layer {
   static constexpr const char *name = "LayerScale";
+  static constexpr const char *keras = "keras.src.applications.convnext.LayerScale";
   static constexpr const char *doc = "x times a trained number for each channel: of ConvNeXt in keras.applications.";
   double init_values = 0;
   int64_t projection_dim = 0;
@@ -29,6 +30,7 @@ struct LayerScale final : Layer {
 
 struct CustomScaleLayer final : Layer {
   static constexpr const char *name = "CustomScaleLayer";
+  static constexpr const char *keras = "keras.src.applications.inception_resnet_v2.CustomScaleLayer";
   static constexpr const char *doc =
       "The first input plus the second times a number: of InceptionResNetV2 in keras.applications.";
   double scale = 1;
@@ -47,6 +49,7 @@ struct CustomScaleLayer final : Layer {
 
 struct StochasticDepth final : Layer {
   static constexpr const char *name = "StochasticDepth";
+  static constexpr const char *keras = "keras.src.applications.convnext.StochasticDepth";
   static constexpr const char *doc =
       "In training, whole samples are 0 with probability drop_path_rate, the others scaled by 1 / (1 - "
       "drop_path_rate): of ConvNeXt in keras.applications.";

@@ -6,6 +6,7 @@ namespace {
 
 struct MatMul : Layer {
   static constexpr const char *name = "MatMul";
+  static constexpr const char *keras = "numpy.Matmul";
   static constexpr const char *doc =
       "The matrix product of the last two axes of two inputs: keras.ops.matmul. Leading axes broadcast.";
   bool transpose_a = false, transpose_b = false;

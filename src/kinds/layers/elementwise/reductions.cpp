@@ -78,7 +78,9 @@ struct Reduction final : Layer {
 const std::vector<Reduction::Row> &reductions() {
   auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id, const Axes &, bool),
                 std::vector<std::string> aliases = {}, DType takes = DType::f32) {
-    return Reduction::Row{{"layer", name, doc, fresh<Reduction>, std::move(aliases)}, takes, f};
+    const std::string module = f == log_sum_exp ? "math." : "numpy.";
+    return Reduction::Row{
+        {"layer", name, doc, fresh<Reduction>, std::move(aliases), 1, nullptr, module + name}, takes, f};
   };
   static const std::vector<Reduction::Row> rows{
       row("Sum", "The sum along axes.", plain<Reduce::sum>),
@@ -97,6 +99,7 @@ const std::vector<Reduction::Row> &reductions() {
 
 struct Argmax final : Layer {
   static constexpr const char *name = "Argmax";
+  static constexpr const char *keras = "numpy.Argmax";
   static constexpr const char *doc = "The place of the largest value along an axis, the first of equals: int32.";
   int64_t axis = -1;
   bool keepdims = false;

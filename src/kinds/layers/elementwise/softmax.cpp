@@ -8,6 +8,7 @@ namespace {
 
 struct Softmax : Layer {
   static constexpr const char *name = "Softmax";
+  static constexpr const char *keras = "nn.Softmax";
   static constexpr const char *doc = "exp(x) over its sum along an axis, or along several axes together.";
   std::vector<int64_t> axis{-1};
 

@@ -34,6 +34,7 @@ struct SpectralNormalization : Layer {
             .weights = {{"kernel", "the layer's"},
                         {"vector_u", "(1, its last axis): moved in training"},
                         {"weights", "the layer's others"}},
+            .inside = {{"layer", "layer"}},
             .mask = "used by the inner layer; passed on as that does"};
   }
   void check() override {

@@ -45,6 +45,7 @@ struct Bidirectional : Layer {
             .weights = {{"weights", "those of the forward layer, then those of the backward one"}},
             .arguments = {mask_argument,
                           {"initial_state", "tensors", "those of the forward layer, then those of the backward one"}},
+            .inside = {{"layer", "forward_layer"}, {"backward_layer", "backward_layer"}},
             .mask = mask_of_run};
   }
 

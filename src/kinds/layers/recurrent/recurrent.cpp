@@ -112,6 +112,7 @@ Facts facts_of_run(const char *x, const std::string &step, size_t states, std::v
               .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
               .weights = std::move(weights),
               .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
+              .inside = {{"", "cell"}},
               .mask = mask_of_run};
   if (states > 1) facts.outputs.push_back({"c", one, "return_state"});
   return facts;

@@ -70,6 +70,7 @@ struct RNN : Layer {
             .arguments = {mask_argument,
                           {"initial_state", "tensors", "those of the cell; zeros by default"},
                           constants_argument},
+            .inside = {{"cell", "cell"}},
             .mask = mask_of_run};
   }
   bool by_step(int) const override { return !how.go_backwards; }
@@ -110,6 +111,7 @@ struct StackedRNNCells : CellLayer {
     Facts facts = facts_of_cell(text(alone ? "(B, ...), " : "", "those of the first cell, then those of the next"),
                                 {{"weights", "those of each cell, under its name"}});
     facts.arguments.push_back(constants_argument);
+    facts.inside = {{"cells", "cells"}};
     return facts;
   }
   std::vector<Shape> states() const override {

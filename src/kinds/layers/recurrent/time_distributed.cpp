@@ -66,6 +66,7 @@ struct TimeDistributed : Layer {
             .outputs = {{"y", alone ? "(B, T, ...)" : "(...)"}},
             .weights = {{"weights", "those of the inner layer"}},
             .arguments = {{"mask", "tensor", "bool (B, T, ...); each step gets its part"}},
+            .inside = {{"layer", "layer"}},
             .mask = "used by the inner layer; passed on where it has no more axes than the output"};
   }
 

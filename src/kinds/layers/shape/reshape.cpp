@@ -34,6 +34,7 @@ struct Reshape : Layer {
 
 struct ReshapeBatch : Layer {
   static constexpr const char *name = "ReshapeBatch";
+  static constexpr const char *keras = "numpy.Reshape";
   static constexpr const char *doc = "The same elements with other axes, the batch's included: keras.ops.reshape.";
   std::vector<int64_t> shape;
 

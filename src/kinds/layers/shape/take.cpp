@@ -13,6 +13,7 @@ using ops::Id;
 
 struct Take final : Layer {
   static constexpr const char *name = "Take";
+  static constexpr const char *keras = "numpy.Take";
   static constexpr const char *doc =
       "The places of an axis that indices name, in their order: keras.ops.take. An index outside [-n, n) is an error.";
   std::optional<std::variant<int64_t, std::vector<int64_t>>> indices;
@@ -123,6 +124,7 @@ struct Slice final : Layer {
 
 struct Flip final : Layer {
   static constexpr const char *name = "Flip";
+  static constexpr const char *keras = "numpy.Flip";
   static constexpr const char *doc = "Axes from their end to their beginning: keras.ops.flip.";
   std::optional<std::vector<int64_t>> axis;
 
@@ -142,6 +144,7 @@ struct Flip final : Layer {
 
 struct Stack final : Layer {
   static constexpr const char *name = "Stack";
+  static constexpr const char *keras = "numpy.Stack";
   static constexpr const char *doc = "Inputs of one shape side by side along a new axis: keras.ops.stack.";
   int64_t axis = 0;
 
@@ -165,6 +168,7 @@ struct Stack final : Layer {
 
 struct Repeat final : Layer {
   static constexpr const char *name = "Repeat";
+  static constexpr const char *keras = "numpy.Repeat";
   static constexpr const char *doc = "Each place of an axis several times: keras.ops.repeat.";
   int64_t repeats = 1, axis = 0;
 
@@ -180,6 +184,7 @@ struct Repeat final : Layer {
 
 struct ExpandDims final : Layer {
   static constexpr const char *name = "ExpandDims";
+  static constexpr const char *keras = "numpy.ExpandDims";
   static constexpr const char *doc = "New axes of size 1: keras.ops.expand_dims.";
   std::vector<int64_t> axis;
 
@@ -202,6 +207,7 @@ struct ExpandDims final : Layer {
 
 struct Squeeze final : Layer {
   static constexpr const char *name = "Squeeze";
+  static constexpr const char *keras = "numpy.Squeeze";
   static constexpr const char *doc = "Axes of size 1 left out: keras.ops.squeeze.";
   std::optional<std::vector<int64_t>> axis;
 

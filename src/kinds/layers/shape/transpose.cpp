@@ -8,6 +8,7 @@ namespace {
 
 struct Transpose : Layer {
   static constexpr const char *name = "Transpose";
+  static constexpr const char *keras = "numpy.Transpose";
   static constexpr const char *doc = "The axes in another order, the batch included: keras.ops.transpose.";
   std::optional<std::vector<int64_t>> perm;
 

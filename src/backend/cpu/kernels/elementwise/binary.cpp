@@ -15,6 +15,37 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
+// a / b rounded down, and what is left; both 0 where an integer b is, as NumPy's. a / -1 may not be there.
+template <class T>
+HWY_INLINE T floor_div(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == 0) return 0;
+    if (b == -1) return static_cast<T>(-static_cast<std::make_unsigned_t<T>>(a));
+    return static_cast<T>(a / b - ((a % b != 0) & ((a < 0) != (b < 0))));
+  } else {
+    return std::floor(a / b);
+  }
+}
+template <class T>
+HWY_INLINE T fmod(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return b == 0 || b == -1 ? 0 : static_cast<T>(a % b);
+  else
+    return std::fmod(a, b);
+}
+template <class T>
+HWY_INLINE T mod(T a, T b) {
+  const T rest = fmod(a, b);
+  return (rest != 0) & ((rest < 0) != (b < 0)) ? static_cast<T>(rest + b) : rest;
+}
+
+template <class T>
+HWY_INLINE T shifted(T a, T by, bool left) {
+  constexpr T bits = 8 * sizeof(T);
+  if (by < 0 || by >= bits) return static_cast<T>(!left && a < 0 ? -1 : 0);
+  return left ? static_cast<T>(static_cast<uint64_t>(a) << by) : static_cast<T>(a >> by);
+}
+
 template <Binary F, class T>
 HWY_INLINE auto value(T a, T b) {
   // Wrapping is defined for unsigned integers only.
@@ -37,6 +68,20 @@ HWY_INLINE auto value(T a, T b) {
     return std::atan2(a, b);
   else if constexpr (F == Binary::squared_difference)
     return (a - b) * (a - b);
+  else if constexpr (F == Binary::mod)
+    return mod(a, b);
+  else if constexpr (F == Binary::fmod)
+    return fmod(a, b);
+  else if constexpr (F == Binary::floor_div)
+    return floor_div(a, b);
+  else if constexpr (F == Binary::bitwise_and)
+    return static_cast<T>(a & b);
+  else if constexpr (F == Binary::bitwise_or)
+    return static_cast<T>(a | b);
+  else if constexpr (F == Binary::bitwise_xor)
+    return static_cast<T>(a ^ b);
+  else if constexpr (F == Binary::left_shift || F == Binary::right_shift)
+    return shifted(a, b, F == Binary::left_shift);
   else if constexpr (F == Binary::equal)
     return static_cast<uint8_t>(a == b);
   else if constexpr (F == Binary::not_equal)

@@ -26,7 +26,19 @@ enum class Unary : int32_t {
   expm1,
   sin,
   cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
   erf,
+  erfc,
+  erfinv,
+  cbrt,
   floor,
   ceil,
   round,  // of two nearest the even one
@@ -84,7 +96,19 @@ inline constexpr std::array<UnaryInfo, static_cast<size_t>(Unary::count_)> unary
     {"expm1", GradFrom::output},
     {"sin", GradFrom::input},
     {"cos", GradFrom::input},
+    {"tan", GradFrom::output},
+    {"asin", GradFrom::input},
+    {"acos", GradFrom::input},
+    {"atan", GradFrom::input},
+    {"sinh", GradFrom::input},
+    {"cosh", GradFrom::input},
+    {"asinh", GradFrom::input},
+    {"acosh", GradFrom::input},
+    {"atanh", GradFrom::input},
     {"erf", GradFrom::input},
+    {"erfc", GradFrom::input},
+    {"erfinv", GradFrom::output},
+    {"cbrt", GradFrom::output},
     {"floor", GradFrom::output},
     {"ceil", GradFrom::output},
     {"round", GradFrom::output},
@@ -145,7 +169,9 @@ enum class Binary : int32_t {
   min,
   pow,
   atan2,
-  squared_difference,  // f32; add sub mul max min: i32, i64 too
+  squared_difference,
+  mod,   // of the sign of b, as NumPy's; of integers 0 where b is
+  fmod,  // of the sign of a; f32; add sub mul max min mod fmod: i32, i64 too
   equal,
   not_equal,
   less,
@@ -153,29 +179,42 @@ enum class Binary : int32_t {
   greater,
   greater_equal,  // f32, i32, i64, u8, bool -> bool
   logical_and,
-  logical_or,  // bool
+  logical_or,   // bool
+  floor_div,    // f32, i32, i64; of integers 0 where b is 0
+  bitwise_and,  // i32, i64, u8, bool
+  bitwise_or,
+  bitwise_xor,
+  left_shift,  // i32, i64, u8; by less than 0 or as many bits as there are: what is left, 0 or the sign
+  right_shift,
   count_
 };
 
 inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
-    "add",         "sub",       "mul",
-    "div",         "max",       "min",
-    "pow",         "atan2",     "squared_difference",
-    "equal",       "not_equal", "less",
-    "less_equal",  "greater",   "greater_equal",
-    "logical_and", "logical_or"};
+    "add",        "sub",           "mul",
+    "div",        "max",           "min",
+    "pow",        "atan2",         "squared_difference",
+    "mod",        "fmod",          "equal",
+    "not_equal",  "less",          "less_equal",
+    "greater",    "greater_equal", "logical_and",
+    "logical_or", "floor_div",     "bitwise_and",
+    "bitwise_or", "bitwise_xor",   "left_shift",
+    "right_shift"};
 
 inline std::string to_string(Binary f) { return std::string(binary_names[static_cast<size_t>(f)]); }
 
 constexpr bool is_comparison(Binary f) { return f >= Binary::equal && f <= Binary::greater_equal; }
 constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Binary::logical_or; }
 
+constexpr bool is_bitwise(Binary f) { return f >= Binary::bitwise_and; }
+
 // Is there an inner loop for these operands?
 constexpr bool supports(Binary f, DType t) {
+  const bool wide = t == DType::i32 || t == DType::i64;
   if (is_logical(f)) return t == DType::boolean;
   if (is_comparison(f)) return t != DType::f64;
+  if (is_bitwise(f)) return wide || t == DType::u8 || (t == DType::boolean && f <= Binary::bitwise_xor);
   if (t == DType::f32) return true;
-  return (t == DType::i32 || t == DType::i64) && (f <= Binary::mul || f == Binary::max || f == Binary::min);
+  return wide && f != Binary::div && f != Binary::pow && f != Binary::atan2 && f != Binary::squared_difference;
 }
 constexpr DType result_type(Binary f, DType t) { return is_comparison(f) || is_logical(f) ? DType::boolean : t; }
 

@@ -1,6 +1,8 @@
 // Functions of one value and their gradients, by instruction set.
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #ifndef DL4_KERNELS_UNARY_ROWS
@@ -12,6 +14,23 @@ struct UnaryRows {
   int64_t rows, cols, ld = 0;
   float p[3] = {};
 };
+
+// To 3e-7 by Giles (2010), then one step of Newton in double precision.
+inline float erfinv(float y) {
+  const float w = -std::log((1 - y) * (1 + y));
+  if (!(w < std::numeric_limits<float>::infinity())) return std::fabs(y) == 1 ? y * w : y * NAN;
+  constexpr float near[] = {2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f, -4.39150654e-06f, 0.00021858087f,
+                            -0.00125372503f, -0.00417768164f, 0.246640727f,    1.50140941f};
+  constexpr float far[] = {-0.000200214257f, 0.000100950558f, 0.00134934322f, -0.00367342844f, 0.00573950773f,
+                           -0.0076224613f,   0.00943887047f,  1.00167406f,    2.83297682f};
+  const float at = w < 5 ? w - 2.5f : std::sqrt(w) - 3;
+  float p = 0;
+  for (const float c : w < 5 ? near : far) p = p * at + c;
+  const double x = static_cast<double>(p * y), wanted = static_cast<double>(y);
+  // The way left, by the complement, which keeps what erf(x) would lose near 1.
+  const double left = std::erfc(std::fabs(x)) - (1 - std::fabs(wanted));
+  return static_cast<float>(x + (wanted < 0 ? -left : left) * 0.88622692545275801 * std::exp(x * x));
+}
 }  // namespace dl4::kernels
 #endif
 
@@ -42,6 +61,8 @@ HWY_INLINE V zero_far_below(V x, V y) { return hn::IfThenElse(hn::Lt(x, set(-104
 HWY_INLINE V zero_far(V x, V y) { return hn::IfThenElse(hn::Gt(hn::Abs(x), set(104)), zero(), y); }
 // dy where the condition on a holds, else 0; NaN where a is.
 HWY_INLINE V where(hn::Mask<D> m, V dy, V a) { return hn::IfThenElse(m, dy, hn::IfThenElse(hn::IsNaN(a), a, zero())); }
+
+HWY_INLINE V one_less_square(V a) { return hn::Mul(hn::Sub(set(1), a), hn::Add(set(1), a)); }
 
 // A function: f(x), and slope = dy f'(x), where a is x or f(x) as its row of unary_table says.
 template <Unary F>
@@ -125,6 +146,84 @@ template <>
 struct Function<Unary::cos> {
   static HWY_INLINE V f(V x, const P &) { return cos(x); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Neg(hn::Mul(dy, sin(a))); }
+};
+
+template <>
+struct Function<Unary::tan> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::tan); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::MulAdd(a, a, set(1))); }
+};
+
+template <>
+struct Function<Unary::asin> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::asin); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Sqrt(one_less_square(a))); }
+};
+
+template <>
+struct Function<Unary::acos> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::acos); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(hn::Neg(dy), hn::Sqrt(one_less_square(a))); }
+};
+
+template <>
+struct Function<Unary::atan> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::atan); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::MulAdd(a, a, set(1))); }
+};
+
+template <>
+struct Function<Unary::sinh> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::sinh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, std::cosh)); }
+};
+
+template <>
+struct Function<Unary::cosh> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::cosh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, std::sinh)); }
+};
+
+template <>
+struct Function<Unary::asinh> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::asinh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Sqrt(hn::MulAdd(a, a, set(1)))); }
+};
+
+template <>
+struct Function<Unary::acosh> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::acosh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Div(dy, hn::Mul(hn::Sqrt(hn::Sub(a, set(1))), hn::Sqrt(hn::Add(a, set(1)))));
+  }
+};
+
+template <>
+struct Function<Unary::atanh> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::atanh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, one_less_square(a)); }
+};
+
+template <>
+struct Function<Unary::erfc> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::erfc); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Mul(hn::Mul(dy, set(-1.1283791670955126f)), exp(hn::Neg(hn::Mul(a, a))));
+  }
+};
+
+template <>
+struct Function<Unary::erfinv> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, erfinv); }
+  static HWY_INLINE V slope(V dy, V a, const P &) {
+    return hn::Mul(hn::Mul(dy, set(0.88622692545275801f)), exp(hn::Mul(a, a)));
+  }
+};
+
+template <>
+struct Function<Unary::cbrt> {
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::cbrt); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Mul(hn::Mul(set(3), a), a)); }
 };
 
 template <>

@@ -190,14 +190,18 @@ HWY_INLINE SinCos sin_cos(V x) {
   return {hn::Xor(hn::IfThenElse(swap, c, s), sin_sign), hn::Xor(hn::IfThenElse(swap, s, c), cos_sign)};
 }
 
-// y, but f(x) of the C library where sin_cos does not reach.
-HWY_INLINE V far_out(V x, V y, float (*f)(float)) {
-  const auto far = hn::Gt(hn::Abs(x), set(8192));
-  if (hn::AllFalse(D(), far)) return y;
+// f of the C library, lane by lane.
+HWY_INLINE V by_lane(V x, float (*f)(float)) {
   HWY_ALIGN float lanes[hn::MaxLanes(D())];
   hn::Store(x, D(), lanes);
   for (size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = f(lanes[i]);
-  return hn::IfThenElse(far, hn::Load(D(), lanes), y);
+  return hn::Load(D(), lanes);
+}
+
+// y, but f(x) of the C library where sin_cos does not reach.
+HWY_INLINE V far_out(V x, V y, float (*f)(float)) {
+  const auto far = hn::Gt(hn::Abs(x), set(8192));
+  return hn::AllFalse(D(), far) ? y : hn::IfThenElse(far, by_lane(x, f), y);
 }
 HWY_INLINE V sin(V x) { return far_out(x, sin_cos(x).sin, std::sin); }
 HWY_INLINE V cos(V x) { return far_out(x, sin_cos(x).cos, std::cos); }

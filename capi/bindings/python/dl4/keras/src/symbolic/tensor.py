@@ -4,6 +4,7 @@ A call is first made in a scratch graph, whose shape rules answer at once, and a
 needs it: so layers may be called in any order, and a model holds what it needs and no more."""
 
 import itertools
+import math
 import weakref
 
 from .... import core
@@ -170,10 +171,13 @@ class KerasTensor:
     __mul__, __rmul__ = _operator("Multiply"), _operator("Multiply", True)
     __truediv__, __rtruediv__ = _operator("Divide"), _operator("Divide", True)
     __pow__, __rpow__ = _operator("Power"), _operator("Power", True)
+    __floordiv__, __rfloordiv__ = _operator("FloorDivide"), _operator("FloorDivide", True)
+    __mod__, __rmod__ = _operator("Mod"), _operator("Mod", True)
     __matmul__, __rmatmul__ = _operator("MatMul"), _operator("MatMul", True)
     __lt__, __le__, __gt__, __ge__ = (_operator(k) for k in ("Less", "LessEqual", "Greater", "GreaterEqual"))
     __and__, __rand__ = _operator("LogicalAnd"), _operator("LogicalAnd", True)
     __or__, __ror__ = _operator("LogicalOr"), _operator("LogicalOr", True)
+    __xor__, __rxor__ = _operator("LogicalXor"), _operator("LogicalXor", True)
     __ne__ = _operator("NotEqual")
     __hash__ = object.__hash__
 
@@ -198,13 +202,14 @@ def operate(kind, a, b):
         is_number(c)
         and is_tensor(x)
         and kind != "MatMul"
+        and math.isfinite(c)
         and (x.dtype == "float32" or kind in _COMPARING or (float(c).is_integer() and kind in _BROADCASTS))
     ):
         return operation(made, name=name, **{"x1" if swapped else "x2": float(c)})(x)
     a, b = as_tensor(a, b), as_tensor(b, a)
     if a.dtype != b.dtype and kind not in ("LogicalAnd", "LogicalOr"):
         a, b = promoted([a, b])
-    if kind in ("Divide", "Power", "MatMul") and a.dtype != "float32":
+    if kind == "MatMul" and a.dtype != "float32":
         a, b = cast_tensor(a, "float32"), cast_tensor(b, "float32")
     return operation(made, name=name)([a, b])
 

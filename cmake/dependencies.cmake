@@ -5,7 +5,6 @@ find_package(oneDNN 2.6 REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
 # Its headers alone: what they call is in src/backend/cpu/kernels/simd/targets.cpp.
 pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
-find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)
 find_package(ZLIB REQUIRED)
 
@@ -14,13 +13,11 @@ if(NOT oneDNN_CPU_RUNTIME MATCHES "^(OMP|SEQ)$" AND NOT DL4_ANY_ONEDNN_RUNTIME)
                       "Set DL4_ANY_ONEDNN_RUNTIME=ON to try.")
 endif()
 message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; OpenBLAS ${openblas_VERSION}; "
-               "Highway ${highway_VERSION}; nlohmann_json ${nlohmann_json_VERSION}; spdlog ${spdlog_VERSION}; "
-               "zlib ${ZLIB_VERSION_STRING}")
+               "Highway ${highway_VERSION}; spdlog ${spdlog_VERSION}; zlib ${ZLIB_VERSION_STRING}")
 
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})
-target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas nlohmann_json::nlohmann_json
-                      ZLIB::ZLIB)
+target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas ZLIB::ZLIB)
 # spdlog and what it formats with by their headers: nothing is shared with a host that has them in another version, and
 # two libraries less are loaded.
 target_include_directories(

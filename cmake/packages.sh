@@ -5,9 +5,10 @@
 
 say() { printf '==> %s\n' "$*"; }
 
-build_packages="g++ cmake ninja-build pkg-config libdnnl-dev libhwy-dev nlohmann-json3-dev libspdlog-dev zlib1g-dev"
+build_packages="g++ cmake ninja-build pkg-config libdnnl-dev libhwy-dev libspdlog-dev zlib1g-dev"
 # Without these the command dl4, or what it does with pictures, is left out.
-tool_packages="libcli11-dev libpng-dev"
+tool_packages="libcli11-dev nlohmann-json3-dev libpng-dev"
+test_packages="libgtest-dev nlohmann-json3-dev"
 
 present() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -q '^installed$'; }
 
@@ -73,8 +74,7 @@ without_apt() {
   for name in c++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config; do
     command -v "${name%%:*}" >/dev/null || missing+=("${name##*:}")
   done
-  for name in openblas:libopenblas-openmp-dev libhwy:libhwy-dev spdlog:libspdlog-dev zlib:zlib1g-dev \
-      nlohmann_json:nlohmann-json3-dev; do
+  for name in openblas:libopenblas-openmp-dev libhwy:libhwy-dev spdlog:libspdlog-dev zlib:zlib1g-dev; do
     pkg-config --exists "${name%%:*}" 2>/dev/null || missing+=("${name##*:}")
   done
   printf '#include <oneapi/dnnl/dnnl.hpp>\n' | c++ -x c++ -std=c++20 -fsyntax-only - 2>/dev/null || missing+=(libdnnl-dev)

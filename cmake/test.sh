@@ -11,7 +11,7 @@ if [ "${1:-}" = --all ]; then
   shift
   toolchains=$(cat capi/bindings/*/packages.txt)
 fi
-need $build_packages libgtest-dev $toolchains
+need $build_packages $test_packages $toolchains
 want $tool_packages
 unpack_openblas_variants
 build all -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=ON

@@ -20,38 +20,49 @@ std::unique_ptr<Kernel> named(const char *name) {
   return kernels::make_kernel(name, 1, [](int64_t, const kernels::Run &) {});
 }
 
-constexpr Candidate<At> candidates[] = {
-    {"picky", [](const At &at) { return at.fits; }, [](const At &) { return named("picky, in parts"); }},
-    {"failing", always, [](const At &) { return std::unique_ptr<Kernel>(); }},
-    {"plain", always, [](const At &) { return named("plain"); }},
-    {"last", always, [](const At &) { return named("last"); }},
-};
-
-std::string chosen(bool fits, const std::vector<std::string> &off = {}, std::string_view first = {}) {
-  Site site;
-  site.off = off;
-  return choose<At>(site, candidates, {fits}, first)->name;
+template <int n>
+double costs(const At &) {
+  return n;
 }
 
-TEST(Choose, TakesTheFirstThatApplies) {
+constexpr Candidate<At> candidates[] = {
+    {"last", always, Candidate<At>::last_resort, [](const At &) { return named("last"); }},
+    {"plain", always, costs<3>, [](const At &) { return named("plain"); }},
+    {"failing", always, costs<2>, [](const At &) { return std::unique_ptr<Kernel>(); }},
+    {"picky", [](const At &at) { return at.fits; }, costs<1>, [](const At &) { return named("picky, in parts"); }},
+};
+
+std::string chosen(bool fits, const std::vector<std::string> &off = {}, std::string *reason = nullptr) {
+  Site site;
+  site.off = off;
+  site.reason = reason;
+  return choose<At>(site, candidates, {fits})->name;
+}
+
+TEST(Choose, TakesTheCheapestThatAppliesAndCanBeMade) {
   EXPECT_EQ(chosen(true), "picky, in parts");
   EXPECT_EQ(chosen(false), "plain");
 }
 
-TEST(Choose, LeavesOutWhatIsOffButTheLast) {
+TEST(Choose, LeavesOutWhatIsOffButTheLastResort) {
   EXPECT_EQ(chosen(true, {"picky"}), "plain");
   EXPECT_EQ(chosen(true, {"picky", "plain", "last"}), "last");
-  EXPECT_EQ(switches<At>(candidates), (std::vector<std::string>{"picky", "failing", "plain"}));
+  EXPECT_EQ(switches<At>(candidates), (std::vector<std::string>{"plain", "failing", "picky"}));
 }
 
-TEST(Choose, PutsOneFirstWhereItIsOnAndApplies) {
-  EXPECT_EQ(chosen(true, {}, "plain"), "plain");
-  EXPECT_EQ(chosen(true, {}, "failing"), "picky, in parts");
-  EXPECT_EQ(chosen(true, {"plain"}, "plain"), "picky, in parts");
+TEST(Choose, SaysWhy) {
+  std::string reason;
+  chosen(true, {}, &reason);
+  EXPECT_EQ(reason, "picky 1 us, then failing 2, plain 3");
+  chosen(false, {}, &reason);
+  EXPECT_EQ(reason, "picky 1 us, then failing 2, plain 3; plain 3 us");
+  reason.clear();
+  chosen(false, {"plain"}, &reason);
+  EXPECT_EQ(reason, "last, the last resort");
 }
 
 TEST(Choose, RefusesAKernelOfAnotherName) {
-  static constexpr Candidate<At> wrong[] = {{"small", always, [](const At &) { return named("own gemm"); }}};
+  static constexpr Candidate<At> wrong[] = {{"small", always, costs<1>, [](const At &) { return named("own gemm"); }}};
   try {
     choose<At>(Site(), wrong, {true});
     FAIL();
@@ -63,8 +74,8 @@ TEST(Choose, RefusesAKernelOfAnotherName) {
 
 TEST(Choose, RefusesWhatNoneComputesIn) {
   static constexpr Candidate<At> list[] = {
-      {"ours", always, [](const At &) { return named("ours"); }, DType::i32},
-      {"last", always, [](const At &) { return named("last"); }},
+      {"ours", always, costs<1>, [](const At &) { return named("ours"); }, DType::i32},
+      {"last", always, Candidate<At>::last_resort, [](const At &) { return named("last"); }},
   };
   EXPECT_EQ(choose<At>(Site(), list, {true, DType::i32})->name, "ours");
   EXPECT_EQ(choose<At>(Site(), list, {true})->name, "last");

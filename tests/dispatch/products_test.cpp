@@ -1,28 +1,126 @@
-// Which kernel computes a product where OpenBLAS is not to be had.
+// Which kernel computes which product: by cost on each type of processor, and without those that are off.
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <gtest/gtest.h>
 
+#include "backend/cpu/dispatch/thresholds.hpp"
+#include "backend/cpu/kernels/gemm/blas.hpp"
+
 namespace dl4::dispatch {
 namespace {
 
+using cpu::Type;
+using kernels::Gemm;
+
+// "64x10x128 TN": m, n, k, how A and B are stored; constant: B is.
+Gemm gemm(const std::string &words) {
+  Gemm g;
+  long long m = 0, n = 0, k = 0;
+  char a = 'N', b = 'N';
+  EXPECT_EQ(std::sscanf(words.c_str(), "%lldx%lldx%lld %c%c", &m, &n, &k, &a, &b), 5);
+  g.m = m, g.n = n, g.k = k, g.trans_a = a == 'T', g.trans_b = b == 'T';
+  return g;
+}
+bool is_constant(const std::string &words) { return words.ends_with("constant"); }
+
+std::string cheapest(const std::string &words, Type type, bool openblas = true) {
+  for (const Price &p : product_prices(gemm(words), is_constant(words), type))
+    if (openblas || p.name != "openblas_gemm") return std::string(p.name);
+  return "";
+}
+
+// A product of each region, and which kernel was the fastest when it was measured.
 struct Expected {
-  int64_t m, n, k;
-  bool trans_a, trans_b;
-  const char *kernel;
+  const char *product;
+  const char *epyc, *xeon, *avx2, *neon;
+};
+const Expected expected[] = {
+    {"256x256x256 TT", "openblas", "openblas", "openblas", "openblas"},
+    {"64x10x128 TN", "openblas", "openblas", "openblas", "openblas"},
+    {"64x64x64 TN", "small", "small", "small", "small"},
+    {"784x256x128 TN", "small", "dnnl", "dnnl", "small"},
+    {"512x2048x800 TN", "dnnl", "dnnl", "dnnl", "small"},
+    {"4x2x8192 NN constant", "packed", "packed", "packed", "packed"},
+    {"4x2x8192 NT constant", "packed", "packed", "packed", "packed"},
+    {"32x1x1000 NN", "small", "small", "small", "small"},
+    {"32x1x1000 NN constant", "small", "small", "small", "small"},
+    {"32x2x1000 NN", "openblas", "openblas", "openblas", "openblas"},
+    {"4096x8x3 NN constant", "small", "small", "small", "small"},
+    {"1024x16x4 NN constant", "small", "small", "small", "small"},
+    {"1x8x3 NN constant", "packed", "packed", "packed", "packed"},
+    {"3x1024x1000 NN constant", "dnnl", "dnnl", "packed", "packed"},
+    {"3x256x256 NN constant", "packed", "packed", "packed", "packed"},
+    {"2x1024x1000 NN constant", "packed", "packed", "packed", "packed"},
+    {"32x128x784 NN constant", "packed", "packed", "packed", "packed"},
+    {"64x1024x1000 NN constant", "packed", "dnnl", "packed", "packed"},
+    {"512x1024x1000 NN constant", "packed", "dnnl", "dnnl", "packed"},
+    {"512x1024x1000 NT constant", "packed", "dnnl", "dnnl", "packed"},
+    {"512x128x128 NN constant", "packed", "packed", "packed", "packed"},
+    {"128x128x64 NT", "small", "small", "small", "small"},
+    {"4x8192x2 NT", "small", "small", "small", "small"},
+    {"1x10x84 NT", "openblas", "openblas", "openblas", "openblas"},
+    {"4x256x256 NT", "openblas", "openblas", "openblas", "openblas"},
+    {"8x512x512 NT", "small", "small", "small", "small"},
+    {"64x256x256 NT", "dnnl", "dnnl", "dnnl", "dnnl"},
+    {"64x1024x1024 NN", "small", "dnnl", "openblas", "openblas"},
+    {"256x1024x1024 NN", "dnnl", "dnnl", "openblas", "openblas"},
+    {"8x1024x1024 NN", "small", "small", "small", "small"},
+    {"256x256x256 NN", "small", "small", "small", "small"},
 };
 
+TEST(Products, TheKernelThatWasMeasuredAsTheFastestIsTheCheapest) {
+  if (!kernels::blas::usable()) GTEST_SKIP() << "this OpenBLAS is not used";
+  for (const Expected &e : expected) {
+    EXPECT_EQ(cheapest(e.product, Type::avx512), e.epyc + std::string("_gemm")) << e.product;
+    EXPECT_EQ(cheapest(e.product, Type::intel_avx512), e.xeon + std::string("_gemm")) << e.product;
+    EXPECT_EQ(cheapest(e.product, Type::avx2), e.avx2 + std::string("_gemm")) << e.product;
+    EXPECT_EQ(cheapest(e.product, Type::neon), e.neon + std::string("_gemm")) << e.product;
+  }
+}
+
 TEST(Products, WithoutOpenblasTheNextByItsFiguresIsTaken) {
-  const std::vector<std::string> off{"openblas_gemm"};
-  Site site;
-  site.off = off;
-  for (const Expected &e :
-       {Expected{3, 3, 16, false, true, "small_gemm"}, Expected{1, 10, 84, false, true, "small_gemm"},
-        Expected{32, 2, 1000, false, false, "small_gemm"}, Expected{64, 10, 128, true, false, "small_gemm"},
-        Expected{64, 10, 128, true, true, "dnnl_gemm"}, Expected{4, 256, 256, false, true, "small_gemm"}}) {
-    kernels::Gemm g;
-    g.m = e.m, g.n = e.n, g.k = e.k, g.trans_a = e.trans_a, g.trans_b = e.trans_b;
-    EXPECT_TRUE(product(site, g, 1, nullptr)->name.starts_with(e.kernel)) << e.m << 'x' << e.n << 'x' << e.k;
+  struct Next {
+    const char *product, *kernel;
+  };
+  for (Type type : {Type::avx512, Type::intel_avx512, Type::avx2, Type::neon})
+    for (const Next &e : {Next{"3x3x16 NT", "small"}, Next{"1x10x84 NT", "small"}, Next{"32x2x1000 NN", "small"},
+                          Next{"64x10x128 TN", "small"}, Next{"64x10x128 TT", "dnnl"}, Next{"4x256x256 NT", "small"}})
+      EXPECT_EQ(cheapest(e.product, type, false), e.kernel + std::string("_gemm")) << e.product;
+  for (Type type : {Type::avx2, Type::neon}) EXPECT_EQ(cheapest("256x1024x1024 NN", type, false), "dnnl_gemm");
+}
+
+TEST(Products, EachCandidateThatIsOffGivesWayToTheNextCheapest) {
+  std::vector<float> numbers(1 << 20);
+  const kernels::Constant b{numbers.data()};
+  for (const Expected &e : expected) {
+    const Gemm g = gemm(e.product);
+    if (g.n * g.k > std::ssize(numbers)) continue;
+    std::vector<std::string> off;
+    for (const Price &p : product_prices(g, is_constant(e.product), cpu::type())) {
+      Site site;
+      site.off = off;
+      const auto kernel = product(site, g, 1, is_constant(e.product) ? &b : nullptr);
+      EXPECT_TRUE(kernel->name.starts_with(p.name)) << e.product << ": " << kernel->name << " for " << p.name;
+      off.emplace_back(p.name);
+    }
+    EXPECT_EQ(off.back(), "reference_gemm");
+    EXPECT_GE(off.size(), 3u);
+  }
+}
+
+TEST(Products, ByItemGiveWayToTheNextCheapest) {
+  const std::vector<BatchAxis> axes{{3, 0, 16}};
+  Gemm g = gemm("4x4x4 NN");
+  std::vector<std::string> off;
+  for (const char *name : {"openblas_by_item", "small_by_item", "reference_by_item"}) {
+    if (off.empty() && !kernels::blas::usable()) {
+      off.emplace_back(name);
+      continue;
+    }
+    Site site;
+    site.off = off;
+    EXPECT_EQ(product_by_item(site, g, axes, 1)->name, name);
+    off.emplace_back(name);
   }
 }
 

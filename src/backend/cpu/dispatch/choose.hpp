@@ -1,6 +1,8 @@
-// Lists of candidates: the kernels that may compute one thing, best first.
+// Lists of candidates: the kernels that may compute one thing. The cheapest one that applies is taken.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,13 +14,18 @@
 namespace dl4::dispatch {
 
 // A kernel for what `At` describes, whose dtype() says what it is computed in. Its name is the one in plans, in
-// kernels_off and in the bench: the kernel's own begins with it.
+// kernels_off and in the bench: the kernel's own begins with it. The order of a list has no meaning.
 template <class At>
 struct Candidate {
   const char *name;
   bool (*applies)(const At &);
-  std::unique_ptr<kernels::Kernel> (*make)(const At &);  // may still give nullptr, but for the last
+  double (*cost)(const At &);                            // microseconds on one thread
+  std::unique_ptr<kernels::Kernel> (*make)(const At &);  // may still give nullptr, but for the last resort
   DType dtype = DType::f32;                              // what it computes in
+
+  // After all others, and never off: what computes where nothing else does.
+  bool is_last_resort() const { return cost == last_resort; }
+  static double last_resort(const At &) { return std::numeric_limits<double>::infinity(); }
 };
 
 template <class At>
@@ -26,31 +33,54 @@ bool always(const At &) {
   return true;
 }
 
-// The first candidate that is not switched off and applies, `first` before all others; the last one always applies.
-// Refuses a dtype that none of them computes in.
+struct Price {
+  std::string_view name;
+  double microseconds;
+};
+// "small_gemm 3.2 us, then packed_gemm 4.1, dnnl_gemm 6": the first and, but for the last resort, what else there was.
+std::string told(std::span<const Price> prices);
+
+// The candidates that apply, cheapest first.
 template <class At>
-std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at,
-                                        std::string_view first = {}) {
-  auto make = [&](const Candidate<At> &c) {
-    bool use = c.dtype == at.dtype() && (&c == &list.back() || (site.allows(c.name) && c.applies(at)));
-    auto kernel = use ? c.make(at) : nullptr;
-    if (kernel && !kernel->name.starts_with(c.name))
-      fail(Code::internal, "the kernel \"", kernel->name, "\" is listed as ", c.name);
-    return kernel;
-  };
+std::vector<std::pair<Price, const Candidate<At> *>> priced(std::span<const Candidate<At>> list, const At &at) {
+  std::vector<std::pair<Price, const Candidate<At> *>> found;
   for (const Candidate<At> &c : list)
-    if (c.name == first)
-      if (auto kernel = make(c)) return kernel;
-  for (const Candidate<At> &c : list)
-    if (auto kernel = make(c)) return kernel;
-  fail(Code::unsupported, "no kernel computes ", list.back().name, " in ", at.dtype(), " for these shapes");
+    if (c.dtype == at.dtype() && c.applies(at)) found.push_back({{c.name, c.cost(at)}, &c});
+  std::sort(found.begin(), found.end(),
+            [](const auto &a, const auto &b) { return a.first.microseconds < b.first.microseconds; });
+  return found;
+}
+template <class At>
+std::vector<Price> prices(std::span<const Candidate<At>> list, const At &at) {
+  std::vector<Price> all;
+  for (const auto &[price, candidate] : priced(list, at)) all.push_back(price);
+  return all;
 }
 
-// Names of the candidates that can be switched off: those that are not last.
+// The kernel of the cheapest candidate that is not switched off. Refuses a dtype that none of them computes in.
+template <class At>
+std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at) {
+  std::unique_ptr<kernels::Kernel> kernel;
+  std::vector<Price> from;  // the one taken, and what else there was
+  for (const auto &[price, candidate] : priced(list, at)) {
+    if (!candidate->is_last_resort() && !site.allows(candidate->name)) continue;
+    if (!kernel) kernel = candidate->make(at);
+    if (kernel) from.push_back(price);
+  }
+  if (!kernel)
+    fail(Code::unsupported, "no kernel computes ", list.back().name, " in ", at.dtype(), " for these shapes");
+  if (!kernel->name.starts_with(from[0].name))
+    fail(Code::internal, "the kernel \"", kernel->name, "\" is listed as ", from[0].name);
+  if (site.reason) *site.reason += text(site.reason->empty() ? "" : "; ", told(from));
+  return kernel;
+}
+
+// Names of the candidates that can be switched off.
 template <class At>
 std::vector<std::string> switches(std::span<const Candidate<At>> list) {
   std::vector<std::string> names;
-  for (const Candidate<At> &c : list.first(list.size() - 1)) names.emplace_back(c.name);
+  for (const Candidate<At> &c : list)
+    if (!c.is_last_resort()) names.emplace_back(c.name);
   return names;
 }
 // Of all lists, sorted.

@@ -12,8 +12,7 @@ namespace {
 
 using kernels::Kernel;
 
-bool few_channels(const kernels::Conv &c) {
-  const Thresholds::Convs &t = thresholds().convs;
+bool few_channels(const kernels::Conv &c, const Thresholds::Convs &t) {
   if (c.is_3d() || checked_mul(c.kh, c.kw, c.c) < t.direct_weights) return false;
   for (const auto &most : t.direct)
     if (c.oc <= most.outputs) return c.c <= most.inputs;
@@ -26,23 +25,25 @@ bool padding_dwarfs(const kernels::Conv &c) {
   return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
 }
 
-// Counted in multiplications for a pair of channels: those of a direct convolution, and those of the tiles with what it
-// costs to transform pixels and weights.
-bool winograd_pays(const kernels::Conv &c, bool by_source, bool constant_weights) {
-  const int64_t h = by_source ? c.h : c.oh, w = by_source ? c.w : c.ow, channels = by_source ? c.c : c.oc;
-  const Thresholds::Convs &t = thresholds().convs;
-  if (c.is_3d() || checked_mul(h, w) < t.winograd_pixels) return false;
-  auto real = [](int64_t v) { return static_cast<double>(v); };
-  const double tiles = real(c.n) * real((h + 1) / 2) * real((w + 1) / 2);
-  const double padding = real(round_up(channels, 16)) / real(channels), pixels = 9 / real(c.c) + 9 / real(c.oc);
-  if (constant_weights && tiles < t.winograd_waiting && checked_mul(16, c.c, c.oc) > t.winograd_in_cache) return false;
-  const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
-  return 16 * tiles * (padding + pixels) + weights < t.winograd_part * 9.0 * real(c.n) * real(c.oh) * real(c.ow);
+template <class... Size>
+double real(Size... sizes) {
+  return (1.0 * ... * static_cast<double>(sizes));
 }
 
+// Images and channels that Winograd's works on.
+struct Winograd {
+  int64_t h, w, channels;
+  double weights;  // multiplications for a pair of channels to transform them
+};
+Winograd winograd_of(const kernels::Conv &c, bool by_source, bool constant_weights, const Thresholds::Convs &t) {
+  const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
+  return by_source ? Winograd{c.h, c.w, c.c, weights} : Winograd{c.oh, c.ow, c.oc, weights};
+}
+double tiles_of(const kernels::Conv &c, const Winograd &w) { return real(c.n, (w.h + 1) / 2, (w.w + 1) / 2); }
+
 // Worth reading ahead, and constant, so that they can be packed.
-bool many_weights(const kernels::Conv &c, const kernels::Constant *weights) {
-  return weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= thresholds().convs.packed_weights;
+bool many_weights(const kernels::Conv &c, bool constant_weights, const Thresholds::Convs &t) {
+  return constant_weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= t.packed_weights;
 }
 
 // Windows of one pixel, without steps: a product of the pixels and the weights.
@@ -56,7 +57,6 @@ bool is_product(const kernels::Conv &c) {
 }
 
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
-  const auto real = [](auto... sizes) { return (1.0 * ... * static_cast<double>(sizes)); };
   const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
   const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
   const double bytes = 4 * (real(c.n, c.d, c.h, c.w, c.c) + outputs);
@@ -68,42 +68,78 @@ struct At {
   const kernels::Conv &c;
   int64_t slices;
   const kernels::Constant *weights;  // constant, or nullptr
+  const Thresholds::Convs &t = thresholds().convs;
   DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
+
+  // What so many multiplications for each pair of channels take.
+  double microseconds(double multiplications) const {
+    return multiplications * real(c.c, c.oc) / real(c.groups) / 30e3;
+  }
+  double by_dnnl() const { return t.dnnl * microseconds(real(c.n, c.kd, c.kh, c.kw, c.od, c.oh, c.ow)); }
 };
 
+// So many pixels of an image that tiles of them are mostly whole, and, of constant weights that come from memory, so
+// many tiles that they do not wait for these.
+bool fits_winograd(const At &at, bool by_source) {
+  if (!kernels::is_for_winograd(at.c)) return false;
+  const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
+  const bool in_cache = checked_mul(16, at.c.c, at.c.oc) <= at.t.winograd_in_cache;
+  return !at.c.is_3d() && checked_mul(w.h, w.w) >= at.t.winograd_pixels &&
+         (!at.weights || in_cache || tiles_of(at.c, w) >= at.t.winograd_waiting);
+}
+
+// The multiplications of the tiles, with what it costs to transform pixels and weights.
+double by_winograd(const At &at, bool by_source) {
+  const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
+  const double padding = real(round_up(w.channels, 16)) / real(w.channels);
+  const double pixels = 9 / real(at.c.c) + 9 / real(at.c.oc);
+  return at.microseconds(16 * tiles_of(at.c, w) * (padding + pixels) + w.weights);
+}
+
 constexpr Candidate<At> forward[] = {
-    {"direct_conv", [](const At &at) { return few_channels(at.c) && !padding_dwarfs(at.c); },
+    {"direct_conv", [](const At &at) { return at.c.groups == 1 && few_channels(at.c, at.t) && !padding_dwarfs(at.c); },
+     [](const At &at) { return at.t.direct_part * at.by_dnnl(); },
      [](const At &at) { return kernels::direct_conv(at.c, at.slices); }},
-    {"depthwise_conv", always, [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
-    {"winograd_conv", [](const At &at) { return winograd_pays(at.c, false, at.weights); },
+    {"depthwise_conv", [](const At &at) { return kernels::is_for_depthwise(at.c); },
+     [](const At &at) { return at.t.depthwise_part * at.by_dnnl(); },
+     [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
+    {"winograd_conv", [](const At &at) { return fits_winograd(at, false); },
+     [](const At &at) { return by_winograd(at, false); },
      [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
-    {"packed_conv", [](const At &at) { return many_weights(at.c, at.weights) && !padding_dwarfs(at.c); },
+    {"packed_conv", [](const At &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
+     [](const At &at) {
+       return (many_weights(at.c, at.weights, at.t) ? at.t.packed_many_part : at.t.packed_part) * at.by_dnnl();
+     },
      [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
-    {"dnnl_conv", [](const At &at) { return !at.is_empty(); },
+    {"dnnl_conv", [](const At &at) { return !at.is_empty(); }, [](const At &at) { return at.by_dnnl(); },
      [](const At &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
-    {"packed_conv", [](const At &at) { return !padding_dwarfs(at.c); },  // where oneDNN has only plain loops
-     [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
-    {"reference_conv", always, [](const At &at) { return kernels::reference_conv(at.c, at.slices); }},
+    {"reference_conv", always, Candidate<At>::last_resort,
+     [](const At &at) { return kernels::reference_conv(at.c, at.slices); }},
 };
 
 constexpr Candidate<At> by_source[] = {
-    {"winograd_conv_data", [](const At &at) { return winograd_pays(at.c, true, at.weights); },
+    {"winograd_conv_data", [](const At &at) { return fits_winograd(at, true); },
+     [](const At &at) { return by_winograd(at, true); },
      [](const At &at) { return kernels::winograd_conv_data(at.c, at.slices, at.weights); }},
-    {"dnnl_conv_data", always, [](const At &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
-    {"reference_conv_data", always, [](const At &at) { return kernels::reference_conv_data(at.c, at.slices); }},
+    {"dnnl_conv_data", always, [](const At &at) { return at.by_dnnl(); },
+     [](const At &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
+    {"reference_conv_data", always, Candidate<At>::last_resort,
+     [](const At &at) { return kernels::reference_conv_data(at.c, at.slices); }},
 };
 
 constexpr Candidate<At> by_weights[] = {
     {"dnnl_conv_weights", [](const At &at) { return !at.is_empty() && at.c.n > 0; },
+     [](const At &at) { return at.by_dnnl(); },
      [](const At &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
-    {"reference_conv_weights", always, [](const At &at) { return kernels::reference_conv_weights(at.c, at.slices); }},
+    {"reference_conv_weights", always, Candidate<At>::last_resort,
+     [](const At &at) { return kernels::reference_conv_weights(at.c, at.slices); }},
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  if (many_weights(c, weights) && is_product(c)) {
+  if (many_weights(c, weights, thresholds().convs) && is_product(c)) {
     kernels::Gemm g;
     g.m = checked_mul(c.n, c.oh, c.ow), g.n = c.oc, g.k = c.c;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
@@ -118,6 +154,11 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
   return choose<At>(site, by_weights, {c, conv_slices(site, c), nullptr});
+}
+
+std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {
+  const kernels::Constant weights{nullptr};
+  return prices<At>(forward, {c, 1, constant ? &weights : nullptr, thresholds(type).convs});
 }
 
 std::vector<std::string> conv_switches() {

@@ -1,5 +1,6 @@
-// The kernels that a context can leave out.
+// The kernels that a context can leave out, and why one was taken.
 #include <algorithm>
+#include <cstdio>
 
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/dispatch/conv.hpp"
@@ -7,6 +8,20 @@
 #include "backend/cpu/dispatch/products.hpp"
 
 namespace dl4::dispatch {
+
+std::string told(std::span<const Price> prices) {
+  std::string all;
+  for (const Price &p : prices) {
+    const bool first = all.empty();
+    char cost[32];
+    std::snprintf(cost, sizeof cost, " %.3g", p.microseconds);
+    if (p.microseconds < std::numeric_limits<double>::infinity())
+      all += text(first ? "" : &p == &prices[1] ? ", then " : ", ", p.name, cost, first ? " us" : "");
+    else if (first)
+      all += text(p.name, ", the last resort");
+  }
+  return all;
+}
 
 const std::vector<std::string> &kernel_names() {
   static const std::vector<std::string> names = [] {

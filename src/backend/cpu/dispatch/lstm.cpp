@@ -7,6 +7,7 @@
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
+#include "backend/cpu/dispatch/thresholds.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
 
@@ -274,6 +275,7 @@ struct At {
   Sizes s;
   bool backwards;
   LstmCut cut;
+  double microseconds;
   DType dtype() const { return site.src[src_x].dtype; }
 };
 
@@ -282,13 +284,12 @@ std::unique_ptr<Kernel> own_lstm(const At &at) {
   return std::make_unique<OwnLstm>(lay_out(at.site, at.s, at.backwards, at.cut.by_sequences));
 }
 
-// Measured on one core (AVX-512, oneDNN 2.6.3), microseconds of ours and of oneDNN for batch, time, inputs, units:
-// 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
 constexpr Candidate<At> candidates[] = {
-    {"own_lstm", always, own_lstm},
+    {"own_lstm", always, [](const At &at) { return at.microseconds * thresholds().lstms.own; }, own_lstm},
     {"dnnl_lstm", [](const At &at) { return at.s.time > 0 && at.s.inputs > 0; },
+     [](const At &at) { return at.microseconds * thresholds().lstms.dnnl; },
      [](const At &at) { return by_dnnl(at.site, at.s, at.backwards, at.cut.by_sequences); }},
-    {"own_lstm", always, own_lstm},
+    {"own_lstm", always, Candidate<At>::last_resort, own_lstm},
 };
 
 }  // namespace
@@ -297,8 +298,9 @@ std::unique_ptr<Kernel> lstm(const Site &site, bool go_backwards) {
   const Shape &x = site.src[src_x].shape;
   Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
   if (s.batch == 0 || s.units == 0) return nothing();
+  const double us = lstm_microseconds(s.batch, s.time, s.inputs, s.units);
   return choose<At>(site, candidates,
-                    {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units)});
+                    {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units), us});
 }
 
 std::vector<std::string> lstm_switches() { return switches<At>(candidates); }

@@ -22,18 +22,21 @@ enum { y, h, c, gates, cells, h_before, count };
 namespace lstm_grad_src {
 enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
 }
+// What an LSTM takes on one thread, roughly.
+inline double lstm_microseconds(int64_t batch, int64_t time, int64_t inputs, int64_t units) {
+  auto real = [](int64_t v) { return static_cast<double>(v); };
+  return real(time) * (real(batch) * real(units) * (8 * real(inputs + units) / 60e3 + 4e-3));
+}
 // Into how many slices an LSTM is cut: by its sequences, or by its units where that gives more. Then each step is a
 // phase.
 struct LstmCut {
   int64_t by_sequences, by_units = 1;
 
   LstmCut(const Cutting &cutting, int64_t batch, int64_t time, int64_t inputs, int64_t units) {
-    const double work = static_cast<double>(batch) * static_cast<double>(units);
-    auto us = [&](int64_t k) { return work * (8 * static_cast<double>(k) / 60e3 + 4e-3); };
-    by_sequences = std::max<int64_t>(1, cutting.slices(batch, static_cast<double>(time) * us(inputs + units)));
+    by_sequences = std::max<int64_t>(1, cutting.slices(batch, lstm_microseconds(batch, time, inputs, units)));
     // Handing over the next phase of a kernel takes a tenth of the time that handing over a kernel does.
     const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;
-    const int64_t parts = time ? cutting.slices(blocks, 10 * us(units)) : 1;
+    const int64_t parts = time ? cutting.slices(blocks, 10 * lstm_microseconds(batch, 1, 0, units)) : 1;
     if (parts > by_sequences) by_units = parts;
   }
 };

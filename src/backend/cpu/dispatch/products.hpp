@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/dispatch/site.hpp"
+#include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/gemm/gemm.hpp"
+#include "base/cpu.hpp"
 
 namespace dl4::dispatch {
 
@@ -19,6 +20,9 @@ int64_t product_slices(const Site &site, const kernels::Gemm &g);
 // The best kernel for g; its arguments are those of kernels::Gemm. b: the right-hand side is this constant.
 std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
                                          const kernels::Constant *b = nullptr);
+
+// What product() takes the first of, on a processor of this type, where nothing is switched off.
+std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);
 
 // An axis of a batch: its length, and how far each side moves along it (0 = broadcast).
 struct BatchAxis {

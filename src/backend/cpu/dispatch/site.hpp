@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fork.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/fork.hpp"
 
 namespace dl4::dispatch {
 
@@ -57,6 +57,7 @@ struct Site {
   Cutting cutting;
   std::span<const std::string> off;  // kernels switched off by name
   Packs *packs = nullptr;
+  std::string *reason = nullptr;  // gets why a kernel was chosen among several; null: nobody asks
 
   bool allows(std::string_view kernel) const;
   // Source i as kernels want it when it is constant.

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "base/cpu.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -45,50 +45,217 @@ constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 1
 //                    32 7x7 512>512  50059 / 57180    32 32x32 16>16        1238 / 1329     8 16x16 3>32    64 / 41
 //   by the source    1 56x56 64>64    1075 / 1966     32 9x9 64>64, valid   1191 / 1035     1 4x4 64>64     24 / 14
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
+// Of the others, times of oneDNN's: direct ones 0.57, by depth 0.31 to 1.1, packed ones with many constant weights
+// 0.98 to 1.03, level with oneDNN's but that no code is made for them.
 constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct) {
-  return {direct, 9, 16, 0.95, 400, 800, 1 << 21, 32, 1 << 15};
+  return {.direct = direct,
+          .direct_weights = 9,
+          .winograd_pixels = 16,
+          .dnnl = 0.95,
+          .direct_part = 0.57,
+          .depthwise_part = 0.7,
+          .packed_part = 1.05,
+          .packed_many_part = 1 - 1e-6,
+          .winograd_weights = 400,
+          .winograd_weights_by_source = 800,
+          .winograd_in_cache = 1 << 21,
+          .winograd_waiting = 32,
+          .packed_weights = 1 << 15};
 }
 
+// Measured one after the other on one core (AVX-512), microseconds of ours and of oneDNN for batch, time, inputs,
+// units: 1x100x128x128 383 and 587; 32x28x28x128 1503 and 1576; 32x100x512x512 127503 and 125737.
+constexpr Thresholds::Lstms lstms{1, 1.05};
+constexpr Thresholds::ByItem by_item{1, 1.3};
+
+using Regions = std::array<Measured, static_cast<size_t>(Region::count)>;
+
+constexpr Measured &in(Regions &all, Region r) { return all[static_cast<size_t>(r)]; }
+
+// EPYC of Zen 4. Each stands for its region; N, T: as stored, transposed; constant: B is, and packed.
+constexpr Regions epyc = [] {
+  using enum Region;
+  Regions all{};
+  //                                      m     n     k    small packed OpenBLAS oneDNN
+  // TT: oneDNN took 305 here, but OpenBLAS stays until more shapes are measured.
+  in(all, both_transposed) = {256, 256, 256, 0, 0, 329, 330};
+  in(all, transposed_few_columns) = {64, 10, 128, 2.28, 0, 1.77, 3.30};    // TN
+  in(all, transposed) = {784, 128, 32, 57.1, 0, 69.2, 60.7};               // TN
+  in(all, transposed_large) = {512, 2048, 800, 103780, 0, 67853, 64509};   // TN
+  in(all, constant_few_columns) = {4, 2, 8192, 7.8, 1.8, 4.1, 11.0};       // NN, packed column by column
+  in(all, one_column) = {32, 1, 1000, 1.40, 8.77, 1.41, 9.5};              // NN; OpenBLAS is level
+  in(all, few_columns) = {32, 2, 1000, 5.36, 0, 1.68, 9.13};               // NN
+  in(all, constant_short) = {4096, 8, 3, 2.3, 7.5, 4.9, 6.3};              // NN, constant
+  in(all, constant_three_rows) = {3, 1024, 1024, 121, 75.8, 452, 63.7};    // NN, constant
+  in(all, constant) = {32, 128, 784, 55.0, 54.6, 69.2, 55.4};              // NN, constant
+  in(all, constant_large) = {512, 1024, 1024, 14100, 11300, 11400, 9780};  // NN, constant
+  in(all, short_dots) = {4, 8192, 2, 7.6, 0, 10.7, 58.6};                  // NT
+  in(all, little_work) = {4, 256, 256, 8.2, 0, 4.98, 10.2};                // NT
+  in(all, few_rows) = {8, 512, 512, 54.3, 0, 96.7, 59.2};                  // NT
+  in(all, rows) = {64, 256, 256, 216, 0, 89.9, 78.0};                      // NT
+  in(all, plain) = {64, 1024, 1024, 1266, 0, 1677, 1389};                  // NN
+  in(all, plain_large) = {256, 1024, 1024, 6037, 0, 5544, 5040};           // NN
+  return all;
+}();
+
+// Xeon of Sapphire Rapids, 2 MiB L2, where it was measured.
+constexpr Regions xeon = [] {
+  using enum Region;
+  Regions all = epyc;
+  in(all, transposed_large) = {784, 256, 128, 431, 0, 444, 409};
+  in(all, constant_large) = {512, 1024, 1024, 23000, 10100, 10700, 9440};
+  in(all, plain) = {8, 1024, 1024, 561, 0, 760, 596};
+  in(all, plain_large) = {16, 1024, 1024, 1080, 0, 848, 750};
+  return all;
+}();
+
+// The same Xeon, all three kept from AVX-512.
+constexpr Regions xeon_avx2 = [] {
+  using enum Region;
+  Regions all = epyc;
+  in(all, transposed_large) = {784, 256, 128, 773, 0, 742, 728};
+  // OpenBLAS took 15900, where with AVX-512 kept from an EPYC it is level with oneDNN: oneDNN stays.
+  in(all, constant_large) = {512, 1024, 1024, 55900, 18300, 16900, 16800};
+  in(all, plain_large) = {128, 1024, 1024, 12000, 0, 4050, 4700};
+  return all;
+}();
+
 // EPYC of Zen 4, 1 MiB L2.
-constexpr Thresholds avx512{{by_dnnl, 129, 0, never, true, 12, 1 << 26}, convs_with(more)};
+constexpr Thresholds avx512{{.measured = epyc,
+                             .rows = 129,
+                             .work = 0,
+                             .constant_rows = never,
+                             .three_rows = true,
+                             .tile_rows = 12,
+                             .transposed_work = 1 << 26},
+                            convs_with(more),
+                            lstms,
+                            by_item};
 
-// Xeon of Sapphire Rapids, 2 MiB L2; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some
-// 48 rows on. Microseconds of small / packed / OpenBLAS / oneDNN for m x n x k:
-//   not, NN   8x1024x1024       561      -    760    596     16x1024x1024     1080      -    848    750
-//             64x512x512        379      -    337    302     16x512x512         82      -    133    131
-//   constant  64x1024x1024     2910   1260   2390   1190     128x1024x1024    5850   2520   3800   2550
-//             512x1024x1024   23000  10100  10700   9440     1024x2048x512   68700  25500  21700  20100
-//             256x512x512      1190   1060   1240   1100     1024x256x256     1500   1090   1330   1250
-//             1024x1024x1024  83500  24900  21100  21100     3x1024x1024       275    201    887    209
-//   not, TN   784x256x128       431      -    444    409     784x128x32       62.3      -   98.9   75.1
-constexpr Thresholds intel_avx512{{by_dnnl, 1, 1 << 24, 48, true, 12, 1 << 24}, convs_with(more)};
+// Sapphire Rapids; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some 48 rows on.
+constexpr Thresholds intel_avx512{{.measured = xeon,
+                                   .rows = 1,
+                                   .work = 1 << 24,
+                                   .constant_rows = 48,
+                                   .three_rows = true,
+                                   .tile_rows = 12,
+                                   .transposed_work = 1 << 24},
+                                  convs_with(more),
+                                  lstms,
+                                  by_item};
 
-// The same Xeon, all three kept from AVX-512:
-//   not, NN   16x1024x1024     1690      -    780   1020     64x512x512        468      -    524    459
-//             128x1024x1024   12000      -   4050   4700     512x1024x256     3880      -   3820   4120
-//   constant  512x1024x1024   55900  18300  15900  16800     3x1024x1024       514    282    672    395
-//   not, TN   784x256x128       773      -    742    728
-constexpr Thresholds avx2{{by_openblas, 1, 1 << 24, 257, false, 6, 1 << 24}, convs_with(few)};
+constexpr Thresholds avx2{{.measured = xeon_avx2,
+                           .rows = 1,
+                           .work = 1 << 24,
+                           .constant_rows = 257,
+                           .three_rows = false,
+                           .tile_rows = 6,
+                           .transposed_work = 1 << 24},
+                          convs_with(few),
+                          lstms,
+                          by_item};
 
 // No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
-constexpr Thresholds neon{{by_openblas, 1, 1 << 24, never, false, 12, std::numeric_limits<double>::infinity()},
-                          convs_with(few)};
+constexpr Thresholds neon{{.measured = xeon_avx2,
+                           .rows = 1,
+                           .work = 1 << 24,
+                           .constant_rows = never,
+                           .three_rows = false,
+                           .tile_rows = 12,
+                           .transposed_work = std::numeric_limits<double>::infinity()},
+                          convs_with(few),
+                          lstms,
+                          by_item};
+
+constexpr int64_t dot = 64;            // so many multiplications make a dot product worth it
+constexpr int64_t vector = 8;          // columns
+constexpr double much_b = 1 << 18;     // numbers of B that leave the second cache
+constexpr double most_b = 1 << 19;     // the same, of three rows
+constexpr int64_t page_floats = 1024;  // between rows that share a line of the first cache
+
+double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
+double work_of(const kernels::Gemm &g) { return product(checked_mul(g.batch, g.m), g.n) * static_cast<double>(g.k); }
 
 }  // namespace
 
+bool few_columns(const kernels::Gemm &g) { return g.n > 1 && g.n < vector && g.k >= dot; }
+
+// Do more rows of A than the first cache has room for begin at the same place of a page? oneDNN copies them then. On
+// the EPYC of Zen 4, whose first cache has 8 ways (packed / oneDNN, B constant):
+//   12x1024x1024   244 /  221      64x1024x1024  1200 / 1170     512x1024x1024  10200 / 9310
+//   24x1024x1024   479 /  438     128x1024x1024  2530 / 2330     512x512x2048   10200 / 9320
+//   16x1024x1024   293 /  292     512x512x512    2330 / 2310     512x2048x512    9500 / 9310  short of a page
+bool Thresholds::Products::crowded(const kernels::Gemm &g) const {
+  static const int64_t ways = cpu::first_cache_ways();
+  return ways > 0 && ways < tile_rows && g.m > ways && g.lda % page_floats == 0;
+}
+
+// Measured on the EPYC beside what stands for each region, microseconds of small / packed / OpenBLAS / oneDNN:
+//   1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
+//   1024^3 NN        25124  19501  21829  19373
+//   1x1024x1024 NN    55.3   44.8   53.1   48.2
+//   1x2048x2048 NN     350    350    387    460
+//   2x1024x1024 NN     117   52.5    386   52.0
+//   64x16x16 NN       0.31   0.30   0.35   0.57
+//   64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part, and 1x2x8192
+//   1024x16x4 NN       1.1    2.0    1.7    1.9  would read 16 times the bytes of B; so columns are packed whole there
+Region Thresholds::Products::constant_region(const kernels::Gemm &g, double b) const {
+  if (g.m > 1 && !g.trans_b && (g.n <= vector || (g.n <= 2 * vector && g.k <= 4))) return Region::constant_short;
+  if (three_rows && (g.m == 3 || g.m == 4) && b >= most_b) return Region::constant_three_rows;
+  return crowded(g) || (g.m >= constant_rows && b >= much_b) ? Region::constant_large : Region::constant;
+}
+
+//   512x1024x256 NN   2660      -   2650   2460
+//   32x10x84 NN       0.76      -   0.82   1.01
+//   4x1024x1024 NT     138      -    703    186
+//   4x384x256 NT      12.5      -   25.4   15.1
+//   128x128x10 NT      3.8      -    4.9    3.8  short rows: ours turns a few at a time
+//   128x128x64 NT     19.4      -   22.6   19.4
+//   64x64x64 TN       4.66      -   4.62   5.29
+//   3x8x4096 TN        3.6      -    9.3    9.5
+//   784x256x128 TN     447      -    507    465
+// and on the Xeon:
+//   64x512x512 NN      379      -    337    302     16x512x512 NN       82      -    133    131
+//   64x1024x1024 NN   2910   1260   2390   1190     128x1024x1024 NN  5850   2520   3800   2550  constant, as the next
+//   1024x2048x512    68700  25500  21700  20100     1024x1024x1024   83500  24900  21100  21100
+//   256x512x512       1190   1060   1240   1100     1024x256x256      1500   1090   1330   1250
+//   3x1024x1024        275    201    887    209     784x128x32 TN     62.3      -   98.9   75.1
+// and there without AVX-512:
+//   16x1024x1024 NN   1690      -    780   1020     64x512x512 NN      468      -    524    459
+//   512x1024x256 NN   3880      -   3820   4120     3x1024x1024 NN     514    282    672    395  constant
+Region Thresholds::Products::region(const kernels::Gemm &g, bool constant) const {
+  const double work = work_of(g), b = product(g.n, g.k);
+  if (g.trans_a) {
+    if (g.trans_b) return Region::both_transposed;
+    if (g.n > vector && g.n < 13 && g.k >= dot) return Region::transposed_few_columns;
+    return work >= transposed_work ? Region::transposed_large : Region::transposed;
+  }
+  if (constant && few_columns(g)) return Region::constant_few_columns;
+  if (!g.trans_b && g.n < vector && g.k >= dot) return g.n == 1 ? Region::one_column : Region::few_columns;
+  if (constant) return constant_region(g, b);
+  if (g.trans_b) {
+    if ((g.m >= 16 && g.k <= 128) || (g.m >= 4 && g.k <= 16)) return Region::short_dots;
+    if (g.m == 1 || work <= 1 << 18) return Region::little_work;
+    return g.m <= 8 && b > 1 << 16 ? Region::few_rows : Region::rows;
+  }
+  return g.m < rows || b < much_b || work < this->work ? Region::plain : Region::plain_large;
+}
+
+const Thresholds &thresholds(cpu::Type type) {
+  switch (type) {
+    case cpu::Type::intel_avx512:
+      return intel_avx512;
+    case cpu::Type::avx512:
+      return avx512;
+    case cpu::Type::avx2:
+      return avx2;
+    default:
+      return neon;
+  }
+}
+
 const Thresholds &thresholds() {
-  static const Thresholds &here = [type = cpu::type()]() -> const Thresholds & {
-    switch (type) {
-      case cpu::Type::intel_avx512:
-        return intel_avx512;
-      case cpu::Type::avx512:
-        return avx512;
-      case cpu::Type::avx2:
-        return avx2;
-      default:
-        return neon;
-    }
-  }();
+  static const Thresholds &here = thresholds(cpu::type());
   return here;
 }
 

@@ -1,29 +1,63 @@
-// Where the choice of a kernel depends on the type of processor: figures, measured by the benches dl4_products and
-// dl4_convs, which print them as they stand in thresholds.cpp.
+// What kernels cost, by type of processor: figures, measured by the benches dl4_products and dl4_convs.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "backend/cpu/kernels/gemm/gemm.hpp"
+#include "base/cpu.hpp"
+
 namespace dl4::dispatch {
 
-// Kernels by name.
-inline constexpr const char *by_openblas = "openblas_gemm", *by_dnnl = "dnnl_gemm";
+// Products in one region are alike in which kernel is ahead of which.
+enum class Region {
+  both_transposed,
+  transposed_few_columns,
+  transposed,
+  transposed_large,
+  constant_few_columns,
+  one_column,
+  few_columns,
+  constant_short,
+  constant_three_rows,
+  constant,
+  constant_large,
+  short_dots,
+  little_work,
+  few_rows,
+  rows,
+  plain,
+  plain_large,
+  count
+};
+
+// A product of its region, and the microseconds it takes by each kernel on one thread; 0 where that does not apply.
+struct Measured {
+  int64_t m = 0, n = 0, k = 0;
+  double small = 0, packed = 0, openblas = 0, dnnl = 0;
+};
 
 struct Thresholds {
-  // For a B of at least 2^18 numbers.
   struct Products {
-    // B no constant, as stored: `large` from so many rows and so many multiplications on.
-    const char *large;
+    std::array<Measured, static_cast<size_t>(Region::count)> measured;
+    // Where plain_large begins: rows, and multiplications.
     int64_t rows;
     double work;
-    // B constant: oneDNN from so many rows on, and for 3 or 4 of them, as a tile of ours has 1, 2 or 4.
+    // Where constant_large begins: rows. three_rows: 3 or 4 of them are a region too, as a tile of ours has 1, 2 or 4.
     int64_t constant_rows;
     bool three_rows;
     // Rows of A that a tile of ours reads side by side.
     int64_t tile_rows;
-    // A transposed, B of any size: oneDNN from so many multiplications on.
+    // Where transposed_large begins: multiplications.
     double transposed_work;
+
+    // `constant`: B is.
+    Region region(const kernels::Gemm &g, bool constant) const;
+    const Measured &figures(Region r) const { return measured[static_cast<size_t>(r)]; }
+
+   private:
+    Region constant_region(const kernels::Gemm &g, double b) const;
+    bool crowded(const kernels::Gemm &g) const;
   };
   struct Convs {
     // The direct convolution: with so many output channels at most it is for so many input channels at most; the first
@@ -33,20 +67,37 @@ struct Thresholds {
     };
     std::array<Direct, 2> direct;
     int64_t direct_weights;  // and for at least so many weights of an output channel
-    // Winograd's: from so many pixels of an image on, where its multiplications and what it costs to transform weights
-    // that are no constant are less than such a part of a direct convolution's.
+    // Winograd's: from so many pixels of an image on.
     int64_t winograd_pixels;
-    double winograd_part, winograd_weights, winograd_weights_by_source;
+    // What a multiplication costs, of Winograd's: oneDNN's, direct ones, those by depth, packed ones, these with many
+    // constant weights.
+    double dnnl, direct_part, depthwise_part, packed_part, packed_many_part;
+    // Multiplications that it takes to transform the weights for a pair of channels, unless they are constant.
+    double winograd_weights, winograd_weights_by_source;
     // So many transformed weights come from memory, and so few tiles wait for them.
     int64_t winograd_in_cache;
     double winograd_waiting;
     int64_t packed_weights;  // from so many weights on, when constant, our products are ahead of oneDNN
   };
+  // What each kernel takes, of its arithmetic.
+  struct Lstms {
+    double own, dnnl;
+  };
+  // Of products item by item.
+  struct ByItem {
+    double openblas, small;
+  };
   Products products;
   Convs convs;
+  Lstms lstms;
+  ByItem by_item;
 };
 
+const Thresholds &thresholds(cpu::Type type);
 // Of the processor that this process runs on.
 const Thresholds &thresholds();
+
+// Are there so few columns that vectors of them would be mostly empty, and are they long enough for dot products?
+bool few_columns(const kernels::Gemm &g);
 
 }  // namespace dl4::dispatch

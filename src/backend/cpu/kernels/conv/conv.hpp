@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/dtype.hpp"
 #include "backend/cpu/kernels/gemm/epilogue.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/dtype.hpp"
 
 namespace dl4::kernels {
 
@@ -34,6 +34,16 @@ struct Conv {
     return false;
   }
 };
+
+// What the kernels by depth and Winograd's are for.
+inline bool is_for_depthwise(const Conv &c) {
+  return !c.is_3d() && c.groups == c.c && c.oc == c.c && !c.is_empty() && (c.kw == 3 || c.kw == 5 || c.kw == 7) &&
+         c.stride_w <= 2 && c.dil_w == 1;
+}
+inline bool is_for_winograd(const Conv &c) {
+  return c.kh == 3 && c.kw == 3 && c.groups == 1 && c.stride_h == 1 && c.stride_w == 1 && c.dil_h == 1 &&
+         c.dil_w == 1 && !c.is_empty();
+}
 
 // Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply
 // always.

@@ -104,8 +104,7 @@ namespace dl4::kernels {
 HWY_EXPORT(depthwise_row);
 
 std::unique_ptr<Kernel> depthwise_conv(const Conv &c, int64_t slices) {
-  if (c.is_3d() || c.groups != c.c || c.oc != c.c || c.is_empty()) return nullptr;
-  if ((c.kw != 3 && c.kw != 5 && c.kw != 7) || c.stride_w > 2 || c.dil_w != 1) return nullptr;
+  if (!is_for_depthwise(c)) return nullptr;
   const ConvCut cut(c, slices, c.oh);
   const int64_t width = checked_mul(c.w, c.c), src_row = checked_mul(c.dil_h, width), row = checked_mul(c.ow, c.c);
   // Places of taps outside the image are counted too, before they are left out.

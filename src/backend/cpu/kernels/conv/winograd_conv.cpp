@@ -215,11 +215,6 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
                      packed ? 1 : 2);
 }
 
-bool is_for_winograd(const Conv &c) {
-  return c.kh == 3 && c.kw == 3 && c.groups == 1 && c.stride_h == 1 && c.stride_w == 1 && c.dil_h == 1 &&
-         c.dil_w == 1 && !c.is_empty();
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Constant *weights) {

@@ -1,0 +1,110 @@
+// Which kernel computes which convolution: by cost on each type of processor, and without those that are off.
+#include "backend/cpu/dispatch/conv.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/dispatch/lstm.hpp"
+
+namespace dl4::dispatch {
+namespace {
+
+using cpu::Type;
+using kernels::Conv;
+
+// n images of size x size with `c` channels, windows of k x k with zeros around, oc channels.
+Conv conv_of(int64_t n, int64_t size, int64_t c, int64_t k, int64_t oc, int64_t stride = 1, int64_t groups = 1) {
+  Conv v;
+  v.n = n, v.h = v.w = size, v.c = c, v.kh = v.kw = k, v.oc = oc, v.groups = groups;
+  v.stride_h = v.stride_w = stride;
+  v.oh = v.ow = (size + stride - 1) / stride;
+  const int64_t padding = std::max<int64_t>(0, (v.oh - 1) * stride + k - size);
+  v.pad_top = v.pad_left = padding / 2;
+  v.pad_bottom = v.pad_right = padding - padding / 2;
+  return v;
+}
+
+struct Expected {
+  Conv c;
+  bool constant;
+  const char *with_avx512, *without;
+};
+const Expected expected[] = {
+    {conv_of(4, 32, 3, 3, 8), false, "direct_conv", "direct_conv"},
+    {conv_of(32, 28, 1, 5, 6), true, "direct_conv", "direct_conv"},
+    {conv_of(8, 32, 16, 3, 16), false, "winograd_conv", "winograd_conv"},
+    {conv_of(8, 32, 3, 1, 16), false, "dnnl_conv", "dnnl_conv"},
+    {conv_of(8, 32, 3, 3, 32), false, "direct_conv", "dnnl_conv"},
+    {conv_of(8, 32, 12, 3, 24), false, "dnnl_conv", "dnnl_conv"},
+    {conv_of(1, 14, 64, 3, 64, 1, 64), false, "depthwise_conv", "depthwise_conv"},
+    {conv_of(1, 56, 64, 3, 64, 2, 64), true, "depthwise_conv", "depthwise_conv"},
+    {conv_of(1, 56, 64, 3, 64), false, "winograd_conv", "winograd_conv"},
+    {conv_of(1, 56, 64, 3, 64), true, "winograd_conv", "winograd_conv"},
+    {conv_of(1, 7, 512, 3, 512), true, "packed_conv", "packed_conv"},
+    {conv_of(1, 56, 256, 1, 512, 2), true, "packed_conv", "packed_conv"},
+    {conv_of(1, 56, 256, 1, 512, 2), false, "dnnl_conv", "dnnl_conv"},
+    {conv_of(8, 32, 16, 3, 64, 2), true, "dnnl_conv", "dnnl_conv"},
+};
+
+TEST(Convs, TheKernelThatWasMeasuredAsTheFastestIsTheCheapest) {
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    const Expected &e = expected[i];
+    for (Type type : {Type::avx512, Type::intel_avx512})
+      EXPECT_EQ(conv_prices(e.c, e.constant, type)[0].name, e.with_avx512) << i;
+    for (Type type : {Type::avx2, Type::neon}) EXPECT_EQ(conv_prices(e.c, e.constant, type)[0].name, e.without) << i;
+  }
+}
+
+TEST(Convs, EachCandidateThatIsOffGivesWayToTheNextCheapest) {
+  std::vector<float> numbers(3 * 3 * 512 * 512);
+  const kernels::Constant weights{numbers.data()};
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    const Expected &e = expected[i];
+    std::vector<std::string> off;
+    for (const Price &p : conv_prices(e.c, e.constant, cpu::type())) {
+      Site site;
+      site.off = off;
+      const auto kernel = conv(site, e.c, e.constant ? &weights : nullptr);
+      EXPECT_TRUE(kernel->name.starts_with(p.name)) << i << ": " << kernel->name << " for " << p.name;
+      off.emplace_back(p.name);
+    }
+    EXPECT_EQ(off.back(), "reference_conv");
+    EXPECT_GE(off.size(), 2u);
+  }
+}
+
+std::string without(std::vector<std::string> off, std::unique_ptr<kernels::Kernel> (*make)(const Site &)) {
+  Site site;
+  site.off = off;
+  return make(site)->name;
+}
+
+TEST(Convs, GradientsGiveWayToTheNextCheapest) {
+  auto by_source = [](const Site &s) { return conv_data(s, conv_of(1, 56, 64, 3, 64), nullptr); };
+  EXPECT_TRUE(without({}, by_source).starts_with("winograd_conv_data"));
+  EXPECT_TRUE(without({"winograd_conv_data"}, by_source).starts_with("dnnl_conv_data"));
+  EXPECT_TRUE(without({"winograd_conv_data", "dnnl_conv_data"}, by_source).starts_with("reference_conv_data"));
+  auto by_weights = [](const Site &s) { return conv_weights(s, conv_of(1, 56, 64, 3, 64)); };
+  EXPECT_TRUE(without({}, by_weights).starts_with("dnnl_conv_weights"));
+  EXPECT_TRUE(without({"dnnl_conv_weights"}, by_weights).starts_with("reference_conv_weights"));
+}
+
+TEST(Lstms, GiveWayToTheNextCheapest) {
+  auto make = [](const Site &given) {
+    Site s = given;
+    s.src.assign(src_count, absent);
+    s.dst.assign(lstm_dst::count, absent);
+    s.constant.assign(src_count, nullptr);
+    s.constant_key.assign(src_count, "");
+    s.src[src_x] = {DType::f32, {2, 5, 8}};
+    s.src[src_kernel] = {DType::f32, {8, 64}};
+    s.src[src_recurrent_kernel] = {DType::f32, {16, 64}};
+    s.dst[lstm_dst::y] = {DType::f32, {2, 5, 16}};
+    return lstm(s, false);
+  };
+  EXPECT_TRUE(without({}, make).starts_with("own_lstm"));
+  EXPECT_TRUE(without({"own_lstm"}, make).starts_with("dnnl_lstm"));
+  EXPECT_TRUE(without({"own_lstm", "dnnl_lstm"}, make).starts_with("own_lstm"));
+}
+
+}  // namespace
+}  // namespace dl4::dispatch

@@ -8,6 +8,17 @@
 
 namespace dl4::capi {
 
+void Entry::failed(const dl4_error &error) noexcept {
+  if (!log_) return;
+  const Log::Level level = error.code == Code::internal    ? Log::error
+                           : error.code == Code::cancelled ? Log::info
+                                                           : Log::warning;
+  try {
+    Log::write(*log_, level, error.message);
+  } catch (...) {
+  }
+}
+
 std::span<const std::byte> bytes_of(const void *data, int64_t bytes) {
   if (bytes < 0) refuse_argument("bytes", text("expected at least 0, got ", bytes));
   if (!data) refuse_argument("data", "expected memory, got NULL");

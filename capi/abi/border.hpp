@@ -19,8 +19,9 @@ dl4_error *to_error(const char *function) noexcept;
 // A call under way, and the functions of the host's that it owes at its end.
 class Entry {
  public:
-  // The messages of this log are delivered then, whatever becomes of the call.
+  // The messages of this log are delivered then, whatever becomes of the call; a failure is one of them.
   void owes(const Log &log) { log_ = log.queue(); }
+  void failed(const dl4_error &error) noexcept;
   void end() {
     if (log_) Log::deliver(std::move(log_));
     GiveBack::now();
@@ -48,6 +49,7 @@ dl4_error *guard(const char *function, F &&body) {
       throw;
     } catch (...) {
       error = Ref<dl4_error>::adopt(to_error(function));
+      entry.failed(*error);
     }
     entry.end();
     return error.detach();

@@ -49,6 +49,10 @@ void Context::Options::fields(kinds::Fields &f) {
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
   f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
+  f("log_level", log_level, {"trace", "debug", "info", "warning", "error", "off"})
+      .null_means(LogLevel::unset)
+      .doc("what is logged; null: info where log_to is given, else off");
+  f("log_to", log_to).doc("where that is written: stderr, the default, or a file");
 }
 
 Json describe_context_options() { return kinds::describe_fields<Context::Options>(); }
@@ -58,8 +62,27 @@ Context::Context(const Json &options) {
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
   if (!options_.threads) options_.threads = cpu::cores_available();
+  open_log();
   limited_ = options_.memory_limit.has_value();
   if (!limited_) options_.memory_limit = half_of_the_memory();
+}
+
+void Context::open_log() {
+  using Level = Options::LogLevel;
+  const Level level = options_.log_level != Level::unset ? options_.log_level
+                      : options_.log_to                  ? Level::info
+                                                         : Level::off;
+  if (options_.log_to && options_.log_to->empty())
+    throw Error(Code::invalid_argument, "\"log_to\": expected \"stderr\" or a file, got \"\"")
+        .with("attribute", "log_to");
+  if (level == Level::off) return;
+  try {
+    log.open(static_cast<Log::Level>(level), options_.log_to.value_or("stderr"));
+  } catch (Error &error) {
+    throw error.with("attribute", "log_to").in("\"log_to\"");
+  }
+  log.write(Log::info, "libdl4 ", dl4_version_string(), ", ", cpu::name(), ", ", cpu::isa(), ", ", *options_.threads,
+            *options_.threads == 1 ? " thread" : " threads");
 }
 
 graph::Settings Context::settings() const {
@@ -79,7 +102,7 @@ runtime::Options Context::options() {
     if (!crew_) {
       crew_ = std::make_shared<Crew>(static_cast<int>(*options_.threads), kernels::stay_single_threaded);
       if (crew_->threads() < *options_.threads)
-        log.write(Log::warning, text("the system allows ", crew_->threads(), " of ", *options_.threads, " threads"));
+        log.write(Log::warning, "the system allows ", crew_->threads(), " of ", *options_.threads, " threads");
     }
     o.crew = crew_;
   }
@@ -88,6 +111,7 @@ runtime::Options Context::options() {
   o.plan.passes_off = options_.passes_off;
   o.plan.kernels_off = options_.kernels_off;
   o.plan.memory_limit = *options_.memory_limit;
+  o.plan.log = &log;
   o.fill_nan = options_.arena_fill_nan;
   o.memory = memory;
   o.executables = executables_;

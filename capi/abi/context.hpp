@@ -39,10 +39,14 @@ class Context {
     enum class Reproducible { threads, strict } reproducible = Reproducible::threads;
     std::vector<std::string> passes_off, kernels_off;
     bool arena_fill_nan = false;
+    enum class LogLevel { trace, debug, info, warning, error, off, unset } log_level = LogLevel::unset;
+    std::optional<std::string> log_to;
     void fields(kinds::Fields &f);
   };
 
  private:
+  void open_log();
+
   Options options_;
   bool limited_ = false;  // memory_limit was asked for
   mutable Mutex mutex_;   // of the seed and the crew

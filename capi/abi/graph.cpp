@@ -35,8 +35,9 @@ void clear_ids(dl4_node *out, int64_t n) noexcept {
 template <class F>
 dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
                 const F &f) {
-  dl4_error *failed = guard(who, [&] {
+  dl4_error *failed = guard(who, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     auto from = nodes_of(array(in, n_in, "in"));
     auto to = array(out, n_out, "out");
     Gate::Alone alone(graph.gate, "graph");
@@ -72,8 +73,9 @@ dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out) {
 dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
                            dl4_node *out) {
   clear(out, -1);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
     to = static_cast<dl4_node>(
@@ -83,8 +85,9 @@ dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_
 
 dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out) {
   clear(out, -1);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     dl4_tensor &value = object(v, "v");
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
@@ -95,8 +98,9 @@ dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4
 
 dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, dl4_layer *out) {
   clear(out, -1);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     dl4_layer &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
     to = static_cast<dl4_layer>(with_models(graph, a, [&](const auto &models) {
@@ -107,8 +111,9 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
 
 dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
   clear(out, -1);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g"), &other = object(from, "from");
+    entry.owes(graph.context->log);
     dl4_layer &to = needed(out, "out");
     if (&graph == &other) refuse_argument("from", "expected another graph, got the same one");
     Gate::Alone alone(graph.gate, "graph");
@@ -136,8 +141,9 @@ dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const
 }
 
 dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     Gate::Alone alone(graph.gate, "graph");
     const std::string given = string(json, "json");
     io::Budget budget = io::budget_for(graph.core.settings(), static_cast<int64_t>(given.size()));
@@ -192,8 +198,9 @@ dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
 
 dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
   clear(out, -1);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(graph.gate, "graph");
     const graph::Node of{n};
@@ -248,8 +255,9 @@ dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *othe
 dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
                            dl4_model **model) {
   clear(model);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
+    entry.owes(graph.context->log);
     dl4_model *&to = needed(model, "model");
     auto from = nodes_of(array(in, n_in, "in")), last = nodes_of(array(out, n_out, "out"));
     Gate::Alone alone(graph.gate, "graph");

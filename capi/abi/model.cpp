@@ -1,5 +1,6 @@
 // Models: weights, files.
 #include "io/model_file.hpp"
+#include "io/onnx/onnx.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -17,14 +18,23 @@ struct LoadOptions {
   }
 };
 
-// folder: the file's; "" if there is none.
-dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &folder) {
+const char *format_of(const io::Source &source) {
+  return io::is_zip(source) || io::is_hdf5(source) ? "Keras" : io::is_onnx(source) ? "ONNX" : "native";
+}
+
+// path: "" of bytes in memory.
+dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &path) {
+  const Stopwatch watch;
   const auto how = read_options<LoadOptions>(options);
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash != path.npos ? path.substr(0, slash + 1) : path.empty() ? "" : ".";
   Json training;
   auto core =
       io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training, how.weights);
   auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
   m->training = std::move(training);
+  c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ",
+                    format_of(source), ", ", source.size(), " bytes, ", watch.told());
   return m;
 }
 
@@ -102,31 +112,32 @@ dl4_model::dl4_model(std::shared_ptr<Context> context, std::shared_ptr<graph::Mo
 
 dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options, dl4_model **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
+    entry.owes(context.core->log);
     const std::string from = string(path, "path");
-    const size_t slash = from.rfind('/');
-    const std::string folder = slash == from.npos ? "." : from.substr(0, slash + 1);
-    to = load(context, io::File(from, context.core->settings().memory_limit), options, folder);
+    to = load(context, io::File(from, context.core->settings().memory_limit), options, from);
   });
 }
 
 dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes, const dl4_attrs *options,
                                  dl4_model **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
+    entry.owes(context.core->log);
     to = load(context, io::Memory(bytes_of(data, bytes)), options, "");
   });
 }
 
 dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const dl4_attrs *options, dl4_model **out) {
   clear(out);
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
+    entry.owes(context.core->log);
     const dl4_tensor &bytes = object(file, "file");
     if (bytes.dtype != DType::u8 || bytes.shape.rank() != 1)
       refuse_argument("file", text("expected uint8 of rank 1, got ", bytes.dtype, ' ', bytes.shape));
@@ -135,23 +146,29 @@ dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const d
 }
 
 dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     dl4_model &model = object(m, "m");
+    entry.owes(model.context->log);
+    const Stopwatch watch;
     const std::string from = string(path, "path");
     const auto how = read_options<LoadWeightsOptions>(options);
     Gate::Alone alone(*model.weights, "model");
     const io::File file(from, model.context->settings().memory_limit);
     io::load_weights(*model.core, file, how.naming, how.verify);
+    model.context->log.write(Log::info, "loaded weights from \"", from, "\": ", file.size(), " bytes, ", watch.told());
   });
 }
 
 dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     const dl4_model &model = object(m, "m");
+    entry.owes(model.context->log);
+    const Stopwatch watch;
     std::string to = string(path, "path");
     const io::Format format = format_of(options, to);
     Gate::Reading reading(*model.weights, "model");
     io::save_model(*model.core, to, format);
+    model.context->log.write(Log::info, "saved \"", to, "\": ", watch.told());
   });
 }
 

@@ -1,5 +1,6 @@
 // Trainers: steps, gradients, fit, checkpoints.
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "base/cpu.hpp"
@@ -66,6 +67,28 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
   });
 }
 
+// A line for the log after each epoch.
+class EpochLines {
+ public:
+  EpochLines(const Log &log, const std::vector<std::string> &names) : log_(log), names_(names) {}
+  void hear(train::Event event, int64_t epoch, int64_t epochs, const std::vector<double> &metrics) {
+    if (event == train::Event::epoch_begin) watch_.emplace();
+    if (event != train::Event::epoch_end || !log_.takes(Log::info)) return;
+    std::string line = text("epoch ", epoch, " of ", epochs, ": ", watch_->told());
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      char value[32];
+      std::snprintf(value, sizeof value, "%.6g", metrics[i]);
+      line += text(", ", i < names_.size() ? "" : "val_", names_[i % names_.size()], ' ', value);
+    }
+    log_.write(Log::info, line);
+  }
+
+ private:
+  const Log &log_;
+  const std::vector<std::string> &names_;
+  std::optional<Stopwatch> watch_;
+};
+
 uint32_t hash(std::string_view s) { return Fnv1a().add(s).folded(); }
 
 // All workers go on from the state of rank 0.
@@ -122,11 +145,11 @@ dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_traine
   clear(out);
   return guard(__func__, [&](Entry &entry) {
     dl4_model &model = object(m, "m");
+    entry.owes(model.context->log);
     const Json how = options ? plain(options, "options") : io::trainer_options(model.training);
     if (how.is_null())
       refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
     dl4_trainer *&to = needed(out, "out");
-    entry.owes(model.context->log);
     Gate::Alone weights(*model.weights, "model");
     to = new dl4_trainer(model, how);
   });
@@ -191,9 +214,13 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(entry, trainer);
     train::Progress progress;
-    if (fn) {
+    const Log &log = trainer.model->context->log;
+    EpochLines lines(log, trainer.core.metric_names());
+    if (fn || log.takes(Log::info)) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
-        trainer.model->context->log.deliver();
+        lines.hear(event, step, total, metrics);
+        if (!fn) return 0;
+        log.deliver();
         Gate::Lent lent(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
         return call_host("progress function", [&] {
           return fn(user, static_cast<int32_t>(event), step, total, metrics.data(),
@@ -272,11 +299,15 @@ dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, d
 }
 
 dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
-  return guard(__func__, [&] {
+  return guard(__func__, [&](Entry &entry) {
     const dl4_trainer &trainer = object(t, "t");
+    const Log &log = trainer.model->context->log;
+    entry.owes(log);
+    const Stopwatch watch;
     std::string to = string(path, "path");
     Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
     io::save_checkpoint(trainer.core, to);
+    log.write(Log::info, "saved the checkpoint \"", to, "\": ", watch.told());
   });
 }
 
@@ -295,7 +326,11 @@ dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
     dl4_trainer &trainer = object(t, "t");
     std::string from = string(path, "path");
     Working working(entry, trainer);
-    io::load_checkpoint(trainer.core, io::File(from, trainer.model->context->settings().memory_limit));
+    const Stopwatch watch;
+    const io::File file(from, trainer.model->context->settings().memory_limit);
+    io::load_checkpoint(trainer.core, file);
+    trainer.model->context->log.write(Log::info, "loaded the checkpoint \"", from, "\": ", file.size(), " bytes, ",
+                                      watch.told());
   });
 }
 

@@ -40,6 +40,7 @@ struct Command {
 struct Common {
   bool json = false, strict = false;
   int64_t threads = 0, seed = 0;  // threads: 0 = the library's default
+  std::string log;                // a level; "" = nothing is logged
   const Context &context() const;
 
  private:

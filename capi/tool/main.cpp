@@ -35,7 +35,8 @@ std::vector<Option> common_options(Common &common) {
   return {{"--json", "", "one JSON document on standard output", &common.json},
           {"--threads", "N", "threads that work on a run; default: the cores of this process", &common.threads},
           {"--seed", "N", "start of all random numbers; default 0", &common.seed, false, 0},
-          {"--strict", "", "the same bits for any number of threads", &common.strict}};
+          {"--strict", "", "the same bits for any number of threads", &common.strict},
+          {"--log", "LEVEL", "what happens, on standard error: warning, info or debug", &common.log}};
 }
 
 Exit exit_of(int32_t code) {
@@ -81,6 +82,7 @@ int run_main(int count, char **words) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0 ? done : usage;  // help, version
     return complain(usage, error.what());
   }
+  if (!common.log.empty()) common.context();  // refused here, not as a model that does not load
   for (const Command &c : commands)
     if (app.got_subcommand(c.name)) return c.run();
   return usage;

@@ -15,6 +15,7 @@ const Context &Common::context() const {
   if (!made_) {
     Attrs options{{"seed", seed}, {"reproducible", strict ? "strict" : "threads"}};
     if (threads) options.set({"threads", threads});
+    if (!log.empty()) options.set({"log_level", log});
     made_.emplace(options);
   }
   return *made_;

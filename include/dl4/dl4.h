@@ -86,8 +86,8 @@
  *      constants, layers and tensors. All of it may take the memory_limit that was asked for; by default 256 MiB and 16
  *      times the bytes of the file, and of those beside it that are read, within half of the machine's memory. (Packed
  *      copies that kernels make of weights are not counted, nor is a tensor that was asked for.)
- *  S3  No function aborts, exits, prints, throws, raises a signal or leaves an out parameter unset, whatever its
- *      arguments, dangling pointers and wrong lengths excepted.
+ *  S3  No function aborts, exits, throws, raises a signal, leaves an out parameter unset, or prints where no log_level
+ *      asks for it, whatever its arguments, dangling pointers and wrong lengths excepted.
  *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
  *      oneDNN a failed allocation may end the process; memory_limit is met first.)
  *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine. With
@@ -378,6 +378,13 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
  *   kernels_off    strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
+ *   log_level      string  "trace", "debug", "info", "warning", "error" or "off": which messages go to `log_to`; default
+ *                          "info" if `log_to` is given, else "off". warning: what was refused; info: also loads,
+ *                          saves, epochs and the plan for each set of input shapes; debug: also each step of a plan
+ *                          with its kernel and why that one was chosen
+ *   log_to         string  "stderr" (default), or a file that messages are appended to; it is opened, in a folder made
+ *                          if need be, or refused with IO. A file of 10 MiB is rotated: log.txt becomes log.1.txt,
+ *                          and three such are kept. Each process needs its own file
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out);
 
@@ -386,7 +393,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed);
 
-/* Sets the logger of a context: messages from `min_level` up go to `fn`; NULL, the default, means silence.
+/* Sets the logger of a context: messages from `min_level` up go to `fn`; NULL, the default, means none do. The options
+ * log_level and log_to of the context write messages without a logger; both may be used.
  * May be NULL: c, fn, user.
  * Keeps: fn, user (until another logger is set or the context is freed). */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user);

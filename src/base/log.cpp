@@ -1,11 +1,16 @@
-// spdlog formats and filters; its sink is a queue.
+// spdlog filters, formats and writes; the user's logger is one more sink, a queue.
 #include "base/log.hpp"
 
-#define SPDLOG_NO_TLS  // a library with memory of each thread's own can't always be opened later
+#define SPDLOG_NO_TLS            // a library with memory of each thread's own can't always be opened later
+#define SPDLOG_PREVENT_CHILD_FD  // a program that the host starts does not hold the file
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -18,10 +23,24 @@
 namespace dl4 {
 namespace {
 
-constexpr size_t most_kept = 1000;  // a program without a logger's ear must not grow
+constexpr size_t most_kept = 1000;       // of a logger that never gets a call
+constexpr size_t most_bytes = 10 << 20;  // of a file; then it is rotated
+constexpr size_t older_files = 3;
 
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
                                                 spdlog::level::warn,  spdlog::level::err,   spdlog::level::off};
+
+spdlog::sink_ptr sink_to(const std::string &to) {
+  if (to == "stderr") return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  try {
+    // The process may change its folder before the file is rotated.
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(std::filesystem::absolute(to).string(), most_bytes,
+                                                                  older_files);
+  } catch (const std::exception &e) {
+    const std::string all = e.what();
+    fail(Code::io, "cannot open \"", to, "\": ", all.substr(all.rfind(": ") + 2));
+  }
+}
 
 class Sink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
@@ -81,32 +100,38 @@ struct Log::Queue {
 };
 
 Log::Log() : queue_(std::make_shared<Queue>()) {
+  queue_->sink->set_level(spdlog::level::off);
   queue_->logger.set_level(spdlog::level::off);
+  queue_->logger.flush_on(spdlog::level::trace);
   queue_->logger.set_error_handler([](const std::string &) {});
 }
 Log::~Log() = default;
 
+void Log::open(Level level, const std::string &to) {
+  NoFork whole;
+  spdlog::sink_ptr sink = sink_to(to);
+  sink->set_level(levels[level]);
+  queue_->logger.sinks().push_back(std::move(sink));
+  queue_->logger.set_level(levels[level]);
+  opened_ = level;
+  least_.store(level, std::memory_order_relaxed);
+}
+
 void Log::set(int32_t min_level, Deliver deliver, void *user) {
-  int level = !deliver            ? 1 + error
-              : min_level < trace ? static_cast<int>(trace)
-              : min_level > error ? 1 + error
-                                  : min_level;
+  const int level = deliver ? std::clamp<int>(min_level, trace, off) : off;
   std::lock_guard turn(queue_->turn);
   queue_->sink->take();
   queue_->deliver = deliver;
   queue_->user = user;
-  queue_->logger.set_level(levels[level]);
-  least_.store(level, std::memory_order_relaxed);
+  queue_->sink->set_level(levels[level]);
+  queue_->logger.set_level(levels[std::min(level, opened_)]);
+  least_.store(std::min(level, opened_), std::memory_order_relaxed);
 }
 
-void Log::write(Level level, const std::string &message) noexcept {
-  if (!takes(level)) return;
-  NoFork whole;  // the sink's lock
-  try {
-    const std::string line = printable(message);
-    queue_->logger.log(levels[level], spdlog::string_view_t(line.data(), line.size()));
-  } catch (...) {
-  }
+void Log::write(Queue &queue, Level level, const std::string &message) {
+  NoFork whole;  // the sinks' locks
+  const std::string line = printable(message);
+  queue.logger.log(levels[level], spdlog::string_view_t(line.data(), line.size()));
 }
 
 void Log::deliver(std::shared_ptr<Queue> queue) {

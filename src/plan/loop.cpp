@@ -227,6 +227,7 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
   options.cutting.least = site.cutting.least / 4;  // a phase is handed over sooner than a kernel
   options.kernels_off.assign(site.off.begin(), site.off.end());
   options.guard_bytes = 0;
+  options.log = nullptr;  // the plan around it lists this one too
   options.memory_limit = INT64_MAX;
   parts.plan = specialise(body, shapes, known, options, site.packs);
   parts.calls_host = std::any_of(parts.plan->steps.begin(), parts.plan->steps.end(),

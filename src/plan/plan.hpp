@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/log.hpp"
 #include "ops/op.hpp"
 #include "ops/program.hpp"
 
@@ -20,6 +21,7 @@ struct Options {
   bool check = false;       // verify the Program after each pass
   int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
   int64_t memory_limit = INT64_MAX;
+  const Log *log = nullptr;  // hears of each plan; null: none does
 };
 
 // Where an argument of a kernel lies.
@@ -43,6 +45,7 @@ struct PlanStep {
   int sources = 0;          // of args
   Place scratch;
   std::string scope, text;  // the layer; the step as the Program prints it
+  std::string reason;       // why this kernel, where there was a choice
 };
 
 class Plan {

@@ -1,9 +1,10 @@
 // From a Program to a Plan: shapes, passes, memory, kernels.
 #include <algorithm>
+#include <sstream>
 
-#include "base/float_mode.hpp"
 #include "backend/cpu/kernels/onednn/primitives.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
+#include "base/float_mode.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -48,6 +49,27 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
   return site;
 }
 
+std::string step_line(const PlanStep &step) {
+  return text(step.text, "  by ", step.kernel->name, step.reason.empty() ? "" : text(" (", step.reason, ')'), " in ",
+              step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices",
+              step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"));
+}
+
+// What the plan is, and at debug each step of it.
+void tell(const Log &log, const Plan &plan, const Stopwatch &watch) {
+  if (!log.takes(Log::info)) return;
+  std::string shapes;
+  for (const Operand &o : plan.inputs) shapes += text(shapes.empty() ? "" : " ", o.shape);
+  log.write(Log::info, "plan for ", shapes.empty() ? "no input" : shapes, ": ", plan.steps.size(), " steps, arena of ",
+            plan.arena_bytes, " bytes, made in ", watch.told());
+  if (!log.takes(Log::debug)) return;
+  for (const PlanStep &s : plan.steps) {
+    log.write(Log::debug, "  ", s.scope.empty() ? "" : s.scope + ": ", step_line(s));
+    std::istringstream inner(inner_plan(*s.kernel));
+    for (std::string line; std::getline(inner, line);) log.write(Log::debug, "  ", line);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
@@ -62,6 +84,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
                                        std::span<const Known> others, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel) {
+  const Stopwatch watch;
   FlushToZero flush;               // constants are folded and weights packed as in a run
   kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
   kernels::MakesPrimitives own;    // shared among the steps
@@ -83,7 +106,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     s.text = to_string(p, step);
     if (!step.op->is_view()) {
       try {
-        s.kernel = make_kernel(step, site_of(p, step, placement, known, options, packs), options);
+        Site site = site_of(p, step, placement, known, options, packs);
+        site.reason = &s.reason;
+        s.kernel = make_kernel(step, site, options);
       } catch (Error &error) {
         ops::blame(error, step.scope);
         throw;
@@ -110,6 +135,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
   plan->inputs = operands(p, p.inputs);
   plan->outputs = operands(p, p.outputs);
+  if (options.log) tell(*options.log, *plan, watch);
   return plan;
 }
 
@@ -123,9 +149,7 @@ std::string Plan::to_string() const {
   };
   std::string s = text("arena ", arena_bytes, " bytes, ", steps.size(), " steps\n");
   for (const PlanStep &step : steps) {
-    s += text("  ", step.text, "  by ", step.kernel->name, " in ", step.kernel->slices,
-              step.kernel->slices == 1 ? " slice" : " slices",
-              step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"), " [");
+    s += text("  ", step_line(step), " [");
     for (size_t i = 0; i < step.args.size(); ++i) s += text(i ? " " : "", word(step.args[i]));
     s += text(']', step.scope.empty() ? "" : "  # " + step.scope, '\n', inner_plan(*step.kernel));
   }

@@ -93,3 +93,18 @@ class Wording(Case):
             self.assertEqual(process.stderr.read(), b"")
             process.stderr.close()
             self.assertNotEqual(process.wait(), 0)
+
+
+class Log(Case):
+    def test_what_happens_goes_to_standard_error(self):
+        words = ["convert", "net.json", "net.keras"]
+        for level, expected in [("info", ["saved"]), ("warning", [])]:
+            done = self.run_tool(*words, "--log", level)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(re.findall(r"\[info\] (saved) \"net.keras\": ", done.stderr), expected, done.stderr)
+        done = self.run_tool("bench", "net.keras", "--log", "debug")
+        self.assertRegex(done.stderr, r"\[info\] loaded \"net.keras\": Keras, \d+ bytes, ")
+        self.assertRegex(done.stderr, r"\[debug\]   h: .* by \w+_gemm \(\w+_gemm [\d.e-]+ us, then ")
+
+    def test_a_level_that_is_none_is_refused(self):
+        self.bad(4, '"log_level": expected one of "trace"', "check", "net.json", "--log", "verbose")

@@ -149,6 +149,21 @@ class Keras(unittest.TestCase):
 
         np.testing.assert_array_equal(weights(), weights())
 
+    def test_options_of_the_context(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log.txt"
+            keras.config.set_context(log_level="info", log_to=str(log))
+            try:
+                small().predict(X, verbose=0)
+                self.assertIn("[info] plan for (20, 4): ", log.read_text())
+            finally:
+                keras.config.set_context(log_level=None, log_to=None)
+            size = log.stat().st_size
+            small().predict(X, verbose=0)
+            self.assertEqual(log.stat().st_size, size)
+        with self.assertRaisesRegex(ValueError, '"log_level": expected one of'):
+            keras.config.set_context(log_level="verbose")
+
     def test_data_of_any_kind(self):
         m = small()
         m.compile("sgd", "mse")

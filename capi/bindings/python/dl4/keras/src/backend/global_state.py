@@ -4,7 +4,7 @@ import threading
 
 from .... import core
 
-_context, _counts = None, {}
+_context, _options, _counts = None, {"seed_scheme": "tensorflow"}, {}
 _scheme, _seed, _graphs, _shuffles = "dl4", 0, 0, 0
 _SCRATCH_CALLS = 2000  # then another one: what nobody holds goes with the old one
 _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
@@ -13,7 +13,7 @@ _STEP = 0x9E3779B97F4A7C15  # between the seeds of graphs
 def context():
     global _context
     if _context is None:
-        _context = core.Context(seed_scheme="tensorflow")
+        _context = core.Context(**_options)
     return _context
 
 
@@ -49,8 +49,18 @@ def scratch():
 def set_seed(seed, scheme="dl4"):
     """Models that are made from now on draw from the start of this seed's numbers."""
     global _context, _scheme, _seed, _graphs, _shuffles
-    _context, _scheme, _seed = core.Context(seed=int(seed), seed_scheme="tensorflow"), scheme, int(seed)
+    _context, _scheme, _seed = core.Context(seed=int(seed), **_options), scheme, int(seed)
     _graphs = _shuffles = 0
+
+
+def set_context(**options):
+    """Options of libdl4's context, as in dl4_context_create(), for models made from now on: threads, reproducible,
+    memory_limit, log_level ("info" shows loads, epochs and plans; "debug" also the kernels), log_to ("stderr" or a
+    file), ... None is the default again."""
+    global _context, _options
+    known = {key: value for key, value in {**_options, **options}.items() if value is not None}
+    known.setdefault("seed_scheme", "tensorflow")
+    _context, _options = core.Context(seed=_seed, **known), known
 
 
 def next_seed():

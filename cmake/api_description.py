@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Writes capi/dl4-api.json from include/dl4/dl4.h. Run it after every change of the header; a test compares the two.
+"""Writes capi/dl4-api.json from include/dl4/dl4.h, which libclang reads (pip install libclang).
 
-The header's comments are regular: a first paragraph (the doc), then "May be NULL:", "Keeps:", "Takes:", "Threads:",
-"Errors:" and "Since". A section's "Threads:" holds for its functions unless they have one of their own.
+    cmake/api_description.py           writes it; run it after every change of the header
+    cmake/api_description.py --check   fails if it is not what the header says; 77 without libclang
+
+Declarations and the comment of each are libclang's. A comment is a first paragraph (the doc), then paragraphs that
+begin with a label: "May be NULL:", "Keeps:", "Takes:", "Threads:", "Blocks:", "Errors:". A section's "Threads:" holds for
+its functions unless they have one of their own.
 
 What is data beside them, so that no binding reads prose:
   reasons      of an error, what stands behind its code: "parameters" when those are names of parameters, else "when"
@@ -14,146 +18,215 @@ The options of each call are added by the library, from the lists that parse the
 """
 import json
 import pathlib
-import re
+import sys
+
+try:
+    from clang.cindex import CursorKind, Index, TokenKind
+except ImportError:
+    print("skipped: no libclang for Python (pip install libclang)")
+    sys.exit(77)
 
 root = pathlib.Path(__file__).resolve().parent.parent
-text = (root / "include/dl4/dl4.h").read_text()
-LABELS = "May be NULL|Keeps|Takes|Threads|Blocks|Errors|Since"
+LABELS = ("May be NULL", "Keeps", "Takes", "Threads", "Blocks", "Errors", "Since")
+NUMBERS = ("int32_t", "int64_t", "double", "dl4_node", "dl4_layer")
+IDS = ("dl4_node", "dl4_layer")
 
 
 def clean(comment):
-    return "\n".join(re.sub(r"^\s*\*? ?", "", line) for line in comment.strip("/*").splitlines()).strip().rstrip("-* ")
+    """The text of a comment, without its stars."""
+    lines = comment.strip().removeprefix("/*").removesuffix("*/").splitlines()
+    lines = [line.strip().removeprefix("*").removeprefix(" ") for line in lines]
+    return "\n".join(lines).strip().rstrip("-* ")
 
 
-def labels(comment):
-    found = {}
-    for m in re.finditer(rf"^({LABELS}):? (.*?)(?=^(?:{LABELS}):? |\Z)", comment, re.S | re.M):
-        found[m[1]] = re.sub(r"\s+", " ", m[2]).strip().rstrip(".")
-    return found
+def paragraphs(text):
+    """Paragraphs by label; "" is the first."""
+    found, label = {"": []}, ""
+    for line in text.splitlines():
+        for candidate in LABELS:
+            if line.startswith(candidate + ": "):
+                label, line = candidate, line.removeprefix(candidate + ": ")
+        if line.strip() == "Options:":
+            label = "Options"
+        found.setdefault(label, []).append(line)
+    return {label: " ".join(" ".join(lines).split()) for label, lines in found.items()}
 
 
-def first_sentence(comment):
-    body = re.split(rf"^(?:{LABELS}):? ", comment, flags=re.M)[0].split("\nOptions:")[0]
-    return re.split(r"(?<=\.)\s", re.sub(r"\s+", " ", body.strip()) + " ")[0].strip()
+def first_sentence(text):
+    return (paragraphs(text)[""] + " ").split(". ")[0].rstrip(". ") + "."
 
 
-def names(listed):
-    """'c, dims (when rank is 0), out' -> {'c': '', 'dims': 'when rank is 0', 'out': ''}"""
-    listed = re.sub(r"\((?!when)[^)]*\)", "", listed)
-    return {m[1]: m[2] or "" for m in re.finditer(r"(\w+)\s*(?:\((when[^)]*)\))?", listed)}
+def items(text):
+    """'c, dims (when rank is 0), out' -> [('c', ''), ('dims', 'when rank is 0'), ('out', '')]"""
+    parts, depth = [""], 0
+    for letter in text.rstrip("."):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    words = [part.strip().partition(" ") for part in parts if part.strip()]
+    return [(word, note.strip().removeprefix("(").removesuffix(")")) for word, _, note in words]
 
 
-def parameter(declared):
-    m = re.match(r"(.*?)(\w+)$", re.sub(r"\s+", " ", declared.strip()))
-    return m[2], m[1].strip().replace(" *", " *")
-
-
-def reasons(label, parameters):
-    found = {}
-    for m in re.finditer(r"(DL4_\w+) \(([^)]*)\)", label):
-        words = re.split(r", ", m[2])
-        found[m[1]] = {"parameters": words} if set(words) <= parameters else {"when": m[2]}
-    return found
-
-
-def content(name, type_, comment):
+def content(name, type_, text):
     """Of a parameter or a result that is text or bytes, which of them it is."""
     if type_ == "const char *":
-        return "bytes" if "bytes of a blob" in comment else "json" if name == "json" else "text"
-    if type_ == "dl4_blob **":
-        if "to memory" in comment:
+        if "bytes of a blob" in text:
             return "bytes"
-        assert "JSON" in comment, comment
-        return "text" if "DOT" in comment else "json"  # dl4_describe(): by its format
-    if re.fullmatch(r"(const )?void \*", type_) and name in ("data", "src", "dst"):
+        return "json" if name in ("json", "options", "attrs") else "text"
+    if type_ == "dl4_blob **":
+        if "to memory" in text:
+            return "bytes"
+        assert "JSON" in text, text
+        return "text" if "DOT" in text else "json"  # dl4_describe(): by its format
+    if type_ in ("void *", "const void *") and name in ("data", "src", "dst"):
         return "bytes"
+    return None
 
 
-def describe(params, label, comment=""):
-    declared = [parameter(p) for p in params.split(",")] if params.strip() != "void" else []
-    nullable, keeps, takes = names(label.get("May be NULL", "")), names(label.get("Keeps", "")), names(label.get("Takes", ""))
-    unknown = set(nullable) - {n for n, _ in declared}
-    assert not unknown, (params, unknown)
+def is_object(type_):
+    base = type_.removeprefix("const ").removesuffix(" *")
+    return type_.endswith(" *") and "*" not in base and base.startswith("dl4_") and base not in IDS
+
+
+def is_out(name, type_):
+    return "const" not in type_ and not type_.endswith("_fn") and (
+        type_.endswith("**") or type_.removesuffix(" *") in NUMBERS and type_.endswith(" *") or name == "dst")
+
+
+def count_of(name, type_, after, declared):
+    """The parameter that says how long an array is."""
+    if after[1] in ("int64_t", "int32_t") and type_ != "const char *" and (
+            after[0] in ("n", "n_" + name, "n" + name, "cap", "bytes")):
+        return after[0]
+    return "rank" if name in ("dims", "strides") and ("rank", "int32_t") in declared else None
+
+
+def describe(declared, said, text):
+    """The parameters of a function: [(name, type)], its paragraphs, its comment."""
+    nullable = dict(items(said.get("May be NULL", "")))
+    keeps, takes = dict(items(said.get("Keeps", ""))), dict(items(said.get("Takes", "")))
+    assert not set(nullable) - {n for n, _ in declared}, (declared, nullable)
     result = []
-    for i, (name, type_) in enumerate(declared):
+    for (name, type_), after in zip(declared, declared[1:] + [("", "")]):
         p = {"name": name, "type": type_}
         pointer = type_.endswith("*") or type_.endswith("_fn")
-        object_ = re.fullmatch(r"(const )?dl4_(?!node|layer)\w+ \*", type_) is not None
-        out = pointer and not type_.startswith("const ") and "const" not in type_ and not type_.endswith("_fn") and (
-            re.fullmatch(r"(dl4_\w+|void) \*\*|(int32_t|int64_t|double|dl4_node|dl4_layer) \*", type_) is not None or name == "dst")
+        out = pointer and is_out(name, type_)
         p["direction"] = "out" if out else "in"
-        if re.fullmatch(r"dl4_tensor \*\*", type_) and i + 1 < len(declared) and declared[i + 1][0] in ("n_out", "nx", "ny", "nw"):
+        if type_ == "dl4_tensor **" and after[0] in ("n_out", "nx", "ny", "nw"):
             p["direction"] = "inout"
         if pointer:
             p["ownership"] = ("taken" if name in takes else "kept" if name in keeps else
                               "owned" if out and type_.endswith("**") else "borrowed")
             p["nullable"] = name in nullable
-            if nullable.get(name):
+            if nullable.get(name, "").startswith("when"):
                 p["null_when"] = nullable[name]
-            if not object_ and not type_.endswith("_fn") and name != "user":
-                after = declared[i + 1] if i + 1 < len(declared) else ("", "")
-                if after[1] in ("int64_t", "int32_t") and after[0] in ("n", "n_" + name, "n" + name, "cap", "bytes") and type_ != "const char *":
-                    p["count"] = after[0]
-                elif name in ("dims", "strides") and ("rank", "int32_t") in declared:
-                    p["count"] = "rank"
-        if kind := content(name, type_, comment):
+            if not is_object(type_) and not type_.endswith("_fn") and name != "user":
+                if count := count_of(name, type_, after, declared):
+                    p["count"] = count
+        if kind := content(name, type_, text):
             p["content"] = kind
         result.append(p)
     return result
 
 
-body = text[text.index("#ifndef DL4_DL4_H"):]
-description = {"library": "dl4", "soname": "libdl4.so.1", "format": 1, "since": "1.0",
-               "constants": [], "objects": [], "ids": [], "callbacks": [], "functions": []}
+def reasons(errors, parameters):
+    found = {}
+    for code, note in errors:
+        if note:
+            words = note.split(", ")
+            found[code] = {"parameters": words} if set(words) <= parameters else {"when": note}
+    return found
 
-group = ""
-for m in re.finditer(r"/\*(?:(?!\*/).)*\*/\s*enum \{(.*?)\};", body, re.S):
-    group = first_sentence(clean(m[0].split("*/")[0]))
-    for c in re.finditer(r"(DL4_\w+) = (\d+)", m[1]):
-        description["constants"].append({"name": c[1], "value": int(c[2]), "group": group, "since": "1.0"})
-for m in re.finditer(r"typedef struct (\w+) \1;\s*/\* (.*?) \*/", body):
-    description["objects"].append({"name": m[1], "doc": m[2], "since": "1.0"})
-for m in re.finditer(r"typedef int32_t (\w+);\s*/\* (.*?) \*/", body):
-    description["ids"].append({"name": m[1], "type": "int32_t", "doc": m[2], "since": "1.0"})
-for m in re.finditer(r"(?:/\*((?:(?!\*/).)*)\*/\s*)?typedef (\w+ \*?)\(\*(\w+)\)\((.*?)\);", body, re.S):
-    description["callbacks"].append({"name": m[3], "returns": m[2].strip(), "doc": first_sentence(clean(m[1] or "")),
-                                     "since": "1.0", "parameters": describe(m[4], {"May be NULL": "user"} if "user" in m[4] else {})})
 
-in_progress = set(re.findall(r"dl4_\w+", re.search(r"Inside, only.*?\*/", body, re.S)[0]))
-threads = ""
-for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/(\s*DL4_API ([^;]*?)(dl4_\w+)\(([^;]*)\);)?", body, re.S):
-    comment = clean(m[1])
-    label = labels(comment)
-    if comment.startswith("----"):
-        threads = label.get("Threads", "")
-    if m[2] is None:
-        continue
-    returns = re.sub(r"\s+", " ", m[3].replace("DL4_CHECKED", "")).strip()
-    function = {"name": m[4], "returns": returns, "doc": first_sentence(comment),
-                "threads": label.get("Threads", threads),
-                "errors": re.findall(r"DL4_\w+", re.sub(r"\([^)]*\)", "", label.get("Errors", ""))),
-                "since": "1.0", "deprecated_since": None, "replaced_by": None, "parameters": describe(m[5], label, comment)}
-    named = {p["name"] for p in function["parameters"]}
-    if why := reasons(label.get("Errors", ""), named):
-        function["reasons"] = why
-    function["blocks"] = bool("Blocks" in label or "cancel" in named - {"c"} or
-                              set(function["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
-    reads = m[5].startswith("const dl4_") and not function["blocks"]
-    function["in_callback"] = "any" if function["threads"].startswith("any") or reads or m[4] in in_progress else "others"
+def in_progress(callbacks):
+    """The calls that dl4_progress_fn allows."""
+    text = next(c for c in callbacks if c.spelling == "dl4_progress_fn").raw_comment
+    return {word.split("(")[0] for word in text.partition("Inside, only")[2].replace("/", " ").split()
+            if word.startswith("dl4_")}
+
+
+def describe_function(cursor, threads, allowed):
+    text = clean(cursor.raw_comment)
+    said = paragraphs(text)
+    declared = [(a.spelling, a.type.spelling) for a in cursor.get_arguments()]
+    errors = items(said.get("Errors", ""))
+    returns, named = cursor.result_type.spelling, {name for name, _ in declared}
+    f = {"name": cursor.spelling, "returns": returns, "doc": first_sentence(text),
+         "threads": said.get("Threads", threads).rstrip("."), "errors": [code for code, _ in errors], "since": "1.0",
+         "deprecated_since": None, "replaced_by": None, "parameters": describe(declared, said, text)}
+    if why := reasons(errors, named):
+        f["reasons"] = why
+    f["blocks"] = "Blocks" in said or "cancel" in named - {"c"} or bool(set(f["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
+    reads = bool(declared) and declared[0][1].startswith("const dl4_") and not f["blocks"]
+    free = f["threads"].startswith("any") or reads or cursor.spelling in allowed
+    f["in_callback"] = "any" if free else "others"
     if returns.endswith("*"):
-        function["returns_ownership"] = "owned" if returns == "dl4_error *" else "borrowed"
-        if kind := content("", returns, comment):
-            function["content"] = "json" if m[4] == "dl4_error_detail" else kind
-    description["functions"].append(function)
+        f["returns_ownership"] = "owned" if returns == "dl4_error *" else "borrowed"
+        if kind := content("", returns, text):
+            f["content"] = "json" if cursor.spelling == "dl4_error_detail" else kind
+    return f
 
-# One line for each entry, so that a difference is read at a glance.
-out = ["{"]
-for key, value in description.items():
-    comma = "" if key == "functions" else ","
-    if isinstance(value, list):
-        rows = ",\n".join("  " + json.dumps(v) for v in value)
-        out.append(f' "{key}": [\n{rows}\n ]{comma}')
-    else:
-        out.append(f' "{key}": {json.dumps(value)}{comma}')
-out.append("}")
-(root / "capi/dl4-api.json").write_text("\n".join(out) + "\n")
+
+def read_header():
+    header = str(root / "include/dl4/dl4.h")
+    unit = Index.create().parse(header, args=["-x", "c", "-std=c99", "-fparse-all-comments"])
+    assert not list(unit.diagnostics), [d.spelling for d in unit.diagnostics]
+    ours = [c for c in unit.cursor.get_children() if c.location.file and c.location.file.name == header]
+    comments = [t for t in unit.get_tokens(extent=unit.cursor.extent) if t.kind == TokenKind.COMMENT]
+    behind = {t.location.line: clean(t.spelling) for t in comments}  # on the line of a declaration
+    sections = [(t.location.line, paragraphs(clean(t.spelling)).get("Threads", "")) for t in comments
+                if t.spelling.startswith("/* ----")]
+    callbacks = [c for c in ours if c.kind == CursorKind.TYPEDEF_DECL and c.spelling.endswith("_fn")]
+    allowed = in_progress(callbacks)
+    described = {"library": "dl4", "soname": "libdl4.so.1", "format": 1, "since": "1.0",
+                 "constants": [], "objects": [], "ids": [], "callbacks": [], "functions": []}
+    for c in ours:
+        if c.kind == CursorKind.ENUM_DECL:
+            group = first_sentence(clean(c.raw_comment))
+            described["constants"] += [{"name": e.spelling, "value": e.enum_value, "group": group, "since": "1.0"}
+                                       for e in c.get_children()]
+        elif c in callbacks:
+            declared = [(a.spelling, a.type.spelling) for a in c.get_children() if a.kind == CursorKind.PARM_DECL]
+            said = {"May be NULL": "user"} if "user" in dict(declared) else {}
+            returns = c.underlying_typedef_type.get_pointee().get_result().spelling
+            described["callbacks"].append({"name": c.spelling, "returns": returns,
+                                           "doc": first_sentence(clean(c.raw_comment)), "since": "1.0",
+                                           "parameters": describe(declared, said, "")})
+        elif c.kind == CursorKind.TYPEDEF_DECL:
+            doc = {"name": c.spelling, "doc": behind[c.location.line], "since": "1.0"}
+            if c.spelling in IDS:
+                doc = {"name": c.spelling, "type": c.underlying_typedef_type.spelling, **doc}
+            described["ids" if c.spelling in IDS else "objects"].append(doc)
+        elif c.kind == CursorKind.FUNCTION_DECL:
+            threads = [said for line, said in sections if line < c.location.line][-1]
+            described["functions"].append(describe_function(c, threads, allowed))
+    return described
+
+
+def written(described):
+    """One line for each entry, so that a difference is read at a glance."""
+    out = ["{"]
+    for key, value in described.items():
+        comma = "" if key == "functions" else ","
+        if isinstance(value, list):
+            rows = ",\n".join("  " + json.dumps(v) for v in value)
+            out.append(f' "{key}": [\n{rows}\n ]{comma}')
+        else:
+            out.append(f' "{key}": {json.dumps(value)}{comma}')
+    return "\n".join(out) + "\n}\n"
+
+
+def main():
+    path, text = root / "capi/dl4-api.json", written(read_header())
+    if sys.argv[1:] != ["--check"]:
+        path.write_text(text)
+        return 0
+    pairs = zip(path.read_text().splitlines(), text.splitlines())
+    different = [f"committed: {a}\nheader:    {b}" for a, b in pairs if a != b]
+    print("\n".join(different[:5]) or "the same")
+    return path.read_text() != text
+
+
+sys.exit(main())

@@ -1,5 +1,6 @@
 // Bags of values.
-#include <cmath>
+#include <algorithm>
+#include <memory>
 
 #include "io/native/safetensors.hpp"
 #include "options.hpp"
@@ -18,47 +19,41 @@ std::string key_of(std::string k) {
 }
 std::string key_of(const char *key) { return key_of(string(key, "key")); }
 
-// Puts a value under a key, in place of what was there.
-template <class F>
-dl4_error *set(const char *function, dl4_attrs *attrs, const char *key, F make) noexcept {
-  return guard(function, [&] {
-    dl4_attrs &a = object(attrs, "a");
-    std::string k = key_of(key);
-    Json value = make();
-    Gate::Alone alone(a.gate, "bag");
-    Json copy = a.json;
-    copy[k] = std::move(value);
-    a.forget(k);
-    a.json = std::move(copy);
-  });
+// "cell/config/model": the keys to a value inside a bag.
+std::vector<std::string> path_of(const std::string &key) {
+  std::vector<std::string> path;
+  for (size_t from = 0, to; from <= key.size(); from = to + 1) {
+    to = std::min(key.find('/', from), key.size());
+    path.push_back(key_of(key.substr(from, to - from)));
+  }
+  return path;
 }
 
-// The same for what holds other things, within the limit of nesting.
-void put(dl4_attrs &bag, const std::string &key, Json value, const std::vector<GivenModel> &models) {
-  Gate::Alone alone(bag.gate, "bag");
-  Json copy = bag.json;
-  copy[key] = std::move(value);
-  io::parse_object(dump(copy), Code::invalid_argument, "the bag");
-  std::vector<GivenModel> all = bag.models;
-  std::erase_if(all, [&](const GivenModel &given) { return given.model.path[0] == key; });
-  all.insert(all.end(), models.begin(), models.end());
-  bag.forget(key);
-  bag.json = std::move(copy);
-  bag.models = std::move(all);
+// Where the value at a path stands, or will; refuses a path through what is no object.
+Json &place(Json &bag, const std::vector<std::string> &path) {
+  Json *at = &bag;
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    if (!at->contains(path[i]) || !(*at)[path[i]].is_object())
+      refuse_argument("key", text("expected an object at ", Json(path[i]).shown(), ", got none"));
+    at = &(*at)[path[i]];
+  }
+  return (*at)[path.back()];
 }
 
-void need_finite(double v) {
-  if (!std::isfinite(v)) refuse_argument("v", text("expected a finite number, got ", v));
-}
-
-template <class T>
-Json list(const T *v, int64_t n) {
-  Json j = Json::array();
-  for (const T &item : array(v, n, "v")) j.push_back(item);
-  return j;
+// Is one of the paths the beginning of the other, or the other?
+bool overlap(const std::vector<std::string> &a, const std::vector<std::string> &b) {
+  return std::equal(a.begin(), a.begin() + std::min(std::ssize(a), std::ssize(b)), b.begin());
 }
 
 }  // namespace
+
+Json json_object(const char *json, const char *argument) {
+  if (!json) return Json::object();
+  const std::string given = string(json, argument);
+  if (given.size() > max_json)
+    refuse_argument(argument, text("a text of ", given.size(), " bytes; at most ", max_json));
+  return io::parse_object(given, Code::invalid_argument, argument);
+}
 
 Json plain(const dl4_attrs *attrs, const char *argument) {
   const dl4_attrs *a = object_or_null(attrs, argument);
@@ -108,74 +103,37 @@ std::string describe(const dl4_attrs &a, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_attrs_create(dl4_attrs **out) {
+dl4_error *dl4_attrs_create(const char *json, dl4_attrs **out) {
   clear(out);
   return guard(__func__, [&] {
     auto *&to = needed(out, "out");
-    to = new dl4_attrs;
-  });
-}
-
-dl4_error *dl4_attrs_set_i64(dl4_attrs *a, const char *key, int64_t v) {
-  return set(__func__, a, key, [&] { return Json(v); });
-}
-
-dl4_error *dl4_attrs_set_f64(dl4_attrs *a, const char *key, double v) {
-  return set(__func__, a, key, [&] {
-    need_finite(v);
-    return Json(v);
-  });
-}
-
-dl4_error *dl4_attrs_set_bool(dl4_attrs *a, const char *key, int32_t v) {
-  return set(__func__, a, key, [&] { return Json(v != 0); });
-}
-
-dl4_error *dl4_attrs_set_str(dl4_attrs *a, const char *key, const char *v) {
-  return set(__func__, a, key, [&] { return Json(string(v, "v")); });
-}
-
-dl4_error *dl4_attrs_set_i64s(dl4_attrs *a, const char *key, const int64_t *v, int64_t n) {
-  return set(__func__, a, key, [&] { return list(v, n); });
-}
-
-dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key, const double *v, int64_t n) {
-  return set(__func__, a, key, [&] {
-    for (double item : array(v, n, "v")) need_finite(item);
-    return list(v, n);
-  });
-}
-
-dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n) {
-  return set(__func__, a, key, [&] {
-    Json j = Json::array();
-    for (const char *item : array(v, n, "v")) j.push_back(string(item, "v"));
-    return j;
-  });
-}
-
-dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v) {
-  return guard(__func__, [&] {
-    dl4_attrs &bag = object(a, "a");
-    std::string k = key_of(key);
-    Json inner = plain(&object(v, "v"), "v");
-    std::vector<GivenModel> models = models_of(v);
-    for (GivenModel &given : models) given.model.path.insert(given.model.path.begin(), k);
-    put(bag, k, std::move(inner), std::move(models));
+    auto bag = std::make_unique<dl4_attrs>();
+    bag->json = json_object(json, "json");
+    for (const auto &[key, value] : bag->json.items()) key_of(std::string(key));
+    to = bag.release();
   });
 }
 
 dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v) {
   return guard(__func__, [&] {
     dl4_attrs &bag = object(a, "a");
-    std::string k = key_of(key);
+    const std::vector<std::string> path = path_of(string(key, "key"));
     const dl4_model &model = object(v, "v");
     Json layer{{"class_name", "Functional"}, {"config", Json::object()}};
     {
       Gate::Reading reading(*model.weights, "model");
       layer["config"]["model"] = graph::to_json(model.core->architecture());
     }
-    put(bag, k, std::move(layer), {{{{k}, model.core}, model.weights}});
+    Gate::Alone alone(bag.gate, "bag");
+    Json copy = bag.json;
+    place(copy, path) = std::move(layer);
+    io::parse_object(dump(copy), Code::invalid_argument, "the bag");  // within the limit of nesting
+    std::vector<GivenModel> models = bag.models;
+    std::erase_if(models, [&](const GivenModel &given) { return overlap(given.model.path, path); });
+    models.push_back({{path, model.core}, model.weights});
+    bag.nodes.erase(path[0]);
+    bag.json = std::move(copy);
+    bag.models = std::move(models);
   });
 }
 
@@ -190,22 +148,5 @@ dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v,
     bag.forget(k);
     bag.json.erase(k);
     bag.nodes = std::move(nodes);
-  });
-}
-
-dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json) {
-  return guard(__func__, [&] {
-    dl4_attrs &bag = object(a, "a");
-    std::string given_text = string(json, "json");
-    if (given_text.size() > max_json)
-      refuse_argument("json", text("a text of ", given_text.size(), " bytes; at most ", max_json));
-    Json given = io::parse_object(given_text, Code::invalid_argument, "json");
-    std::vector<std::string> keys;
-    for (const auto &[key, value] : given.items()) keys.push_back(key_of(std::string(key)));
-    Gate::Alone alone(bag.gate, "bag");
-    Json copy = bag.json;
-    copy.update(given);
-    for (const std::string &key : keys) bag.forget(key);
-    bag.json = std::move(copy);
   });
 }

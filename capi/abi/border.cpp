@@ -64,11 +64,6 @@ void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank) {
   *rank = shape.rank();
 }
 
-void need_direction(int32_t direction) {
-  if (direction != DL4_INPUTS && direction != DL4_OUTPUTS)
-    refuse_argument("direction", text("expected 0 or 1, got ", direction));
-}
-
 void need_index(int64_t i, int64_t count) {
   if (i < 0 || i >= count) refuse_argument("i", text("expected less than ", count, ", got ", i));
 }

@@ -72,6 +72,8 @@ R guard_or(R otherwise, F &&body) noexcept {
 
 [[noreturn]] void refuse_argument(const char *argument, const std::string &why);
 [[noreturn]] void refuse_handle(const char *argument, Tag expected, const void *got);
+// The same where more than one type is taken: "dl4_model, dl4_session or dl4_stream".
+[[noreturn]] void refuse_handle(const char *argument, const char *expected, const void *got);
 
 template <class T>
 using bare = std::remove_const_t<T>;
@@ -133,8 +135,19 @@ Shape shape_of(int32_t rank, const int64_t *dims, const char *argument);
 // A type of data that tensors may have; UNSUPPORTED for the reserved ones.
 DType dtype_of(int32_t number);
 
-void need_direction(int32_t direction);     // DL4_INPUTS or DL4_OUTPUTS
 void need_index(int64_t i, int64_t count);  // 0 <= i < count
+
+std::string version_text();  // "1.2.3"
+
+// An input, output or weight of an object; 0 <= i < dl4_port_count().
+struct Port {
+  const char *name;  // lives as long as the object
+  DType dtype;
+  Shape shape;
+};
+Port port_of(const dl4_model &m, int32_t which, int64_t i);
+Port port_of(const dl4_session &s, int32_t which, int64_t i);
+Port port_of(const dl4_stream &s, int32_t which, int64_t i);
 
 dl4_context &context(dl4_context *handle);
 dl4_blob *make_blob(std::string bytes);

@@ -149,11 +149,11 @@ std::string describe(const dl4_context &c, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out) {
+dl4_error *dl4_context_create(const char *options, dl4_context **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_context *&to = needed(out, "out");
-    to = new dl4_context(plain(options, "options"));
+    to = new dl4_context(json_options(options));
   });
 }
 

@@ -143,7 +143,7 @@ Json describe_custom_options() { return kinds::describe_fields<CustomOptions>();
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options, dl4_shape_fn shape,
+dl4_error *dl4_registry_add(const char *category, const char *name, const char *options, dl4_shape_fn shape,
                             dl4_forward_fn forward, dl4_backward_fn backward, void *user) {
   return guard(__func__, [&] {
     kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}, {}};

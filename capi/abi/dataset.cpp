@@ -35,49 +35,55 @@ std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const cha
   return all;
 }
 
+using Slots = std::vector<dl4_tensor *>;
+
+// Takes what a batch function put into the slots, also where it does not come back.
+struct Taken {
+  ~Taken() {
+    for (auto *list : {&x, &y, &w})
+      for (dl4_tensor *t : *list) {
+        valid &= !t || cast(t);
+        if (cast(t)) held.push_back(Ref<dl4_tensor>::adopt(t));
+      }
+  }
+  Slots &x, &y, &w;
+  std::vector<Ref<dl4_tensor>> &held;
+  bool &valid;
+};
+
+// Views of the tensors of one kind; none where they are optional and there is none.
+std::vector<runtime::View> views(const Slots &list, bool valid, bool optional, const char *name, int64_t index) {
+  std::vector<runtime::View> found;
+  bool all = valid, any = false;
+  for (dl4_tensor *t : list) {
+    found.push_back(valid && t ? t->view() : runtime::View{});
+    all &= t != nullptr;
+    any |= t != nullptr;
+  }
+  if (!valid || (!all && !optional))
+    fail(Code::callback_failed, "the batch callback left ", name, " of batch ", index, " without a tensor");
+  if (optional && !any) found.clear();
+  return found;
+}
+
 // One batch of the user's: what it puts into the slots is held until the next one.
 int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
   d.held.clear();
-  std::vector<dl4_tensor *> x(d.nx), y(d.ny), w(d.ny);
-  auto count = [](const auto &list) { return static_cast<int64_t>(list.size()); };
+  Slots x(d.nx), y(d.ny), w(d.ny);
+  auto count = [](const Slots &list) { return static_cast<int64_t>(list.size()); };
   bool valid = true;
   d.held.reserve(x.size() + 2 * y.size());
-  struct Taken {  // also where the function does not come back
-    ~Taken() {
-      for (auto *list : {&x, &y, &w})
-        for (dl4_tensor *t : *list) {
-          valid &= !t || cast(t);
-          if (cast(t)) held.push_back(Ref<dl4_tensor>::adopt(t));
-        }
-    }
-    std::vector<dl4_tensor *> &x, &y, &w;
-    std::vector<Ref<dl4_tensor>> &held;
-    bool &valid;
-  };
   const int32_t answer = call_host("batch function", [&] {
     Taken taken{x, y, w, d.held, valid};
     return fn(d.user->user, index, x.data(), count(x), y.data(), count(y), w.data(), count(w));
   });
   if (answer != 0) return answer;
-  auto take = [&](const std::vector<dl4_tensor *> &list, std::vector<runtime::View> &views, const char *name,
-                  bool optional) {
-    views.clear();
-    bool all = valid, any = false;
-    for (dl4_tensor *t : list) {
-      views.push_back(valid && t ? t->view() : runtime::View{});
-      all &= t != nullptr;
-      any |= t != nullptr;
-    }
-    if (optional && !any) views.clear();
-    if (!valid || (!all && !optional))
-      fail(Code::callback_failed, "the batch callback left ", name, " of batch ", index, " without a tensor");
-  };
-  take(x, b.x, "x", false);
+  b.x = views(x, valid, false, "x", index);
   b.y.clear();
   b.w.clear();
   if (!d.labels) return 0;
-  take(y, b.y, "y", false);
-  take(w, b.w, "w", true);
+  b.y = views(y, valid, false, "y", index);
+  b.w = views(w, valid, true, "w", index);
   return 0;
 }
 
@@ -98,11 +104,11 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
-                                    dl4_tensor *const *w, int64_t nw, const dl4_attrs *options, dl4_dataset **out) {
+                                    dl4_tensor *const *w, int64_t nw, const char *options, dl4_dataset **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_dataset *&to = needed(out, "out");
-    auto o = train::TensorsOptions::parse(plain(options, "options"));
+    auto o = train::TensorsOptions::parse(json_options(options));
     o.memory_limit = capi::context(c).core->settings().memory_limit;
     int64_t room = o.memory_limit;
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
@@ -113,7 +119,7 @@ dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_
 }
 
 dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user, dl4_release_fn release,
-                                     const dl4_attrs *options, dl4_dataset **out) {
+                                     const char *options, dl4_dataset **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_dataset *&to = needed(out, "out");

@@ -127,12 +127,15 @@ void refuse_argument(const char *argument, const std::string &why) {
 }
 
 void refuse_handle(const char *argument, Tag expected, const void *got) {
+  refuse_handle(argument, name_of(expected), got);
+}
+
+void refuse_handle(const char *argument, const char *expected, const void *got) {
   const Object *o = object_of(got);
   std::string what = !got ? "NULL" : o ? name_of(o->tag()) : "no live object";
-  throw Error(Code::invalid_argument,
-              text('"', argument, "\": expected a ", name_of(expected), ", got ", o ? "a " : "", what))
+  throw Error(Code::invalid_argument, text('"', argument, "\": expected a ", expected, ", got ", o ? "a " : "", what))
       .with("argument", argument)
-      .with("expected", name_of(expected))
+      .with("expected", expected)
       .with("got", what);
 }
 

@@ -70,8 +70,8 @@ dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out) {
   });
 }
 
-dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
-                           dl4_node *out) {
+dl4_error *dl4_graph_add_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
+                               dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
@@ -83,7 +83,7 @@ dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_
   });
 }
 
-dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out) {
+dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
@@ -96,7 +96,7 @@ dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4
   });
 }
 
-dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, dl4_layer *out) {
+dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, dl4_layer *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
@@ -109,7 +109,7 @@ dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, con
   });
 }
 
-dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
+dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g"), &other = object(from, "from");
@@ -140,7 +140,7 @@ dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const
   });
 }
 
-dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
+dl4_error *dl4_graph_add_json(dl4_graph *g, const char *json) {
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");
     entry.owes(graph.context->log);
@@ -162,7 +162,7 @@ dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json) {
   });
 }
 
-dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap, int32_t *rank) {
+dl4_error *dl4_node_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap, int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
     const dl4_graph &graph = object(g, "g");
@@ -172,7 +172,7 @@ dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_
   });
 }
 
-dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap, int64_t *count) {
+dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap, int64_t *count) {
   clear_ids(out, cap);
   clear(count);
   return guard(__func__, [&] {
@@ -186,7 +186,7 @@ dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int6
   });
 }
 
-dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
+dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
   clear(out);
   return guard(__func__, [&] {
     const dl4_graph &graph = object(g, "g");
@@ -196,7 +196,7 @@ dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
   });
 }
 
-dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
+dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &graph = object(g, "g");

@@ -1,10 +1,10 @@
 // The library itself, and what every object has.
-#include "base/cpu.hpp"
-#include "base/utf8.hpp"
-#include "border.hpp"
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/gemm/blas.hpp"
 #include "backend/cpu/kernels/versions.hpp"
+#include "base/cpu.hpp"
+#include "base/utf8.hpp"
+#include "border.hpp"
 #include "kinds/kind.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -17,12 +17,9 @@ using namespace dl4::capi;
 
 namespace {
 
-constexpr int32_t version = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
+using capi::describe;
 
-const std::string &version_text() {
-  static const std::string s = text(DL4_VERSION_MAJOR, '.', DL4_VERSION_MINOR, '.', DL4_VERSION_PATCH);
-  return s;
-}
+constexpr int32_t version = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
 
 bool is_category(const std::string &name) {
   for (const std::string &c : kinds::categories())
@@ -33,6 +30,25 @@ bool is_category(const std::string &name) {
 template <class T>
 T &as(const void *object) {
   return *const_cast<T *>(static_cast<const T *>(object));
+}
+
+std::string describe(const dl4_error &e, int32_t format) {
+  if (format == DL4_FORMAT_TEXT) return e.message;
+  if (format != DL4_FORMAT_JSON) refuse_format(Tag::error, format);
+  return dump({{"code", static_cast<int32_t>(e.code)}, {"message", e.message}, {"detail", Json::parse(e.detail)}});
+}
+
+std::string describe(const dl4_blob &b, int32_t format) {
+  if (format == DL4_FORMAT_TEXT) return text(b.bytes.size(), " bytes");
+  if (format != DL4_FORMAT_JSON) refuse_format(Tag::blob, format);
+  return dump({{"bytes", b.bytes.size()}});
+}
+
+std::string describe(const dl4_cancel &c, int32_t format) {
+  const bool on = c.triggered.load() != 0;
+  if (format == DL4_FORMAT_TEXT) return on ? "triggered" : "not triggered";
+  if (format != DL4_FORMAT_JSON) refuse_format(Tag::cancel, format);
+  return dump({{"triggered", on}});
 }
 
 std::string describe_any(const void *object, int32_t format) {
@@ -55,26 +71,12 @@ std::string describe_any(const void *object, int32_t format) {
       return describe(as<dl4_dataset>(object), format);
     case Tag::trainer:
       return describe(as<dl4_trainer>(object), format);
-    case Tag::error: {
-      const auto &e = as<dl4_error>(object);
-      if (format == DL4_FORMAT_TEXT) return e.message;
-      if (format == DL4_FORMAT_JSON)
-        return dump(
-            {{"code", static_cast<int32_t>(e.code)}, {"message", e.message}, {"detail", Json::parse(e.detail)}});
-      break;
-    }
-    case Tag::blob: {
-      const auto &b = as<dl4_blob>(object);
-      if (format == DL4_FORMAT_JSON) return dump({{"bytes", b.bytes.size()}});
-      if (format == DL4_FORMAT_TEXT) return text(b.bytes.size(), " bytes");
-      break;
-    }
-    case Tag::cancel: {
-      bool on = as<dl4_cancel>(object).triggered.load() != 0;
-      if (format == DL4_FORMAT_JSON) return dump({{"triggered", on}});
-      if (format == DL4_FORMAT_TEXT) return on ? "triggered" : "not triggered";
-      break;
-    }
+    case Tag::error:
+      return describe(as<dl4_error>(object), format);
+    case Tag::blob:
+      return describe(as<dl4_blob>(object), format);
+    case Tag::cancel:
+      return describe(as<dl4_cancel>(object), format);
     case Tag::stream:
     case Tag::freed:
       break;
@@ -84,11 +86,11 @@ std::string describe_any(const void *object, int32_t format) {
 
 }  // namespace
 
-int32_t dl4_version(void) { return version; }
-
-const char *dl4_version_string(void) {
-  return guard_or<const char *>("", [] { return version_text().c_str(); });
+std::string dl4::capi::version_text() {
+  return text(DL4_VERSION_MAJOR, '.', DL4_VERSION_MINOR, '.', DL4_VERSION_PATCH);
 }
+
+int32_t dl4_version(void) { return version; }
 
 dl4_error *dl4_build_info(dl4_blob **out) {
   clear(out);
@@ -134,19 +136,6 @@ dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **
     if (name && !category) refuse_argument("category", "expected a category beside the name, got NULL");
     if (name && n.empty()) refuse_argument("name", "expected a name, got an empty text");
     to = make_blob(dump(kinds::describe(c, n)));
-  });
-}
-
-int64_t dl4_registry_count(const char *category) {
-  return guard_or<int64_t>(
-      0, [&] { return static_cast<int64_t>(category ? kinds::entries(category).size() : kinds::categories().size()); });
-}
-
-const char *dl4_registry_name(const char *category, int64_t i) {
-  return guard_or<const char *>(nullptr, [&]() -> const char * {
-    if (i < 0 || i >= dl4_registry_count(category)) return nullptr;
-    auto at = static_cast<size_t>(i);
-    return category ? kinds::entries(category)[at]->name.c_str() : kinds::categories()[at].c_str();
   });
 }
 

@@ -23,7 +23,7 @@ const char *format_of(const io::Source &source) {
 }
 
 // path: "" of bytes in memory.
-dl4_model *load(dl4_context &c, const io::Source &source, const dl4_attrs *options, const std::string &path) {
+dl4_model *load(dl4_context &c, const io::Source &source, const char *options, const std::string &path) {
   const Stopwatch watch;
   const auto how = read_options<LoadOptions>(options);
   const size_t slash = path.rfind('/');
@@ -57,7 +57,7 @@ struct SaveOptions {
   }
 };
 
-io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
+io::Format format_of(const char *options, const std::string &path = "") {
   switch (read_options<SaveOptions>(options).format) {
     case SaveOptions::Format::native:
       return io::Format::native;
@@ -72,16 +72,6 @@ io::Format format_of(const dl4_attrs *options, const std::string &path = "") {
     default:
       return io::format_of(path);
   }
-}
-
-const std::vector<std::string> *names(const dl4_model *m, int32_t direction) {
-  if (!cast(m) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
-  return direction == DL4_INPUTS ? &m->input_names : &m->output_names;
-}
-
-const graph::Weight *weight_at(const dl4_model *m, int64_t i) {
-  if (i < 0 || i >= dl4_model_weight_count(m)) return nullptr;
-  return m->core->weights()[static_cast<size_t>(i)].get();
 }
 
 }  // namespace
@@ -110,7 +100,7 @@ dl4_model::dl4_model(std::shared_ptr<Context> context, std::shared_ptr<graph::Mo
   for (size_t i = 0; i < this->core->outputs().size(); ++i) output_names.push_back(this->core->output_name(i));
 }
 
-dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options, dl4_model **out) {
+dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options, dl4_model **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
@@ -121,18 +111,7 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *opt
   });
 }
 
-dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes, const dl4_attrs *options,
-                                 dl4_model **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_model *&to = needed(out, "out");
-    dl4_context &context = capi::context(c);
-    entry.owes(context.core->log);
-    to = load(context, io::Memory(bytes_of(data, bytes)), options, "");
-  });
-}
-
-dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const dl4_attrs *options, dl4_model **out) {
+dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options, dl4_model **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
@@ -145,7 +124,7 @@ dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const d
   });
 }
 
-dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options) {
+dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options) {
   return guard(__func__, [&](Entry &entry) {
     dl4_model &model = object(m, "m");
     entry.owes(model.context->log);
@@ -159,7 +138,7 @@ dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attr
   });
 }
 
-dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options) {
+dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options) {
   return guard(__func__, [&](Entry &entry) {
     const dl4_model &model = object(m, "m");
     entry.owes(model.context->log);
@@ -172,7 +151,7 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs 
   });
 }
 
-dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, dl4_blob **out) {
+dl4_error *dl4_model_save_memory(const dl4_model *m, const char *options, dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "m");
@@ -193,63 +172,9 @@ dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out) {
   });
 }
 
-int64_t dl4_model_io_count(const dl4_model *m, int32_t direction) {
-  auto *list = names(m, direction);
-  return list ? static_cast<int64_t>(list->size()) : 0;
-}
-
-const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int64_t i) {
-  auto *list = names(m, direction);
-  return list && i >= 0 && i < static_cast<int64_t>(list->size()) ? (*list)[static_cast<size_t>(i)].c_str() : nullptr;
-}
-
-dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims, int32_t cap,
-                              int32_t *rank) {
-  clear(rank);
-  return guard(__func__, [&] {
-    const dl4_model &model = object(m, "m");
-    needed(rank, "rank");
-    need_direction(direction);
-    const auto &list = direction == DL4_INPUTS ? model.core->inputs() : model.core->outputs();
-    need_index(i, static_cast<int64_t>(list.size()));
-    give_shape(model.core->graph().shape(list[static_cast<size_t>(i)]), dims, cap, rank);
-  });
-}
-
-int32_t dl4_model_io_dtype(const dl4_model *m, int32_t direction, int64_t i) {
-  auto *list = names(m, direction);
-  if (!list || i < 0 || i >= static_cast<int64_t>(list->size())) return 0;
-  const auto &nodes = direction == DL4_INPUTS ? m->core->inputs() : m->core->outputs();
-  return static_cast<int32_t>(m->core->graph().dtype(nodes[static_cast<size_t>(i)]));
-}
-
-int64_t dl4_model_weight_count(const dl4_model *m) {
-  return cast(m) ? static_cast<int64_t>(m->core->weights().size()) : 0;
-}
-
-const char *dl4_model_weight_name(const dl4_model *m, int64_t i) {
-  const graph::Weight *w = weight_at(m, i);
-  return w ? w->name.c_str() : nullptr;
-}
-
-int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i) {
-  const graph::Weight *w = weight_at(m, i);
-  return w ? static_cast<int32_t>(w->spec.dtype) : 0;
-}
-
 int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i) {
-  const graph::Weight *w = weight_at(m, i);
-  return w && w->trainable();
-}
-
-dl4_error *dl4_model_weight_shape(const dl4_model *m, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
-  clear(rank);
-  return guard(__func__, [&] {
-    const dl4_model &model = object(m, "m");
-    needed(rank, "rank");
-    need_index(i, dl4_model_weight_count(&model));
-    give_shape(weight_at(&model, i)->spec.shape, dims, cap, rank);
-  });
+  if (i < 0 || i >= dl4_port_count(m, DL4_WEIGHTS)) return 0;
+  return m->core->weights()[static_cast<size_t>(i)]->trainable();
 }
 
 dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out) {

@@ -158,8 +158,9 @@ struct dl4_session final : dl4::capi::Object {
 struct dl4_stream final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::stream;
   dl4_stream(dl4_session &session, int64_t batch)
-      : Object(type), context(session.context), core(session.core, session.states, batch) {}
+      : Object(type), context(session.context), session(&session), core(session.core, session.states, batch) {}
   const std::shared_ptr<dl4::capi::Context> context;
+  const dl4::capi::Ref<dl4_session> session;
   mutable dl4::capi::Gate gate;
   dl4::runtime::Stream core;
 };

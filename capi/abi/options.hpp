@@ -9,13 +9,16 @@
 
 namespace dl4::capi {
 
-// Options and attributes: an object; NULL is an empty one. Refuses symbolic values, which no option takes.
+// Attributes: an object; NULL is an empty one. Refuses symbolic values.
 Json plain(const dl4_attrs *a, const char *argument);
+// The text of a JSON object; NULL is an empty one.
+Json json_object(const char *json, const char *argument);
+inline Json json_options(const char *options) { return json_object(options, "options"); }
 // The same into an O with fields(kinds::Fields &).
 template <class O>
-O read_options(const dl4_attrs *options) {
+O read_options(const char *options) {
   O o;
-  kinds::read_fields(o, plain(options, "options"));
+  kinds::read_fields(o, json_options(options));
   return o;
 }
 // The options of a call by its name, as the registry lists attributes, from the list that parses them; null if it takes

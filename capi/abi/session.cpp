@@ -2,7 +2,6 @@
 #include "batches.hpp"
 #include "graph/lower.hpp"
 #include "options.hpp"
-#include "plan/fold.hpp"
 #include "tensors.hpp"
 
 namespace dl4::capi {
@@ -21,20 +20,12 @@ struct SessionOptions {
   }
 };
 
-SessionOptions session_options(const dl4_attrs *options) {
+SessionOptions session_options(const char *options) {
   auto o = read_options<SessionOptions>(options);
   if (o.cotangents && o.gradients.empty())
     throw Error(Code::invalid_argument, "\"cotangents\": true needs \"gradients\", got none")
         .with("attribute", "cotangents");
   return o;
-}
-
-// An input or output by number, null past the end.
-const ops::Value *value_at(const dl4_session *s, int32_t direction, int64_t i) {
-  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return nullptr;
-  const ops::Program &p = s->core->program();
-  const auto &ids = direction == DL4_INPUTS ? p.inputs : p.outputs;
-  return i >= 0 && i < static_cast<int64_t>(ids.size()) ? &p[ids[static_cast<size_t>(i)]] : nullptr;
 }
 
 }  // namespace
@@ -44,13 +35,13 @@ Json describe_session_options() { return kinds::describe_fields<SessionOptions>(
 std::string describe(dl4_session &s, int32_t format) {
   if (format == DL4_FORMAT_TEXT) return s.core->describe();
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::session, format);
-  auto side = [&](int32_t direction) {
+  auto side = [&](int32_t which) {
     Json list = Json::array();
-    for (int64_t i = 0; const ops::Value *v = value_at(&s, direction, i); ++i) {
-      Json one{
-          {"name", dl4_session_io_name(&s, direction, i)}, {"dtype", to_string(v->dtype)}, {"shape", v->shape.dims()}};
+    for (int64_t i = 0; i < dl4_port_count(&s, which); ++i) {
+      const Port port = port_of(s, which, i);
+      Json one{{"name", port.name}, {"dtype", to_string(port.dtype)}, {"shape", port.shape.dims()}};
       const auto at = static_cast<size_t>(i);
-      if (direction == DL4_OUTPUTS) one["masked"] = at < s.masked.size() && s.masked[at];
+      if (which == DL4_OUTPUTS) one["masked"] = at < s.masked.size() && s.masked[at];
       list.push_back(std::move(one));
     }
     return list;
@@ -67,7 +58,7 @@ std::string describe(dl4_session &s, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out) {
+dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
     const dl4_model &model = object(m, "m");
@@ -75,58 +66,16 @@ dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_
     const SessionOptions given = session_options(options);
     entry.owes(model.context->log);
     Gate::Reading reading(*model.weights, "model");
-    graph::Inference in =
-        graph::inference(*model.core, {given.training, given.gradients, given.cotangents, given.states});
-    const bool assigns = !in.written.empty();
-    std::vector<Tensor> states;
-    if (assigns)
-      for (const auto &w : model.core->held()) states.push_back(w->value);
-    else
-      states = model.core->pin();
     runtime::Options run = model.context->options();
-    run.constant_states = !assigns;
+    graph::Pinned p = graph::pinned(*model.core, {given.training, given.gradients, given.cotangents, given.states},
+                                    run.plan.passes_off);
+    run.constant_states = p.in.written.empty();
     run.profile = given.profile;
-    if (in.counts) {
-      run.run_counter = states.size();
-      states.push_back(make_zeros(DType::i64, {}));
-    }
-    if (given.gradients.empty() && !assigns) plan::fold_weights(in.program, states, run.plan.passes_off);
-    const size_t inputs = model.core->inputs().size(), outputs = model.core->outputs().size();
-    for (size_t i = 0; i < in.states; ++i) run.alike.push_back({inputs + i, outputs + i});
-    for (size_t i = 0; i < in.cotangent_of.size(); ++i)
-      run.alike.push_back({inputs + in.states + i, in.cotangent_of[i]});
+    run.run_counter = p.run_counter;
+    for (auto [input, output] : p.alike) run.alike.push_back({input, output});
     auto core =
-        runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
-    to = new dl4_session(model, std::move(core), std::move(in));
-  });
-}
-
-int64_t dl4_session_io_count(const dl4_session *s, int32_t direction) {
-  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return 0;
-  const ops::Program &p = s->core->program();
-  return static_cast<int64_t>(direction == DL4_INPUTS ? p.inputs.size() : p.outputs.size());
-}
-
-const char *dl4_session_io_name(const dl4_session *s, int32_t direction, int64_t i) {
-  const ops::Value *v = value_at(s, direction, i);
-  if (!v) return nullptr;
-  return direction == DL4_INPUTS ? v->name.c_str() : s->output_names[static_cast<size_t>(i)].c_str();
-}
-
-int32_t dl4_session_io_dtype(const dl4_session *s, int32_t direction, int64_t i) {
-  const ops::Value *v = value_at(s, direction, i);
-  return v ? static_cast<int32_t>(v->dtype) : 0;
-}
-
-dl4_error *dl4_session_io_shape(const dl4_session *s, int32_t direction, int64_t i, int64_t *dims, int32_t cap,
-                                int32_t *rank) {
-  clear(rank);
-  return guard(__func__, [&] {
-    const dl4_session &session = object(s, "s");
-    needed(rank, "rank");
-    need_direction(direction);
-    need_index(i, dl4_session_io_count(&session, direction));
-    give_shape(value_at(&session, direction, i)->shape, dims, cap, rank);
+        runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<ops::Packs>(), run);
+    to = new dl4_session(model, std::move(core), std::move(p.in));
   });
 }
 
@@ -141,7 +90,7 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
       in.push_back(shape_of(r, in_dims, "in_dims"));
       if (in_dims) in_dims += r;
     }
-    need_index(i, dl4_session_io_count(&session, DL4_OUTPUTS));
+    need_index(i, dl4_port_count(s, DL4_OUTPUTS));
     give_shape(session.core->outputs(in)[static_cast<size_t>(i)].shape, dims, cap, rank);
   });
 }

@@ -29,7 +29,7 @@ Json describe_stream_options() { return kinds::describe_fields<StreamOptions>();
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_stream **out) {
+dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_session &session = object(s, "s");
@@ -39,11 +39,6 @@ dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_strea
       fail(Code::unsupported, "the session can't be run step by step: ", session.why_no_stream);
     to = new dl4_stream(session, o.batch);
   });
-}
-
-int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction) {
-  if (!cast(s) || (direction != DL4_INPUTS && direction != DL4_OUTPUTS)) return 0;
-  return static_cast<int64_t>(direction == DL4_INPUTS ? s->core.inputs() : s->core.outputs_count());
 }
 
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/kernels/movement/movement.hpp"
 #include "border.hpp"
 #include "dlpack.hpp"
 #include "io/zip/npz.hpp"
-#include "backend/cpu/kernels/movement/movement.hpp"
 
 namespace dl4::capi {
 

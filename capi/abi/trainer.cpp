@@ -101,7 +101,7 @@ void start(dl4_trainer &trainer, train::Workers &workers) {
   const std::string options = dump(core.options()) + text(' ', workers.shards());
   const std::string model = dump(graph::to_json(core.model().architecture())) + dump(drawn);
   train::Workers::Word word{.place = train::Workers::Place::start};
-  word.same = {hash(text(dl4_version_string(), ' ', cpu::isa())), hash(options), hash(model), 0};
+  word.same = {hash(text(version_text(), ' ', cpu::isa())), hash(options), hash(model), 0};
   word.own = {static_cast<int32_t>(bytes.size() >> 30), static_cast<int32_t>(bytes.size() & ((1 << 30) - 1))};
   workers.meet(word);
   const auto &own = workers.word(0).own;
@@ -124,6 +124,16 @@ Batches ask_for(dl4_dataset &d, const dl4_trainer &t) {
   return {d, t.core.model().inputs().size(), t.core.targets(), true};
 }
 
+dl4_error *change_gradient(const char *who, dl4_trainer *t, const char *weight, const dl4_tensor *v, bool add) {
+  return guard(who, [&](Entry &entry) {
+    dl4_trainer &trainer = object(t, "t");
+    std::string name = string(weight, "weight");
+    const dl4_tensor &value = object(v, "v");
+    Working working(entry, trainer);
+    trainer.core.gradients.set(name, value.as_dense(), add);
+  });
+}
+
 }  // namespace
 
 std::string describe(dl4_trainer &t, int32_t format) {
@@ -141,12 +151,12 @@ std::string describe(dl4_trainer &t, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out) {
+dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
     dl4_model &model = object(m, "m");
     entry.owes(model.context->log);
-    const Json how = options ? plain(options, "options") : io::trainer_options(model.training);
+    const Json how = options ? json_options(options) : io::trainer_options(model.training);
     if (how.is_null())
       refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
     dl4_trainer *&to = needed(out, "out");
@@ -175,7 +185,7 @@ dl4_error *dl4_trainer_apply(dl4_trainer *t) {
   });
 }
 
-dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out) {
+dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out) {
   clear(out);
   return guard(__func__, [&] {
     const dl4_trainer &trainer = object(t, "t");
@@ -186,14 +196,12 @@ dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_te
   });
 }
 
-dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v, int32_t add) {
-  return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
-    std::string name = string(weight, "weight");
-    const dl4_tensor &value = object(v, "v");
-    Working working(entry, trainer);
-    trainer.core.gradients.set(name, value.as_dense(), add != 0);
-  });
+dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v) {
+  return change_gradient(__func__, t, weight, v, false);
+}
+
+dl4_error *dl4_trainer_add_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v) {
+  return change_gradient(__func__, t, weight, v, true);
 }
 
 dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
@@ -204,7 +212,7 @@ dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
   });
 }
 
-dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options,
+dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const char *options,
                            dl4_progress_fn fn, void *user, dl4_cancel *cancel, dl4_blob **history) {
   clear(history);
   return guard(__func__, [&](Entry &entry) {
@@ -230,7 +238,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     }
     Files files(*trainer.model->context, trainer.core.workers().rank() == 0);
     const Json told = trainer.core.workers().jointly([&] {
-      const auto o = train::FitOptions::parse(plain(options, "options"));
+      const auto o = train::FitOptions::parse(json_options(options));
       const Batches batches = ask_for(data, trainer);
       std::optional<Batches> more;
       if (validation && validation != &data)
@@ -258,7 +266,7 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
   });
 }
 
-dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out) {
+dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out) {
   clear(out);
   return guard(__func__, [&] {
     const dl4_trainer &trainer = object(t, "t");
@@ -269,7 +277,7 @@ dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out) {
   });
 }
 
-dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v) {
+dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v) {
   return guard(__func__, [&] {
     dl4_trainer &trainer = object(t, "t");
     std::string name = string(key, "key");

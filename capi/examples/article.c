@@ -59,24 +59,18 @@ static dl4_tensor *np_rand(int32_t rank, const int64_t *dims) {
 /* ---- tf.random.set_seed(42): a context ---- */
 
 static dl4_graph *tf_graph(void) {
-  dl4_attrs *options = NULL;
   dl4_context *c = NULL;
   dl4_graph *g = NULL;
-  check(dl4_attrs_create(&options));
-  check(dl4_attrs_set_i64(options, "seed", 42));
-  check(dl4_attrs_set_str(options, "seed_scheme", "tensorflow"));
-  check(dl4_context_create(options, &c));
+  check(dl4_context_create("{\"seed\": 42, \"seed_scheme\": \"tensorflow\"}", &c));
   check(dl4_graph_create(c, &g));
   dl4_release(c); /* the graph keeps it */
-  dl4_release(options);
   return g;
 }
 
 static dl4_node layer(dl4_graph *g, const char *kind, const char *json, dl4_node in) {
   dl4_attrs *a = NULL;
   dl4_node out;
-  check(dl4_attrs_create(&a));
-  check(dl4_attrs_merge_json(a, json));
+  check(dl4_attrs_create(json, &a));
   check(dl4_graph_add(g, kind, NULL, a, NULL, &in, 1, &out, 1));
   dl4_release(a);
   return out;
@@ -113,7 +107,7 @@ static dl4_node input(dl4_graph *g, const dl4_tensor *x) {
   dl4_node in;
   int32_t i;
   for (i = 1; i < dl4_tensor_rank(x); ++i) dims[i] = dl4_tensor_dims(x)[i];
-  check(dl4_graph_input(g, NULL, DL4_FLOAT32, dl4_tensor_rank(x), dims, &in));
+  check(dl4_graph_add_input(g, NULL, DL4_FLOAT32, dl4_tensor_rank(x), dims, &in));
   return in;
 }
 
@@ -138,8 +132,7 @@ static void conv2d_listing(void) {
   dl4_tensor *x = np_rand(4, dims);
   dl4_graph *g = tf_graph();
   const dl4_node in = input(g, x);
-  const dl4_node conv =
-      layer(g, "Conv2D", "{\"filters\": 8, \"kernel_size\": [3, 3], \"activation\": \"relu\"}", in);
+  const dl4_node conv = layer(g, "Conv2D", "{\"filters\": 8, \"kernel_size\": [3, 3], \"activation\": \"relu\"}", in);
   const dl4_node flat = layer(g, "Flatten", "{}", conv);
   (void)layer(g, "Dense", "{\"units\": 8, \"activation\": \"relu\"}", flat);
   compare("Conv2D", g, in, layer(g, "Dense", "{\"units\": 2}", flat), x, printed, 8);

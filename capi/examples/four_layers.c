@@ -102,8 +102,7 @@ static dl4_node layer(dl4_graph *g, const char *kind, const char *name, const ch
                       int64_t n_in) {
   dl4_attrs *a = NULL;
   dl4_node out;
-  check(dl4_attrs_create(&a));
-  check(dl4_attrs_merge_json(a, json));
+  check(dl4_attrs_create(json, &a));
   check(dl4_graph_add(g, kind, name, a, NULL, in, n_in, &out, 1));
   dl4_release(a);
   return out;
@@ -161,7 +160,7 @@ static dl4_model *build(const network *net) {
   dl4_model *m = NULL;
   dl4_node x, y;
   check(dl4_graph_create(NULL, &g));
-  check(dl4_graph_input(g, net->input, DL4_FLOAT32, net->rank, dims, &x));
+  check(dl4_graph_add_input(g, net->input, DL4_FLOAT32, net->rank, dims, &x));
   y = net->build(g, x);
   check(dl4_graph_build(g, &x, 1, &y, 1, &m));
   dl4_release(g);
@@ -177,9 +176,9 @@ static void print_summary(const dl4_model *m) {
 
 static int64_t count_parameters(const dl4_model *m) {
   int64_t i, total = 0;
-  for (i = 0; i < dl4_model_weight_count(m); ++i) {
+  for (i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
     dl4_tensor *w = NULL;
-    check(dl4_model_get_weight(m, dl4_model_weight_name(m, i), &w));
+    check(dl4_model_get_weight(m, dl4_port_name(m, DL4_WEIGHTS, i), &w));
     total += dl4_tensor_bytes(w) / (int64_t)sizeof(float);
     dl4_release(w);
   }
@@ -200,12 +199,10 @@ static dl4_tensor *images_tensor(const network *net, float *data, int64_t n) {
 static dl4_dataset *dataset(const network *net, samples s, int with_labels) {
   dl4_tensor *x = images_tensor(net, s.images, s.n), *y = NULL;
   dl4_dataset *d = NULL;
-  dl4_attrs *options = NULL;
+  char options[64];
   check(dl4_tensor_wrap(NULL, DL4_INT32, 1, &s.n, NULL, s.labels, s.n * (int64_t)sizeof *s.labels, NULL, NULL, &y));
-  check(dl4_attrs_create(&options));
-  check(dl4_attrs_set_i64(options, "batch_size", BATCH));
+  snprintf(options, sizeof options, "{\"batch_size\": %d}", BATCH);
   check(dl4_dataset_from_tensors(NULL, &x, 1, &y, with_labels ? 1 : 0, NULL, 0, options, &d));
-  dl4_release(options);
   dl4_release(y);
   dl4_release(x);
   return d;
@@ -240,18 +237,16 @@ static int32_t show(void *user, int32_t event, int64_t step, int64_t total, cons
 
 static void train(network *net, dl4_model *m, samples learn, samples test) {
   dl4_dataset *train_set = dataset(net, learn, 1), *test_set = dataset(net, test, 1);
-  dl4_attrs *how = NULL, *fit = NULL;
+  char fit[64];
   dl4_trainer *t = NULL;
   double metrics[2] = {0, 0};
   int64_t n = 0;
   watch w = {0, 0, 0, EPOCHS, 0};
-  check(dl4_attrs_create(&how));
-  check(dl4_attrs_merge_json(how,
-                             "{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.001}},"
-                             " \"loss\": \"SparseCategoricalCrossentropy\", \"metrics\": [\"accuracy\"]}"));
-  check(dl4_trainer_create(m, how, &t));
-  check(dl4_attrs_create(&fit));
-  check(dl4_attrs_set_i64(fit, "epochs", EPOCHS));
+  check(dl4_trainer_create(m,
+                           "{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.001}},"
+                           " \"loss\": \"SparseCategoricalCrossentropy\", \"metrics\": [\"accuracy\"]}",
+                           &t));
+  snprintf(fit, sizeof fit, "{\"epochs\": %d}", EPOCHS);
   w.terminal = isatty(1);
   w.begin = seconds();
   check(dl4_trainer_fit(t, train_set, test_set, fit, show, &w, stop, NULL));
@@ -259,8 +254,6 @@ static void train(network *net, dl4_model *m, samples learn, samples test) {
   check(dl4_trainer_evaluate(t, test_set, stop, metrics, 2, &n));
   net->accuracy = metrics[1];
   dl4_release(t);
-  dl4_release(fit);
-  dl4_release(how);
   dl4_release(test_set);
   dl4_release(train_set);
 }
@@ -336,7 +329,7 @@ int main(int argc, char **argv) {
       {"attention", "rows", "similarity, limited flow", "sequential structure", 3, attention, 0, 0, 0, 0}};
   char folder[] = "/tmp/four_layers.XXXXXX";
   samples learn, test, test_part;
-  int i;
+  int i, v;
   if (argc != 2) {
     fprintf(stderr, "usage: four_layers FOLDER (with the files of Fashion-MNIST)\n");
     return 2;
@@ -359,9 +352,11 @@ int main(int argc, char **argv) {
     perror("four_layers: /tmp");
     return 1;
   }
+  v = dl4_version();
   check(dl4_cancel_create(&stop));
   signal(SIGINT, interrupted);
-  printf("libdl4 %s: %d images to learn from, %d to be tested on\n\n", dl4_version_string(), (int)learn.n, (int)test.n);
+  printf("libdl4 %d.%d.%d: %d images to learn from, %d to be tested on\n\n", v / 1000000, v / 1000 % 1000, v % 1000,
+         (int)learn.n, (int)test.n);
   for (i = 0; i < 4; ++i) {
     dl4_model *m = build(&nets[i]);
     printf("%s\n", nets[i].name);

@@ -136,7 +136,7 @@ Exit gradcheck(const Common &common, const Checking &o) {
   const auto list = handles(in);
   const Json found =
       Json::parse(text(dl4_model_check_gradients, m.get(), list.data(), static_cast<int64_t>(list.size()),
-                       Attrs{{"samples", o.samples}, {"training", o.training}, {"seed", common.seed}}.get()));
+                       Attrs{{"samples", o.samples}, {"training", o.training}, {"seed", common.seed}}.c_str()));
   Json all = Json::array();
   bool good = true;
   std::vector<std::vector<std::string>> rows{{"input or weight", "checked", "largest", "error", "good"}};

@@ -13,7 +13,7 @@ struct ConvertOptions {
 void load_weights(const Model &m, const ConvertOptions &o) {
   Attrs how;
   if (!o.names.empty()) how = Attrs{{"names", Attrs::json(read_text(o.names))}};
-  dl4::check(dl4_model_load_weights(m, o.weights.c_str(), how));
+  dl4::check(dl4_model_load_weights(m, o.weights.c_str(), how.c_str()));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Command convert_command(const Common &common) {
         if (ends_with(o->to, ".json") && o->format == "auto")
           write_text(o->to, architecture(m).dump(2) + '\n');
         else
-          dl4::check(dl4_model_save(m, o->to.c_str(), Attrs{{"format", o->format}}));
+          dl4::check(dl4_model_save(m, o->to.c_str(), Attrs{{"format", o->format}}.c_str()));
         if (common.json) print(Json{{"from", o->from}, {"written", o->to}});
         return done;
       }};

@@ -73,7 +73,7 @@ int run_main(int count, char **words) {
                         return done;
                       }});
   CLI::App app{"Neural networks in files: look at, convert, run and train them. dl4 COMMAND --help says more.", "dl4"};
-  app.set_version_flag("--version", std::string("dl4 ") + dl4_version_string());
+  app.set_version_flag("--version", "dl4 " + dl4::version());
   app.require_subcommand(1);
   for (const Command &c : commands) add_options(*app.add_subcommand(c.name, c.help), c.options);
   try {

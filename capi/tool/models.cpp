@@ -23,12 +23,12 @@ const Context &Common::context() const {
 
 std::vector<Slot> slots(const Model &m, int32_t direction) {
   std::vector<Slot> all;
-  for (int64_t i = 0; i < dl4_model_io_count(m, direction); ++i) {
+  for (int64_t i = 0; i < dl4_port_count(m, direction); ++i) {
     std::array<int64_t, 8> dims{};
     int32_t rank = 0;
-    dl4::check(dl4_model_io_shape(m, direction, i, dims.data(), 8, &rank));
-    all.push_back({dl4_model_io_name(m, direction, i), dl4_model_io_dtype(m, direction, i),
-                   Dims(dims.begin(), dims.begin() + rank)});
+    dl4::check(dl4_port_shape(m, direction, i, dims.data(), 8, &rank));
+    all.push_back(
+        {dl4_port_name(m, direction, i), dl4_port_dtype(m, direction, i), Dims(dims.begin(), dims.begin() + rank)});
   }
   return all;
 }
@@ -107,12 +107,12 @@ void need_writable(const std::string &path) {
 Model open_model(const Common &common, const std::string &path, bool weights) {
   if (ends_with(path, ".json")) {
     Graph graph(common.context());
-    dl4::check(dl4_graph_merge_json(graph, read_text(path).c_str()));
+    dl4::check(dl4_graph_add_json(graph, read_text(path).c_str()));
     return graph.build({}, {});
   }
   dl4_model *m = nullptr;
   const Attrs options = weights ? Attrs() : Attrs{{"weights", false}};
-  dl4::check(dl4_model_load(common.context(), path.c_str(), options, &m));
+  dl4::check(dl4_model_load(common.context(), path.c_str(), options.c_str(), &m));
   return Model(m);
 }
 
@@ -122,11 +122,11 @@ std::vector<Weight> weights(const Model &m, const Json &architecture) {
   std::set<std::string> layers;
   for (const Json &l : architecture.at("layers")) layers.insert(l.at("name").get<std::string>());
   std::vector<Weight> all;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
     std::array<int64_t, 8> dims{};
     int32_t rank = 0;
-    dl4::check(dl4_model_weight_shape(m, i, dims.data(), 8, &rank));
-    Weight w{dl4_model_weight_name(m, i), "", Dims(dims.begin(), dims.begin() + rank),
+    dl4::check(dl4_port_shape(m, DL4_WEIGHTS, i, dims.data(), 8, &rank));
+    Weight w{dl4_port_name(m, DL4_WEIGHTS, i), "", Dims(dims.begin(), dims.begin() + rank),
              dl4_model_weight_trainable(m, i) != 0};
     for (size_t end = w.name.rfind('/'); end != w.name.npos && end > 0 && w.layer.empty();
          end = w.name.rfind('/', end - 1))

@@ -59,7 +59,7 @@ Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch)
                    inputs.empty() || inputs[0].dims()[0] <= batch;
   if (one) return session.run(inputs);
   const Dataset data(inputs, {}, {}, Attrs{{"batch_size", batch}, {"shuffle", false}});
-  std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(session, DL4_OUTPUTS)));
+  std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_port_count(session, DL4_OUTPUTS)));
   dl4::check(dl4_session_predict(session, data, nullptr, out.data(), static_cast<int64_t>(out.size())));
   Tensors all;
   for (dl4_tensor *t : out) all.emplace_back(t);

@@ -144,8 +144,8 @@ Fitted fit(Trainer &t, const Model &m, const TrainOptions &o, const Common &comm
   if (o.split) options.set({"validation_split", *o.split});
   Progress progress{common, t, checkpoint};
   dl4_blob *history = nullptr;
-  dl4_error *e = dl4_trainer_fit(t, data, validation ? validation->get() : nullptr, options, Progress::tell, &progress,
-                                 on_signal, &history);
+  dl4_error *e = dl4_trainer_fit(t, data, validation ? validation->get() : nullptr, options.c_str(), Progress::tell,
+                                 &progress, on_signal, &history);
   progress.clear();
   if (progress.raised) {
     dl4_release(e);

@@ -18,15 +18,12 @@
  *
  *   int64_t dims[2] = {-1, 4};                            // any batch size, 4 features
  *   dl4_graph_create(NULL, &g);                           // NULL: the default context; each call inside if (bad(...))
- *   dl4_graph_input(g, "x", DL4_FLOAT32, 2, dims, &x);
- *   dl4_attrs_create(&a);
- *   dl4_attrs_merge_json(a, "{\"units\": 3, \"activation\": \"softmax\"}");
+ *   dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x);
+ *   dl4_attrs_create("{\"units\": 3, \"activation\": \"softmax\"}", &a);
  *   dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &y, 1);
  *   dl4_graph_build(g, &x, 1, &y, 1, &model);
  *
- *   dl4_attrs_create(&how);
- *   dl4_attrs_merge_json(how, "{\"optimizer\": \"Adam\", \"loss\": \"SparseCategoricalCrossentropy\"}");
- *   dl4_trainer_create(model, how, &trainer);
+ *   dl4_trainer_create(model, "{\"optimizer\": \"Adam\", \"loss\": \"SparseCategoricalCrossentropy\"}", &trainer);
  *   dl4_dataset_from_tensors(NULL, &images, 1, &labels, 1, NULL, 0, NULL, &data);
  *   dl4_trainer_fit(trainer, data, NULL, NULL, NULL, NULL, NULL, NULL);
  *
@@ -59,6 +56,9 @@
  *            what passes into the library's hands after "Takes:".
  * NULL       Pointers must not be NULL unless named after "May be NULL:". A dl4_context * may be NULL everywhere: the
  *            default context of the process, made at first use. An array may be NULL when its count is 0.
+ * Options    The text of a JSON object, {"epochs": 5}; NULL means none. An unknown key, a wrong type or a value out of
+ *            range is refused by the key. An int is accepted where a float is asked, never the other way. A kind is a
+ *            string ("Adam") or an object {"class_name": ..., "config": {...}}, as in Keras.
  * JSON       RFC 8259, in UTF-8. A key twice in an object and a number past the range of double are refused.
  * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
  *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
@@ -184,8 +184,8 @@ enum {
 /* Formats of dl4_describe(). */
 enum { DL4_FORMAT_JSON = 0, DL4_FORMAT_TEXT = 1, DL4_FORMAT_DOT = 2 };
 
-/* Directions of dl4_model_io_*() and dl4_session_io_*(). */
-enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1 };
+/* The ports of an object, for dl4_port_*(). */
+enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1, DL4_WEIGHTS = 2 };
 
 /* ---- Types ---------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1 };
 typedef struct dl4_error dl4_error;     /* what went wrong */
 typedef struct dl4_blob dl4_blob;       /* bytes or text that come out */
 typedef struct dl4_context dl4_context; /* threads, seed, memory, logger */
-typedef struct dl4_attrs dl4_attrs;     /* a bag of named values: attributes and options */
+typedef struct dl4_attrs dl4_attrs;     /* a bag of named values: attributes */
 typedef struct dl4_tensor dl4_tensor;   /* numbers with a shape */
 typedef struct dl4_graph dl4_graph;     /* layers being called on symbolic values */
 typedef struct dl4_model dl4_model;     /* a finished architecture and its weights */
@@ -214,7 +214,7 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
  * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
  * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
- * dl4_trainer_save(), dl4_cancel_trigger(), dl4_trainer_get()/dl4_trainer_set() of that trainer and
+ * dl4_trainer_save(), dl4_cancel_trigger(), dl4_trainer_get_number()/dl4_trainer_set_number() of that trainer and
  * dl4_model_set_weight() of its model are allowed, also on another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
                                    int64_t n_metrics);
@@ -267,10 +267,8 @@ typedef int32_t (*dl4_backward_fn)(void *user, const char *config, dl4_tensor *c
 /* The version of the library as one number: 1002003 is 1.2.3. */
 DL4_API int32_t dl4_version(void);
 
-/* The version of the library as text, "1.2.3". */
-DL4_API const char *dl4_version_string(void);
-
-/* How the library was built and what it found: JSON with compiler, OpenBLAS variant, oneDNN version, CPU features. */
+/* How the library was built and what it found: JSON with version ("1.2.3"), compiler, OpenBLAS variant, oneDNN version,
+ * CPU features. */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
 /* This very interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; of each
@@ -289,14 +287,6 @@ DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
-/* The number of the library's kinds in a category; of categories if it is NULL; 0 if there is no such category.
- * May be NULL: category. */
-DL4_API int64_t dl4_registry_count(const char *category);
-
-/* The name of kind `i` of a category, or of category `i` if it is NULL; NULL past the end. Lives for ever.
- * May be NULL: category. */
-DL4_API const char *dl4_registry_name(const char *category, int64_t i);
-
 /* Adds a kind of your own: a layer, a loss (with the metric that is its mean) or a metric, whose numbers your functions
  * compute. It is used by its name as any other, in every context, and saved with it: a program that loads the file adds
  * it first. Adding a name again replaces it for what is made from then on. The attributes of such a kind are "config", a
@@ -311,7 +301,7 @@ DL4_API const char *dl4_registry_name(const char *category, int64_t i);
  * May be NULL: options, shape (every output has the shape of the last source), backward (it can't be trained through),
  * user.
  * Keeps: shape, forward, backward, user (until the process ends). */
-DL4_API DL4_CHECKED dl4_error *dl4_registry_add(const char *category, const char *name, const dl4_attrs *options,
+DL4_API DL4_CHECKED dl4_error *dl4_registry_add(const char *category, const char *name, const char *options,
                                                 dl4_shape_fn shape, dl4_forward_fn forward, dl4_backward_fn backward,
                                                 void *user);
 
@@ -336,6 +326,28 @@ DL4_API void dl4_release(void *object);
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
+
+/* ---- Ports ------------------------------------------------------------------------------------------------------
+ * What goes into an object and comes out of it: the inputs and outputs of a model, a session or a stream, and the
+ * weights of a model. `which` is DL4_INPUTS, DL4_OUTPUTS or DL4_WEIGHTS; `i` counts from 0. The outputs of a session
+ * include gradients and states, a stream has the inputs and outputs of its model alone. Weights are in the order of
+ * Keras's model.weights.
+ * Threads: any, at once. */
+
+/* The number of ports; 0 of an object that has none of them. */
+DL4_API int64_t dl4_port_count(const void *object, int32_t which);
+
+/* The name of a port: of a session "cotangent of y", "gradient of x" for those that come with gradients; NULL past the
+ * end. Lives as long as the object. */
+DL4_API const char *dl4_port_name(const void *object, int32_t which, int64_t i);
+
+/* The type of data of a port, one of the constants above; 0 past the end. */
+DL4_API int32_t dl4_port_dtype(const void *object, int32_t which, int64_t i);
+
+/* The shape of a port: its rank, and its first dimensions up to `cap` into dims; -1 is free.
+ * May be NULL: dims (when cap is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t *dims, int32_t cap,
+                                              int32_t *rank);
 
 /* ---- Errors and blobs -------------------------------------------------------------------------------------------
  * Immutable once they exist.
@@ -386,7 +398,7 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          if need be, or refused with IO. A file of 10 MiB is rotated: log.txt becomes log.1.txt,
  *                          and three such are kept. Each process needs its own file
  * May be NULL: options. */
-DL4_API DL4_CHECKED dl4_error *dl4_context_create(const dl4_attrs *options, dl4_context **out);
+DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
 /* Sets the seed of a context: each graph made from now on draws from the start of that seed's numbers, as after Keras's
  * set_random_seed(). Graphs that exist go on as before.
@@ -414,40 +426,16 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_all
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 
 /* ---- Attributes -------------------------------------------------------------------------------------------------
- * Named values, for the attributes of a layer and the options of a call alike. What takes a bag copies it; an unknown
- * key, a wrong type or a value out of range is refused there, by the name of the layer and the key. An int is accepted
- * where a float is asked, never the other way. Setting a key again replaces its value.
- * Kinds inside attributes (initializer, activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or a
- * bag/JSON object {"class_name": ..., "config": {...}}, as in Keras.
+ * Named values: the attributes of a layer and the arguments of its call. What takes a bag copies it; an unknown key, a
+ * wrong type or a value out of range is refused there, by the name of the layer and the key. An int is accepted where a
+ * float is asked, never the other way.
+ * Kinds inside attributes (initializer, activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or an
+ * object {"class_name": ..., "config": {...}}, as in Keras.
  * Threads: one at a time per bag. */
 
-/* Makes an empty bag. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_create(dl4_attrs **out);
-
-/* Sets an integer. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_i64(dl4_attrs *a, const char *key, int64_t v);
-
-/* Sets a float. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64(dl4_attrs *a, const char *key, double v);
-
-/* Sets a truth value: 0 false, anything else true. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_bool(dl4_attrs *a, const char *key, int32_t v);
-
-/* Sets a string. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_str(dl4_attrs *a, const char *key, const char *v);
-
-/* Sets a list of n integers. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_i64s(dl4_attrs *a, const char *key, const int64_t *v, int64_t n);
-
-/* Sets a list of n floats. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_f64s(dl4_attrs *a, const char *key, const double *v, int64_t n);
-
-/* Sets a list of n strings. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_strs(dl4_attrs *a, const char *key, const char *const *v, int64_t n);
-
-/* Sets a copy of another bag: a kind inside a kind.
- * Errors: DL4_BUSY (v). */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key, const dl4_attrs *v);
+/* Makes a bag of the members of a JSON object; a Keras layer's config is valid text here.
+ * May be NULL: json (an empty bag). */
+DL4_API DL4_CHECKED dl4_error *dl4_attrs_create(const char *json, dl4_attrs **out);
 
 /* Sets a model, as a layer: {"class_name": "Functional", "config": {"model": ...}}, with the weights that it has.
  * A layer Functional with the attribute "model" is that model, called like any other layer:
@@ -456,18 +444,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_attrs(dl4_attrs *a, const char *key
  *   dl4_graph_add(g, "Functional", "encoder", a, NULL, &x, 1, &h, 1);
  *
  * and a layer that takes a layer, TimeDistributed for example, takes a model as it. In the config of a GraphCell it is
- * the cell of an RNN. The weights are shared: what trains or sets them in one model does so in all, and they are frozen
+ * the cell of an RNN: the key "cell/config/model" is "model" in the object "config" of the object "cell", which the bag
+ * has. The weights are shared: what trains or sets them in one model does so in all, and they are frozen
  * in all. They are named "<layer>/<layer>/<weight>", as "encoder/dense/kernel". A file holds the model inside the other
  * one, and a copy has copies of both.
  * Keeps: v (a reference to its core: it may be released).
  * Errors: DL4_BUSY (v: a trainer is at work on its weights; also where the layer is made, while it has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v);
 
-/* Sets n symbolic values: a call argument such as mask or initial_state. -1 in a list stands for none. */
+/* Sets n symbolic values, in place of what the key had: a call argument such as mask or initial_state. -1 in a list
+ * stands for none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
-
-/* Sets every key of a JSON object; a Keras layer's config is valid text here. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_merge_json(dl4_attrs *a, const char *json);
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------
  * Numbers with a type and a shape [dims]. Type and shape never change; the bytes are yours.
@@ -559,25 +546,25 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out)
 /* Adds an input. dims [rank] includes the batch axis; -1 is free: {-1, 28, 28} is a batch of 28 steps of 28 features.
  * May be NULL: name, dims (when rank is 0).
  * Errors: DL4_UNSUPPORTED (float64 and the reserved types). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank,
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank,
                                                const int64_t *dims, dl4_node *out);
 
 /* Adds a value that never changes.
  * May be NULL: name.
  * Errors: DL4_UNSUPPORTED (v). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
 
 /* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
  * May be NULL: name, a.
  * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a), DL4_BUSY (a: a model in training). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
 /* Adds a layer of another graph: one layer in both, with one set of weights, whichever of their models trains or sets
  * them. It has been called in its own graph; the name is its own unless another is given.
  * May be NULL: name.
  * Errors: DL4_BUSY (from). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
                                                dl4_layer *out);
 
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
@@ -589,7 +576,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_share(dl4_graph *g, dl4_graph *from, dl
 DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
                                               const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out);
 
-/* Adds a layer and calls it once: dl4_graph_layer() and dl4_graph_call() in one.
+/* Adds a layer and calls it once: dl4_graph_add_layer() and dl4_graph_call() in one.
  * May be NULL: name, a, call.
  * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (a, in, call), DL4_VERSION (a),
  * DL4_BUSY (a: a model in training). */
@@ -601,24 +588,24 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, con
  * Keras's JSON, what its to_json() gives.
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
  * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_merge_json(dl4_graph *g, const char *json);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_json(dl4_graph *g, const char *json);
 
 /* The shape of a node: its rank, and its first dimensions up to `cap` into dims; -1 is free.
  * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
+DL4_API DL4_CHECKED dl4_error *dl4_node_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
                                                int32_t *rank);
 
 /* All outputs of the call that gave a node, itself included: how many there are, and the first `cap` of them into out.
  * May be NULL: out (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap,
+DL4_API DL4_CHECKED dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap,
                                                  int64_t *count);
 
 /* The type of data of a node, one of the constants above. */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
+DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
 
 /* The mask that a node carries, as a node of bool with the first axes of n; -1 when it carries none. It stands in the
  * graph as a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_mask(dl4_graph *g, dl4_node n, dl4_node *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
 /* Adds a weight as a value: what the weight "<layer>/<weight>" of a layer that has been called holds where this stands
  * among the assignments of the graph. A layer Weight gives such a node too.
@@ -671,7 +658,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, 
 
 /* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
  * The graph may go on to be extended, built again or released; models built from one graph share the weights of the
- * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_merge_json().
+ * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_add_json().
  * May be NULL: in (when n_in is 0), out (when n_out is 0).
  * Errors: DL4_SHAPE_MISMATCH. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out,
@@ -705,25 +692,19 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
  * (path), DL4_UNSUPPORTED (path). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const dl4_attrs *options,
+DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options,
                                               dl4_model **out);
 
-/* Loads a model from the bytes of such a file; options as for dl4_model_load().
- * May be NULL: c, options.
- * Errors: DL4_CORRUPT_FILE (data), DL4_VERSION (data), DL4_UNKNOWN_KIND (data), DL4_UNSUPPORTED (data). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load_memory(dl4_context *c, const void *data, int64_t bytes,
-                                                     const dl4_attrs *options, dl4_model **out);
-
-/* Loads a model from a tensor of such a file's bytes, uint8 [bytes]; options as for dl4_model_load(). Of a file of ours
- * the weights stay where they are, uncopied, if `file` is dense and aligned for floats: the memory of several processes
- * that map one file is shared, and with verify false only what runs is read. The bytes must not change until nothing
+/* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). Of a file of
+ * ours the weights stay where they are, uncopied, if `file` is dense and aligned for floats: the memory of several
+ * processes that map one file is shared, and with verify false only what runs is read. The bytes must not change until nothing
  * that was made of the model is left; dl4_tensor_wrap() tells when. A mapped file that is cut meanwhile ends the process
  * by SIGBUS where a page that is gone is read: write a new file in its place, as dl4_model_save() does. What is written
  * (set_weight, training) is copied first.
  * May be NULL: c, options.
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_tensor *file, const dl4_attrs *options,
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options,
                                                      dl4_model **out);
 
 /* Gives the weights of a model the values in a regular file, told by its content: a model of ours; Keras's .weights.h5,
@@ -749,7 +730,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_tensor(dl4_context *c, const dl4_t
  * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it has not the model's
  * weights), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer is
  * at work on them). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const dl4_attrs *options);
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options);
 
 /* Saves a model to a file, atomically.
  * Options:
@@ -763,49 +744,21 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *
  * May be NULL: options.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; path: a suffix of none
  * of these formats). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const dl4_attrs *options);
+DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write; options as for it.
  * May be NULL: options. */
-DL4_API DL4_CHECKED dl4_error *dl4_model_save_memory(const dl4_model *m, const dl4_attrs *options, dl4_blob **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_save_memory(const dl4_model *m, const char *options, dl4_blob **out);
 
 /* Makes a copy with weights of its own. */
 DL4_API DL4_CHECKED dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out);
-
-/* The number of inputs (direction 0) or outputs (1). */
-DL4_API int64_t dl4_model_io_count(const dl4_model *m, int32_t direction);
-
-/* The name of an input or output; NULL past the end. */
-DL4_API const char *dl4_model_io_name(const dl4_model *m, int32_t direction, int64_t i);
-
-/* The shape of an input or output, as dl4_graph_shape() gives it.
- * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_io_shape(const dl4_model *m, int32_t direction, int64_t i, int64_t *dims,
-                                                  int32_t cap, int32_t *rank);
-
-/* The type of data of an input or output, one of the constants above; 0 past the end. */
-DL4_API int32_t dl4_model_io_dtype(const dl4_model *m, int32_t direction, int64_t i);
-
-/* The number of weight tensors. */
-DL4_API int64_t dl4_model_weight_count(const dl4_model *m);
-
-/* The name of a weight, in the order of Keras's model.weights; NULL past the end. */
-DL4_API const char *dl4_model_weight_name(const dl4_model *m, int64_t i);
-
-/* The type of data of a weight, one of the constants above; 0 past the end. */
-DL4_API int32_t dl4_model_weight_dtype(const dl4_model *m, int64_t i);
 
 /* 1 if gradients change a weight in training, else 0: of a frozen one, and of one that training only writes, such as a
  * moving mean; 0 past the end. */
 DL4_API int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i);
 
-/* The shape of a weight, as dl4_graph_shape() gives it.
- * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_weight_shape(const dl4_model *m, int64_t i, int64_t *dims, int32_t cap,
-                                                      int32_t *rank);
-
 /* Makes a copy of a weight; "*" gives one flat block [N] of all trainable weights, in their order, as
- * dl4_trainer_gradient() gives their gradients.
+ * dl4_trainer_get_gradient() gives their gradients.
  * Errors: DL4_NOT_FOUND (name), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
 
@@ -837,7 +790,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char 
  * May be NULL: in (when n_in is 0), options.
  * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (m: a layer that has no gradient). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, int64_t n_in,
-                                                         const dl4_attrs *options, dl4_blob **out);
+                                                         const char *options, dl4_blob **out);
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
@@ -867,22 +820,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   profile     bool     keep times per step for dl4_describe(); default false
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const dl4_attrs *options, dl4_session **out);
-
-/* The number of inputs (direction 0) or outputs (1), those of gradients included. */
-DL4_API int64_t dl4_session_io_count(const dl4_session *s, int32_t direction);
-
-/* The name of an input or output: "cotangent of y", "gradient of x" for those that come with gradients; NULL past the
- * end. */
-DL4_API const char *dl4_session_io_name(const dl4_session *s, int32_t direction, int64_t i);
-
-/* The type of data of an input or output, one of the constants above; 0 past the end. */
-DL4_API int32_t dl4_session_io_dtype(const dl4_session *s, int32_t direction, int64_t i);
-
-/* The shape of an input or output, as dl4_graph_shape() gives it.
- * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_io_shape(const dl4_session *s, int32_t direction, int64_t i, int64_t *dims,
-                                                    int32_t cap, int32_t *rank);
+DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
 
 /* The shape of output `i` for inputs of given shapes; nothing is run or planned.
  * ranks [n_in] of all inputs, and in_dims [the sum of ranks], the dimensions of the first input, then of the next ones.
@@ -923,10 +861,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  *   batch    int   B, sequences that go on side by side; default 1
  * May be NULL: options.
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const dl4_attrs *options, dl4_stream **out);
-
-/* The number of inputs (direction 0) or outputs (1) of a stream: the model's, without the states. */
-DL4_API int64_t dl4_stream_io_count(const dl4_stream *s, int32_t direction);
+DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
  * sequence has T steps, at least 1; an output that is no sequence is that of the last step. All runs are one sequence:
@@ -954,15 +889,15 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void 
  * Threads: any, at once. */
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
- * category is "loss" or "metric", kind and a its name and attributes. The words "accuracy" and "acc" mean what they mean
- * in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
+ * category is "loss" or "metric", kind its name, attrs its attributes, the text of a JSON object. The words "accuracy"
+ * and "acc" mean what they mean in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
  * axes. out is one float32, or a value for each item of a loss of reduction "none", or the
  * numbers of a metric that has several.
  * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
- * May be NULL: c, a, w.
+ * May be NULL: c, attrs, w.
  * Blocks: for the computation.
- * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
-DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const dl4_attrs *a,
+ * Errors: DL4_UNKNOWN_KIND (kind, attrs), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
+DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *attrs,
                                            dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out);
 
 /* ---- Datasets ---------------------------------------------------------------------------------------------------
@@ -983,7 +918,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category,
  * Errors: DL4_SHAPE_MISMATCH (x, y, w). */
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx,
                                                         dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
-                                                        int64_t nw, const dl4_attrs *options, dl4_dataset **out);
+                                                        int64_t nw, const char *options, dl4_dataset **out);
 
 /* Makes a dataset of batches that a callback gives, one after the other.
  * Options:
@@ -995,7 +930,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tens
  * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it
  * is not called). */
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user,
-                                                         dl4_release_fn release, const dl4_attrs *options,
+                                                         dl4_release_fn release, const char *options,
                                                          dl4_dataset **out);
 
 /* ---- Training ---------------------------------------------------------------------------------------------------
@@ -1030,7 +965,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  * May be NULL: options (of a model loaded from a file of Keras: what it was compiled with there).
  * Keeps: m (a reference).
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const dl4_attrs *options, dl4_trainer **out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
  * A target without axes is that of every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
@@ -1056,14 +991,18 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
  * "*" gives one flat block [N] of all trainable weights, in their order: one buffer for those who work on several
  * machines or on an optimizer of their own. Something must have been accumulated.
  * Errors: DL4_NOT_FOUND, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
 
-/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v, or adds v to it if `add` is
- * not 0. What dl4_trainer_gradient() gives goes in again: take its mean over machines, set it, apply. Where nothing was
+/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v. What
+ * dl4_trainer_get_gradient() gives goes in again: take its mean over machines, set it, apply. Where nothing was
  * accumulated, the rest is zero and counts as one batch, as does a whole block that replaces what was there.
  * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v,
-                                                        int32_t add);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
+
+/* Adds v to the mean gradient of one weight, or with "*" of all from one flat block [N]. Where nothing was accumulated,
+ * the rest is zero and counts as one batch.
+ * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_add_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
 
 /* Forgets the gradients accumulated since the last update.
  * Errors: DL4_BUSY. */
@@ -1094,7 +1033,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
  * DL4_IO, DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
-                                               const dl4_attrs *options, dl4_progress_fn fn, void *user,
+                                               const char *options, dl4_progress_fn fn, void *user,
                                                dl4_cancel *cancel, dl4_blob **history);
 
 /* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], n as in dl4_trainer_step().
@@ -1105,12 +1044,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset 
 
 /* Reads a number of the trainer: "learning_rate", "iterations" (updates), "epoch" (of the fit), "batch" (of the epoch).
  * Errors: DL4_NOT_FOUND. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_get(const dl4_trainer *t, const char *key, double *out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out);
 
 /* Sets a number of the trainer: "learning_rate", unless a schedule tells it, in a progress callback too; "epoch" or
  * "batch": the next fit goes on from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_set(dl4_trainer *t, const char *key, double v);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v);
 
 /* Trains together with other processes from now on, `size` of them, of which this one is `rank`; each makes this call,
  * then the same calls at the same time. All start with the state of rank 0. x, y and w of a call are this worker's part

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <exception>
@@ -103,58 +104,118 @@ std::string Object<T>::describe(int32_t format) const {
   return text(dl4_describe, static_cast<const void *>(handle_), format);
 }
 
+// Of the library, "1.2.3".
+inline std::string version() {
+  const int32_t v = dl4_version();
+  return std::to_string(v / 1000000) + '.' + std::to_string(v / 1000 % 1000) + '.' + std::to_string(v % 1000);
+}
+
 // Attributes of a layer, options of a call: {{"units", 8}, {"activation", "relu"}, {"kernel_size", {3, 3}}}, or JSON.
-class Attrs : public Object<dl4_attrs> {
+class Attrs {
  public:
-  // A key with its value, which it puts into a bag.
+  // A key with its value.
   class Item {
    public:
-    Item(const char *key, bool v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_bool(a, key, v); }) {}
+    Item(const char *key, bool v) : Item(key, v ? "true" : "false", raw) {}
     template <std::integral V>
-    Item(const char *key, V v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_i64(a, key, int64_t{v}); }) {}
-    Item(const char *key, double v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_f64(a, key, v); }) {}
-    Item(const char *key, const char *v) : Item(key, std::string(v)) {}
-    Item(const char *key, std::string v) : put_([=](dl4_attrs *a) { return dl4_attrs_set_str(a, key, v.c_str()); }) {}
-    Item(const char *key, std::vector<int64_t> v)
-        : put_([=](dl4_attrs *a) { return dl4_attrs_set_i64s(a, key, v.data(), static_cast<int64_t>(v.size())); }) {}
-    Item(const char *key, const std::vector<std::string> &v)
-        : put_([=](dl4_attrs *a) {
-            std::vector<const char *> list;
-            for (const std::string &s : v) list.push_back(s.c_str());
-            return dl4_attrs_set_strs(a, key, list.data(), static_cast<int64_t>(list.size()));
-          }) {}
-    Item(const char *key, const Object<dl4_attrs> &v)
-        : put_([=](dl4_attrs *a) { return dl4_attrs_set_attrs(a, key, v); }) {}
-    void put(dl4_attrs *a) const { check(put_(a)); }
+    Item(const char *key, V v) : Item(key, std::to_string(v), raw) {}
+    Item(const char *key, double v) : Item(key, number(v), raw) {}
+    Item(const char *key, const char *v) : Item(key, quoted(v), raw) {}
+    Item(const char *key, const std::string &v) : Item(key, quoted(v), raw) {}
+    Item(const char *key, const std::vector<int64_t> &v) : Item(key, list(v), raw) {}
+    Item(const char *key, const std::vector<std::string> &v) : Item(key, list(v), raw) {}
+    Item(const char *key, const Attrs &v) : Item(key, v.text_, raw) {}
+    // The text of a value.
+    static Item json(const char *key, const std::string &text) { return Item(key, text, raw); }
 
    private:
-    std::function<dl4_error *(dl4_attrs *)> put_;
+    friend class Attrs;
+    enum Raw { raw };
+    Item(const char *key, const std::string &text, Raw) : member_(quoted(key) + ": " + text) {}
+    static std::string number(double v) {
+      char text[32];
+      return {text, std::to_chars(text, text + sizeof text, v).ptr};
+    }
+    static std::string quoted(const std::string &s) {
+      std::string all = "\"";
+      for (const char c : s) {
+        if (c == '"' || c == '\\') all += '\\';
+        if (static_cast<unsigned char>(c) < 0x20) {
+          constexpr char digits[] = "0123456789abcdef";
+          all += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+        } else {
+          all += c;
+        }
+      }
+      return all + '"';
+    }
+    template <class V>
+    static std::string list(const std::vector<V> &values) {
+      std::string all = "[";
+      for (const V &v : values) {
+        if (all.size() > 1) all += ", ";
+        if constexpr (std::is_same_v<V, std::string>)
+          all += quoted(v);
+        else
+          all += std::to_string(v);
+      }
+      return all + ']';
+    }
+    std::string member_;
   };
 
-  Attrs() : Object(made(dl4_attrs_create)) {}
-  Attrs(std::initializer_list<Item> items) : Attrs() {
-    for (const Item &item : items) item.put(get());
+  Attrs() = default;
+  Attrs(std::initializer_list<Item> items) {
+    for (const Item &item : items) set(item);
   }
-  static Attrs json(const std::string &text) {
+  // The text of an object.
+  static Attrs json(std::string text) {
     Attrs a;
-    check(dl4_attrs_merge_json(a, text.c_str()));
+    a.text_ = std::move(text);
     return a;
   }
   // {"class_name", "config"}: a kind with attributes, as the value of an attribute.
   static Attrs kind(const char *class_name, const Attrs &config) {
     return {{"class_name", class_name}, {"config", config}};
   }
-  void set(const Item &item) { item.put(get()); }
+  // A key that is not there yet.
+  void set(const Item &item) {
+    const size_t end = text_.rfind('}'), last = text_.find_last_not_of(" \t\r\n", end - 1);
+    if (end == std::string::npos || last == std::string::npos) throw std::invalid_argument("dl4::Attrs: not an object");
+    text_.insert(end, (text_[last] == '{' ? "" : ", ") + item.member_);
+  }
   // Symbolic call arguments, such as initial_state.
   Attrs &nodes(const char *key, std::span<const dl4_node> list) {
-    check(dl4_attrs_set_nodes(get(), key, list.data(), static_cast<int64_t>(list.size())));
+    nodes_.emplace_back(key, std::vector<dl4_node>(list.begin(), list.end()));
     return *this;
   }
+  // A model as a layer, as of dl4_attrs_set_model().
+  Attrs &model(const char *key, const Object<dl4_model> &m) {
+    models_.emplace_back(key, m);
+    return *this;
+  }
+  // As options.
+  const char *c_str() const { return text_.c_str(); }
+  // As attributes.
+  Object<dl4_attrs> bag() const {
+    dl4_attrs *made = nullptr;
+    check(dl4_attrs_create(text_.c_str(), &made));
+    Object<dl4_attrs> a(made);
+    for (const auto &[key, m] : models_) check(dl4_attrs_set_model(a, key.c_str(), m));
+    for (const auto &[key, list] : nodes_)
+      check(dl4_attrs_set_nodes(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())));
+    return a;
+  }
+
+ private:
+  std::string text_ = "{}";
+  std::vector<std::pair<std::string, std::vector<dl4_node>>> nodes_;
+  std::vector<std::pair<std::string, Object<dl4_model>>> models_;
 };
 
 class Context : public Object<dl4_context> {
  public:
-  explicit Context(const Attrs &options = {}) : Object(made(dl4_context_create, options.get())) {}
+  explicit Context(const Attrs &options = {}) : Object(made(dl4_context_create, options.c_str())) {}
 };
 
 // The number of a type of data.
@@ -235,7 +296,7 @@ class Model : public Object<dl4_model> {
   }
   // Of a file's bytes; of a file of ours the weights stay in the tensor's memory.
   static Model load(const Tensor &file, const Context *c = nullptr) {
-    return Model(made(dl4_model_load_tensor, c ? c->get() : nullptr, file.get(), nullptr));
+    return Model(made(dl4_model_load_bytes, c ? c->get() : nullptr, file.get(), nullptr));
   }
   void save(const std::string &path) const { check(dl4_model_save(get(), path.c_str(), nullptr)); }
   Tensor weight(const std::string &name) const {
@@ -246,7 +307,8 @@ class Model : public Object<dl4_model> {
   void set_weight(const std::string &name, const Tensor &v) { check(dl4_model_set_weight(get(), name.c_str(), v)); }
   std::vector<std::string> weight_names() const {
     std::vector<std::string> names;
-    for (int64_t i = 0; i < dl4_model_weight_count(get()); ++i) names.push_back(dl4_model_weight_name(get(), i));
+    for (int64_t i = 0; i < dl4_port_count(get(), DL4_WEIGHTS); ++i)
+      names.push_back(dl4_port_name(get(), DL4_WEIGHTS, i));
     return names;
   }
 };
@@ -259,7 +321,7 @@ class Graph : public Object<dl4_graph> {
   // dims with the batch axis; -1 is free.
   Node input(const char *name, const Dims &dims, int32_t type = DL4_FLOAT32) {
     Node n = -1;
-    check(dl4_graph_input(get(), name, type, static_cast<int32_t>(dims.size()), dims.data(), &n));
+    check(dl4_graph_add_input(get(), name, type, static_cast<int32_t>(dims.size()), dims.data(), &n));
     return n;
   }
   // A layer called once: its only output, or the first.
@@ -272,23 +334,23 @@ class Graph : public Object<dl4_graph> {
   // A layer to be called, more than once if wanted.
   dl4_layer layer(const char *kind, const Attrs &config = {}, const char *name = nullptr) {
     dl4_layer l = -1;
-    check(dl4_graph_layer(get(), kind, name, config, &l));
+    check(dl4_graph_add_layer(get(), kind, name, config.bag(), &l));
     return l;
   }
   // All outputs.
   Nodes call(dl4_layer l, const Nodes &in, const Attrs &arguments = {}) {
     Node first = -1;
-    check(dl4_graph_call(get(), l, arguments, in.data(), static_cast<int64_t>(in.size()), &first, 1));
+    check(dl4_graph_call(get(), l, arguments.bag(), in.data(), static_cast<int64_t>(in.size()), &first, 1));
     int64_t count = 0;
-    check(dl4_graph_outputs(get(), first, nullptr, 0, &count));
+    check(dl4_node_outputs(get(), first, nullptr, 0, &count));
     Nodes all(static_cast<size_t>(count));
-    check(dl4_graph_outputs(get(), first, all.data(), count, &count));
+    check(dl4_node_outputs(get(), first, all.data(), count, &count));
     return all;
   }
   Dims shape(Node n) const {
     std::array<int64_t, 8> dims;
     int32_t rank = 0;
-    check(dl4_graph_shape(get(), n, dims.data(), 8, &rank));
+    check(dl4_node_shape(get(), n, dims.data(), 8, &rank));
     return {dims.begin(), dims.begin() + rank};
   }
   Model build(const Nodes &in, const Nodes &out) {
@@ -324,10 +386,10 @@ Tensors run_new(Run<T> run, T *object, int64_t outputs, std::span<const Tensor> 
 class Session : public Object<dl4_session> {
  public:
   explicit Session(const Model &m, const Attrs &options = {})
-      : Object(made(dl4_session_create, m.get(), options.get())) {}
+      : Object(made(dl4_session_create, m.get(), options.c_str())) {}
   // New tensors.
   Tensors run(std::span<const Tensor> in) const {
-    return run_new(dl4_session_run, get(), dl4_session_io_count(get(), DL4_OUTPUTS), in);
+    return run_new(dl4_session_run, get(), dl4_port_count(get(), DL4_OUTPUTS), in);
   }
   Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
   // Into tensors of yours; allocates nothing but the two lists.
@@ -338,9 +400,9 @@ class Session : public Object<dl4_session> {
 class Stream : public Object<dl4_stream> {
  public:
   explicit Stream(const Session &s, const Attrs &options = {})
-      : Object(made(dl4_stream_create, s.get(), options.get())) {}
+      : Object(made(dl4_stream_create, s.get(), options.c_str())) {}
   Tensors run(std::span<const Tensor> in) const {
-    return run_new(dl4_stream_run, get(), dl4_stream_io_count(get(), DL4_OUTPUTS), in);
+    return run_new(dl4_stream_run, get(), dl4_port_count(get(), DL4_OUTPUTS), in);
   }
   Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
   void run(std::span<const Tensor> in, std::span<const Tensor> out) const { run_into(dl4_stream_run, get(), in, out); }
@@ -363,7 +425,7 @@ class Dataset : public Object<dl4_dataset> {
   using Handles = std::vector<dl4_tensor *>;
   Dataset(const Handles &x, const Handles &y, const Handles &w, const Attrs &options)
       : Object(made(dl4_dataset_from_tensors, nullptr, x.data(), static_cast<int64_t>(x.size()), y.data(),
-                    static_cast<int64_t>(y.size()), w.data(), static_cast<int64_t>(w.size()), options.get())) {}
+                    static_cast<int64_t>(y.size()), w.data(), static_cast<int64_t>(w.size()), options.c_str())) {}
 };
 
 class Trainer : public Object<dl4_trainer> {
@@ -371,7 +433,7 @@ class Trainer : public Object<dl4_trainer> {
   // Of dl4_progress_fn; true ends the fit. What it throws comes out of fit().
   using Progress = std::function<bool(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
 
-  Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.get())) {}
+  Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.c_str())) {}
   // Of a model from a file of Keras: as it was compiled there.
   explicit Trainer(const Model &m) : Object(made(dl4_trainer_create, m.get(), nullptr)) {}
 
@@ -394,8 +456,8 @@ class Trainer : public Object<dl4_trainer> {
       });
     };
     dl4_blob *history = nullptr;
-    rethrow(dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options, told.function ? +tell : nullptr,
-                            &told, nullptr, &history));
+    rethrow(dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options.c_str(),
+                            told.function ? +tell : nullptr, &told, nullptr, &history));
     const Object<dl4_blob> owned(history);
     return dl4_blob_data(history);
   }
@@ -405,10 +467,10 @@ class Trainer : public Object<dl4_trainer> {
   }
   double get_number(const char *key) const {
     double v = 0;
-    check(dl4_trainer_get(get(), key, &v));
+    check(dl4_trainer_get_number(get(), key, &v));
     return v;
   }
-  void set_number(const char *key, double v) { check(dl4_trainer_set(get(), key, v)); }
+  void set_number(const char *key, double v) { check(dl4_trainer_set_number(get(), key, v)); }
   void save(const std::string &path) const { check(dl4_trainer_save(get(), path.c_str())); }
   void load(const std::string &path) { check(dl4_trainer_load(get(), path.c_str())); }
   // Of dl4_reduce_fn; what it throws comes out of the call under way. An empty one: trains alone again.

@@ -10,6 +10,7 @@
 #include "graph/run_order.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
+#include "plan/fold.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -268,6 +269,25 @@ Inference inference(const Model &model, const InferenceOptions &options) {
   in.counts = !counter && drawn;
   if (!counter && !drawn) in.program.states.pop_back();
   return in;
+}
+
+Pinned pinned(const Model &model, const InferenceOptions &options, const std::vector<std::string> &passes_off) {
+  Pinned p{inference(model, options), {}, std::nullopt, {}};
+  const bool assigns = !p.in.written.empty();
+  if (assigns)
+    for (const auto &w : model.held()) p.states.push_back(w->value);
+  else
+    p.states = model.pin();
+  if (p.in.counts) {
+    p.run_counter = p.states.size();
+    p.states.push_back(make_zeros(DType::i64, {}));
+  }
+  if (options.gradients.empty() && !assigns) plan::fold_weights(p.in.program, p.states, passes_off);
+  const size_t inputs = model.inputs().size(), outputs = model.outputs().size();
+  for (size_t i = 0; i < p.in.states; ++i) p.alike.emplace_back(inputs + i, outputs + i);
+  for (size_t i = 0; i < p.in.cotangent_of.size(); ++i)
+    p.alike.emplace_back(inputs + p.in.states + i, p.in.cotangent_of[i]);
+  return p;
 }
 
 }  // namespace dl4::graph

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/model.hpp"
@@ -60,5 +63,17 @@ struct Inference {
 // on the way that have no gradient; of a model that assigns weights gradients and states. What no output depends on has
 // a gradient of zeros.
 Inference inference(const Model &model, const InferenceOptions &options = {});
+
+// An inference with the values that the model holds now.
+struct Pinned {
+  Inference in;
+  std::vector<Tensor> states;         // by state of the program
+  std::optional<size_t> run_counter;  // which of them is the number of the run
+  // Inputs and outputs of one shape: states and what becomes of them, cotangents and what they are of.
+  std::vector<std::pair<size_t, size_t>> alike;
+};
+
+// What depends on the values alone is computed here, unless gradients are asked for. passes_off: of the planner.
+Pinned pinned(const Model &model, const InferenceOptions &options, const std::vector<std::string> &passes_off);
 
 }  // namespace dl4::graph

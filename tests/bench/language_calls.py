@@ -33,8 +33,7 @@ static void need(dl4_error *e) {
 static dl4_node dense(dl4_graph *g, const char *json, dl4_node x) {
   dl4_attrs *a;
   dl4_node y;
-  need(dl4_attrs_create(&a));
-  need(dl4_attrs_merge_json(a, json));
+  need(dl4_attrs_create(json, &a));
   need(dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &y, 1));
   return y;
 }
@@ -52,7 +51,7 @@ int main(void) {
   dl4_session *session;
   dl4_tensor *x, *y;
   need(dl4_graph_create(NULL, &g));
-  need(dl4_graph_input(g, "image", DL4_FLOAT32, 2, any, &image));
+  need(dl4_graph_add_input(g, "image", DL4_FLOAT32, 2, any, &image));
   answer = dense(g, "{\"units\": 10, \"activation\": \"softmax\"}",
                  dense(g, "{\"units\": 128, \"activation\": \"relu\"}", image));
   need(dl4_graph_build(g, &image, 1, &answer, 1, &model));

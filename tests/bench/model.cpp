@@ -15,11 +15,7 @@ Owned<T> make(F f, A... args) {
   return Owned<T>(out);
 }
 
-Owned<dl4_attrs> attributes(const std::string &json) {
-  auto a = make<dl4_attrs>(dl4_attrs_create);
-  check(dl4_attrs_merge_json(a.get(), json.c_str()));
-  return a;
-}
+Owned<dl4_attrs> attributes(const std::string &json) { return make<dl4_attrs>(dl4_attrs_create, json.c_str()); }
 
 std::string text(dl4_blob *given) {
   Owned<dl4_blob> blob(given);
@@ -54,8 +50,8 @@ Owned<dl4_model> build(const Row &row, dl4_context *context) {
     std::vector<int64_t> shape = i.shape;
     shape[0] = -1;
     dl4_node n;
-    check(dl4_graph_input(graph.get(), i.name.c_str(), i.ids ? DL4_INT32 : DL4_FLOAT32,
-                          static_cast<int32_t>(shape.size()), shape.data(), &n));
+    check(dl4_graph_add_input(graph.get(), i.name.c_str(), i.ids ? DL4_INT32 : DL4_FLOAT32,
+                              static_cast<int32_t>(shape.size()), shape.data(), &n));
     in.push_back(nodes[i.name] = n);
   }
   for (const Layer &l : row.layers) {
@@ -65,7 +61,7 @@ Owned<dl4_model> build(const Row &row, dl4_context *context) {
     Owned<dl4_attrs> call;
     const bool stateful = l.kind == "LSTM" && from.size() > 1;
     if (stateful || l.kind == "RNN") {
-      call = make<dl4_attrs>(dl4_attrs_create);
+      call = make<dl4_attrs>(dl4_attrs_create, nullptr);
       check(dl4_attrs_set_nodes(call.get(), stateful ? "initial_state" : "constants", from.data() + 1,
                                 static_cast<int64_t>(from.size()) - 1));
       from.resize(1);
@@ -110,11 +106,11 @@ Data::Data(const Row &row) {
 
 Model::Model(const Row &row, const Data &data, int threads, bool training, std::string_view file) {
   outputs_ = row.outputs.size();
-  context_ = make<dl4_context>(dl4_context_create, attributes("{\"threads\": " + std::to_string(threads) + "}").get());
+  context_ = make<dl4_context>(dl4_context_create, ("{\"threads\": " + std::to_string(threads) + "}").c_str());
   if (file.empty())
     model_ = build(row, context_.get());
   else
-    model_ = make<dl4_model>(dl4_model_load_tensor, context_.get(),
+    model_ = make<dl4_model>(dl4_model_load_bytes, context_.get(),
                              wrap(DL4_UINT8, {static_cast<int64_t>(file.size())}, file).get(), nullptr);
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     const Input &in = row.inputs[i];
@@ -142,8 +138,8 @@ void Model::save(const std::string &path) const { check(dl4_model_save(model_.ge
 
 Weights Model::weights() const {
   Weights all;
-  for (int64_t i = 0; i < dl4_model_weight_count(model_.get()); ++i) {
-    const char *name = dl4_model_weight_name(model_.get(), i);
+  for (int64_t i = 0; i < dl4_port_count(model_.get(), DL4_WEIGHTS); ++i) {
+    const char *name = dl4_port_name(model_.get(), DL4_WEIGHTS, i);
     auto w = make<dl4_tensor>(dl4_model_get_weight, model_.get(), name);
     auto *dims = dl4_tensor_dims(w.get());
     auto *values = static_cast<const float *>(dl4_tensor_data(w.get()));

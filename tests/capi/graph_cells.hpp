@@ -13,7 +13,7 @@ struct Extra {
 
 inline Own<dl4_attrs> call_with(const Extra &extra) {
   Own<dl4_attrs> call;
-  ok(dl4_attrs_create(call.out()));
+  ok(dl4_attrs_create(nullptr, call.out()));
   const std::pair<const char *, const std::vector<dl4_node> &> all[] = {
       {"states", extra.states}, {"constants", extra.constants}, {"initial_state", extra.initial_state}};
   for (const auto &[key, nodes] : all)
@@ -48,14 +48,10 @@ inline Own<dl4_graph> graph() {
 
 // The attributes of an RNN whose cell is the model.
 inline Own<dl4_attrs> rnn(const dl4_model *m, const std::string &states, const std::string &more = "{}") {
-  Own<dl4_attrs> config, cell, layer = attrs(more);
-  ok(dl4_attrs_create(config.out()));
-  ok(dl4_attrs_create(cell.out()));
-  if (m) ok(dl4_attrs_set_model(config, "model", m));
-  ok(dl4_attrs_merge_json(config, ("{\"states\": " + states + "}").c_str()));
-  ok(dl4_attrs_set_str(cell, "class_name", "GraphCell"));
-  ok(dl4_attrs_set_attrs(cell, "config", config));
-  ok(dl4_attrs_set_attrs(layer, "cell", cell));
+  const std::string cell = R"({"class_name": "GraphCell", "config": {"states": )" + states + "}}";
+  const std::string rest = more.substr(1, more.rfind('}') - 1);
+  Own<dl4_attrs> layer = attrs("{\"cell\": " + cell + (rest.empty() ? "" : ", ") + rest + "}");
+  if (m) ok(dl4_attrs_set_model(layer, "cell/config/model", m));
   return layer;
 }
 
@@ -80,7 +76,7 @@ inline void expect_gradients(const dl4_model *m, const std::vector<dl4_tensor *>
 
 inline std::vector<std::string> weight_names(const dl4_model *m) {
   std::vector<std::string> list;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) list.emplace_back(dl4_model_weight_name(m, i));
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) list.emplace_back(dl4_port_name(m, DL4_WEIGHTS, i));
   return list;
 }
 

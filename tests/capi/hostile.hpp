@@ -202,43 +202,21 @@ inline bool taken(dl4_error *e) {
   return false;
 }
 
-inline bool set(dl4_attrs *a, const std::string &key, const json &value);
+// As options; NaN is null.
+inline std::string text(const json &object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+// A list under "nodes" is one of symbolic values. Nothing if it is refused.
 inline Own<dl4_attrs> bag(const json &object) {
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
+  json plain = json::object(), nodes = json::object();
   for (const auto &[key, value] : object.items())
-    if (!set(a, key, value)) return {};
-  return a;
-}
-
-template <class T, class F>
-bool set_list(dl4_attrs *a, const std::string &key, const json &value, F function) {
-  const auto list = value.get<std::vector<T>>();
-  return taken(function(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())));
-}
-
-// By the function for its type, since JSON has no NaN; a null or a list of several types as JSON. A list under
-// "nodes" is one of symbolic values.
-inline bool set(dl4_attrs *a, const std::string &key, const json &value) {
-  const char *k = key.c_str();
-  auto all = [&](auto is) { return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is); };
-  if (value.is_object() && value.contains("nodes"))
-    return set_list<dl4_node>(a, key, value["nodes"], dl4_attrs_set_nodes);
-  if (value.is_object()) {
-    const auto inner = bag(value);
-    return inner && taken(dl4_attrs_set_attrs(a, k, inner));
+    (value.is_object() && value.contains("nodes") ? nodes : plain)[key] = value;
+  Own<dl4_attrs> a;
+  if (!taken(dl4_attrs_create(text(plain).c_str(), a.out()))) return {};
+  for (const auto &[key, value] : nodes.items()) {
+    const auto list = value["nodes"].get<std::vector<dl4_node>>();
+    if (!taken(dl4_attrs_set_nodes(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())))) return {};
   }
-  if (value.is_boolean()) return taken(dl4_attrs_set_bool(a, k, value.get<bool>()));
-  if (value.is_number_float()) return taken(dl4_attrs_set_f64(a, k, value.get<double>()));
-  if (value.is_number_integer() && value != json(UINT64_MAX))
-    return taken(dl4_attrs_set_i64(a, k, value.get<int64_t>()));
-  if (value.is_string()) return taken(dl4_attrs_set_str(a, k, value.get_ref<const std::string &>().c_str()));
-  if (all([](const json &j) { return j.is_number_integer(); }))
-    return set_list<int64_t>(a, key, value, dl4_attrs_set_i64s);
-  if (all([](const json &j) { return j.is_number(); })) return set_list<double>(a, key, value, dl4_attrs_set_f64s);
-  return taken(
-      dl4_attrs_merge_json(a, json{{key, value}}.dump(-1, ' ', false, json::error_handler_t::replace).c_str()));
+  return a;
 }
 
 }  // namespace dl4_test

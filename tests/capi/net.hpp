@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,26 @@ class Own {
 
 inline Own<dl4_attrs> attrs(const std::string &json) {
   Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
-  ok(dl4_attrs_merge_json(a, json.c_str()));
+  ok(dl4_attrs_create(json.c_str(), a.out()));
   return a;
+}
+
+// A model of a copy of a file's bytes.
+inline dl4_error *load_copy(dl4_context *c, const void *data, int64_t bytes, const char *options,
+                            dl4_model **out) {
+  Own<dl4_tensor> file;
+  ok(dl4_tensor_create(nullptr, DL4_UINT8, 1, &bytes, file.out()));
+  ok(dl4_tensor_copy_in(file, data, bytes));
+  return dl4_model_load_bytes(c, file, options, out);
+}
+
+// The names of a category's kinds.
+inline std::vector<std::string> kinds_of(const char *category) {
+  Own<dl4_blob> b;
+  ok(dl4_registry_json(category, nullptr, b.out()));
+  std::vector<std::string> names;
+  for (const auto &[name, kind] : nlohmann::json::parse(dl4_blob_data(b))[category].items()) names.push_back(name);
+  return names;
 }
 
 inline Own<dl4_tensor> tensor(const std::vector<int64_t> &dims, const std::vector<float> &values = {},
@@ -88,7 +106,7 @@ inline std::vector<float> numbers(size_t n) {
 
 inline dl4_node input(dl4_graph *g, const char *name, const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32) {
   dl4_node n = -1;
-  ok(dl4_graph_input(g, name, dtype, static_cast<int32_t>(dims.size()), dims.data(), &n));
+  ok(dl4_graph_add_input(g, name, dtype, static_cast<int32_t>(dims.size()), dims.data(), &n));
   return n;
 }
 
@@ -114,7 +132,7 @@ inline Own<dl4_model> small_net(dl4_context *c = nullptr, const std::string &las
 inline std::vector<std::vector<float>> run(const dl4_model *m, const std::vector<dl4_tensor *> &in, size_t n_out = 1,
                                            const std::string &options = "{}") {
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(options), s.out()));
+  ok(dl4_session_create(m, options.c_str(), s.out()));
   std::vector<dl4_tensor *> out(n_out, nullptr);
   ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out), nullptr));
   std::vector<std::vector<float>> values;
@@ -127,14 +145,14 @@ inline std::vector<std::vector<float>> run(const dl4_model *m, const std::vector
 
 inline Own<dl4_dataset> dataset(dl4_tensor *x, dl4_tensor *y, const std::string &options = "{}") {
   Own<dl4_dataset> d;
-  ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, attrs(options), d.out()));
+  ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, options.c_str(), d.out()));
   return d;
 }
 
 inline Own<dl4_trainer> trainer(dl4_model *m,
                                 const std::string &options = R"({"optimizer": "SGD", "loss": "MeanSquaredError"})") {
   Own<dl4_trainer> t;
-  ok(dl4_trainer_create(m, attrs(options), t.out()));
+  ok(dl4_trainer_create(m, options.c_str(), t.out()));
   return t;
 }
 

@@ -64,7 +64,7 @@ struct Net {
   std::vector<float> expected;
 
   explicit Net(int threads) {
-    ok(dl4_context_create(attrs("{\"threads\": " + std::to_string(threads) + "}"), c.out()));
+    ok(dl4_context_create(("{\"threads\": " + std::to_string(threads) + "}").c_str(), c.out()));
     Own<dl4_graph> g;
     ok(dl4_graph_create(c, g.out()));
     dl4_node in = input(g, "x", {-1, 16, 16, 4});
@@ -95,7 +95,7 @@ struct Net {
   int train(int steps) {
     Own<dl4_trainer> t;
     dl4_tensor *in = x, *target = y;
-    dl4_error *e = dl4_trainer_create(m, attrs(R"({"optimizer": "Adam", "loss": "MeanSquaredError"})"), t.out());
+    dl4_error *e = dl4_trainer_create(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError"})", t.out());
     for (int i = 0; i < steps && !e; ++i) e = dl4_trainer_step(t, &in, 1, &target, 1, nullptr, 0, nullptr, 0, nullptr);
     int code = dl4_error_code(e);
     dl4_release(e);

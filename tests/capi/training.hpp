@@ -15,7 +15,7 @@ struct Training {
   int64_t stop_at = -1, batches = 0;  // cancelled at that batch
 
   explicit Training(int seed) {
-    ok(dl4_context_create(attrs(R"({"threads": 2, "seed": )" + std::to_string(seed) + "}"), c.out()));
+    ok(dl4_context_create((R"({"threads": 2, "seed": )" + std::to_string(seed) + "}").c_str(), c.out()));
     Own<dl4_graph> g;
     ok(dl4_graph_create(c, g.out()));
     dl4_node x = input(g, "x", {-1, 6, 4});
@@ -38,7 +38,7 @@ struct Training {
   Refusal fit(std::string *history = nullptr) {
     Own<dl4_blob> told;
     ok(dl4_cancel_create(cancel.out()));
-    Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 3, "validation_split": 0.2})"), progress,
+    Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 3, "validation_split": 0.2})", progress,
                                         this, cancel, told.out()));
     if (history && told) *history = dl4_blob_data(told);
     return r;

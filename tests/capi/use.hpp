@@ -16,13 +16,13 @@ inline std::string saved(const dl4_model *m) {
 
 inline Own<dl4_context> bounded() {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 1, "memory_limit": 67108864})"), c.out()));
+  ok(dl4_context_create(R"({"threads": 1, "memory_limit": 67108864})", c.out()));
   return c;
 }
 
 inline Own<dl4_model> load(dl4_context *c, const std::string &bytes, Refusal &r) {
   dl4_model *m = reinterpret_cast<dl4_model *>(8);
-  r = refusal(dl4_model_load_memory(c, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, &m));
+  r = refusal(load_copy(c, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, &m));
   EXPECT_EQ(r.code != 0, m == nullptr);
   return m;
 }
@@ -41,7 +41,7 @@ inline std::optional<std::vector<Own<dl4_tensor>>> inputs_of(const dl4_session *
   for (const auto &i : facts.at("inputs")) {
     int64_t dims[8], elements = 1;
     int32_t rank = 0;
-    ok(dl4_session_io_shape(s, DL4_INPUTS, static_cast<int64_t>(in.size()), dims, 8, &rank));
+    ok(dl4_port_shape(s, DL4_INPUTS, static_cast<int64_t>(in.size()), dims, 8, &rank));
     for (int32_t d = 0; d < rank; ++d) {
       if (dims[d] < 0) dims[d] = rows;
       if (dims[d] > 1000 || (elements *= dims[d]) > 100000) return std::nullopt;

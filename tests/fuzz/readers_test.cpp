@@ -56,10 +56,10 @@ std::string summed(const std::string &bytes) {
 // As many numbers as a model of weights W may take in one input, so that a run takes no time to speak of.
 bool small(const dl4_model *m, const std::vector<Own<dl4_tensor>> &in) {
   int64_t weights = 1, elements = 1;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
     int64_t dims[8], n = 1;
     int32_t rank = 0;
-    ok(dl4_model_weight_shape(m, i, dims, 8, &rank));
+    ok(dl4_port_shape(m, DL4_WEIGHTS, i, dims, 8, &rank));
     for (int32_t d = 0; d < rank; ++d) n *= dims[d];
     weights += n;
   }
@@ -83,7 +83,7 @@ void train(dl4_trainer *t, const Tensors &x, const std::vector<Own<dl4_tensor>> 
   const auto nx = static_cast<int64_t>(x.size()), ny = static_cast<int64_t>(y.size());
   if (taken(dl4_trainer_accumulate(t, x.data(), nx, y.data(), ny, nullptr, 0, nullptr, 0, nullptr))) {
     Own<dl4_tensor> all;
-    taken(dl4_trainer_gradient(t, "*", all.out()));
+    taken(dl4_trainer_get_gradient(t, "*", all.out()));
     taken(dl4_trainer_zero_gradients(t));
   }
   taken(dl4_trainer_step(t, x.data(), nx, y.data(), ny, nullptr, 0, nullptr, 0, nullptr));
@@ -96,7 +96,7 @@ void work(dl4_model *m, dl4_trainer *with) {
   const auto in = inputs_of(s, 2);
   if (!in || !small(m, *in)) return;
   const Tensors x(in->begin(), in->end());
-  std::vector<Own<dl4_tensor>> y(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)));
+  std::vector<Own<dl4_tensor>> y(static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)));
   if (!run(s, x, y)) return;
   if (with) return train(with, x, y);
   static const auto options = attrs(R"({"optimizer": "SGD", "loss": "mse", "nan_guard": "off"})");
@@ -113,7 +113,7 @@ bool use(dl4_model *m, dl4_trainer *with = nullptr) {
   EXPECT_TRUE(again && saved(again) == bytes);
   for (const char *format : {"keras", "onnx"}) {
     Own<dl4_blob> b;
-    taken(dl4_model_save_memory(m, attrs(json{{"format", format}}.dump()), b.out()));
+    taken(dl4_model_save_memory(m, json{{"format", format}}.dump().c_str(), b.out()));
   }
   work(m, with);
   return true;
@@ -122,15 +122,14 @@ bool use(dl4_model *m, dl4_trainer *with = nullptr) {
 bool read_model(const std::string &bytes) {
   static const auto unverified = attrs(R"({"verify": false})");
   Own<dl4_model> m;
-  return taken(dl4_model_load_memory(within_limits(), bytes.data(), static_cast<int64_t>(bytes.size()), unverified,
-                                     m.out())) &&
+  return taken(load_copy(within_limits(), bytes.data(), static_cast<int64_t>(bytes.size()), unverified, m.out())) &&
          use(m);
 }
 
 bool read_native(const std::string &bytes) {
   const std::string fits = summed(bytes);
   Own<dl4_model> m;
-  taken(dl4_model_load_memory(within_limits(), fits.data(), static_cast<int64_t>(fits.size()), nullptr, m.out()));
+  taken(load_copy(within_limits(), fits.data(), static_cast<int64_t>(fits.size()), nullptr, m.out()));
   return read_model(bytes);
 }
 
@@ -140,7 +139,7 @@ bool read_keras(const std::string &bytes) {
   Own<dl4_model> m;
   Own<dl4_trainer> t;
   const auto size = static_cast<int64_t>(bytes.size());
-  if (!taken(dl4_model_load_memory(within_limits(), bytes.data(), size, unverified, m.out()))) return false;
+  if (!taken(load_copy(within_limits(), bytes.data(), size, unverified, m.out()))) return false;
   if (taken(dl4_trainer_create(m, nullptr, t.out()))) taken(dl4_trainer_load_memory(t, bytes.data(), size));
   return use(m, t);
 }
@@ -186,7 +185,7 @@ bool read_stream(const std::string &bytes) {
     ok(dl4_graph_create(within_limits(), g.out()));
     const dl4_node x = input(g, "x", {-1, -1, 3}), y = add(g, "LSTM", "loop", R"({"units": 4})", x);
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-    ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+    ok(dl4_session_create(m, R"({"states": true})", s.out()));
     ok(dl4_stream_create(s, nullptr, made.out()));
     return made;
   }();
@@ -202,7 +201,7 @@ bool read_architecture(const std::string &bytes) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(within_limits(), g.out()));
-  return taken(dl4_graph_merge_json(g, bytes.c_str())) && taken(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out())) &&
+  return taken(dl4_graph_add_json(g, bytes.c_str())) && taken(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out())) &&
          use(m);
 }
 
@@ -210,11 +209,9 @@ bool read_architecture(const std::string &bytes) {
 bool read_attributes(const std::string &bytes) {
   static const auto fresh = small_net(within_limits());
   Own<dl4_model> m;
-  Own<dl4_attrs> a;
   Own<dl4_trainer> t;
   ok(dl4_model_clone(fresh, m.out()));
-  ok(dl4_attrs_create(a.out()));
-  if (!taken(dl4_attrs_merge_json(a, bytes.c_str())) || !taken(dl4_trainer_create(m, a, t.out()))) return false;
+  if (!taken(dl4_trainer_create(m, bytes.c_str(), t.out()))) return false;
   work(m, t);
   return true;
 }
@@ -281,9 +278,9 @@ void write_goldens(const std::string &format, const std::filesystem::path &folde
       Own<dl4_graph> g;
       Own<dl4_model> m;
       ok(dl4_graph_create(within_limits(), g.out()));
-      ok(dl4_graph_merge_json(g, text.c_str()));
+      ok(dl4_graph_add_json(g, text.c_str()));
       ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
-      taken(dl4_model_save(m, path.c_str(), attrs(json{{"format", format}}.dump())));
+      taken(dl4_model_save(m, path.c_str(), json{{"format", format}}.dump().c_str()));
     }
   }
 }

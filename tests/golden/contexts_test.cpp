@@ -171,7 +171,11 @@ TEST_P(OfAFamily, SavedAndLoadedGivesTheSameBits) {
   Own<dl4_blob> file;
   must(dl4_model_save_memory(model, nullptr, file.out()));
   Own<dl4_model> loaded;
-  must(dl4_model_load_memory(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
+  const int64_t size = dl4_blob_size(file);
+  Own<dl4_tensor> bytes;
+  must(dl4_tensor_create(nullptr, DL4_UINT8, 1, &size, bytes.out()));
+  must(dl4_tensor_copy_in(bytes, dl4_blob_data(file), size));
+  must(dl4_model_load_bytes(nullptr, bytes, nullptr, loaded.out()));
   compare(c, run(model, inputs(c)), run(loaded, inputs(c)), true);
 }
 

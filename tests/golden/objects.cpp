@@ -72,14 +72,13 @@ Array list(const std::vector<float> &v) { return floats({static_cast<int64_t>(v.
 
 Own<dl4_context> context(const Json &options) {
   Own<dl4_context> c;
-  must(dl4_context_create(attrs(options), c.out()));
+  must(dl4_context_create(options.dump().c_str(), c.out()));
   return c;
 }
 
 Own<dl4_attrs> attrs(const Json &values) {
   Own<dl4_attrs> a;
-  must(dl4_attrs_create(a.out()));
-  must(dl4_attrs_merge_json(a, values.dump().c_str()));
+  must(dl4_attrs_create(values.dump().c_str(), a.out()));
   return a;
 }
 
@@ -111,17 +110,17 @@ Own<dl4_model> begun(dl4_context *c, const Json &architecture) {
   Own<dl4_graph> graph;
   Own<dl4_model> m;
   must(dl4_graph_create(c, graph.out()));
-  must(dl4_graph_merge_json(graph, architecture.dump().c_str()));
+  must(dl4_graph_add_json(graph, architecture.dump().c_str()));
   must(dl4_graph_build(graph, nullptr, 0, nullptr, 0, m.out()));
   return m;
 }
 
 Own<dl4_model> build(dl4_context *c, const Json &architecture, const Arrays &weights) {
   Own<dl4_model> m = begun(c, architecture);
-  int64_t n = dl4_model_weight_count(m);
+  int64_t n = dl4_port_count(m, DL4_WEIGHTS);
   for (int64_t i = 0; i < n; ++i)
-    if (!weights.contains(dl4_model_weight_name(m, i)))
-      throw Refused(-1, std::string("Keras has no weight ") + dl4_model_weight_name(m, i));
+    if (!weights.contains(dl4_port_name(m, DL4_WEIGHTS, i)))
+      throw Refused(-1, std::string("Keras has no weight ") + dl4_port_name(m, DL4_WEIGHTS, i));
   for (const auto &[name, value] : weights)
     must(dl4_model_set_weight(m, name.c_str(), tensor(as_kept(m, name, value))));
   return m;
@@ -148,7 +147,7 @@ Arrays run(dl4_session *s, const std::vector<Array> &inputs, size_t n_out) {
 Arrays run(const dl4_model *m, const std::vector<Array> &inputs) {
   Own<dl4_session> session;
   must(dl4_session_create(m, nullptr, session.out()));
-  return run(session, inputs, static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)));
+  return run(session, inputs, static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)));
 }
 
 Rows as_rows(const Case &c) {

@@ -25,7 +25,7 @@ void fit(const Case &c, dl4_model *m, Arrays &found) {
   Own<dl4_blob> history;
   Stop stop;
   if (c.has("stop")) stop = {c.fields["stop"][0], c.fields["stop"][1]};
-  must(dl4_trainer_fit(t, t.dataset(data), nullptr, attrs(options), Stop::look, &stop, nullptr, history.out()));
+  must(dl4_trainer_fit(t, t.dataset(data), nullptr, options.dump().c_str(), Stop::look, &stop, nullptr, history.out()));
   Json epochs = Json::parse(dl4_blob_data(history));
   for (auto &[name, values] : epochs.items())
     if (name != "epoch")

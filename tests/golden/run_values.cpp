@@ -124,13 +124,13 @@ void initializer(const Case &c, dl4_context *context, Arrays &found) {
   Own<dl4_graph> graph;
   Own<dl4_model> m;
   must(dl4_graph_create(context, graph.out()));
-  must(dl4_graph_merge_json(graph, Json({{"format", 1},
-                                         {"name", "model"},
-                                         {"layers", layers},
-                                         {"inputs", Json::array({x})},
-                                         {"outputs", Json::array({y})}})
-                                       .dump()
-                                       .c_str()));
+  must(dl4_graph_add_json(graph, Json({{"format", 1},
+                                       {"name", "model"},
+                                       {"layers", layers},
+                                       {"inputs", Json::array({x})},
+                                       {"outputs", Json::array({y})}})
+                                     .dump()
+                                     .c_str()));
   must(dl4_graph_build(graph, nullptr, 0, nullptr, 0, m.out()));
   found["weight/value"] = weight(m, weight_name);
 }

@@ -17,7 +17,7 @@ class Trained {
  public:
   Trained(dl4_model *m, const Training &t, const std::vector<Array> &x)
       : x_(tensors(x)), y_(tensors(t.y)), w_(tensors(t.w)) {
-    must(dl4_trainer_create(m, attrs(t.options), trainer_.out()));
+    must(dl4_trainer_create(m, t.options.dump().c_str(), trainer_.out()));
     names_ = describe(trainer_)["metric_names"].get<std::vector<std::string>>();
   }
 
@@ -26,7 +26,7 @@ class Trained {
   float step() { return batch(dl4_trainer_step); }
   float rate() const {
     double v = 0;
-    must(dl4_trainer_get(trainer_, "learning_rate", &v));
+    must(dl4_trainer_get_number(trainer_, "learning_rate", &v));
     return static_cast<float>(v);
   }
   float accumulate() { return batch(dl4_trainer_accumulate); }
@@ -34,8 +34,8 @@ class Trained {
   Own<dl4_dataset> dataset(const Json &options, bool weighted = true) {
     Own<dl4_dataset> d;
     auto x = pointers(x_), y = pointers(y_), w = weighted ? pointers(w_) : std::vector<dl4_tensor *>();
-    must(dl4_dataset_from_tensors(nullptr, x.data(), size(x), y.data(), size(y), w.data(), size(w), attrs(options),
-                                  d.out()));
+    must(dl4_dataset_from_tensors(nullptr, x.data(), size(x), y.data(), size(y), w.data(), size(w),
+                                  options.dump().c_str(), d.out()));
     return d;
   }
 
@@ -51,7 +51,7 @@ class Trained {
 
   Array gradient(const std::string &weight) const {
     Own<dl4_tensor> g;
-    must(dl4_trainer_gradient(trainer_, weight.c_str(), g.out()));
+    must(dl4_trainer_get_gradient(trainer_, weight.c_str(), g.out()));
     return as_filed(array(g));
   }
 

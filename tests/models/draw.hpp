@@ -26,11 +26,7 @@ class Draw {
 inline dl4::Attrs options(const char *json) { return dl4::Attrs::json(json); }
 
 // A layer that is this model, its weights shared.
-inline dl4::Attrs model_as_layer(const dl4::Model &m) {
-  dl4::Attrs a;
-  dl4::check(dl4_attrs_set_model(a, "model", m));
-  return a;
-}
+inline dl4::Attrs model_as_layer(const dl4::Model &m) { return dl4::Attrs().model("model", m); }
 
 inline std::vector<float> values(const dl4::Tensor &t) { return {t.data().begin(), t.data().end()}; }
 

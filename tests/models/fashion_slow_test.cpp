@@ -122,9 +122,9 @@ Own<dl4_model> build(const std::string &net, int64_t seed) {
   Own<dl4_context> context;
   Own<dl4_graph> graph;
   Own<dl4_model> model;
-  ok(dl4_context_create(attrs(Json{{"seed", seed}}.dump()), context.out()));
+  ok(dl4_context_create(Json{{"seed", seed}}.dump().c_str(), context.out()));
   ok(dl4_graph_create(context, graph.out()));
-  ok(dl4_graph_merge_json(graph, all.dump().c_str()));
+  ok(dl4_graph_add_json(graph, all.dump().c_str()));
   ok(dl4_graph_build(graph, nullptr, 0, nullptr, 0, model.out()));
   return model;
 }
@@ -134,8 +134,8 @@ Json train(const std::string &net, int64_t seed, const Samples &learn, const Sam
   const Own<dl4_model> model = build(net, seed);
   const std::vector<int32_t> order = order_of(static_cast<uint64_t>(seed));
   Own<dl4_trainer> trainer;
-  ok(dl4_trainer_create(model, attrs(R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.001}},
-                                         "loss": "SparseCategoricalCrossentropy", "metrics": ["accuracy"]})"),
+  ok(dl4_trainer_create(model, R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.001}},
+                                         "loss": "SparseCategoricalCrossentropy", "metrics": ["accuracy"]})",
                         trainer.out()));
   Json losses = Json::array();
   const auto begin = std::chrono::steady_clock::now();
@@ -159,7 +159,7 @@ Json train(const std::string &net, int64_t seed, const Samples &learn, const Sam
   dl4_tensor *x = b.x, *y = b.y;
   Own<dl4_dataset> data;
   double metrics[2] = {0, 0};
-  ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, attrs(R"({"batch_size": 128})"), data.out()));
+  ok(dl4_dataset_from_tensors(nullptr, &x, 1, &y, 1, nullptr, 0, R"({"batch_size": 128})", data.out()));
   ok(dl4_trainer_evaluate(trainer, data, nullptr, metrics, 2, nullptr));
   return {{"accuracy", metrics[1]}, {"loss", losses}, {"seconds", std::round(took.count() * 10) / 10}};
 }
@@ -216,7 +216,7 @@ TEST_P(FashionMnist, IsLearntAsWellAsByKeras) {
   ours["spread"] = *high - *low;
   if (!result.empty()) {
     Json all = read_json(result);
-    all["dl4"] = dl4_version_string();
+    all["dl4"] = dl4::version();
     all["processor"] = processor();
     all["cores"] = std::thread::hardware_concurrency();
     all["epochs"] = epochs;

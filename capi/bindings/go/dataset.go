@@ -26,7 +26,7 @@ type Batch struct {
 // the numbers alive by itself: the tensors may be closed.
 func NewDataset(x *Context, inputs, targets, weights []*Tensor, options Attrs) (*Dataset, error) {
 	var c call
-	context, attrs := c.context(x), c.attrs(options)
+	context, attrs := c.context(x), c.options(options)
 	in, nx := c.tensors(inputs)
 	y, ny := c.tensors(targets)
 	w, nw := c.tensors(weights)
@@ -41,7 +41,7 @@ func NewDataset(x *Context, inputs, targets, weights []*Tensor, options Attrs) (
 // any other error the call that asked. Options: "steps", the batches of an epoch, if they are known.
 func DatasetFunc(x *Context, batch func(index int64) (Batch, error), options Attrs) (*Dataset, error) {
 	var c call
-	context, attrs := c.context(x), c.attrs(options)
+	context, attrs := c.context(x), c.options(options)
 	user := cgo.NewHandle(batch)
 	var out *C.dl4_dataset
 	err := c.run(func() *C.dl4_error { return C.dl4go_dataset(context, C.uintptr_t(user), attrs, &out) })

@@ -91,7 +91,8 @@ func ready() error {
 
 // Version is that of the library, such as "1.2.3".
 func Version() string {
-	return C.GoString(C.dl4_version_string())
+	n := int32(C.dl4_version())
+	return fmt.Sprintf("%d.%d.%d", n/1000000, n/1000%1000, n%1000)
 }
 
 // BuildInfo tells as JSON how the library was built and what it found on this machine.
@@ -119,6 +120,7 @@ func Kinds(category string) ([]string, error) {
 		return nil, err
 	}
 	if category == "" {
+		delete(all, "every_layer")
 		return sortedKeys(all), nil
 	}
 	return sortedKeys(all[category]), nil
@@ -133,7 +135,7 @@ type Context struct {
 // NewContext makes a context. Options are those of dl4_context_create: "threads", "seed", "memory_limit", ...
 func NewContext(options Attrs) (*Context, error) {
 	var c call
-	attrs := c.attrs(options)
+	attrs := c.options(options)
 	var out *C.dl4_context
 	err := c.run(func() *C.dl4_error { return C.dl4_context_create(attrs, &out) })
 	if err != nil {
@@ -167,7 +169,7 @@ func (x *Context) Trim() error {
 // weights, may be nil.
 func Measure(x *Context, category, kind string, attrs Attrs, yTrue, yPred, w *Tensor) (*Tensor, error) {
 	var c call
-	context, category_, kind_, attrs_ := c.context(x), c.text(category), c.text(kind), c.attrs(attrs)
+	context, category_, kind_, attrs_ := c.context(x), c.text(category), c.text(kind), c.options(attrs)
 	t, p, weights := c.tensor(yTrue), c.tensor(yPred), c.tensor(w)
 	var out *C.dl4_tensor
 	err := c.run(func() *C.dl4_error { return C.dl4_measure(context, category_, kind_, attrs_, t, p, weights, &out) })

@@ -261,7 +261,7 @@ func TestTrainer(t *testing.T) {
 	must(tr.Accumulate(x, y, []*Tensor{line(6)}))
 	gradient := must(tr.Gradient("*"))
 	equal(t, gradient.Shape(), []int{4*5 + 5 + 5*3 + 3})
-	check(t, tr.SetGradient("*", gradient, true))
+	check(t, tr.AddGradient("*", gradient))
 	check(t, tr.Apply())
 	check(t, tr.ZeroGradients())
 	refused(t, tr.Apply(), ErrInvalidArgument)

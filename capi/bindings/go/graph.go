@@ -94,7 +94,7 @@ func (g *Graph) Input(name string, dtype DType, shape ...int) Node {
 	p, name_ := c.graph(g), c.optional(name)
 	sizes, rank := dims(shape)
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_input(p, name_, C.int32_t(dtype), rank, sizes, out)
+		return C.dl4_graph_add_input(p, name_, C.int32_t(dtype), rank, sizes, out)
 	})
 }
 
@@ -102,14 +102,14 @@ func (g *Graph) Input(name string, dtype DType, shape ...int) Node {
 func (g *Graph) Constant(name string, value *Tensor) Node {
 	var c call
 	p, name_, v := c.graph(g), c.optional(name), c.tensor(value)
-	return g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_constant(p, name_, v, out) })
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_constant(p, name_, v, out) })
 }
 
 // Layer adds a layer by the name of its kind, without calling it. Its own name is the attribute "name".
 func (g *Graph) Layer(kind string, attrs Attrs) Layer {
 	var c call
 	p, kind_, attrs_ := c.graph(g), c.text(kind), c.attrs(attrs)
-	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_layer(p, kind_, nil, attrs_, out) })
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_layer(p, kind_, nil, attrs_, out) })
 	return Layer(n)
 }
 
@@ -121,7 +121,7 @@ func (g *Graph) Share(l Layer, name string) Layer {
 	}
 	var c call
 	p, from, name_ := c.graph(g), c.graph(l.graph), c.optional(name)
-	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_share(p, from, l.id, name_, out) })
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_shared(p, from, l.id, name_, out) })
 	return Layer(n)
 }
 
@@ -152,7 +152,7 @@ func (g *Graph) Add(kind string, attrs Attrs, inputs ...Node) Node {
 func (g *Graph) MergeJSON(architecture json.RawMessage) error {
 	var c call
 	p, text := c.graph(g), c.text(string(architecture))
-	g.err = c.run(func() *C.dl4_error { return C.dl4_graph_merge_json(p, text) })
+	g.err = c.run(func() *C.dl4_error { return C.dl4_graph_add_json(p, text) })
 	return g.err
 }
 
@@ -195,7 +195,7 @@ func (n Node) Shape() ([]int, error) {
 	var c call
 	g, id := c.node(n)
 	return c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_shape(g, id, sizes, limit, rank)
+		return C.dl4_node_shape(g, id, sizes, limit, rank)
 	})
 }
 
@@ -204,7 +204,7 @@ func (n Node) DType() (DType, error) {
 	var c call
 	g, id := c.node(n)
 	var out C.int32_t
-	err := c.run(func() *C.dl4_error { return C.dl4_graph_dtype(g, id, &out) })
+	err := c.run(func() *C.dl4_error { return C.dl4_node_dtype(g, id, &out) })
 	return DType(out), err
 }
 
@@ -213,7 +213,7 @@ func (n Node) Mask() (Node, error) {
 	var c call
 	g, id := c.node(n)
 	var out C.int32_t
-	if err := c.run(func() *C.dl4_error { return C.dl4_graph_mask(g, id, &out) }); err != nil || out < 0 {
+	if err := c.run(func() *C.dl4_error { return C.dl4_graph_add_mask(g, id, &out) }); err != nil || out < 0 {
 		return Node{}, err
 	}
 	return Node{n.graph, out}, nil
@@ -227,10 +227,10 @@ func (n Node) Outputs() ([]Node, error) {
 	ids := make([]C.int32_t, 64)
 	var count C.int64_t
 	err := c.run(func() *C.dl4_error {
-		e := C.dl4_graph_outputs(g, id, &ids[0], C.int64_t(len(ids)), &count)
+		e := C.dl4_node_outputs(g, id, &ids[0], C.int64_t(len(ids)), &count)
 		if e == nil && int(count) > len(ids) {
 			ids = make([]C.int32_t, count)
-			e = C.dl4_graph_outputs(g, id, &ids[0], count, &count)
+			e = C.dl4_node_outputs(g, id, &ids[0], count, &count)
 		}
 		return e
 	})

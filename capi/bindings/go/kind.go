@@ -44,7 +44,7 @@ func Register(category, name string, k Kind) error {
 		options["weights"] = k.Weights
 	}
 	var c call
-	category_, name_, attrs := c.text(category), c.text(name), c.attrs(options)
+	category_, name_, attrs := c.text(category), c.text(name), c.options(options)
 	user := cgo.NewHandle(&k)
 	err := c.run(func() *C.dl4_error {
 		return C.dl4go_registry_add(category_, name_, attrs, C.int(truth(k.Shape != nil)), C.int(truth(k.Backward != nil)),

@@ -51,7 +51,7 @@ func bytesOf(data []byte) (unsafe.Pointer, C.int64_t) {
 // LoadModel loads a model from a file. options may be nil.
 func LoadModel(x *Context, path string, options Attrs) (*Model, error) {
 	var c call
-	context, path_, attrs := c.context(x), c.text(path), c.attrs(options)
+	context, path_, attrs := c.context(x), c.text(path), c.options(options)
 	var out *C.dl4_model
 	err := c.run(func() *C.dl4_error { return C.dl4_model_load(context, path_, attrs, &out) })
 	return newModel(out, err)
@@ -60,10 +60,14 @@ func LoadModel(x *Context, path string, options Attrs) (*Model, error) {
 // LoadModelBytes loads a model from the bytes of such a file.
 func LoadModelBytes(x *Context, data []byte, options Attrs) (*Model, error) {
 	var c call
-	context, attrs := c.context(x), c.attrs(options)
-	p, size := bytesOf(data)
+	file, err := FromSlice(data, len(data))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	context, attrs, bytes := c.context(x), c.options(options), c.tensor(file)
 	var out *C.dl4_model
-	err := c.run(func() *C.dl4_error { return C.dl4_model_load_memory(context, p, size, attrs, &out) })
+	err = c.run(func() *C.dl4_error { return C.dl4_model_load_bytes(context, bytes, attrs, &out) })
 	return newModel(out, err)
 }
 
@@ -92,47 +96,46 @@ func (m *Model) Clone() (*Model, error) {
 
 // Inputs are the inputs, in the order that a session takes them.
 func (m *Model) Inputs() ([]IO, error) {
-	return m.io(C.DL4_INPUTS)
+	return m.ports(C.DL4_INPUTS)
 }
 
 // Outputs are the outputs, in the order that a session gives them.
 func (m *Model) Outputs() ([]IO, error) {
-	return m.io(C.DL4_OUTPUTS)
+	return m.ports(C.DL4_OUTPUTS)
 }
 
-func (m *Model) io(direction C.int32_t) ([]IO, error) {
-	p, err := m.use()
+// ports are the inputs, outputs or weights of an object.
+func (o *object) ports(which C.int32_t) ([]IO, error) {
+	p, err := o.use()
 	if err != nil {
 		return nil, err
 	}
-	defer m.done()
-	h := (*C.dl4_model)(p)
-	return listed(int64(C.dl4_model_io_count(h, direction)), func(i C.int64_t) (IO, error) {
+	defer o.done()
+	return listed(int64(C.dl4_port_count(p, which)), func(i C.int64_t) (IO, error) {
 		var c call
 		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
-			return C.dl4_model_io_shape(h, direction, i, sizes, limit, rank)
+			return C.dl4_port_shape(p, which, i, sizes, limit, rank)
 		})
-		name, dtype := C.dl4_model_io_name(h, direction, i), C.dl4_model_io_dtype(h, direction, i)
-		return IO{C.GoString(name), DType(dtype), shape}, err
+		return IO{C.GoString(C.dl4_port_name(p, which, i)), DType(C.dl4_port_dtype(p, which, i)), shape}, err
 	})
 }
 
 // Weights are all weights, in the order of Keras's model.weights.
 func (m *Model) Weights() ([]Weight, error) {
+	ports, err := m.ports(C.DL4_WEIGHTS)
+	if err != nil {
+		return nil, err
+	}
 	p, err := m.use()
 	if err != nil {
 		return nil, err
 	}
 	defer m.done()
-	h := (*C.dl4_model)(p)
-	return listed(int64(C.dl4_model_weight_count(h)), func(i C.int64_t) (Weight, error) {
-		var c call
-		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
-			return C.dl4_model_weight_shape(h, i, sizes, limit, rank)
-		})
-		io := IO{C.GoString(C.dl4_model_weight_name(h, i)), DType(C.dl4_model_weight_dtype(h, i)), shape}
-		return Weight{io, C.dl4_model_weight_trainable(h, i) != 0}, err
-	})
+	weights := make([]Weight, len(ports))
+	for i, port := range ports {
+		weights[i] = Weight{port, C.dl4_model_weight_trainable((*C.dl4_model)(p), C.int64_t(i)) != 0}
+	}
+	return weights, nil
 }
 
 func listed[T any](n int64, item func(C.int64_t) (T, error)) ([]T, error) {
@@ -180,7 +183,7 @@ func truth(yes bool) C.int32_t {
 // check of layers of your own.
 func (m *Model) CheckGradients(inputs []*Tensor, options Attrs) (json.RawMessage, error) {
 	var c call
-	p, attrs := c.model(m), c.attrs(options)
+	p, attrs := c.model(m), c.options(options)
 	in, n := c.tensors(inputs)
 	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_model_check_gradients(p, in, n, attrs, out) })
 }

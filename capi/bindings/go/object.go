@@ -167,6 +167,36 @@ func (c *call) check(e *C.dl4_error) bool {
 	return c.err == nil
 }
 
+// json makes text of values, except of symbolic ones and models, which it gives to other.
+func (c *call) json(values Attrs, other func(key string, value any)) *C.char {
+	plain := make(map[string]any, len(values))
+	for key, value := range values {
+		switch value.(type) {
+		case Node, []Node, *Model:
+			other(key, value)
+		default:
+			plain[key] = value
+		}
+	}
+	text, err := json.Marshal(plain)
+	if err != nil && c.err == nil {
+		c.err = invalid("attributes cannot be passed on: %v", err)
+	}
+	return c.text(string(text))
+}
+
+// options passes NULL for none.
+func (c *call) options(values Attrs) *C.char {
+	if len(values) == 0 || c.err != nil {
+		return nil
+	}
+	return c.json(values, func(key string, _ any) {
+		if c.err == nil {
+			c.err = invalid("%q: expected a plain value, got a node or a model", key)
+		}
+	})
+}
+
 // attrs makes a bag: JSON, but for symbolic values and models.
 func (c *call) attrs(values Attrs) *C.dl4_attrs {
 	if len(values) == 0 || c.err != nil {
@@ -175,14 +205,15 @@ func (c *call) attrs(values Attrs) *C.dl4_attrs {
 	if c.err = ready(); c.err != nil {
 		return nil
 	}
+	var rest []string
+	text := c.json(values, func(key string, _ any) { rest = append(rest, key) })
 	var bag *C.dl4_attrs
-	if !c.check(C.dl4_attrs_create(&bag)) {
+	if c.err != nil || !c.check(C.dl4_attrs_create(text, &bag)) {
 		return nil
 	}
 	c.bags = append(c.bags, bag)
-	plain := make(map[string]any, len(values))
-	for key, value := range values {
-		switch v := value.(type) {
+	for _, key := range rest {
+		switch v := values[key].(type) {
 		case Node:
 			c.setNodes(bag, key, []Node{v})
 		case []Node:
@@ -192,16 +223,7 @@ func (c *call) attrs(values Attrs) *C.dl4_attrs {
 			if c.err == nil {
 				c.check(C.dl4_attrs_set_model(bag, key_, p))
 			}
-		default:
-			plain[key] = value
 		}
-	}
-	text, err := json.Marshal(plain)
-	if err != nil && c.err == nil {
-		c.err = invalid("attributes cannot be passed on: %v", err)
-	}
-	if c.err == nil && len(plain) > 0 {
-		c.check(C.dl4_attrs_merge_json(bag, c.text(string(text))))
 	}
 	return bag
 }

@@ -18,40 +18,23 @@ type Session struct {
 // NewSession makes a session. Options, which may be nil, are those of dl4_session_create: "training", "gradients", ...
 func NewSession(m *Model, options Attrs) (*Session, error) {
 	var c call
-	p, attrs := c.model(m), c.attrs(options)
+	p, attrs := c.model(m), c.options(options)
 	var out *C.dl4_session
 	if err := c.run(func() *C.dl4_error { return C.dl4_session_create(p, attrs, &out) }); err != nil {
 		return nil, err
 	}
-	n := int(C.dl4_session_io_count(out, C.DL4_OUTPUTS))
+	n := int(C.dl4_port_count(unsafe.Pointer(out), C.DL4_OUTPUTS))
 	return &Session{newObject("Session", unsafe.Pointer(out)), n}, nil
 }
 
 // Inputs are the inputs, in the order that Run takes them.
 func (s *Session) Inputs() ([]IO, error) {
-	return s.io(C.DL4_INPUTS)
+	return s.ports(C.DL4_INPUTS)
 }
 
 // Outputs are the outputs, in the order that Run gives them; those of gradients come last.
 func (s *Session) Outputs() ([]IO, error) {
-	return s.io(C.DL4_OUTPUTS)
-}
-
-func (s *Session) io(direction C.int32_t) ([]IO, error) {
-	p, err := s.use()
-	if err != nil {
-		return nil, err
-	}
-	defer s.done()
-	h := (*C.dl4_session)(p)
-	return listed(int64(C.dl4_session_io_count(h, direction)), func(i C.int64_t) (IO, error) {
-		var c call
-		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
-			return C.dl4_session_io_shape(h, direction, i, sizes, limit, rank)
-		})
-		name, dtype := C.dl4_session_io_name(h, direction, i), C.dl4_session_io_dtype(h, direction, i)
-		return IO{C.GoString(name), DType(dtype), shape}, err
-	})
+	return s.ports(C.DL4_OUTPUTS)
 }
 
 // OutputShape gives the shape of output i for inputs of these shapes; nothing is run.

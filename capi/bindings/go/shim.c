@@ -38,7 +38,7 @@ static int32_t batch(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_
   return dl4goBatch((uintptr_t)user, index, x, nx, y, ny, w, nw);
 }
 
-dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const dl4_attrs *options, dl4_dataset **out) {
+dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const char *options, dl4_dataset **out) {
   return dl4_dataset_from_callback(c, batch, (void *)user, released, options, out);
 }
 
@@ -46,7 +46,7 @@ static int32_t progress(void *user, int32_t event, int64_t step, int64_t total, 
   return dl4goProgress((uintptr_t)user, event, step, total, (double *)metrics, n);
 }
 
-dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options, uintptr_t user,
+dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const char *options, uintptr_t user,
                      dl4_cancel *cancel, dl4_blob **history) {
   return dl4_trainer_fit(t, train, valid, options, user ? progress : 0, (void *)user, cancel, history);
 }
@@ -76,7 +76,7 @@ static int32_t backward(void *user, const char *config, dl4_tensor *const *src, 
                        (dl4_tensor **)diff_dst, n_dst, (dl4_tensor **)diff_src);
 }
 
-dl4_error *dl4go_registry_add(const char *category, const char *name, const dl4_attrs *options, int has_shape,
+dl4_error *dl4go_registry_add(const char *category, const char *name, const char *options, int has_shape,
                               int has_backward, uintptr_t user) {
   return dl4_registry_add(category, name, options, has_shape ? shape : 0, forward, has_backward ? backward : 0,
                           (void *)user);

@@ -16,11 +16,11 @@ void dl4go_tensor_facts(const dl4_tensor *t, dl4go_facts *out);
 dl4_error *dl4go_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, const int64_t *strides,
                       void *data, int64_t bytes, uintptr_t user, dl4_tensor **out);
 dl4_error *dl4go_set_logger(dl4_context *c, int32_t min_level, uintptr_t user);
-dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const dl4_attrs *options, dl4_dataset **out);
-dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const dl4_attrs *options, uintptr_t user,
+dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const char *options, dl4_dataset **out);
+dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const char *options, uintptr_t user,
                      dl4_cancel *cancel, dl4_blob **history);
 dl4_error *dl4go_set_workers(dl4_trainer *t, int64_t rank, int64_t size, uintptr_t user);
-dl4_error *dl4go_registry_add(const char *category, const char *name, const dl4_attrs *options, int shape, int backward,
+dl4_error *dl4go_registry_add(const char *category, const char *name, const char *options, int shape, int backward,
                               uintptr_t user);
 
 #endif

@@ -19,12 +19,12 @@ type Stream struct {
 // nil, are those of dl4_stream_create: "batch".
 func NewStream(s *Session, options Attrs) (*Stream, error) {
 	var c call
-	p, attrs := (*C.dl4_session)(c.object(s.object)), c.attrs(options)
+	p, attrs := (*C.dl4_session)(c.object(s.object)), c.options(options)
 	var out *C.dl4_stream
 	if err := c.run(func() *C.dl4_error { return C.dl4_stream_create(p, attrs, &out) }); err != nil {
 		return nil, err
 	}
-	n := int(C.dl4_stream_io_count(out, C.DL4_OUTPUTS))
+	n := int(C.dl4_port_count(unsafe.Pointer(out), C.DL4_OUTPUTS))
 	return &Stream{newObject("Stream", unsafe.Pointer(out)), n}, nil
 }
 

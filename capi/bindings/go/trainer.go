@@ -67,7 +67,7 @@ func (h *History) UnmarshalJSON(text []byte) error {
 // NewTrainer makes a trainer of a model. Options are those of dl4_trainer_create: "optimizer", "loss", "metrics", ...
 func NewTrainer(m *Model, options Attrs) (*Trainer, error) {
 	var c call
-	p, attrs := c.model(m), c.attrs(options)
+	p, attrs := c.model(m), c.options(options)
 	var out *C.dl4_trainer
 	if err := c.run(func() *C.dl4_error { return C.dl4_trainer_create(p, attrs, &out) }); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (t *Trainer) Fit(
 	ctx context.Context, train, valid *Dataset, options Attrs, progress func(Progress) error,
 ) (History, error) {
 	var c call
-	p, flag, attrs := c.trainer(t), c.cancel(ctx), c.attrs(options)
+	p, flag, attrs := c.trainer(t), c.cancel(ctx), c.options(options)
 	data, validation := c.dataset(train), c.dataset(valid)
 	var user cgo.Handle
 	if progress != nil {
@@ -197,15 +197,22 @@ func (t *Trainer) Gradient(weight string) (*Tensor, error) {
 	var c call
 	p, name := c.trainer(t), c.text(weight)
 	var out *C.dl4_tensor
-	err := c.run(func() *C.dl4_error { return C.dl4_trainer_gradient(p, name, &out) })
+	err := c.run(func() *C.dl4_error { return C.dl4_trainer_get_gradient(p, name, &out) })
 	return newTensor(out, err)
 }
 
-// SetGradient sets the mean gradient of a weight, or with "*" of all, to v, or adds v to it.
-func (t *Trainer) SetGradient(weight string, v *Tensor, add bool) error {
+// SetGradient sets the mean gradient of a weight, or with "*" of all, to v.
+func (t *Trainer) SetGradient(weight string, v *Tensor) error {
 	var c call
 	p, name, value := c.trainer(t), c.text(weight), c.tensor(v)
-	return c.run(func() *C.dl4_error { return C.dl4_trainer_set_gradient(p, name, value, truth(add)) })
+	return c.run(func() *C.dl4_error { return C.dl4_trainer_set_gradient(p, name, value) })
+}
+
+// AddGradient adds v to the mean gradient of a weight, or with "*" of all.
+func (t *Trainer) AddGradient(weight string, v *Tensor) error {
+	var c call
+	p, name, value := c.trainer(t), c.text(weight), c.tensor(v)
+	return c.run(func() *C.dl4_error { return C.dl4_trainer_add_gradient(p, name, value) })
 }
 
 // ZeroGradients forgets the gradients accumulated since the last update.
@@ -220,7 +227,7 @@ func (t *Trainer) Get(key string) (float64, error) {
 	var c call
 	p, key_ := c.trainer(t), c.text(key)
 	var out C.double
-	err := c.run(func() *C.dl4_error { return C.dl4_trainer_get(p, key_, &out) })
+	err := c.run(func() *C.dl4_error { return C.dl4_trainer_get_number(p, key_, &out) })
 	return float64(out), err
 }
 
@@ -228,7 +235,7 @@ func (t *Trainer) Get(key string) (float64, error) {
 func (t *Trainer) Set(key string, value float64) error {
 	var c call
 	p, key_ := c.trainer(t), c.text(key)
-	return c.run(func() *C.dl4_error { return C.dl4_trainer_set(p, key_, C.double(value)) })
+	return c.run(func() *C.dl4_error { return C.dl4_trainer_set_number(p, key_, C.double(value)) })
 }
 
 //export dl4goReduce

@@ -12,7 +12,7 @@ path=$(dirname "$(dirname "$(realpath "$(command -v javac)")")")
 [ "0$(version "$path")" -ge 17 ] || skip "a JDK from 17 on is needed, found $(javac -version 2>&1)"
 
 mkdir -p "$out"
-rm -rf "$out"/{classes,src22,classes22,jdk22}
+rm -rf "$out"/{classes,src17,src22,classes22,jdk22}
 for jdk in ${JAVA_HOME:+"$JAVA_HOME"} "$path" /usr/lib/jvm/*; do
   if [ "0$(version "$jdk")" -ge 22 ]; then ln -s "$jdk" "$out/jdk22"; break; fi
 done
@@ -24,11 +24,13 @@ if [ ! -e "$jna" ]; then
 fi
 [ "$jna" -ef "$out/jna.jar" ] || cp -L "$jna" "$out/jna.jar"
 lint="-Xlint:cast,deprecation,fallthrough,rawtypes,unchecked -Werror"
-javac $lint --release 17 -cp "$out/jna.jar" -d "$out/classes" src/org/dl4/*.java
+mkdir -p "$out/src17"
+java MakeLib.java ../../dl4-api.json >"$out/src17/Lib.java"
+javac $lint --release 17 -cp "$out/jna.jar" -d "$out/classes" "$out/src17/Lib.java" src/org/dl4/*.java
 printf 'Automatic-Module-Name: org.dl4\nClass-Path: jna.jar\n' >"$out/manifest"
 if [ -e "$out/jdk22" ]; then
   mkdir -p "$out/src22"
-  "$out/jdk22/bin/java" src22/MakeLib.java src/org/dl4/Lib.java >"$out/src22/Lib.java"
+  "$out/jdk22/bin/java" MakeLib.java ../../dl4-api.json foreign >"$out/src22/Lib.java"
   "$out/jdk22/bin/javac" $lint --release 22 -cp "$out/classes" -d "$out/classes22" \
     "$out/src22/Lib.java" src22/org/dl4/*.java
   "$out/jdk22/bin/jar" --create --file "$out/dl4.jar" --manifest "$out/manifest" -C "$out/classes" . \

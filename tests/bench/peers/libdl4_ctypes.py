@@ -9,8 +9,10 @@ import numpy as np
 
 dl4 = ctypes.CDLL(os.environ["DL4_LIBRARY"])
 P, I = ctypes.c_void_p, ctypes.c_int64
-for name, arguments in (("context_create", [P, P]), ("attrs_create", [P]), ("attrs_merge_json", [P, ctypes.c_char_p]),
-                        ("model_load_memory", [P, ctypes.c_char_p, I, P, P]), ("session_create", [P, P, P]),
+for name, arguments in (("context_create", [ctypes.c_char_p, P]),
+                        ("model_load_bytes", [P, P, P, P]),
+                        ("tensor_create", [P, ctypes.c_int32, ctypes.c_int32, P, P]),
+                        ("tensor_copy_in", [P, ctypes.c_char_p, I]), ("session_create", [P, P, P]),
                         ("tensor_wrap", [P, ctypes.c_int32, ctypes.c_int32, P, P, P, I, P, P, P]),
                         ("session_run", [P, P, I, P, I, P]), ("error_message", [P]), ("tensor_data", [P]),
                         ("tensor_bytes", [P]), ("build_info", [P]), ("blob_data", [P]), ("release", [P])):
@@ -18,7 +20,7 @@ for name, arguments in (("context_create", [P, P]), ("attrs_create", [P]), ("att
     function.argtypes, function.restype = arguments, P
 dl4.dl4_error_message.restype = dl4.dl4_blob_data.restype = ctypes.c_char_p
 dl4.dl4_tensor_bytes.restype = I
-float32, int32 = 1, 3
+float32, int32, uint8 = 1, 3, 5
 
 
 def check(error):
@@ -44,16 +46,17 @@ def read(out):
 
 class Run:
     def __init__(self, row, threads, model):
-        options = new(dl4.dl4_attrs_create)
-        check(dl4.dl4_attrs_merge_json(options, json.dumps({"threads": threads}).encode()))
-        self.owned = [options, new(dl4.dl4_context_create, options)]
-        self.owned.append(new(dl4.dl4_model_load_memory, self.owned[-1], model, len(model), None))
+        self.owned = [new(dl4.dl4_context_create, json.dumps({"threads": threads}).encode())]
+        size = ctypes.c_int64(len(model))
+        file = new(dl4.dl4_tensor_create, None, uint8, 1, ctypes.byref(size))
+        check(dl4.dl4_tensor_copy_in(file, model, size))
+        self.owned += [file, new(dl4.dl4_model_load_bytes, self.owned[0], file, None)]
         self.owned.append(new(dl4.dl4_session_create, self.owned[-1], None))
         tensors = [tensor(row.data[i["name"]]) for i in row.inputs]
         n_in, n_out = len(tensors), len(row.outputs)
         ins, self.out = (P * n_in)(*tensors), (P * n_out)()
         self.owned += tensors
-        self.run = lambda f=dl4.dl4_session_run, s=self.owned[3], i=ins, o=self.out: f(s, i, n_in, o, n_out, None)
+        self.run = lambda f=dl4.dl4_session_run, s=self.owned[-1], i=ins, o=self.out: f(s, i, n_in, o, n_out, None)
 
     def __call__(self):
         check(self.run())

@@ -250,9 +250,9 @@ TEST(ApiDescription, SaysWhatIsTextWhatBlocksAndWhatACallbackMay) {
   }
   for (const char *name : {"dl4_session_run", "dl4_trainer_fit", "dl4_model_save", "dl4_measure"})
     EXPECT_TRUE(by_name[name]["blocks"]) << name;
-  EXPECT_FALSE(by_name["dl4_model_io_count"]["blocks"]);
-  for (const char *name :
-       {"dl4_trainer_set", "dl4_trainer_get", "dl4_cancel_trigger", "dl4_session_run", "dl4_model_set_weight"})
+  EXPECT_FALSE(by_name["dl4_port_count"]["blocks"]);
+  for (const char *name : {"dl4_trainer_set_number", "dl4_trainer_get_number", "dl4_cancel_trigger", "dl4_session_run",
+                           "dl4_model_set_weight"})
     EXPECT_EQ(by_name[name]["in_callback"], "any") << name;
   for (const char *name : {"dl4_trainer_step", "dl4_model_set_trainable"})
     EXPECT_EQ(by_name[name]["in_callback"], "others") << name;

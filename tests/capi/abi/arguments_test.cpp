@@ -20,16 +20,17 @@ using std::string;
 const std::tuple all{
 #define F(name) std::pair{#name, &name}
     F(dl4_version),
-    F(dl4_version_string),
     F(dl4_build_info),
     F(dl4_api_description),
     F(dl4_registry_json),
-    F(dl4_registry_count),
-    F(dl4_registry_name),
     F(dl4_registry_add),
     F(dl4_retain),
     F(dl4_release),
     F(dl4_describe),
+    F(dl4_port_count),
+    F(dl4_port_name),
+    F(dl4_port_dtype),
+    F(dl4_port_shape),
     F(dl4_error_code),
     F(dl4_error_message),
     F(dl4_error_detail),
@@ -41,17 +42,8 @@ const std::tuple all{
     F(dl4_context_set_allocator),
     F(dl4_context_trim),
     F(dl4_attrs_create),
-    F(dl4_attrs_set_i64),
-    F(dl4_attrs_set_f64),
-    F(dl4_attrs_set_bool),
-    F(dl4_attrs_set_str),
-    F(dl4_attrs_set_i64s),
-    F(dl4_attrs_set_f64s),
-    F(dl4_attrs_set_strs),
-    F(dl4_attrs_set_attrs),
     F(dl4_attrs_set_model),
     F(dl4_attrs_set_nodes),
-    F(dl4_attrs_merge_json),
     F(dl4_tensor_create),
     F(dl4_tensor_wrap),
     F(dl4_tensor_from_dlpack),
@@ -68,48 +60,35 @@ const std::tuple all{
     F(dl4_tensor_data),
     F(dl4_tensor_bytes),
     F(dl4_graph_create),
-    F(dl4_graph_input),
-    F(dl4_graph_constant),
-    F(dl4_graph_layer),
-    F(dl4_graph_share),
+    F(dl4_graph_add_input),
+    F(dl4_graph_add_constant),
+    F(dl4_graph_add_layer),
+    F(dl4_graph_add_shared),
     F(dl4_graph_call),
     F(dl4_graph_add),
-    F(dl4_graph_merge_json),
-    F(dl4_graph_shape),
-    F(dl4_graph_dtype),
-    F(dl4_graph_mask),
+    F(dl4_graph_add_json),
+    F(dl4_node_shape),
+    F(dl4_node_dtype),
+    F(dl4_graph_add_mask),
     F(dl4_graph_add_weight),
     F(dl4_graph_add_gradients),
     F(dl4_graph_add_assign),
     F(dl4_graph_add_update),
     F(dl4_graph_add_after),
-    F(dl4_graph_outputs),
+    F(dl4_node_outputs),
     F(dl4_graph_build),
     F(dl4_model_load),
-    F(dl4_model_load_memory),
-    F(dl4_model_load_tensor),
+    F(dl4_model_load_bytes),
     F(dl4_model_load_weights),
     F(dl4_model_save),
     F(dl4_model_save_memory),
     F(dl4_model_clone),
-    F(dl4_model_io_count),
-    F(dl4_model_io_name),
-    F(dl4_model_io_shape),
-    F(dl4_model_io_dtype),
-    F(dl4_model_weight_count),
-    F(dl4_model_weight_name),
-    F(dl4_model_weight_dtype),
     F(dl4_model_weight_trainable),
-    F(dl4_model_weight_shape),
     F(dl4_model_get_weight),
     F(dl4_model_set_weight),
     F(dl4_model_set_trainable),
     F(dl4_model_check_gradients),
     F(dl4_session_create),
-    F(dl4_session_io_count),
-    F(dl4_session_io_name),
-    F(dl4_session_io_dtype),
-    F(dl4_session_io_shape),
     F(dl4_session_output_shape),
     F(dl4_session_run),
     F(dl4_session_predict),
@@ -120,20 +99,20 @@ const std::tuple all{
     F(dl4_trainer_step),
     F(dl4_trainer_accumulate),
     F(dl4_trainer_apply),
-    F(dl4_trainer_gradient),
+    F(dl4_trainer_get_gradient),
     F(dl4_trainer_set_gradient),
+    F(dl4_trainer_add_gradient),
     F(dl4_trainer_zero_gradients),
     F(dl4_trainer_set_workers),
     F(dl4_trainer_fit),
     F(dl4_trainer_evaluate),
-    F(dl4_trainer_get),
-    F(dl4_trainer_set),
+    F(dl4_trainer_get_number),
+    F(dl4_trainer_set_number),
     F(dl4_trainer_save),
     F(dl4_trainer_save_memory),
     F(dl4_trainer_load),
     F(dl4_trainer_load_memory),
     F(dl4_stream_create),
-    F(dl4_stream_io_count),
     F(dl4_stream_run),
     F(dl4_stream_reset),
     F(dl4_stream_save_memory),
@@ -236,9 +215,7 @@ TEST(Arguments, NullForEveryPointerIsAnErrorOrNothing) {
           return;
         }
       }
-      if (name.rfind("dl4_registry", 0) != 0) {
-        EXPECT_EQ(result, R{}) << name;
-      }
+      EXPECT_EQ(result, R{}) << name;
     }
   });
 }
@@ -306,7 +283,7 @@ TEST(Arguments, EveryOutParameterIsClearedOnFailure) {
 TEST(Arguments, HandlesOfTheWrongTypeAreRefused) {
   dl4_attrs *attrs = nullptr;
   dl4_cancel *cancel = nullptr;
-  ASSERT_EQ(dl4_attrs_create(&attrs), nullptr);
+  ASSERT_EQ(dl4_attrs_create(nullptr, &attrs), nullptr);
   ASSERT_EQ(dl4_cancel_create(&cancel), nullptr);
   for_all([&]<class R, class... A>(const string &name, R (*function)(A...)) {
     if constexpr ((is_object<A> || ...)) {
@@ -340,9 +317,8 @@ TEST(Arguments, ObjectsOutliveTheirParentsInEveryOrder) {
     dl4_node x, y;
     ASSERT_EQ(dl4_context_create(nullptr, &context), nullptr);
     ASSERT_EQ(dl4_graph_create(context, &graph), nullptr);
-    ASSERT_EQ(dl4_attrs_create(&attrs), nullptr);
-    ASSERT_EQ(dl4_attrs_set_i64(attrs, "units", 2), nullptr);
-    ASSERT_EQ(dl4_graph_input(graph, "x", DL4_FLOAT32, 2, dims, &x), nullptr);
+    ASSERT_EQ(dl4_attrs_create(R"({"units": 2})", &attrs), nullptr);
+    ASSERT_EQ(dl4_graph_add_input(graph, "x", DL4_FLOAT32, 2, dims, &x), nullptr);
     ASSERT_EQ(dl4_graph_add(graph, "Dense", nullptr, attrs, nullptr, &x, 1, &y, 1), nullptr);
     ASSERT_EQ(dl4_graph_build(graph, &x, 1, &y, 1, &model), nullptr);
     void *parents[3] = {context, graph, attrs};

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <set>
 
-#include "capi/net.hpp"
+#include "capi/use.hpp"
 
 namespace {
 
@@ -228,7 +228,7 @@ TEST(Model, GoesThroughMemoryUnchanged) {
   Own<dl4_blob> bytes, again;
   Own<dl4_model> loaded;
   ok(dl4_model_save_memory(model, nullptr, bytes.out()));
-  ok(dl4_model_load_memory(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, loaded.out()));
+  ok(load_copy(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, loaded.out()));
   ok(dl4_model_save_memory(loaded, nullptr, again.out()));
   EXPECT_EQ(std::string(dl4_blob_data(bytes), static_cast<size_t>(dl4_blob_size(bytes))),
             std::string(dl4_blob_data(again), static_cast<size_t>(dl4_blob_size(again))));
@@ -257,7 +257,7 @@ TEST(Model, ModelsThatShareWeightsHaveOneTrainer) {
   ok(dl4_graph_build(g, &x, 1, &y, 1, whole.out()));
   ok(dl4_graph_build(g, &x, 1, &h, 1, front.out()));
   ok(dl4_graph_build(g, &x, 1, &z, 1, apart.out()));
-  auto how = attrs(R"({"optimizer": "SGD", "loss": "MeanSquaredError"})");
+  const char *how = R"({"optimizer": "SGD", "loss": "MeanSquaredError"})";
   auto t = trainer(whole);
   dl4_trainer *second = nullptr;
   EXPECT_EQ(refusal(dl4_trainer_create(front, how, &second)).code, DL4_BUSY);
@@ -505,13 +505,13 @@ TEST(Context, TrimGivesBackPlansAndFramesOfSessionsAndTrainers) {
 
 TEST(Attrs, SettingAgainReplacesWhateverTheType) {
   auto a = attrs(R"({"k": 1, "other": 2})");
-  const dl4_node node = 0;
+  const dl4_node node = 3;
   ok(dl4_attrs_set_nodes(a, "k", &node, 1));
-  ok(dl4_attrs_set_str(a, "k", "v"));
-  ok(dl4_attrs_merge_json(a, R"({"other": [1, 2]})"));
-  Own<dl4_blob> text;
-  ok(dl4_describe(a, 0, text.out()));
-  EXPECT_STREQ(dl4_blob_data(text), R"({"other":[1,2],"k":"v"})");
+  EXPECT_EQ(described(a, DL4_FORMAT_JSON), R"({"other":2,"k":{"nodes":[3]}})");
+  ok(dl4_attrs_set_model(a, "k", small_net()));
+  const auto text = nlohmann::json::parse(described(a, DL4_FORMAT_JSON));
+  EXPECT_EQ(text["k"]["class_name"], "Functional");
+  EXPECT_EQ(text["other"], 2);
 }
 
 }  // namespace

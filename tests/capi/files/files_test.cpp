@@ -8,9 +8,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "harness/folder.hpp"
 #include "capi/net.hpp"
 #include "capi/signed.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -27,7 +27,7 @@ std::string saved(dl4_model *m) {
 }
 
 dl4_error *load(const std::string &bytes, dl4_model **m) {
-  return dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, m);
+  return load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, m);
 }
 
 // The code of loading these bytes, 0 if they are a model.
@@ -111,7 +111,9 @@ TEST_F(Files, WhatIsNoModelIsCorrupt) {
 }
 
 TEST_F(Files, TheVersionOfProjectHeaderLibraryAndFilesIsOne) {
-  EXPECT_STREQ(dl4_version_string(), DL4_PROJECT_VERSION);
+  Own<dl4_blob> info;
+  ok(dl4_build_info(info.out()));
+  EXPECT_EQ(json::parse(dl4_blob_data(info))["version"], DL4_PROJECT_VERSION);
   int32_t number = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
   EXPECT_EQ(dl4_version(), number);
   std::string library;
@@ -126,8 +128,7 @@ TEST_F(Files, LyingChecksumsAreFoundUnlessVerifyIsOff) {
   EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
   EXPECT_NE(r.message.find("checksum"), std::string::npos) << r.message;
   Own<dl4_model> m;
-  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), attrs(R"({"verify": false})"),
-                           m.out()));
+  ok(load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), R"({"verify": false})", m.out()));
 }
 
 TEST_F(Files, WithoutChecksumsAFileIsNotVerified) {
@@ -141,7 +142,7 @@ TEST_F(Files, WithoutChecksumsAFileIsNotVerified) {
     EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
     EXPECT_NE(r.message.find("the metadata has no"), std::string::npos) << r.message;
     Own<dl4_model> m;
-    ok(dl4_model_load_memory(nullptr, file.data(), length(file), attrs(R"({"verify": false})"), m.out()));
+    ok(load_copy(nullptr, file.data(), length(file), R"({"verify": false})", m.out()));
   }
   std::string changed = bytes;
   changed[changed.find("\\\"units\\\":8") + 10] = '9';
@@ -226,7 +227,7 @@ TEST_F(Files, ASuffixThatSaysNoFormatIsRefusedAndTheKnownAreListed) {
     refused(trainer_to(name), ".safetensors, .dl4, .checkpoint, .keras");
   for (const char *name : {"x.npz", "x.csv"}) refused(tensor_to(name), ".npy");
   EXPECT_EQ(count(), 0u);
-  ok(dl4_model_save(model, path("m.pt").c_str(), attrs(R"({"format": "native"})")));  // as was said outright
+  ok(dl4_model_save(model, path("m.pt").c_str(), R"({"format": "native"})"));  // as was said outright
   EXPECT_EQ(get("m.pt"), saved(model));
   for (const char *name : {"m", ".m", "m-0.35", "m.", "m.dl4", "m.d/m", "m.safetensors"}) {
     fs::create_directory(path("m.d"));
@@ -287,7 +288,7 @@ TEST_F(Files, AModelOfATensorKeepsItsMemoryAndNothingWritesThere) {
   const std::string before = bytes;
   int gone = 0;
   Own<dl4_model> model;
-  ok(dl4_model_load_tensor(nullptr, wrapped(bytes, 0, &gone), nullptr, model.out()));
+  ok(dl4_model_load_bytes(nullptr, wrapped(bytes, 0, &gone), nullptr, model.out()));
   EXPECT_EQ(run(model), run(original));
   Own<dl4_session> session;
   ok(dl4_session_create(model, nullptr, session.out()));
@@ -312,7 +313,7 @@ TEST_F(Files, AModelOfATensorNeedsNoAlignmentAndNoDenseness) {
   for (int64_t from : {0, 1, 2, 4, 12}) {
     std::string moved = std::string(static_cast<size_t>(from), ' ') + bytes;
     Own<dl4_model> model;
-    ok(dl4_model_load_tensor(nullptr, wrapped(moved, from), nullptr, model.out()));
+    ok(dl4_model_load_bytes(nullptr, wrapped(moved, from), nullptr, model.out()));
     EXPECT_EQ(run(model), run(original)) << from;
   }
   std::string twice(2 * bytes.size(), ' ');
@@ -322,7 +323,7 @@ TEST_F(Files, AModelOfATensorNeedsNoAlignmentAndNoDenseness) {
   Own<dl4_tensor> t;
   Own<dl4_model> model;
   ok(dl4_tensor_wrap(nullptr, DL4_UINT8, 1, &size, &stride, twice.data(), 2 * size, nullptr, nullptr, t.out()));
-  ok(dl4_model_load_tensor(nullptr, t, nullptr, model.out()));
+  ok(dl4_model_load_bytes(nullptr, t, nullptr, model.out()));
   EXPECT_EQ(run(model), run(original));
 }
 
@@ -331,13 +332,13 @@ TEST_F(Files, AModelOfATensorIsReadAsStrictly) {
   Own<dl4_model> model;
   for (size_t n : {size_t{0}, size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     std::string part = bytes.substr(0, n);
-    EXPECT_EQ(refusal(dl4_model_load_tensor(nullptr, wrapped(part), nullptr, model.out())).code, DL4_CORRUPT_FILE) << n;
+    EXPECT_EQ(refusal(dl4_model_load_bytes(nullptr, wrapped(part), nullptr, model.out())).code, DL4_CORRUPT_FILE) << n;
   }
   std::string flipped = bytes;
   flipped.back() = static_cast<char>(flipped.back() ^ 1);
-  EXPECT_EQ(refusal(dl4_model_load_tensor(nullptr, wrapped(flipped), nullptr, model.out())).code, DL4_CORRUPT_FILE);
-  ok(dl4_model_load_tensor(nullptr, wrapped(flipped), attrs(R"({"verify": false})"), model.out()));
-  const Refusal r = refusal(dl4_model_load_tensor(nullptr, tensor({2, 3}, numbers(6)), nullptr, model.out()));
+  EXPECT_EQ(refusal(dl4_model_load_bytes(nullptr, wrapped(flipped), nullptr, model.out())).code, DL4_CORRUPT_FILE);
+  ok(dl4_model_load_bytes(nullptr, wrapped(flipped), R"({"verify": false})", model.out()));
+  const Refusal r = refusal(dl4_model_load_bytes(nullptr, tensor({2, 3}, numbers(6)), nullptr, model.out()));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("expected uint8 of rank 1, got float32 (2, 3)"), std::string::npos) << r.message;
 }
@@ -373,7 +374,7 @@ TEST_F(Files, ConstantsAreTensorsOfTheFile) {
   auto large = tensor({50'000'001}, {}, DL4_UINT8);
   static_cast<uint8_t *>(dl4_tensor_data(large))[50'000'000] = 7;
   dl4_node y = -1;
-  ok(dl4_graph_constant(g, "large", large, &y));
+  ok(dl4_graph_add_constant(g, "large", large, &y));
   ok(dl4_graph_build(g, nullptr, 0, &y, 1, m.out()));
   ok(dl4_model_save(m, path("model").c_str(), nullptr));
   ok(dl4_model_load(nullptr, path("model").c_str(), nullptr, again.out()));

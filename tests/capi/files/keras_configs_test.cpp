@@ -13,9 +13,8 @@ using namespace dl4_test;
 using nlohmann::json;
 
 bool is_ours(const std::string &category, const std::string &name) {
-  for (int64_t i = 0; i < dl4_registry_count(category.c_str()); ++i)
-    if (dl4_registry_name(category.c_str(), i) == name) return true;
-  return false;
+  const auto names = kinds_of(category.c_str());
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 dl4_error *layer(const std::string &name, const json &config) {
@@ -23,9 +22,8 @@ dl4_error *layer(const std::string &name, const json &config) {
   Own<dl4_attrs> a;
   dl4_layer made = 0;
   ok(dl4_graph_create(nullptr, g.out()));
-  ok(dl4_attrs_create(a.out()));
-  if (dl4_error *e = dl4_attrs_merge_json(a, config.dump().c_str())) return e;
-  return dl4_graph_layer(g, name.c_str(), nullptr, a, &made);
+  if (dl4_error *e = dl4_attrs_create(config.dump().c_str(), a.out())) return e;
+  return dl4_graph_add_layer(g, name.c_str(), nullptr, a, &made);
 }
 
 dl4_error *train(const json &options) {
@@ -35,12 +33,12 @@ dl4_error *train(const json &options) {
   Own<dl4_trainer> t;
   dl4_node x = 0, y = 0;
   ok(dl4_graph_create(nullptr, g.out()));
-  ok(dl4_graph_input(g, "x", DL4_FLOAT32, 2, dims, &x));
+  ok(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x));
   ok(dl4_graph_add(g, "Dense", "dense", attrs(R"({"units": 3})"), nullptr, &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   json all = {{"optimizer", "SGD"}, {"loss", "mse"}};
   all.update(options);
-  return dl4_trainer_create(m, attrs(all.dump()), t.out());
+  return dl4_trainer_create(m, all.dump().c_str(), t.out());
 }
 
 // The kind as a part of what can be made.

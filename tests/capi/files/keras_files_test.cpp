@@ -8,8 +8,8 @@
 #include <random>
 
 #include "capi/damaged.hpp"
-#include "harness/folder.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -60,7 +60,7 @@ std::vector<std::vector<float>> outputs(const dl4_model *m, const std::string &f
   Own<dl4_session> s;
   ok(dl4_session_create(m, nullptr, s.out()));
   std::vector<dl4_tensor *> from(in.begin(), in.end()),
-      to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
+      to(static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)), nullptr);
   ok(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()),
                      nullptr));
   std::vector<std::vector<float>> out;
@@ -86,30 +86,14 @@ void expect_equal(const dl4_model *m, const std::string &file) {
 using KerasFiles = Folder;
 
 TEST_F(KerasFiles, GiveWhatKerasGave) {
-  for (const char *file : {"functional.keras",
-                           "masked.keras",
-                           "nested.keras",
-                           "sequential.keras",
-                           "sequential.h5",
-                           "scaled.h5",
-                           "keras_2_nested.keras",
-                           "keras_2.h5",
-                           "keras_1_lstm.h5",
-                           "keras_1_conv.h5",
-                           "keras_2_cudnn.h5",
-                           "tf_keras_activations.h5",
-                           "tf_keras_depthwise1d.h5",
-                           "tf_keras_seq2seq.h5",
-                           "tf_keras_mha_scores.h5",
-                           "tf_keras_op_slice.h5",
-                           "tf_keras_op_arith.h5",
-                           "tf_keras_op_shape.h5",
-                           "tf_keras_op_nn.h5",
-                           "tf_keras_op_logic.h5",
-                           "tf_keras_op_gather.h5",
-                           "tf_keras_local2d.h5",
-                           "tf_keras_td_dense.h5",
-                           "tf_keras_ncf.h5"}) {
+  for (const char *file : {"functional.keras",        "masked.keras",         "nested.keras",
+                           "sequential.keras",        "sequential.h5",        "scaled.h5",
+                           "keras_2_nested.keras",    "keras_2.h5",           "keras_1_lstm.h5",
+                           "keras_1_conv.h5",         "keras_2_cudnn.h5",     "tf_keras_activations.h5",
+                           "tf_keras_depthwise1d.h5", "tf_keras_seq2seq.h5",  "tf_keras_mha_scores.h5",
+                           "tf_keras_op_slice.h5",    "tf_keras_op_arith.h5", "tf_keras_op_shape.h5",
+                           "tf_keras_op_nn.h5",       "tf_keras_op_logic.h5", "tf_keras_op_gather.h5",
+                           "tf_keras_local2d.h5",     "tf_keras_td_dense.h5", "tf_keras_ncf.h5"}) {
     Own<dl4_model> m;
     ok(dl4_model_load(nullptr, data(file).c_str(), nullptr, m.out()));
     expect_equal(m, file);
@@ -158,7 +142,7 @@ TEST_F(KerasFiles, KeepTheNamesOfKeras) {
   Own<dl4_model> m;
   ok(dl4_model_load(nullptr, data("sequential.keras").c_str(), nullptr, m.out()));
   std::vector<std::string> names;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) names.push_back(dl4_model_weight_name(m, i));
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) names.push_back(dl4_port_name(m, DL4_WEIGHTS, i));
   EXPECT_EQ(names, (std::vector<std::string>{"conv2d/kernel", "conv2d/bias", "batch_normalization/gamma",
                                              "batch_normalization/beta", "batch_normalization/moving_mean",
                                              "batch_normalization/moving_variance", "dense/kernel", "dense/bias"}));
@@ -168,8 +152,8 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
   Own<dl4_model> m;
   ok(dl4_model_load(nullptr, data("functional.keras").c_str(), nullptr, m.out()));
   ok(dl4_model_save(m, path("a.keras").c_str(), nullptr));
-  ok(dl4_model_save(m, path("b").c_str(), attrs(R"({"format": "keras"})")));
-  ok(dl4_model_save(m, path("c.keras").c_str(), attrs(R"({"format": "native"})")));
+  ok(dl4_model_save(m, path("b").c_str(), R"({"format": "keras"})"));
+  ok(dl4_model_save(m, path("c.keras").c_str(), R"({"format": "native"})"));
   ok(dl4_model_save(m, path("d.weights.h5").c_str(), nullptr));
   EXPECT_EQ(bytes_of(path("a.keras")), bytes_of(path("b")));
   EXPECT_EQ(bytes_of(path("a.keras")).substr(0, 4), "PK\x03\x04");
@@ -181,9 +165,9 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
     expect_equal(again, "functional.keras");
   }
   Own<dl4_blob> blob;
-  ok(dl4_model_save_memory(m, attrs(R"({"format": "keras"})"), blob.out()));
+  ok(dl4_model_save_memory(m, R"({"format": "keras"})", blob.out()));
   EXPECT_EQ(std::string(dl4_blob_data(blob), static_cast<size_t>(dl4_blob_size(blob))), bytes_of(path("a.keras")));
-  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), attrs(R"({"format": "pb"})"))).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), R"({"format": "pb"})")).code, DL4_INVALID_ARGUMENT);
 }
 
 TEST(KerasMutations, EndInAModelOrInARefusal) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/folder.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -30,11 +30,11 @@ std::vector<float> weight(const dl4_model *m, const char *name) {
 }
 
 void set_zeros(dl4_model *m) {
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
     Own<dl4_tensor> t;
-    ok(dl4_model_get_weight(m, dl4_model_weight_name(m, i), t.out()));
+    ok(dl4_model_get_weight(m, dl4_port_name(m, DL4_WEIGHTS, i), t.out()));
     std::fill_n(static_cast<float *>(dl4_tensor_data(t)), dl4_tensor_bytes(t) / 4, 0.0f);
-    ok(dl4_model_set_weight(m, dl4_model_weight_name(m, i), t));
+    ok(dl4_model_set_weight(m, dl4_port_name(m, DL4_WEIGHTS, i), t));
   }
 }
 
@@ -52,8 +52,8 @@ TEST_F(LoadWeights, EveryFormatThatIsWrittenIsReadIntoAModel) {
     ok(dl4_model_save(from, path(name).c_str(), nullptr));
     set_zeros(to);
     ok(dl4_model_load_weights(to, path(name).c_str(), nullptr));
-    for (int64_t i = 0; i < dl4_model_weight_count(from); ++i) {
-      const char *w = dl4_model_weight_name(from, i);
+    for (int64_t i = 0; i < dl4_port_count(from, DL4_WEIGHTS); ++i) {
+      const char *w = dl4_port_name(from, DL4_WEIGHTS, i);
       EXPECT_EQ(weight(from, w), weight(to, w)) << name << ' ' << w;
     }
   }
@@ -80,7 +80,7 @@ TEST_F(LoadWeights, WhatDoesNotFitChangesNothing) {
   const auto m = model(data("sequential.keras"));
   const auto before = weight(m, "dense/kernel");
   const auto load = [&](const std::string &from, const char *options = "{}") {
-    return dl4_model_load_weights(m, from.c_str(), attrs(options));
+    return dl4_model_load_weights(m, from.c_str(), options);
   };
   expect_refusal(load(path("no")), DL4_NOT_FOUND, "no");
   expect_refusal(load(data("functional.keras")), DL4_CORRUPT_FILE, "conv2d");
@@ -98,7 +98,7 @@ struct Training {
   Own<dl4_trainer> t;
   Own<dl4_tensor> x = tensor({4, 6, 6, 2}, numbers(288)), y = tensor({4, 2}, numbers(8));
 
-  explicit Training(const std::string &path, const dl4_attrs *options = nullptr) : m(model(path)) {
+  explicit Training(const std::string &path, const char *options = nullptr) : m(model(path)) {
     ok(dl4_trainer_create(m, options, t.out()));
   }
   std::vector<double> steps(int n) {
@@ -136,21 +136,21 @@ TEST_F(KerasTraining, GoesOnBitForBitFromAFileOfOurs) {
             "config": {"initial_learning_rate": 0.0001, "decay_steps": 2, "decay_rate": 0.5}}}})"}) {
     SCOPED_TRACE(optimizer);
     const std::string options = std::string(R"({"loss": "mse", "metrics": ["mae"], "optimizer": )") + optimizer + "}";
-    Training one(data("sequential.keras"), attrs(options.c_str()));
+    Training one(data("sequential.keras"), options.c_str());
     one.steps(3);
     ok(dl4_trainer_save(one.t, path("a.keras").c_str()));
     Training other(path("a.keras"));
     ok(dl4_trainer_load(other.t, path("a.keras").c_str()));
     EXPECT_EQ(one.steps(4), other.steps(4));
     double updates = 0;
-    ok(dl4_trainer_get(other.t, "iterations", &updates));
+    ok(dl4_trainer_get_number(other.t, "iterations", &updates));
     EXPECT_EQ(updates, 7);
   }
 }
 
 TEST_F(KerasTraining, WhatKerasHasNoWordsForIsRefused) {
   const auto refused = [&](const char *options, int32_t code, const char *words) {
-    Training here(data("sequential.keras"), attrs(options));
+    Training here(data("sequential.keras"), options);
     expect_refusal(dl4_trainer_save(here.t, path("a.keras").c_str()), code, words);
     EXPECT_FALSE(std::filesystem::exists(path("a.keras")));
   };
@@ -164,7 +164,7 @@ TEST_F(KerasTraining, WhatKerasHasNoWordsForIsRefused) {
 TEST_F(KerasTraining, AFileOfAnotherOptimizerOrModelIsRefused) {
   Training adam(data("sequential.keras"));
   ok(dl4_trainer_save(adam.t, path("adam.keras").c_str()));
-  Training sgd(data("sequential.keras"), attrs(R"({"optimizer": "SGD", "loss": "mse"})"));
+  Training sgd(data("sequential.keras"), R"({"optimizer": "SGD", "loss": "mse"})");
   const auto before = weight(sgd.m, "dense/kernel");
   expect_refusal(dl4_trainer_load(sgd.t, path("adam.keras").c_str()), DL4_CORRUPT_FILE,
                  "the optimizer has 2 variables, the file");
@@ -193,7 +193,7 @@ TEST_F(KerasTraining, ACheckpointOfAFitMayBeKerass) {
                   {{{"class_name", "ModelCheckpoint"}, {"config", {{"filepath", path("{epoch}.keras")}}}},
                    {{"class_name", "ModelCheckpoint"},
                     {"config", {{"filepath", path("last.weights.h5")}, {"save_weights_only", true}}}}}}};
-  ok(dl4_trainer_fit(here.t, all, nullptr, attrs(how.dump().c_str()), nullptr, nullptr, nullptr, nullptr));
+  ok(dl4_trainer_fit(here.t, all, nullptr, how.dump().c_str(), nullptr, nullptr, nullptr, nullptr));
   Training again(path("2.keras"));
   ok(dl4_trainer_load(again.t, path("2.keras").c_str()));
   EXPECT_EQ(here.steps(2), again.steps(2));

@@ -22,7 +22,7 @@ TEST(ModelReaders, SeeAllFrozenOrNone) {
   });
   int64_t read = 0;
   while (!ended || read == 0) {
-    for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
+    for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
       const int32_t yes = dl4_model_weight_trainable(m, i);
       EXPECT_TRUE(yes == 0 || yes == 1);
     }

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "harness/folder.hpp"
 #include "capi/onnx_bytes.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -57,7 +57,7 @@ void expect_equal(const dl4_model *m, const std::string &file, float tolerance,
                        static_cast<int64_t>(a.bytes.size()), nullptr, nullptr, in.emplace_back().out()));
     from.push_back(in.back());
   }
-  std::vector<dl4_tensor *> to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
+  std::vector<dl4_tensor *> to(static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)), nullptr);
   ok(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(), static_cast<int64_t>(to.size()),
                      nullptr));
   for (size_t i = 0; i < to.size(); ++i) {
@@ -90,12 +90,12 @@ TEST_F(OnnxFiles, GiveWhatOnnxRuntimeGave) {
 TEST_F(OnnxFiles, KeepTheNamesOfInputsOutputsAndFreeAxes) {
   Own<dl4_model> m;
   ok(dl4_model_load(nullptr, data("recurrent.onnx").c_str(), nullptr, m.out()));
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_INPUTS, 0), "x");
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 0), "last");
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 1), "steps");
+  EXPECT_STREQ(dl4_port_name(m, DL4_INPUTS, 0), "x");
+  EXPECT_STREQ(dl4_port_name(m, DL4_OUTPUTS, 0), "last");
+  EXPECT_STREQ(dl4_port_name(m, DL4_OUTPUTS, 1), "steps");
   int64_t dims[3];
   int32_t rank = 0;
-  ok(dl4_model_io_shape(m, DL4_INPUTS, 0, dims, 3, &rank));
+  ok(dl4_port_shape(m, DL4_INPUTS, 0, dims, 3, &rank));
   EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{-1, -1, 5}));
 }
 
@@ -103,8 +103,8 @@ TEST_F(OnnxFiles, OfLayersAreTrainable) {
   Own<dl4_model> m;
   ok(dl4_model_load(nullptr, data("mlp.onnx").c_str(), nullptr, m.out()));
   std::vector<std::string> names;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
-    names.emplace_back(dl4_model_weight_name(m, i));
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
+    names.emplace_back(dl4_port_name(m, DL4_WEIGHTS, i));
     EXPECT_EQ(dl4_model_weight_trainable(m, i), 1);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"Gemm_h/kernel", "Gemm_h/bias", "MatMul_m/kernel", "MatMul_m/bias"}));
@@ -118,7 +118,7 @@ TEST_F(OnnxFiles, AreWrittenAndReadAgain) {
     ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
     expect_equal(again, file, 1e-5f);
     Own<dl4_blob> blob;
-    ok(dl4_model_save_memory(m, attrs(R"({"format": "onnx"})"), blob.out()));
+    ok(dl4_model_save_memory(m, R"({"format": "onnx"})", blob.out()));
     EXPECT_EQ(std::string(static_cast<const char *>(dl4_blob_data(blob)), static_cast<size_t>(dl4_blob_size(blob))),
               bytes_of(path("a.onnx")));
   }
@@ -292,8 +292,7 @@ TEST_F(OnnxFiles, OtherFilesAreReadInTheFolderOfAPathAlone) {
   const auto load_of = [&](const std::string &location, const char *options = nullptr) {
     std::ofstream(path("model/m.onnx"), std::ios::binary) << with(location);
     Own<dl4_model> m;
-    const auto given = options ? attrs(options) : Own<dl4_attrs>();
-    return refusal(dl4_model_load(nullptr, path("model/m.onnx").c_str(), given, m.out()));
+    return refusal(dl4_model_load(nullptr, path("model/m.onnx").c_str(), options, m.out()));
   };
   EXPECT_EQ(load_of("w.bin").code, 0);
   EXPECT_EQ(load_of("beside.bin").code, 0);
@@ -348,7 +347,7 @@ TEST_F(OnnxFiles, WhatCanNotBeWrittenIsRefusedByItsLayer) {
   ok(dl4_graph_create(nullptr, g.out()));
   const int64_t dims[3] = {-1, -1, 3};
   dl4_node x, y;
-  ok(dl4_graph_input(g, "x", DL4_FLOAT32, 3, dims, &x));
+  ok(dl4_graph_add_input(g, "x", DL4_FLOAT32, 3, dims, &x));
   ok(dl4_graph_add(g, "Activation", "sparse", attrs(R"({"activation": "sparsemax"})"), nullptr, &x, 1, &y, 1));
   Own<dl4_model> m;
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));

@@ -1,6 +1,6 @@
 // Recurrent layers as ONNX's GRU and RNN: written, and read again.
-#include "harness/folder.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -110,7 +110,7 @@ TEST_F(OnnxRecurrence, OfAMaskedLstmFromGivenStatesIsReadAgain) {
   const dl4_node seen = add(g, "Masking", nullptr, R"({"mask_value": 5})", in[0]);
   dl4_node out[3];
   dl4_node mask;
-  ok(dl4_graph_mask(g, seen, &mask));  // as in Keras, one that is not named does not come with given states
+  ok(dl4_graph_add_mask(g, seen, &mask));  // as in Keras, one that is not named does not come with given states
   const auto call = attrs("{}");
   ok(dl4_attrs_set_nodes(call, "initial_state", states, 2));
   ok(dl4_attrs_set_nodes(call, "mask", &mask, 1));

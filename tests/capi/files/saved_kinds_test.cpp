@@ -141,7 +141,7 @@ void expect_loaded_again(const Saved &s, const char *format, std::map<std::strin
   const Given before = outputs(s, s.m, r);
   if (r.code != 0) return;  // it does not run on these
   Own<dl4_blob> bytes;
-  r = refusal(dl4_model_save_memory(s.m, attrs(json{{"format", format}}.dump()), bytes.out()));
+  r = refusal(dl4_model_save_memory(s.m, json{{"format", format}}.dump().c_str(), bytes.out()));
   if (r.code != 0) {
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << who << r.message;
     EXPECT_NE(r.message.find("\"the_layer"), std::string::npos) << who << r.message;
@@ -151,7 +151,7 @@ void expect_loaded_again(const Saved &s, const char *format, std::map<std::strin
     return;
   }
   Own<dl4_model> again;
-  r = refusal(dl4_model_load_memory(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
+  r = refusal(load_copy(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
   ASSERT_EQ(r.code, 0) << who << ": saved, but " << r.message;
   const Given after = outputs(s, again, r);
   ASSERT_EQ(r.code, 0) << who << ": loaded, but " << r.message;

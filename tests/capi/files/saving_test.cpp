@@ -10,8 +10,8 @@
 #include <fstream>
 #include <random>
 
-#include "harness/folder.hpp"
 #include "capi/training.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -122,8 +122,8 @@ TEST_F(Saving, ResumeInMidEpochEqualsNeverHavingStopped) {
     EXPECT_EQ(rest.fit(&resumed_history).code, 0);
     ok(dl4_trainer_save(rest.t, path("rest").c_str()));
     EXPECT_EQ(bytes_of(rest.m).size(), bytes_of(whole.m).size());
-    for (int64_t i = 0; i < dl4_model_weight_count(whole.m); ++i) {
-      const char *name = dl4_model_weight_name(whole.m, i);
+    for (int64_t i = 0; i < dl4_port_count(whole.m, DL4_WEIGHTS); ++i) {
+      const char *name = dl4_port_name(whole.m, DL4_WEIGHTS, i);
       Own<dl4_tensor> a, b;
       ok(dl4_model_get_weight(whole.m, name, a.out()));
       ok(dl4_model_get_weight(rest.m, name, b.out()));

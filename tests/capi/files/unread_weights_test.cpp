@@ -17,7 +17,7 @@ const std::string net = DL4_SOURCE_DIR "/tests/io/data/sequential.keras";
 
 Model unread(const std::string &path) {
   dl4_model *m = nullptr;
-  dl4::check(dl4_model_load(nullptr, path.c_str(), dl4::Attrs{{"weights", false}}, &m));
+  dl4::check(dl4_model_load(nullptr, path.c_str(), R"({"weights": false})", &m));
   return Model(m);
 }
 

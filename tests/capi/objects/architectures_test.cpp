@@ -21,7 +21,7 @@ const char *const keras_sequential = R"({"module": "keras", "class_name": "Seque
 
 dl4::Model built(const std::string &json) {
   dl4::Graph g;
-  dl4::check(dl4_graph_merge_json(g, json.c_str()));
+  dl4::check(dl4_graph_add_json(g, json.c_str()));
   return g.build({}, {});
 }
 
@@ -37,12 +37,12 @@ TEST(Architectures, OfKerasAreRefusedAsArguments) {
   for (const char *json : {"{}", R"({"class_name": 3})", R"({"class_name": "Sequential"})",
                            R"({"class_name": "Sequential", "config": {"layers": []}})"}) {
     dl4::Graph g;
-    dl4_error *e = dl4_graph_merge_json(g, json);
+    dl4_error *e = dl4_graph_add_json(g, json);
     EXPECT_EQ(dl4_error_code(e), DL4_INVALID_ARGUMENT) << json << dl4_error_message(e);
     dl4_release(e);
   }
   dl4::Graph g;
-  dl4_error *e = dl4_graph_merge_json(g, R"({"class_name": "MyModel", "config": {}})");
+  dl4_error *e = dl4_graph_add_json(g, R"({"class_name": "MyModel", "config": {}})");
   EXPECT_EQ(dl4_error_code(e), DL4_UNSUPPORTED) << dl4_error_message(e);
   dl4_release(e);
 }

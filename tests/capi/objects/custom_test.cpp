@@ -62,8 +62,8 @@ int32_t backward(void *, const char *, dl4_tensor *const *src, int64_t, dl4_tens
 }
 
 void add() {
-  ok(dl4_registry_add("layer", "test>Dense", attrs(R"({"weights": ["kernel", "bias"], "doc": "x w + b"})"), shape,
-                      forward, backward, nullptr));
+  ok(dl4_registry_add("layer", "test>Dense", R"({"weights": ["kernel", "bias"], "doc": "x w + b"})", shape, forward,
+                      backward, nullptr));
 }
 
 }  // namespace dense
@@ -140,7 +140,7 @@ std::string trained(const char *kind, const std::string &first, const std::strin
   auto d = dataset(data, target, R"({"batch_size": 8, "seed": 3})");
   auto t = trainer(m, json{{"optimizer", "Adam"}, {"loss", loss}, {"metrics", {"mae", loss}}}.dump());
   Own<dl4_blob> history;
-  ok(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 5})"), nullptr, nullptr, nullptr, history.out()));
+  ok(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 5})", nullptr, nullptr, nullptr, history.out()));
   if (model) *model = std::move(m);
   return history ? dl4_blob_data(history) : "{}";
 }
@@ -169,7 +169,7 @@ TEST(Custom, ALayerAndALossTrainAsTheLibrarysOwn) {
 
 json checked(const dl4_model *m, dl4_tensor *x, const std::string &options = "{}") {
   Own<dl4_blob> b;
-  ok(dl4_model_check_gradients(m, &x, 1, attrs(options), b.out()));
+  ok(dl4_model_check_gradients(m, &x, 1, options.c_str(), b.out()));
   return b ? json::parse(dl4_blob_data(b)) : json::object();
 }
 
@@ -181,8 +181,8 @@ TEST(Custom, GradientsAreChecked) {
     to(diff_src[1])[3] += 0.01f;
     return answer;
   };
-  ok(dl4_registry_add("layer", "test>Wrong", attrs(R"({"weights": ["kernel", "bias"]})"), dense::shape, dense::forward,
-                      wrong, nullptr));
+  ok(dl4_registry_add("layer", "test>Wrong", R"({"weights": ["kernel", "bias"]})", dense::shape, dense::forward, wrong,
+                      nullptr));
   auto x = tensor({4, 5}, numbers(20));
   for (const char *kind : {"test>Dense", "test>Wrong"}) {
     Own<dl4_graph> g;
@@ -220,8 +220,7 @@ TEST(Custom, OfAModelOfEverything) {
     EXPECT_LT(one["error"].get<double>(), 1e-3 * one["largest_gradient"].get<double>()) << name << one;
   dl4_tensor *in = x;
   Own<dl4_blob> b;
-  EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, &in, 1, attrs(R"({"samples": 0})"), b.out())).code,
-            DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, &in, 1, R"({"samples": 0})", b.out())).code, DL4_INVALID_ARGUMENT);
   EXPECT_EQ(refusal(dl4_model_check_gradients(all.m, nullptr, 0, nullptr, b.out())).code, DL4_INVALID_ARGUMENT);
   auto other = tensor({2, 6, 3});
   in = other;
@@ -244,14 +243,14 @@ TEST(Custom, IsSavedByItsName) {
   std::string bytes = saved(m);
   bytes.replace(bytes.find("test>Dense"), 10, "test>Sense");
   Own<dl4_model> none;
-  const Refusal unknown = refusal(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()),
-                                                        attrs(R"({"verify": false})"), none.out()));
+  const Refusal unknown =
+      refusal(load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), R"({"verify": false})", none.out()));
   EXPECT_EQ(unknown.code, DL4_UNKNOWN_KIND);
 }
 
 TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
   static std::atomic<int> calls{0};
-  ok(dl4_registry_add("layer", "test>Two", attrs(R"({"outputs": 2})"), two_shapes, two, two_back, &calls));
+  ok(dl4_registry_add("layer", "test>Two", R"({"outputs": 2})", two_shapes, two, two_back, &calls));
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -259,7 +258,7 @@ TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
   ok(dl4_graph_add(g, "test>Two", nullptr, nullptr, nullptr, x, 2, y, 2));
   ok(dl4_graph_build(g, x, 2, y, 2, m.out()));
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(R"({"gradients": ["b"]})"), s.out()));
+  ok(dl4_session_create(m, R"({"gradients": ["b"]})", s.out()));
   auto a = tensor({2, 3}, {}, DL4_INT32), b = tensor({2, 3}, {1, 1, 1, 2, 2, 2});
   const int32_t values[6] = {1, 2, 3, 4, 5, 6};
   ok(dl4_tensor_copy_in(a, values, sizeof values));
@@ -309,7 +308,7 @@ TEST(Custom, AFailureComesBackAsItself) {
   dl4_release(out);
   // Without a backward function nothing can be trained through it.
   Own<dl4_session> never;
-  r = refusal(dl4_session_create(m, attrs(R"({"gradients": ["x"]})"), never.out()));
+  r = refusal(dl4_session_create(m, R"({"gradients": ["x"]})", never.out()));
   EXPECT_EQ(r.code, DL4_UNSUPPORTED);
   EXPECT_NE(r.message.find("test>Fails has no backward function"), std::string::npos) << r.message;
 }
@@ -343,15 +342,15 @@ TEST(Custom, ANameAddedAgainIsReplacedForWhatComes) {
 TEST(Custom, AMetricSaysItsDirection) {
   for (const char *direction : {"", "up", "down"}) {
     const json options = *direction ? json{{"direction", direction}} : json::object();
-    ok(dl4_registry_add("metric", "test>MeanBiasAccuracy", attrs(options.dump()), nullptr, squares, nullptr, nullptr));
+    ok(dl4_registry_add("metric", "test>MeanBiasAccuracy", options.dump().c_str(), nullptr, squares, nullptr, nullptr));
     auto m = small_net(nullptr, "linear");
     auto t = trainer(m, R"({"optimizer": "SGD", "loss": "mse", "metrics": ["test>MeanBiasAccuracy"]})");
     auto x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24));
     auto d = dataset(x, y);
     Own<dl4_blob> history;
     // It falls from epoch to epoch: of "up" the second one is worse.
-    const auto fit = attrs(R"({"epochs": 5, "callbacks": [{"class_name": "EarlyStopping", "config":
-        {"monitor": "test>MeanBiasAccuracy", "patience": 1}}]})");
+    const char *fit = R"({"epochs": 5, "callbacks": [{"class_name": "EarlyStopping", "config":
+        {"monitor": "test>MeanBiasAccuracy", "patience": 1}}]})";
     const Refusal r = refusal(dl4_trainer_fit(t, d, nullptr, fit, nullptr, nullptr, nullptr, history.out()));
     if (!*direction) {
       EXPECT_NE(r.message.find("whether less or more of \"test>MeanBiasAccuracy\" is better is unknown"),
@@ -388,7 +387,7 @@ TEST(Custom, Refusals) {
   };
   for (const auto &c : cases) {
     const Refusal r =
-        refusal(dl4_registry_add(c.category, c.name, attrs(c.options), c.shape, c.forward, nullptr, nullptr));
+        refusal(dl4_registry_add(c.category, c.name, c.options, c.shape, c.forward, nullptr, nullptr));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << c.words;
     EXPECT_NE(r.message.find(c.words), std::string::npos) << r.message;
   }

@@ -52,10 +52,10 @@ Own<dl4_model> decoder(const dl4_model *step) {
 Own<dl4_model> unrolled_decoder(const dl4_model *step) {
   Decoding d;
   Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
+  ok(dl4_attrs_create(nullptr, a.out()));
   ok(dl4_attrs_set_model(a, "model", step));
   dl4_layer layer = -1;
-  ok(dl4_graph_layer(d.g, "Functional", "step", a, &layer));
+  ok(dl4_graph_add_layer(d.g, "Functional", "step", a, &layer));
   std::vector<dl4_node> answers;
   for (int64_t t = 0; t < steps; ++t) {
     const std::string at = std::to_string(t);
@@ -160,7 +160,7 @@ TEST(GraphCell, StandsInsideAModelInAModel) {
   auto g = graph();
   const dl4_node goal = input(g, "goal", {-1, steps, 3}), source = input(g, "source", {-1, -1, 2});
   Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
+  ok(dl4_attrs_create(nullptr, a.out()));
   ok(dl4_attrs_set_model(a, "model", inner));
   Own<dl4_model> outer = build(g, {goal, source}, put(g, "Functional", "inner", a, {goal, source}));
   DecoderInputs in;
@@ -310,7 +310,7 @@ TEST(GraphCell, WithASequenceAsConstantsIsNotRunStepByStep) {
   Own<dl4_model> m = build(g, {x, seen}, y);
   Own<dl4_session> s;
   Own<dl4_stream> stream;
-  ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+  ok(dl4_session_create(m, R"({"states": true})", s.out()));
   expect_refused(refusal(dl4_stream_create(s, nullptr, stream.out())), DL4_UNSUPPORTED,
                  "layer \"rnn\" (RNN): its \"constants\" is a sequence; a step would see only one step of it");
 }

@@ -23,7 +23,7 @@ TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[3] = {input(g, "q", {-1, 2, 4}), input(g, "v", {-1, 3, 4}), input(g, "m", {-1, 3}, DL4_BOOL)}, y = -1;
   const dl4_node masks[2] = {-1, in[2]};
-  ok(dl4_attrs_create(call.out()));
+  ok(dl4_attrs_create(nullptr, call.out()));
   ok(dl4_attrs_set_nodes(call, "mask", masks, 2));
   ok(dl4_graph_add(g, "Attention", "attention", nullptr, call, in, 2, &y, 1));
   ok(dl4_graph_build(g, in, 3, &y, 1, m.out()));
@@ -34,7 +34,7 @@ TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
         << described(object, DL4_FORMAT_DOT);
   }
   ok(dl4_graph_create(nullptr, again.out()));
-  ok(dl4_graph_merge_json(again, described(m, DL4_FORMAT_JSON).c_str()));
+  ok(dl4_graph_add_json(again, described(m, DL4_FORMAT_JSON).c_str()));
   EXPECT_EQ(described(again, DL4_FORMAT_TEXT), described(g, DL4_FORMAT_TEXT));
 }
 
@@ -43,11 +43,11 @@ TEST(Graphs, WhatWasAddedAfterAMergeIsDescribed) {
   Own<dl4_model> m;
   Own<dl4_blob> before;
   ok(dl4_graph_create(nullptr, g.out()));
-  ok(dl4_graph_merge_json(g, described(small_net(), DL4_FORMAT_JSON).c_str()));
+  ok(dl4_graph_add_json(g, described(small_net(), DL4_FORMAT_JSON).c_str()));
   dl4_layer uncalled = -1;
   dl4_node more = input(g, "more", {-1, 2});
   add(g, "Dense", "beside", R"({"units": 3})", more);
-  ok(dl4_graph_layer(g, "Dense", "uncalled", attrs(R"({"units": 3})"), &uncalled));
+  ok(dl4_graph_add_layer(g, "Dense", "uncalled", attrs(R"({"units": 3})"), &uncalled));
   json j = json::parse(described(g, DL4_FORMAT_JSON));
   EXPECT_EQ(j["layers"].size(), 6u) << j;
   EXPECT_EQ(j["outputs"], json::array({json::array({"answer", 0, 0})}));
@@ -95,7 +95,7 @@ TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
   auto units = attrs(R"({"units": 1})");
   for (int i = 0; i < layers; ++i) {
     dl4_layer layer = -1;
-    ok(dl4_graph_layer(named, "Dense", nullptr, units, &layer));
+    ok(dl4_graph_add_layer(named, "Dense", nullptr, units, &layer));
     ASSERT_EQ(layer, i);
   }
   for (bool reversed : {false, true}) {
@@ -103,11 +103,11 @@ TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
     Own<dl4_model> m, loaded;
     Own<dl4_blob> file;
     ok(dl4_graph_create(nullptr, g.out()));
-    ok(dl4_graph_merge_json(g, chain(layers, reversed).c_str()));
+    ok(dl4_graph_add_json(g, chain(layers, reversed).c_str()));
     ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out()));
     ok(dl4_model_save_memory(m, nullptr, file.out()));
-    ok(dl4_model_load_memory(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
-    EXPECT_EQ(dl4_model_weight_count(loaded), 2 * layers);
+    ok(load_copy(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
+    EXPECT_EQ(dl4_port_count(loaded, DL4_WEIGHTS), 2 * layers);
   }
   std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   EXPECT_LT(spent.count(), 60);
@@ -122,28 +122,28 @@ TEST(Graphs, EachOfManyOutputsHasANameOfItsOwn) {
   for (int i = 0; i < 60; ++i) out.push_back(add(g, "Dense", nullptr, R"({"units": 3})", x));
   out.push_back(out[0]);
   ok(dl4_graph_build(g, &x, 1, out.data(), static_cast<int64_t>(out.size()), m.out()));
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 0), "dense");
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 59), "dense_59");
-  EXPECT_STREQ(dl4_model_io_name(m, DL4_OUTPUTS, 60), "dense_60");
+  EXPECT_STREQ(dl4_port_name(m, DL4_OUTPUTS, 0), "dense");
+  EXPECT_STREQ(dl4_port_name(m, DL4_OUTPUTS, 59), "dense_59");
+  EXPECT_STREQ(dl4_port_name(m, DL4_OUTPUTS, 60), "dense_60");
 }
 
 TEST(Graphs, MasksAreNodesAndCanBeSet) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, -1, 2}), given = input(g, "given", {-1, -1}, DL4_INT32), mask = 0;
-  ok(dl4_graph_mask(g, x, &mask));
+  ok(dl4_graph_add_mask(g, x, &mask));
   EXPECT_EQ(mask, -1);
   EXPECT_EQ(described(g, DL4_FORMAT_JSON).find("GetMask"), std::string::npos);
   dl4_node pair[2] = {x, given}, with = -1, y = -1;
   ok(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, pair, 2, &with, 1));
-  ok(dl4_graph_mask(g, with, &mask));
+  ok(dl4_graph_add_mask(g, with, &mask));
   int32_t dtype = 0, rank = 0;
   int64_t dims[3];
-  ok(dl4_graph_dtype(g, mask, &dtype));
-  ok(dl4_graph_shape(g, mask, dims, 3, &rank));
+  ok(dl4_node_dtype(g, mask, &dtype));
+  ok(dl4_node_shape(g, mask, dims, 3, &rank));
   EXPECT_EQ(dtype, DL4_BOOL);
   EXPECT_EQ(rank, 2);
-  ok(dl4_graph_dtype(g, given, &dtype));
+  ok(dl4_node_dtype(g, given, &dtype));
   EXPECT_EQ(dtype, DL4_INT32);
   // It is the one that a layer behind goes by.
   y = add(g, "GlobalAveragePooling1D", nullptr, "{}", with);
@@ -174,40 +174,49 @@ TEST(Graphs, MasksAreNodesAndCanBeSet) {
   EXPECT_NE(refusal(dl4_graph_add(g, "GetMask", nullptr, nullptr, nullptr, &x, 1, &none, 1))
                 .message.find("expected an input with a mask, got one without"),
             std::string::npos);
-  EXPECT_EQ(refusal(dl4_graph_mask(g, 99, &none)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add_mask(g, 99, &none)).code, DL4_INVALID_ARGUMENT);
   EXPECT_EQ(none, -1);
-  EXPECT_EQ(refusal(dl4_graph_dtype(g, 99, &dtype)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_node_dtype(g, 99, &dtype)).code, DL4_INVALID_ARGUMENT);
 }
 
 TEST(Graphs, ModelsAndSessionsTellTypesAndShapes) {
   auto m = small_net();
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(R"({"gradients": ["answer/kernel", "x"], "cotangents": true})"), s.out()));
+  ok(dl4_session_create(m, R"({"gradients": ["answer/kernel", "x"], "cotangents": true})", s.out()));
   int64_t dims[2];
   int32_t rank = 0;
-  EXPECT_EQ(dl4_model_io_dtype(m, DL4_INPUTS, 0), DL4_FLOAT32);
-  EXPECT_EQ(dl4_model_io_dtype(m, DL4_INPUTS, 1), 0);
-  EXPECT_EQ(dl4_model_io_dtype(m, 2, 0), 0);
-  EXPECT_EQ(dl4_model_weight_dtype(m, 0), DL4_FLOAT32);
-  EXPECT_EQ(dl4_model_weight_dtype(m, 4), 0);
+  EXPECT_EQ(dl4_port_dtype(m, DL4_INPUTS, 0), DL4_FLOAT32);
+  EXPECT_EQ(dl4_port_dtype(m, DL4_INPUTS, 1), 0);
+  EXPECT_EQ(dl4_port_dtype(m, 3, 0), 0);
+  EXPECT_EQ(dl4_port_dtype(m, DL4_WEIGHTS, 0), DL4_FLOAT32);
+  EXPECT_EQ(dl4_port_dtype(m, DL4_WEIGHTS, 4), 0);
   EXPECT_EQ(dl4_model_weight_trainable(m, 0), 1);
   EXPECT_EQ(dl4_model_weight_trainable(m, -1), 0);
-  ok(dl4_model_weight_shape(m, 2, dims, 2, &rank));
+  ok(dl4_port_shape(m, DL4_WEIGHTS, 2, dims, 2, &rank));
   EXPECT_EQ(rank, 2);
   EXPECT_EQ(dims[0], 8);
   EXPECT_EQ(dims[1], 3);
-  Refusal r = refusal(dl4_model_weight_shape(m, 4, dims, 2, &rank));
+  Refusal r = refusal(dl4_port_shape(m, DL4_WEIGHTS, 4, dims, 2, &rank));
   EXPECT_NE(r.message.find("\"i\": expected less than 4, got 4"), std::string::npos) << r.message;
-  EXPECT_EQ(dl4_session_io_count(s, DL4_INPUTS), 2);
-  EXPECT_EQ(dl4_session_io_count(s, 7), 0);
-  EXPECT_EQ(dl4_session_io_dtype(s, DL4_OUTPUTS, 2), DL4_FLOAT32);
-  EXPECT_EQ(dl4_session_io_dtype(s, DL4_OUTPUTS, 3), 0);
-  EXPECT_EQ(dl4_session_io_name(s, DL4_OUTPUTS, 3), nullptr);
-  ok(dl4_session_io_shape(s, DL4_INPUTS, 1, dims, 2, &rank));
+  EXPECT_EQ(dl4_port_count(s, DL4_INPUTS), 2);
+  EXPECT_EQ(dl4_port_count(s, 7), 0);
+  EXPECT_EQ(dl4_port_count(s, DL4_WEIGHTS), 0);
+  EXPECT_EQ(dl4_port_dtype(s, DL4_OUTPUTS, 2), DL4_FLOAT32);
+  EXPECT_EQ(dl4_port_dtype(s, DL4_OUTPUTS, 3), 0);
+  EXPECT_EQ(dl4_port_name(s, DL4_OUTPUTS, 3), nullptr);
+  ok(dl4_port_shape(s, DL4_INPUTS, 1, dims, 2, &rank));
   EXPECT_EQ(dims[0], -1);
   EXPECT_EQ(dims[1], 3);
-  EXPECT_EQ(refusal(dl4_session_io_shape(s, 2, 0, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
-  EXPECT_EQ(refusal(dl4_session_io_shape(s, DL4_OUTPUTS, 3, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_port_shape(s, DL4_WEIGHTS, 0, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
+  r = refusal(dl4_port_shape(s, 3, 0, dims, 2, &rank));
+  EXPECT_NE(r.message.find("\"which\": expected 0, 1 or 2, got 3"), std::string::npos) << r.message;
+  Own<dl4_tensor> no_ports = tensor({1}, {1});
+  EXPECT_EQ(dl4_port_count(no_ports, DL4_INPUTS), 0);
+  EXPECT_EQ(dl4_port_name(no_ports, DL4_INPUTS, 0), nullptr);
+  r = refusal(dl4_port_shape(no_ports, DL4_INPUTS, 0, dims, 2, &rank));
+  EXPECT_NE(r.message.find("expected a dl4_model, dl4_session or dl4_stream, got a dl4_tensor"), std::string::npos)
+      << r.message;
+  EXPECT_EQ(refusal(dl4_port_shape(s, DL4_OUTPUTS, 3, dims, 2, &rank)).code, DL4_INVALID_ARGUMENT);
 
   const int32_t ranks[2] = {2, 2}, too_many[2] = {2, 9};
   const int64_t in[4] = {5, 4, 5, 3}, other[4] = {5, 4, 1, 3}, wrong[4] = {5, 7, 5, 3};
@@ -238,24 +247,24 @@ TEST(Graphs, AllOutputsOfACall) {
   dl4_node x = input(g, "x", {-1, 5, 3});
   dl4_node y = add(g, "LSTM", nullptr, R"({"units": 4, "return_state": true})", x), out[4] = {-7, -7, -7, -7};
   int64_t count = -1;
-  ok(dl4_graph_outputs(g, y, out, 4, &count));
+  ok(dl4_node_outputs(g, y, out, 4, &count));
   EXPECT_EQ(count, 3);
   EXPECT_EQ(out[0], y);
   EXPECT_EQ(out[3], -1);  // there is no fourth
   dl4_node again[2] = {};
-  ok(dl4_graph_outputs(g, out[2], again, 2, &count));  // from any of them
+  ok(dl4_node_outputs(g, out[2], again, 2, &count));  // from any of them
   EXPECT_EQ(count, 3);
   EXPECT_EQ(again[1], out[1]);
-  ok(dl4_graph_outputs(g, x, nullptr, 0, &count));
+  ok(dl4_node_outputs(g, x, nullptr, 0, &count));
   EXPECT_EQ(count, 1);
-  EXPECT_EQ(refusal(dl4_graph_outputs(g, 99, out, 4, &count)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_node_outputs(g, 99, out, 4, &count)).code, DL4_INVALID_ARGUMENT);
   EXPECT_EQ(count, 0);
 }
 
 TEST(Graphs, ASeedThatIsSetBeginsItsNumbersAnew) {
   Own<dl4_context> c, other;
   ok(dl4_context_create(nullptr, c.out()));
-  ok(dl4_context_create(attrs(R"({"seed": 5})"), other.out()));
+  ok(dl4_context_create(R"({"seed": 5})", other.out()));
   auto weights = [](dl4_context *context) {
     Own<dl4_tensor> w;
     ok(dl4_model_get_weight(small_net(context), "hidden/kernel", w.out()));

@@ -11,7 +11,7 @@ using nlohmann::json;
 std::vector<float> measured(const char *category, const char *kind, dl4_tensor *y, dl4_tensor *p,
                             dl4_tensor *w = nullptr, const std::string &a = "{}") {
   Own<dl4_tensor> out;
-  ok(dl4_measure(nullptr, category, kind, attrs(a), y, p, w, out.out()));
+  ok(dl4_measure(nullptr, category, kind, a.c_str(), y, p, w, out.out()));
   return out ? floats(out) : std::vector<float>();
 }
 
@@ -26,7 +26,7 @@ double reported(const json &options, dl4_tensor *y, dl4_tensor *p, dl4_tensor *w
   ok(dl4_graph_build(g, &x, 1, &x, 1, m.out()));
   auto t = trainer(m, options.dump());
   Own<dl4_dataset> d;
-  ok(dl4_dataset_from_tensors(nullptr, &p, 1, &y, 1, &w, w != nullptr, attrs(R"({"batch_size": 100})"), d.out()));
+  ok(dl4_dataset_from_tensors(nullptr, &p, 1, &y, 1, &w, w != nullptr, R"({"batch_size": 100})", d.out()));
   double metrics[2] = {};
   ok(dl4_trainer_evaluate(t, d, nullptr, metrics, 2, nullptr));
   return metrics[which];
@@ -64,8 +64,7 @@ TEST(Measure, IsWhatATrainerReportsOfEveryLossAndMetric) {
   ok(dl4_tensor_create(nullptr, DL4_INT32, 1, dims, labels.out()));
   ok(dl4_tensor_copy_in(labels, classes, sizeof classes));
   for (const char *category : {"loss", "metric"}) {
-    for (int64_t i = 0; i < dl4_registry_count(category); ++i) {
-      const std::string kind = dl4_registry_name(category, i);
+    for (const std::string &kind : kinds_of(category)) {
       if (kind == "Functional") continue;  // of a graph: parts_test.cpp
       if (kind == "CTC") continue;         // below
       SCOPED_TRACE(std::string(category) + ' ' + kind);
@@ -129,7 +128,7 @@ TEST(Measure, Refusals) {
   for (const auto &one : cases) {
     Own<dl4_tensor> out;
     const Refusal r =
-        refusal(dl4_measure(nullptr, one.category, one.kind, attrs(one.options), one.y, one.p, one.w, out.out()));
+        refusal(dl4_measure(nullptr, one.category, one.kind, one.options, one.y, one.p, one.w, out.out()));
     EXPECT_EQ(r.code, one.code) << r.message;
     EXPECT_NE(r.message.find(one.words), std::string::npos) << r.message;
     EXPECT_EQ(out.get(), nullptr);
@@ -147,12 +146,12 @@ TEST(Measure, InAGraphCountsTheMaskOfThePredictions) {
   ok(dl4_graph_add(g, "Loss", "each", attrs(R"({"loss": {"class_name": "mae", "config": {"reduction": null}}})"),
                    nullptr, pair, 2, &out[1], 1));
   ok(dl4_graph_add(g, "Metric", "metric", attrs(R"({"metric": "mae"})"), nullptr, pair, 2, &out[2], 3));
-  ok(dl4_graph_mask(g, pair[1], &out[5]));
+  ok(dl4_graph_add_mask(g, pair[1], &out[5]));
   ok(dl4_graph_build(g, in, 2, out, 6, m.out()));
   // As files hold it.
   Own<dl4_model> loaded;
   const std::string bytes = saved(m);
-  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
+  ok(load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
   for (const dl4_model *model : {m.get(), loaded.get()}) {
     Own<dl4_session> s;
     ok(dl4_session_create(model, nullptr, s.out()));

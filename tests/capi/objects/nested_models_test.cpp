@@ -11,7 +11,7 @@ using nlohmann::json;
 
 Own<dl4_attrs> with_model(const char *key, const dl4_model *m) {
   Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
+  ok(dl4_attrs_create(nullptr, a.out()));
   ok(dl4_attrs_set_model(a, key, m));
   return a;
 }
@@ -38,8 +38,8 @@ std::vector<float> run(const dl4_model *m) { return dl4_test::run(m, {tensor({3,
 
 std::vector<std::string> names(const dl4_model *m) {
   std::vector<std::string> list;
-  for (int64_t i = 0; i < dl4_model_weight_count(m); ++i)
-    list.push_back(std::string(dl4_model_weight_name(m, i)) + (dl4_model_weight_trainable(m, i) ? "" : " frozen"));
+  for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i)
+    list.push_back(std::string(dl4_port_name(m, DL4_WEIGHTS, i)) + (dl4_model_weight_trainable(m, i) ? "" : " frozen"));
   return list;
 }
 
@@ -115,7 +115,7 @@ TEST(NestedModels, AreSavedLoadedClonedDescribedWhole) {
   Own<dl4_graph> g;
   Own<dl4_model> merged;
   ok(dl4_graph_create(nullptr, g.out()));
-  ok(dl4_graph_merge_json(g, described(outer, DL4_FORMAT_JSON).c_str()));
+  ok(dl4_graph_add_json(g, described(outer, DL4_FORMAT_JSON).c_str()));
   ok(dl4_graph_build(g, nullptr, 0, nullptr, 0, merged.out()));
   EXPECT_EQ(names(merged), names(outer));
 }
@@ -147,26 +147,22 @@ TEST(NestedModels, CanBeCalledTwiceAndAtEveryStep) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[2] = {input(g, "a", {-1, 4}), input(g, "b", {-1, 4})}, out[2] = {-1, -1};
   dl4_layer layer = -1;
-  ok(dl4_graph_layer(g, "Functional", nullptr, with_model("model", inner), &layer));
+  ok(dl4_graph_add_layer(g, "Functional", nullptr, with_model("model", inner), &layer));
   for (int i = 0; i < 2; ++i) ok(dl4_graph_call(g, layer, nullptr, &in[i], 1, &out[i], 1));
   ok(dl4_graph_build(g, in, 2, out, 2, twice.out()));
-  EXPECT_EQ(dl4_model_weight_count(twice), 4);
-  EXPECT_STREQ(dl4_model_weight_name(twice, 0), "functional/hidden/kernel");
+  EXPECT_EQ(dl4_port_count(twice, DL4_WEIGHTS), 4);
+  EXPECT_STREQ(dl4_port_name(twice, DL4_WEIGHTS, 0), "functional/hidden/kernel");
 
   dl4_node x = input(g, "x", {-1, 5, 4}), y = -1;
   ok(dl4_graph_add(g, "TimeDistributed", "steps", with_model("layer", inner), nullptr, &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, steps.out()));
-  ASSERT_EQ(dl4_model_weight_count(steps), 4);
-  EXPECT_STREQ(dl4_model_weight_name(steps, 0), "steps/functional/hidden/kernel");
+  ASSERT_EQ(dl4_port_count(steps, DL4_WEIGHTS), 4);
+  EXPECT_STREQ(dl4_port_name(steps, DL4_WEIGHTS, 0), "steps/functional/hidden/kernel");
   ok(dl4_model_set_weight(inner, "hidden/bias", tensor({8}, numbers(8))));
   EXPECT_EQ(weight(steps, "steps/functional/hidden/bias"), numbers(8));
-  // A bag in a bag: a model at every step of every step.
-  Own<dl4_attrs> outer_bag, middle;
-  ok(dl4_attrs_create(outer_bag.out()));
-  ok(dl4_attrs_create(middle.out()));
-  ok(dl4_attrs_set_str(middle, "class_name", "TimeDistributed"));
-  ok(dl4_attrs_set_attrs(middle, "config", with_model("layer", inner)));
-  ok(dl4_attrs_set_attrs(outer_bag, "layer", middle));
+  // At a path: a model at every step of every step.
+  auto outer_bag = attrs(R"({"layer": {"class_name": "TimeDistributed", "config": {}}})");
+  ok(dl4_attrs_set_model(outer_bag, "layer/config/layer", inner));
   Own<dl4_model> deep;
   x = input(g, "deep_x", {-1, 2, 5, 4});
   ok(dl4_graph_add(g, "TimeDistributed", "deep", outer_bag, nullptr, &x, 1, &y, 1));
@@ -195,20 +191,24 @@ TEST(NestedModels, Refusals) {
   holds(add_to("Bidirectional", with_model("layer", inner), x), DL4_INVALID_ARGUMENT,
         "\"layer\": expected a recurrent layer, got Functional");
   Own<dl4_attrs> a;
-  ok(dl4_attrs_create(a.out()));
+  ok(dl4_attrs_create(nullptr, a.out()));
   holds(refusal(dl4_attrs_set_model(a, "model", nullptr)), DL4_INVALID_ARGUMENT, "\"v\"");
   holds(refusal(dl4_attrs_set_model(a, "", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
+  holds(refusal(dl4_attrs_set_model(a, "cell//model", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
+  holds(refusal(dl4_attrs_set_model(a, "cell/model", inner)), DL4_INVALID_ARGUMENT,
+        "\"key\": expected an object at \"cell\", got none");
   {
     Own<dl4_trainer> t = trainer(inner, R"({"optimizer": "SGD", "loss": "CategoricalCrossentropy"})");
     holds(add_to("Functional", with_model("model", inner), x), DL4_BUSY, "\"model\": the model is in training");
   }
-  Own<dl4_attrs> frozen = with_model("model", inner);
-  ok(dl4_attrs_set_bool(frozen, "trainable", 0));
+  Own<dl4_attrs> frozen = attrs(R"({"trainable": false})");
+  ok(dl4_attrs_set_model(frozen, "model", inner));
   holds(add_to("Functional", frozen, x), DL4_UNSUPPORTED, "\"trainable\": weights that are shared with a model");
-  // A value set later takes the model's place.
+  holds(add_to("Functional", attrs(R"({"model": null})"), x), DL4_INVALID_ARGUMENT,
+        "\"model\": expected an architecture, got null");
+  // What is set later takes the place of what was there.
   Own<dl4_attrs> replaced = with_model("model", inner);
-  ok(dl4_attrs_merge_json(replaced, R"({"model": null})"));
-  holds(add_to("Functional", replaced, x), DL4_INVALID_ARGUMENT, "\"model\": expected an architecture, got null");
+  ok(dl4_attrs_set_model(replaced, "model", small_net()));
   EXPECT_EQ(add_to("Functional", with_model("model", inner), x).code, 0);
 }
 
@@ -226,7 +226,7 @@ TEST(NestedModels, NoneIsInsideItselfOrThereTwice) {
   dl4_node u = input(g, "u", {-1, 4});
   ok(dl4_graph_add(g, "Functional", "alone", with_model("model", first), nullptr, &u, 1, &z, 1));
   ok(dl4_graph_build(g, &u, 1, &z, 1, second.out()));
-  EXPECT_EQ(dl4_model_weight_count(second), 2);
+  EXPECT_EQ(dl4_port_count(second, DL4_WEIGHTS), 2);
 }
 
 // Who trains one of them has the weights of both.
@@ -236,7 +236,7 @@ TEST(NestedModels, OneTrainerAtATime) {
   {
     Own<dl4_trainer> t = trainer(outer);
     const Refusal r =
-        refusal(dl4_trainer_create(inner, attrs(R"({"optimizer": "SGD", "loss": "CategoricalCrossentropy"})"), &none));
+        refusal(dl4_trainer_create(inner, R"({"optimizer": "SGD", "loss": "CategoricalCrossentropy"})", &none));
     EXPECT_EQ(r.code, DL4_BUSY);
     struct Inside {
       dl4_model *inner;

@@ -62,7 +62,7 @@ TEST(Weight, RefusalsNameTheShape) {
   auto g = graph();
   dl4_layer l = -1;
   for (const char *config : {"{}", R"({"shape": [-1]})", R"({"shape": [1, 1, 1, 1, 1, 1, 1, 1, 1]})"}) {
-    const Refusal r = refusal(dl4_graph_layer(g, "Weight", nullptr, attrs(config), &l));
+    const Refusal r = refusal(dl4_graph_add_layer(g, "Weight", nullptr, attrs(config), &l));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
     EXPECT_NE(r.message.find("\"shape\""), std::string::npos) << r.message;
   }
@@ -74,7 +74,7 @@ TEST(Weight, NotLearnedStaysAsItIs) {
   ok(dl4_graph_add(g, "Weight", "w", attrs(R"({"shape": [3], "initializer": "Ones", "learned": false})"), nullptr,
                    nullptr, 0, &w, 1));
   auto m = built(g, x, pair(g, "Multiply", add(g, "Dense", "d", R"({"units": 3})", x), w));
-  EXPECT_STREQ(dl4_model_weight_name(m, 0), "w/value");
+  EXPECT_STREQ(dl4_port_name(m, DL4_WEIGHTS, 0), "w/value");
   EXPECT_EQ(dl4_model_weight_trainable(m, 0), 0);
 }
 
@@ -91,7 +91,8 @@ TEST(Cast, GivesTheNumbersInAnotherType) {
   EXPECT_EQ(through("bool"), (std::vector<float>{1, 0, 1, 1}));
   EXPECT_EQ(through("float32"), (std::vector<float>{-1.5f, 0, 0.5f, 2.9f}));
   dl4_layer l = -1;
-  EXPECT_EQ(refusal(dl4_graph_layer(g, "Cast", nullptr, attrs(R"({"to": "float16"})"), &l)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Cast", nullptr, attrs(R"({"to": "float16"})"), &l)).code,
+            DL4_INVALID_ARGUMENT);
 }
 
 TEST(StopGradient, PassesValuesOnly) {
@@ -99,7 +100,7 @@ TEST(StopGradient, PassesValuesOnly) {
   dl4_node x = input(g, "x", {-1, 2});
   auto m = built(g, x, add(g, "StopGradient", nullptr, "{}", add(g, "Dense", "d", R"({"units": 2})", x)));
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(R"({"gradients": ["d/bias"]})"), s.out()));
+  ok(dl4_session_create(m, R"({"gradients": ["d/bias"]})", s.out()));
   auto in = tensor({3, 2}, numbers(6));
   dl4_tensor *xs = in, *out[2] = {};
   ok(dl4_session_run(s, &xs, 1, out, 2, nullptr));
@@ -119,7 +120,7 @@ TEST(Broadcast, GoesByNumPysRule) {
     SCOPED_TRACE(kind);
     auto g = graph();
     dl4_node x = input(g, "x", {-1, 2}), c = -1;
-    ok(dl4_graph_constant(g, nullptr, row, &c));
+    ok(dl4_graph_add_constant(g, nullptr, row, &c));
     auto m = built(g, x, pair(g, kind, x, c));
     EXPECT_EQ(run(m, in), wanted);
     auto with_number = built(g, x, add(g, kind, nullptr, R"({"x2": 10})", x));
@@ -149,7 +150,7 @@ TEST(FunctionalLoss, TrainsAndMeasuresAsTheLossItIs) {
   double metrics[2][2] = {};
   for (int own = 0; own < 2; ++own) {
     Own<dl4_context> c;
-    ok(dl4_context_create(attrs(R"({"seed": 3})"), c.out()));
+    ok(dl4_context_create(R"({"seed": 3})", c.out()));
     auto m = small_net(c, "linear");
     const json how{{"optimizer", "Adam"},
                    {"loss", own ? graph : json("mse")},
@@ -168,7 +169,7 @@ TEST(FunctionalLoss, Refusals) {
   auto refused = [&](const json &model) {
     const json how{{"optimizer", "SGD"}, {"loss", {{"class_name", "Functional"}, {"config", {{"model", model}}}}}};
     Own<dl4_trainer> t;
-    return refusal(dl4_trainer_create(m, attrs(how.dump()), t.out()));
+    return refusal(dl4_trainer_create(m, how.dump().c_str(), t.out()));
   };
   EXPECT_NE(refused(json::parse(described(m, DL4_FORMAT_JSON))).message.find("y_true and y_pred and one output, got 1"),
             std::string::npos);
@@ -186,12 +187,12 @@ TEST(Share, ALayerOfTwoGraphsHasOneSetOfWeights) {
   auto g = graph(), h = graph();
   dl4_node x = input(g, "x", {-1, 4});
   dl4_layer d = -1, twin = -1;
-  ok(dl4_graph_layer(g, "Dense", "d", attrs(R"({"units": 3})"), &d));
-  const Refusal early = refusal(dl4_graph_share(h, g, d, nullptr, &twin));
+  ok(dl4_graph_add_layer(g, "Dense", "d", attrs(R"({"units": 3})"), &d));
+  const Refusal early = refusal(dl4_graph_add_shared(h, g, d, nullptr, &twin));
   EXPECT_NE(early.message.find("expected a layer that has been called"), std::string::npos) << early.message;
   dl4_node y = -1, z = -1, x2 = input(h, "x", {-1, 4});
   ok(dl4_graph_call(g, d, nullptr, &x, 1, &y, 1));
-  ok(dl4_graph_share(h, g, d, "twin", &twin));
+  ok(dl4_graph_add_shared(h, g, d, "twin", &twin));
   ok(dl4_graph_call(h, twin, nullptr, &x2, 1, &z, 1));
   auto m = built(g, x, y), n = built(h, x2, add(h, "Dense", "more", R"({"units": 3})", z));
   auto other = built(h, x2, z);
@@ -204,14 +205,13 @@ TEST(Share, ALayerOfTwoGraphsHasOneSetOfWeights) {
     dl4_tensor *xs = in, *ys = to;
     ok(dl4_trainer_step(t, &xs, 1, &ys, 1, nullptr, 0, nullptr, 0, nullptr));
     Own<dl4_trainer> second;
-    EXPECT_EQ(refusal(dl4_trainer_create(m, attrs(R"({"optimizer": "SGD", "loss": "mse"})"), second.out())).code,
-              DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_create(m, R"({"optimizer": "SGD", "loss": "mse"})", second.out())).code, DL4_BUSY);
   }
   EXPECT_EQ(run(m, in), run(other, in));
   ok(dl4_model_set_trainable(n, "twin", 0));
   EXPECT_EQ(dl4_model_weight_trainable(m, 0), 0);
-  EXPECT_EQ(refusal(dl4_graph_share(g, g, d, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
-  EXPECT_EQ(refusal(dl4_graph_share(g, h, 99, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add_shared(g, g, d, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add_shared(g, h, 99, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
 }
 
 }  // namespace

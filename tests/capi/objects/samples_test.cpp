@@ -62,9 +62,9 @@ TEST(Samples, GraphsOfDifferentSizesTrain) {
   auto m = graph_net();
   auto t = trainer(m, R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.02}}, "loss": "mse"})");
   Own<dl4_dataset> d;
-  ok(dl4_dataset_from_callback(nullptr, Rings::next, &rings, nullptr, attrs(R"({"samples": true})"), d.out()));
+  ok(dl4_dataset_from_callback(nullptr, Rings::next, &rings, nullptr, R"({"samples": true})", d.out()));
   Own<dl4_blob> history;
-  ok(dl4_trainer_fit(t, d, d, attrs(R"({"epochs": 100})"), nullptr, nullptr, nullptr, history.out()));
+  ok(dl4_trainer_fit(t, d, d, R"({"epochs": 100})", nullptr, nullptr, nullptr, history.out()));
   const json losses = json::parse(dl4_blob_data(history))["loss"];
   EXPECT_LT(losses.back().get<double>(), 0.1 * losses.front().get<double>());
 
@@ -97,7 +97,7 @@ TEST(Samples, RowsOfTensorsWithoutABatchSize) {
     ok(dl4_graph_add(g, kind, "look", nullptr, nullptr, in, 2, &y, 1));
     int64_t dims[1] = {};
     int32_t rank = 0;
-    ok(dl4_graph_shape(g, y, dims, 1, &rank));
+    ok(dl4_node_shape(g, y, dims, 1, &rank));
     EXPECT_EQ(rank, 1);
     EXPECT_EQ(dims[0], 3);
     ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
@@ -105,7 +105,7 @@ TEST(Samples, RowsOfTensorsWithoutABatchSize) {
     auto query = tensor({5, 3}, numbers(15)), x = tensor({5, 4, 3}, numbers(60)), target = tensor({5, 3}, numbers(15));
     dl4_tensor *const xs[2] = {query, x}, *const ys[1] = {target};
     Own<dl4_dataset> d;
-    ok(dl4_dataset_from_tensors(nullptr, xs, 2, ys, 1, nullptr, 0, attrs(R"({"batch_size": null})"), d.out()));
+    ok(dl4_dataset_from_tensors(nullptr, xs, 2, ys, 1, nullptr, 0, R"({"batch_size": null})", d.out()));
     Own<dl4_session> s;
     ok(dl4_session_create(m, nullptr, s.out()));
     Own<dl4_tensor> all;

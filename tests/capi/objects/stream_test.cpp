@@ -34,13 +34,13 @@ Own<dl4_model> model(const std::vector<Layer> &layers, std::vector<int64_t> dims
 
 Own<dl4_session> session(const dl4_model *m, const std::string &options = R"({"states": true})") {
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(options), s.out()));
+  ok(dl4_session_create(m, options.c_str(), s.out()));
   return s;
 }
 
 Own<dl4_stream> stream(dl4_session *s, int64_t batch = 1) {
   Own<dl4_stream> t;
-  ok(dl4_stream_create(s, attrs(R"({"batch": )" + std::to_string(batch) + "}"), t.out()));
+  ok(dl4_stream_create(s, (R"({"batch": )" + std::to_string(batch) + "}").c_str(), t.out()));
   return t;
 }
 
@@ -125,6 +125,29 @@ Own<dl4_tensor> ids_of(int64_t batch) {
   return t;
 }
 
+TEST(Stream, HasThePortsOfItsModel) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, 3}), y = add(g, "LSTM", "lstm", R"({"units": 2})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  auto s = session(m);
+  Own<dl4_stream> stream;
+  ok(dl4_stream_create(s, nullptr, stream.out()));
+  EXPECT_EQ(dl4_port_count(s, DL4_INPUTS), 3);
+  s = {};
+  EXPECT_EQ(dl4_port_count(stream, DL4_INPUTS), 1);
+  EXPECT_EQ(dl4_port_count(stream, DL4_OUTPUTS), 1);
+  EXPECT_STREQ(dl4_port_name(stream, DL4_INPUTS, 0), "x");
+  EXPECT_STREQ(dl4_port_name(stream, DL4_OUTPUTS, 0), "lstm");
+  EXPECT_EQ(dl4_port_name(stream, DL4_INPUTS, 1), nullptr);
+  EXPECT_EQ(dl4_port_dtype(stream, DL4_INPUTS, 0), DL4_FLOAT32);
+  int64_t dims[3];
+  int32_t rank = 0;
+  ok(dl4_port_shape(stream, DL4_INPUTS, 0, dims, 3, &rank));
+  EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{-1, -1, 3}));
+}
+
 TEST(Stream, AnyCutGivesTheBitsOfTheWhole) {
   const std::string sequences = R"({"units": 4, "return_sequences": true})", last = R"({"units": 5})";
   const std::vector<std::vector<Layer>> nets{
@@ -166,7 +189,7 @@ TEST(Stream, ANestedModelIsRunStepByStepToo) {
   y = add(g, "GRU", nullptr, R"({"units": 2})", y);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   expect_any_cut(m, floats_of);
-  EXPECT_STREQ(dl4_session_io_name(session(m), DL4_INPUTS, 1), "inside/lstm/rnn_state");
+  EXPECT_STREQ(dl4_port_name(session(m), DL4_INPUTS, 1), "inside/lstm/rnn_state");
 }
 
 TEST(Stream, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
@@ -333,9 +356,9 @@ TEST(Stream, RefusesDataThatDoesNotFit) {
   ok(dl4_tensor_wrap(nullptr, DL4_FLOAT32, 3, y_dims, nullptr, memory.data() + 20, 64, nullptr, nullptr, y.out()));
   EXPECT_EQ(why(x, y), "dl4_stream_run: output 0 overlaps input 0 in memory");
   dl4_stream *none = nullptr;
-  EXPECT_EQ(refusal(dl4_stream_create(s, attrs(R"({"batch": 0})"), &none)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_stream_create(s, R"({"batch": 0})", &none)).code, DL4_INVALID_ARGUMENT);
   auto fixed = model({{"LSTM", R"({"units": 2, "stateful": true})"}}, {2, -1, features});
-  EXPECT_EQ(refusal(dl4_stream_create(session(fixed), attrs(R"({"batch": 3})"), &none)).message,
+  EXPECT_EQ(refusal(dl4_stream_create(session(fixed), R"({"batch": 3})", &none)).message,
             "dl4_stream_create: \"batch\": expected 2, of which \"lstm/rnn_state\" is, got 3");
 }
 
@@ -343,7 +366,7 @@ TEST(Stream, RefusesDataThatDoesNotFit) {
 TEST(Stateful, EvaluationGoesOnWhereTheBatchBeforeEnded) {
   auto m = model({{"LSTM", R"({"units": 2, "stateful": true})"}}, {1, -1, features});
   auto x = floats_of(1), y = tensor({1, 2}, {0.25f, -0.5f}), first = part(x, 0, 4), second = part(x, 4, steps);
-  EXPECT_EQ(dl4_model_weight_count(m), 3);
+  EXPECT_EQ(dl4_port_count(m, DL4_WEIGHTS), 3);
   const auto state = [&] {
     Own<dl4_tensor> t;
     ok(dl4_model_get_weight(m, "lstm/rnn_state", t.out()));
@@ -403,7 +426,7 @@ TEST(Stateful, AFreeBatchAndAnotherBatchAreRefused) {
       "dl4_graph_add: layer \"lstm\": \"stateful\": expected a known batch size, got shape (?, 4, 3) of input 0");
   dl4_node two = input(g, "two", {2, 4, features}), three = input(g, "three", {3, 4, features});
   dl4_layer layer = -1;
-  ok(dl4_graph_layer(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), &layer));
+  ok(dl4_graph_add_layer(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), &layer));
   ok(dl4_graph_call(g, layer, nullptr, &two, 1, &y, 1));
   EXPECT_EQ(refusal(dl4_graph_call(g, layer, nullptr, &three, 1, &y, 1)).code, DL4_SHAPE_MISMATCH);
 }

@@ -128,7 +128,7 @@ Bits bits(const Family &f, const std::string &options) {
   Own<dl4_context> c;
   Own<dl4_graph> g;
   Own<dl4_model> m;
-  ok(dl4_context_create(attrs(options), c.out()));
+  ok(dl4_context_create(options.c_str(), c.out()));
   ok(dl4_graph_create(c, g.out()));
   std::vector<int64_t> dims = f.input;
   dims[0] = -1;

@@ -119,8 +119,7 @@ TEST(Windows, AModelFileWithAHugeWindowDoesNotLoad) {
                                with_attribute(conv, "dilation_rate", {2147483642, 2147483642})};
   for (const std::string &file : files) {
     Own<dl4_model> m;
-    Refusal r =
-        refusal(dl4_model_load_memory(nullptr, file.data(), static_cast<int64_t>(file.size()), nullptr, m.out()));
+    Refusal r = refusal(load_copy(nullptr, file.data(), static_cast<int64_t>(file.size()), nullptr, m.out()));
     EXPECT_NE(r.code, 0);
     EXPECT_EQ(m.get(), nullptr);
   }

@@ -19,7 +19,7 @@ std::string text_of(const void *object, int32_t format = DL4_FORMAT_TEXT) {
 
 Own<dl4_context> context(const std::string &options) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(options), c.out()));
+  ok(dl4_context_create(options.c_str(), c.out()));
   return c;
 }
 
@@ -124,7 +124,8 @@ dl4_error *make(dl4_context *c, const std::vector<int64_t> &dims) {
 dl4_error *put(dl4_graph *g, const char *kind, const std::string &json, const std::vector<int64_t> &dims,
                int32_t dtype = DL4_FLOAT32) {
   dl4_node x = -1, y = -1;
-  if (dl4_error *e = dl4_graph_input(g, nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &x)) return e;
+  if (dl4_error *e = dl4_graph_add_input(g, nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &x))
+    return e;
   if (dl4_error *e = dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, &x, 1, &y, 1)) return e;
   dl4_model *m = nullptr;
   dl4_error *e = dl4_graph_build(g, &x, 1, &y, 1, &m);
@@ -327,7 +328,7 @@ TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
     Own<dl4_graph> g;
     dl4_layer layer = 5;
     ok(dl4_graph_create(nullptr, g.out()));
-    EXPECT_EQ(refusal(dl4_graph_layer(g, kind, nullptr, attrs(json), &layer)).code, DL4_INVALID_ARGUMENT)
+    EXPECT_EQ(refusal(dl4_graph_add_layer(g, kind, nullptr, attrs(json), &layer)).code, DL4_INVALID_ARGUMENT)
         << kind << json;
     EXPECT_EQ(layer, -1);
   }
@@ -342,7 +343,7 @@ TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
     Own<dl4_model> m;
     ok(dl4_graph_create(nullptr, g.out()));
     dl4_node x = -1, y = -1;
-    dl4_error *e = dl4_graph_input(g, "x", DL4_FLOAT32, static_cast<int32_t>(dims.size()), dims.data(), &x);
+    dl4_error *e = dl4_graph_add_input(g, "x", DL4_FLOAT32, static_cast<int32_t>(dims.size()), dims.data(), &x);
     if (!e) e = dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, &x, 1, &y, 1);
     if (!e) e = dl4_graph_build(g, &x, 1, &y, 1, m.out());
     if (e) {

@@ -115,7 +115,7 @@ const Case cases[] = {
              y[0] = objects.y;
              return DL4_CONTINUE;
            },
-           &o, nullptr, attrs(R"({"steps": 2})"), d->out()));
+           &o, nullptr, R"({"steps": 2})", d->out()));
        return [&o, d] { return o.fit(*d); };
      }},
     {"shape function of \"test>Shape\"",
@@ -221,14 +221,14 @@ const Case cases[] = {
     {"",  // logger
      [](Objects &o) -> std::function<Refusal()> {
        auto c = std::make_shared<Own<dl4_context>>();
-       ok(dl4_context_create(attrs(R"({"threads": 1000})"), c->out()));
+       ok(dl4_context_create(R"({"threads": 1000})", c->out()));
        ok(dl4_context_set_logger(
            *c, DL4_LOG_TRACE, [](void *, int32_t, const char *) { leave(); }, nullptr));
        auto t = std::make_shared<Own<dl4_trainer>>(trainer(small_net(*c, "linear")));
        auto d = std::make_shared<Own<dl4_dataset>>(dataset(o.x, o.y));
        return [t, d] {
-         const auto stops = attrs(R"({"epochs": 3, "callbacks": [{"class_name": "EarlyStopping", "config":
-             {"monitor": "loss", "mode": "max", "patience": 1, "verbose": 1}}]})");
+         const char *stops = R"({"epochs": 3, "callbacks": [{"class_name": "EarlyStopping", "config":
+             {"monitor": "loss", "mode": "max", "patience": 1, "verbose": 1}}]})";
          return refusal(dl4_trainer_fit(*t, *d, nullptr, stops, nullptr, nullptr, nullptr, nullptr));
        };
      }},

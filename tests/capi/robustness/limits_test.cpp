@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/folder.hpp"
 #include "capi/training.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -14,7 +14,7 @@ using nlohmann::json;
 
 Own<dl4_context> limited(int64_t bytes) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 1, "memory_limit": )" + std::to_string(bytes) + "}"), c.out()));
+  ok(dl4_context_create((R"({"threads": 1, "memory_limit": )" + std::to_string(bytes) + "}").c_str(), c.out()));
   return c;
 }
 
@@ -70,7 +70,7 @@ TEST(MemoryLimit, HoldsForTheJoinedOutputsOfPredict) {
     auto x = tensor({rows, 1, 512}), y = tensor({rows, 512, 1});
     dl4_tensor *in[2] = {x, y}, *out = nullptr;
     Own<dl4_dataset> d;
-    ok(dl4_dataset_from_tensors(nullptr, in, 2, nullptr, 0, nullptr, 0, attrs(R"({"batch_size": 1})"), d.out()));
+    ok(dl4_dataset_from_tensors(nullptr, in, 2, nullptr, 0, nullptr, 0, R"({"batch_size": 1})", d.out()));
     dl4_error *e = dl4_session_predict(net.s, d, nullptr, &out, 1);
     if (rows == 1)
       ok(e);
@@ -92,10 +92,10 @@ TEST(MemoryLimit, HoldsForDenseCopies) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(c, g.out()));
   dl4_node n = -1;
-  past_the_limit(dl4_graph_constant(g, nullptr, many, &n), "the constants of the graph");
+  past_the_limit(dl4_graph_add_constant(g, nullptr, many, &n), "the constants of the graph");
   auto half = repeated({100'000});
-  for (int i = 0; i < 2; ++i) ok(dl4_graph_constant(g, nullptr, half, &n));
-  past_the_limit(dl4_graph_constant(g, nullptr, half, &n), "the constants of the graph would take 1200000 bytes");
+  for (int i = 0; i < 2; ++i) ok(dl4_graph_add_constant(g, nullptr, half, &n));
+  past_the_limit(dl4_graph_add_constant(g, nullptr, half, &n), "the constants of the graph would take 1200000 bytes");
 
   auto m = small_net(c);
   Own<dl4_session> s;
@@ -122,7 +122,7 @@ TEST(MemoryLimit, HoldsForShuffledBatches) {
   dl4_tensor *x = in, *y = target;
   for (const char *options : {R"({"batch_size": 32})", R"({"batch_size": 30000})", R"({"shuffle": false})"}) {
     Own<dl4_dataset> d;
-    ok(dl4_dataset_from_tensors(c, &x, 1, &y, 1, nullptr, 0, attrs(options), d.out()));
+    ok(dl4_dataset_from_tensors(c, &x, 1, &y, 1, nullptr, 0, options, d.out()));
     dl4_error *e = dl4_trainer_fit(t, d, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     if (std::string(options).find("30000") == std::string::npos)
       ok(e);
@@ -162,7 +162,7 @@ TEST(Arguments, ACountPastTheBoundIsRefusedBeforeAnythingIsWritten) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 4}), y = 77;
   dl4_layer layer = -1;
-  ok(dl4_graph_layer(g, "Dense", nullptr, attrs(R"({"units": 2})"), &layer));
+  ok(dl4_graph_add_layer(g, "Dense", nullptr, attrs(R"({"units": 2})"), &layer));
   const int64_t many = int64_t{1} << 31;
   for (dl4_error *e : {dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 2})"), nullptr, &x, 1, &y, many),
                        dl4_graph_call(g, layer, nullptr, &x, 1, &y, many)}) {
@@ -180,7 +180,7 @@ TEST(Arguments, FlagsAreNoNodesAndNodesNoFlags) {
   for (int64_t n : {0, 1}) {
     for (const char *key : {"use_causal_mask", "return_attention_scores", "training"}) {
       Own<dl4_attrs> call;
-      ok(dl4_attrs_create(call.out()));
+      ok(dl4_attrs_create(nullptr, call.out()));
       ok(dl4_attrs_set_nodes(call, key, n ? &x : nullptr, n));
       Refusal r = refusal(dl4_graph_add(g, "Attention", nullptr, nullptr, call, in, 2, &y, 1));
       EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
@@ -225,7 +225,7 @@ TEST(Metrics, OfOneNameAreToldApart) {
             json({"loss", "mae", "mae_1", "loss_1", "mae_2", "val_mae_3", "epoch_1"}));
   auto x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24));
   auto d = dataset(x, y);
-  ok(dl4_trainer_fit(t, d, d, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, text.out()));
+  ok(dl4_trainer_fit(t, d, d, R"({"epochs": 2})", nullptr, nullptr, nullptr, text.out()));
   const json history = json::parse(dl4_blob_data(text));
   EXPECT_EQ(history.size(), 1u + 2 * 7);
   for (const auto &[name, list] : history.items()) EXPECT_EQ(list.size(), 2u) << name;
@@ -239,7 +239,7 @@ TEST_F(Epochs, AreBoundedByWhatACheckpointTells) {
   auto x = tensor({4, 4}, numbers(16)), y = tensor({4, 3}, numbers(12));
   auto d = dataset(x, y);
   auto fit = [&](const std::string &options) {
-    return refusal(dl4_trainer_fit(t, d, nullptr, attrs(options), nullptr, nullptr, nullptr, nullptr));
+    return refusal(dl4_trainer_fit(t, d, nullptr, options.c_str(), nullptr, nullptr, nullptr, nullptr));
   };
   for (const char *key : {"epochs", "initial_epoch"}) {
     for (int64_t n : {int64_t{1} << 53, INT64_MAX}) {
@@ -250,7 +250,7 @@ TEST_F(Epochs, AreBoundedByWhatACheckpointTells) {
   }
   EXPECT_EQ(fit(R"({"epochs": 9007199254740991, "initial_epoch": 9007199254740990})").code, 0);
   double epoch = 0;
-  ok(dl4_trainer_get(t, "epoch", &epoch));
+  ok(dl4_trainer_get_number(t, "epoch", &epoch));
   EXPECT_EQ(epoch, 9007199254740991.0);
   ok(dl4_trainer_save(t, path("checkpoint").c_str()));
   ok(dl4_trainer_load(t, path("checkpoint").c_str()));

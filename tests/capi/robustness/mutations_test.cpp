@@ -11,10 +11,10 @@
 #include <random>
 #include <set>
 
-#include "harness/folder.hpp"
 #include "capi/signed.hpp"
 #include "capi/training.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -248,7 +248,7 @@ void use(dl4_context *c, dl4_model *m) {
   const auto in = inputs_of(s, 2);
   if (!in) return;
   std::vector<dl4_tensor *> from(in->begin(), in->end()),
-      to(static_cast<size_t>(dl4_model_io_count(m, DL4_OUTPUTS)), nullptr);
+      to(static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)), nullptr);
   r = refusal(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), to.data(),
                               static_cast<int64_t>(to.size()), nullptr));
   EXPECT_NE(r.code, DL4_INTERNAL) << r.message;

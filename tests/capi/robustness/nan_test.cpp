@@ -28,8 +28,7 @@ std::vector<float> through(const std::string &kind, const std::string &json, std
 }
 
 TEST(Hazard8, NanGoesThroughEveryActivation) {
-  for (int64_t i = 0; i < dl4_registry_count("activation"); ++i) {
-    std::string name = dl4_registry_name("activation", i);
+  for (const std::string &name : kinds_of("activation")) {
     std::string of = R"({"activation": ")" + name + "\"}";
     if (name == "threshold")
       of = R"({"activation": {"class_name": "threshold", "config": {"threshold": 0.5, "default_value": 0}}})";

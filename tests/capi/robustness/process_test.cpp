@@ -72,7 +72,7 @@ TEST(Hazard4, TheWarningAboutRefusedThreadsReachesTheLogger) {
     if (setgid(65534) || setuid(65534) || setrlimit(RLIMIT_NPROC, &none)) return 10;
     Own<dl4_context> c;
     std::string heard;
-    ok(dl4_context_create(attrs(R"({"threads": 3})"), c.out()));
+    ok(dl4_context_create(R"({"threads": 3})", c.out()));
     ok(dl4_context_set_logger(
         c, DL4_LOG_WARNING, [](void *user, int32_t, const char *m) { *static_cast<std::string *>(user) += m; },
         &heard));

@@ -123,10 +123,7 @@ class Bench {
   }
   // True in one of n cases, and in no strict one.
   bool some(size_t n) { return !case_.strict && random_.one_in(n); }
-  bool create_context(const json &options) {
-    const auto a = bag(options);
-    return a && may(dl4_context_create(a, context_.out()));
-  }
+  bool create_context(const json &options) { return may(dl4_context_create(text(options).c_str(), context_.out())); }
 
   // ---- Building
   bool add(const std::string &kind, const json &config, const json &arguments, std::vector<dl4_node> in) {
@@ -136,7 +133,7 @@ class Bench {
     for (size_t i = 0; i < in.size(); ++i) {
       int64_t dims[8];
       int32_t rank = 0;
-      ok(dl4_graph_shape(graph_, in[i], dims, 8, &rank));
+      ok(dl4_node_shape(graph_, in[i], dims, 8, &rank));
       if (rank < 2 || dims[rank - 1] < 1 || integers_ || i >= case_.target->inputs.size() || some(2)) continue;
       in[i] = dl4_test::add(graph_, "Dense", nullptr, json{{"units", dims[rank - 1]}}.dump(), in[i]);
     }
@@ -195,8 +192,8 @@ class Bench {
   // What a model gives for so many rows; nothing if that is refused.
   std::optional<Bytes> run(const dl4_model *m, int64_t rows) {
     Own<dl4_session> s;
-    const auto options = bag(case_.options("dl4_session_create"));
-    if (!options || !may(dl4_session_create(m, options, s.out()))) return std::nullopt;
+    const std::string options = text(case_.options("dl4_session_create"));
+    if (!may(dl4_session_create(m, options.c_str(), s.out()))) return std::nullopt;
     const auto in = inputs_of(s, rows);
     if (!in) return std::nullopt;
     const std::vector<dl4_tensor *> from(in->begin(), in->end());
@@ -210,22 +207,22 @@ class Bench {
   }
   void use() {
     for (int32_t format : {DL4_FORMAT_JSON, DL4_FORMAT_TEXT, DL4_FORMAT_DOT}) described(model_, format);
-    const auto saving = bag(case_.options("dl4_model_save_memory")),
-               loading = bag(case_.options("dl4_model_load_memory"));
+    const std::string saving = text(case_.options("dl4_model_save_memory")),
+                      loading = text(case_.options("dl4_model_load_bytes"));
     Own<dl4_blob> b;
-    if (!saving || !loading || !may(dl4_model_save_memory(model_, saving, b.out()))) return;
+    if (!may(dl4_model_save_memory(model_, saving.c_str(), b.out()))) return;
     const std::string bytes(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
     Own<dl4_model> again, copy;
     // A context's memory_limit may be too small for the file's JSON.
     const std::string &target = case_.target->name;
-    const bool about_loading = target == "dl4_model_load_memory" || target == "dl4_context_create";
-    dl4_error *e = dl4_model_load_memory(context_, bytes.data(), dl4_blob_size(b), loading, again.out());
+    const bool about_loading = target == "dl4_model_load_bytes" || target == "dl4_context_create";
+    dl4_error *e = load_copy(context_, bytes.data(), dl4_blob_size(b), loading.c_str(), again.out());
     if (about_loading && !may(e)) return;
     if (!about_loading) ok(e);
     ok(dl4_model_clone(model_, copy.out()));
     if (!again || !copy) return;
-    const bool whole = case_.options("dl4_model_load_memory").value("weights", true);
-    EXPECT_EQ(saved(again) == bytes, whole || dl4_model_weight_count(model_) == 0);
+    const bool whole = case_.options("dl4_model_load_bytes").value("weights", true);
+    EXPECT_EQ(saved(again) == bytes, whole || dl4_port_count(model_, DL4_WEIGHTS) == 0);
     run(model_, 0);
     const auto first = run(model_, 2);
     const auto loaded = run(again, 2);
@@ -263,9 +260,8 @@ class Bench {
     std::vector<float> values = numbers(sparse() ? 0 : static_cast<size_t>(elements));
     for (float &v : values) v = v * v;
     const auto y = tensor(dims, values, sparse() ? DL4_INT32 : DL4_FLOAT32);
-    const auto options = bag(trainer_options());
     Own<dl4_trainer> t;
-    if (!options || !may(dl4_trainer_create(model_, options, t.out()))) return;
+    if (!may(dl4_trainer_create(model_, text(trainer_options()).c_str(), t.out()))) return;
     const std::vector<dl4_tensor *> from(x->begin(), x->end());
     step(t, from, y);
     const bool function = case_.target->category == "function";
@@ -298,18 +294,17 @@ class Bench {
   void fit(dl4_trainer *t, const std::vector<dl4_tensor *> &x, dl4_tensor *y) {
     Own<dl4_dataset> d;
     Feed f{&x, y};
-    const auto tensors = bag(case_.options("dl4_dataset_from_tensors", {{"batch_size", 1}})),
-               callback = bag(case_.options("dl4_dataset_from_callback")),
-               options = bag(case_.options("dl4_trainer_fit", {{"epochs", 2}}));
-    if (!tensors || !callback || !options) return;
+    const std::string tensors = text(case_.options("dl4_dataset_from_tensors", {{"batch_size", 1}})),
+                      callback = text(case_.options("dl4_dataset_from_callback")),
+                      options = text(case_.options("dl4_trainer_fit", {{"epochs", 2}}));
     const bool fed = case_.target->name == "dl4_dataset_from_callback";
-    if (!may(fed ? dl4_dataset_from_callback(context_, feed, &f, nullptr, callback, d.out())
+    if (!may(fed ? dl4_dataset_from_callback(context_, feed, &f, nullptr, callback.c_str(), d.out())
                  : dl4_dataset_from_tensors(context_, x.data(), static_cast<int64_t>(x.size()), &y, 1, nullptr, 0,
-                                            tensors, d.out())))
+                                            tensors.c_str(), d.out())))
       return;
     int batches = 0;
     Own<dl4_blob> history;
-    trained(dl4_trainer_fit(t, d, nullptr, options, enough, &batches, nullptr, history.out()));
+    trained(dl4_trainer_fit(t, d, nullptr, options.c_str(), enough, &batches, nullptr, history.out()));
     may(dl4_trainer_evaluate(t, d, nullptr, nullptr, 0, nullptr));
     const std::string path = folder_ + "/checkpoint";
     ok(dl4_trainer_save(t, path.c_str()));

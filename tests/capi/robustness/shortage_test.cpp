@@ -20,8 +20,8 @@ class Shortage : public Folder {
   // oneDNN's own allocations are not the library's to survive.
   static Own<dl4_context> context() {
     Own<dl4_context> c;
-    ok(dl4_context_create(attrs(R"({"threads": 1, "kernels_off":
-        ["dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm"]})"),
+    ok(dl4_context_create(R"({"threads": 1, "kernels_off":
+        ["dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm"]})",
                           c.out()));
     return c;
   }
@@ -81,15 +81,13 @@ TEST_F(Shortage, Bags) {
   const std::string options =
       R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.5}}, "a list": [1, 2.5, "x", [{}, null]],
           "a key of more than fourteen bytes": "a string of more than fourteen bytes, \u00dc"})";
-  Own<dl4_attrs> inner = attrs(options);
-  const std::vector<int64_t> dims{1, 2, 3};
+  Own<dl4_model> inner = small_net();
   walk("attrs", [&]() -> dl4_error * {
     Own<dl4_attrs> a;
-    DL4_TRY(dl4_attrs_create(a.out()));
-    DL4_TRY(dl4_attrs_set_str(a, "a string", "of more than fourteen bytes"));
-    DL4_TRY(dl4_attrs_set_i64s(a, "dims", dims.data(), 3));
-    DL4_TRY(dl4_attrs_merge_json(a, options.c_str()));
-    DL4_TRY(dl4_attrs_set_attrs(a, "inner", inner));
+    const dl4_node nodes[] = {1, 2};
+    DL4_TRY(dl4_attrs_create(options.c_str(), a.out()));
+    DL4_TRY(dl4_attrs_set_nodes(a, "some nodes", nodes, 2));
+    DL4_TRY(dl4_attrs_set_model(a, "optimizer/config/model", inner));
     Own<dl4_blob> json, text;
     DL4_TRY(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
     return dl4_describe(a, DL4_FORMAT_TEXT, text.out());
@@ -98,7 +96,7 @@ TEST_F(Shortage, Bags) {
   Own<dl4_attrs> a = attrs(R"({"units": 3})");
   for (int64_t n = 0;; ++n) {
     news_granted = n;
-    dl4_error *e = dl4_attrs_merge_json(a, options.c_str());
+    dl4_error *e = dl4_attrs_set_model(a, "a key of more than fourteen bytes", inner);
     news_granted = -1;
     Own<dl4_blob> json;
     ok(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
@@ -120,7 +118,7 @@ TEST_F(Shortage, Graphs) {
     Own<dl4_blob> json, text, dot;
     dl4_node x = -1, y = -1;
     DL4_TRY(dl4_graph_create(c, g.out()));
-    DL4_TRY(dl4_graph_input(g, "x", DL4_FLOAT32, 3, dims, &x));
+    DL4_TRY(dl4_graph_add_input(g, "x", DL4_FLOAT32, 3, dims, &x));
     DL4_TRY(dl4_graph_add(g, "LSTM", "a layer with a long name", lstm, nullptr, &x, 1, &y, 1));
     DL4_TRY(dl4_graph_add(g, "Dense", nullptr, dense, nullptr, &y, 1, &y, 1));
     DL4_TRY(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
@@ -135,7 +133,7 @@ TEST_F(Shortage, Graphs) {
     Own<dl4_graph> g;
     Own<dl4_model> m;
     DL4_TRY(dl4_graph_create(c, g.out()));
-    DL4_TRY(dl4_graph_merge_json(g, architecture.c_str()));
+    DL4_TRY(dl4_graph_add_json(g, architecture.c_str()));
     return dl4_graph_build(g, nullptr, 0, nullptr, 0, m.out());
   });
 }
@@ -145,8 +143,7 @@ TEST_F(Shortage, RunsOfKnownShapesNeedNone) {
   Own<dl4_context> c = context();
   Own<dl4_model> m = model(c);
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
-                        s.out()));
+  ok(dl4_session_create(m, R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})", s.out()));
   auto x = tensor({4, 6, 4}, numbers(96)), cotangent = tensor({4, 3}, numbers(12));
   dl4_tensor *const in[] = {x, cotangent};
   dl4_tensor *out[3] = {};
@@ -171,22 +168,21 @@ TEST_F(Shortage, StepsOfStreamsNeedNone) {
   const dl4_node x = input(g, "x", {-1, -1, 4});
   const dl4_node y = add(g, "LSTM", nullptr, R"({"units": 5, "return_sequences": true})", x);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  ok(dl4_session_create(m, attrs(R"({"states": true})"), s.out()));
+  ok(dl4_session_create(m, R"({"states": true})", s.out()));
   for (int64_t batch : {1, 2}) {
     Own<dl4_stream> stream;
-    Own<dl4_attrs> options = attrs("{}");
-    ok(dl4_attrs_set_i64(options, "batch", batch));
+    const std::string options = "{\"batch\": " + std::to_string(batch) + "}";
     auto from = tensor({batch, 3, 4}, numbers(static_cast<size_t>(12 * batch)));
     dl4_tensor *const in[] = {from};
     dl4_tensor *out[] = {nullptr};
     walk("stream", [&]() -> dl4_error * {
       Own<dl4_stream> one;
       Own<dl4_blob> bytes;
-      DL4_TRY(dl4_stream_create(s, options, one.out()));
+      DL4_TRY(dl4_stream_create(s, options.c_str(), one.out()));
       DL4_TRY(dl4_stream_save_memory(one, bytes.out()));
       return dl4_stream_load_memory(one, dl4_blob_data(bytes), dl4_blob_size(bytes));
     });
-    ok(dl4_stream_create(s, options, stream.out()));
+    ok(dl4_stream_create(s, options.c_str(), stream.out()));
     ok(dl4_stream_run(stream, in, 1, out, 1, nullptr));
     Own<dl4_tensor> made(out[0]);
     news_stay_short = true;
@@ -228,8 +224,8 @@ TEST_F(Shortage, StepsOfGraphsNeedNone) {
 TEST_F(Shortage, GradientsAndMeasures) {
   Own<dl4_context> c = context();
   Own<dl4_model> m = model(c);
-  Own<dl4_attrs> how = attrs(R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})"),
-                 none = attrs(R"({"reduction": "none"})");
+  const char *how = R"({"gradients": ["x", "dense/kernel"], "cotangents": true, "training": true})",
+             *none = R"({"reduction": "none"})";
   auto x = tensor({4, 6, 4}, numbers(96)), y = tensor({4, 3}, numbers(12));
   dl4_tensor *const in[] = {x, y};
   walk("gradients", [&]() -> dl4_error * {

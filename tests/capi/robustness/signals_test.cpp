@@ -43,7 +43,7 @@ TEST(Signals, LeaveTrainingAsItIs) {
   Own<dl4_tensor> x = tensor({rows, 256}, numbers(rows * 256)), y = tensor({rows, 512}, numbers(rows * 512));
   auto trained = [&](bool alarmed) {
     Own<dl4_context> c;
-    ok(dl4_context_create(attrs(R"({"threads": 2})"), c.out()));
+    ok(dl4_context_create(R"({"threads": 2})", c.out()));
     Own<dl4_graph> g;
     ok(dl4_graph_create(c, g.out()));
     const dl4_node in = input(g, "x", {-1, 256});
@@ -53,7 +53,7 @@ TEST(Signals, LeaveTrainingAsItIs) {
     Own<dl4_trainer> t = trainer(m);
     Own<dl4_dataset> d = dataset(x, y, R"({"batch_size": 500})");
     std::unique_ptr<Alarm> alarm(alarmed ? new Alarm : nullptr);
-    ok(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 8})"), nullptr, nullptr, nullptr, nullptr));
+    ok(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 8})", nullptr, nullptr, nullptr, nullptr));
     Own<dl4_tensor> w;
     ok(dl4_model_get_weight(m, "a/kernel", w.out()));
     return floats(w);

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "harness/folder.hpp"
 #include "capi/processes.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -73,7 +73,7 @@ class Stack : public Folder {
     std::vector<Own<dl4_tensor>> x;
     const std::string file = path("model"), checkpoint = path("checkpoint");
     int64_t making = depth_of([&] {
-      ok(dl4_context_create(attrs(options), c.out()));
+      ok(dl4_context_create(options.c_str(), c.out()));
       Own<dl4_graph> g;
       ok(dl4_graph_create(c, g.out()));
       std::vector<dl4_node> in;
@@ -98,10 +98,10 @@ class Stack : public Folder {
     int64_t training = depth_of([&] {
       ok(dl4_tensor_clone(y, target.out()));
       dl4_tensor *wanted = target;
-      ok(dl4_trainer_create(
-          m, attrs(R"({"optimizer": "Adam", "loss": "Huber", "metrics": ["mae", "CosineSimilarity"]})"), t.out()));
-      ok(dl4_dataset_from_tensors(c, in.data(), n_in, &wanted, 1, nullptr, 0, attrs(R"({"batch_size": 1})"), d.out()));
-      ok(dl4_trainer_fit(t, d, d, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, text.out()));
+      ok(dl4_trainer_create(m, R"({"optimizer": "Adam", "loss": "Huber", "metrics": ["mae", "CosineSimilarity"]})",
+                            t.out()));
+      ok(dl4_dataset_from_tensors(c, in.data(), n_in, &wanted, 1, nullptr, 0, R"({"batch_size": 1})", d.out()));
+      ok(dl4_trainer_fit(t, d, d, R"({"epochs": 2})", nullptr, nullptr, nullptr, text.out()));
       ok(dl4_trainer_accumulate(t, in.data(), n_in, &wanted, 1, nullptr, 0, nullptr, 0, nullptr));
       ok(dl4_trainer_apply(t));
     });

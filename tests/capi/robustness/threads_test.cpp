@@ -62,7 +62,7 @@ struct Waiting {
 // Graphs are apart, though of one context: each thread builds, runs and trains models of its own, to the same bits.
 TEST(Threads, ModelsAreBuiltOnAllOfThemAtOnce) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 2, "seed": 4})"), c.out()));
+  ok(dl4_context_create(R"({"threads": 2, "seed": 4})", c.out()));
   auto made = [&](std::vector<float> &values) {
     Own<dl4_graph> g, inner;
     Own<dl4_model> m, block;
@@ -85,7 +85,7 @@ TEST(Threads, ModelsAreBuiltOnAllOfThemAtOnce) {
     Own<dl4_blob> bytes;
     Own<dl4_model> again;
     ok(dl4_model_save_memory(m, nullptr, bytes.out()));
-    ok(dl4_model_load_memory(c, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
+    ok(load_copy(c, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
     EXPECT_EQ(run(again, {in})[0], values);
   };
   std::vector<float> expected;
@@ -166,7 +166,7 @@ struct Fit {
     return f.inside ? f.inside(event) : 0;
   }
   Refusal run(const std::string &options = R"({"epochs": 3})", dl4_dataset *valid = nullptr) {
-    return refusal(dl4_trainer_fit(trainer, data, valid, attrs(options), progress, this, cancel, nullptr));
+    return refusal(dl4_trainer_fit(trainer, data, valid, options.c_str(), progress, this, cancel, nullptr));
   }
 };
 
@@ -194,8 +194,8 @@ TEST(Threads, InsideAProgressCallbackReadingIsAllowedAndWorkIsBusy) {
     Own<dl4_session> session;
     Own<dl4_blob> text;
     Own<dl4_tensor> weight;
-    ok(dl4_trainer_get(f.trainer, "learning_rate", &rate));
-    ok(dl4_trainer_set(f.trainer, "learning_rate", rate / 2));
+    ok(dl4_trainer_get_number(f.trainer, "learning_rate", &rate));
+    ok(dl4_trainer_set_number(f.trainer, "learning_rate", rate / 2));
     ok(dl4_describe(f.trainer, DL4_FORMAT_JSON, text.out()));
     ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
     ok(dl4_session_create(f.model, nullptr, session.out()));
@@ -219,8 +219,8 @@ TEST(Threads, AThreadThatTheCallbackWaitsForMayDoAsIt) {
       dl4_tensor *x = f.x, *y = f.y;
       Own<dl4_tensor> weight;
       Own<dl4_blob> saved;
-      ok(dl4_trainer_set(f.trainer, "learning_rate", 0.25));
-      ok(dl4_trainer_get(f.trainer, "learning_rate", &rate));
+      ok(dl4_trainer_set_number(f.trainer, "learning_rate", 0.25));
+      ok(dl4_trainer_get_number(f.trainer, "learning_rate", &rate));
       EXPECT_EQ(rate, 0.25);
       ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
       ok(dl4_trainer_save_memory(f.trainer, saved.out()));
@@ -246,7 +246,7 @@ TEST(Threads, ACallbackThatReturnsWaitsForThoseWhoCameIn) {
         dl4_error *late = dl4_trainer_save_memory(f.trainer, saved.out());
         served += late == nullptr;
         dl4_release(late);
-        dl4_release(dl4_trainer_set(f.trainer, "learning_rate", 0.01));
+        dl4_release(dl4_trainer_set_number(f.trainer, "learning_rate", 0.01));
       });
     while (!served) std::this_thread::yield();
     return 0;
@@ -261,8 +261,8 @@ TEST(Threads, AnotherThreadIsBusyMeanwhile) {
   auto busy = [&] {
     double rate = 0;
     Own<dl4_tensor> weight;
-    EXPECT_EQ(refusal(dl4_trainer_get(f.trainer, "learning_rate", &rate)).code, DL4_BUSY);
-    EXPECT_EQ(refusal(dl4_trainer_set(f.trainer, "learning_rate", 1)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_get_number(f.trainer, "learning_rate", &rate)).code, DL4_BUSY);
+    EXPECT_EQ(refusal(dl4_trainer_set_number(f.trainer, "learning_rate", 1)).code, DL4_BUSY);
     EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
     EXPECT_EQ(refusal(dl4_model_get_weight(f.model, "hidden/kernel", weight.out())).code, DL4_BUSY);
   };
@@ -313,7 +313,7 @@ struct Feed {
   static void release(void *user) { ++static_cast<Feed *>(user)->released; }
   Own<dl4_dataset> data(const std::string &options = "{}") {
     Own<dl4_dataset> d;
-    ok(dl4_dataset_from_callback(nullptr, batch, this, release, attrs(options), d.out()));
+    ok(dl4_dataset_from_callback(nullptr, batch, this, release, options.c_str(), d.out()));
     return d;
   }
 };

@@ -20,7 +20,7 @@ int64_t resident() {
 TEST(Context, TrimGivesMemoryBackToTheSystem) {
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 1})"), c.out()));
+  ok(dl4_context_create(R"({"threads": 1})", c.out()));
   Own<dl4_graph> g;
   ok(dl4_graph_create(c, g.out()));
   dl4_node x = input(g, "x", {-1, -1, 64});

@@ -21,9 +21,9 @@ TEST_F(WeightMutations, OfWeightsAreLoadedWholeOrNotAtAll) {
     files.push_back(bytes_of(path(name)));
   }
   // A table makes other paths of the reader be taken too.
-  const auto named = attrs(R"({"partial": true, "verify": false, "names": {"dense/bias": {"tensors": ["<f4"],
-      "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})"),
-             plain = attrs(R"({"verify": false})");
+  const char *named = R"({"partial": true, "verify": false, "names": {"dense/bias": {"tensors": ["<f4"],
+      "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})",
+             *plain = R"({"verify": false})";
   std::mt19937_64 random(15);
   const int most = times(1500, 1000000);  // 250,000 of each file
   int loaded = 0;
@@ -31,7 +31,7 @@ TEST_F(WeightMutations, OfWeightsAreLoadedWholeOrNotAtAll) {
     const size_t which = static_cast<size_t>(i) % files.size();
     SCOPED_TRACE("mutation " + std::to_string(i));
     std::ofstream(path("bad"), std::ios::binary) << damaged(files[which], random);
-    const Refusal r = refusal(dl4_model_load_weights(m, path("bad").c_str(), which == 0 ? named.get() : plain.get()));
+    const Refusal r = refusal(dl4_model_load_weights(m, path("bad").c_str(), which == 0 ? named : plain));
     loaded += r.code == 0;
     const bool fair = r.code == 0 || r.code == DL4_CORRUPT_FILE || r.code == DL4_UNSUPPORTED ||
                       r.code == DL4_OUT_OF_MEMORY || r.code == DL4_VERSION || r.code == DL4_INVALID_ARGUMENT ||

@@ -25,8 +25,8 @@ int main(int argc, char **argv) {
   if (argc != 3) return 2;
   Saving s{.checkpoint = argv[1]};
   if (access(s.checkpoint, F_OK) == 0) dl4_test::ok(dl4_trainer_load(s.training.t, s.checkpoint));
-  dl4_test::ok(dl4_trainer_fit(s.training.t, s.training.d, nullptr, dl4_test::attrs(R"({"epochs": 60})"),
-                               Saving::progress, &s, nullptr, nullptr));
+  dl4_test::ok(dl4_trainer_fit(s.training.t, s.training.d, nullptr, R"({"epochs": 60})", Saving::progress, &s, nullptr,
+                               nullptr));
   if (!testing::Test::HasFailure()) dl4_test::ok(dl4_trainer_save(s.training.t, argv[2]));
   return testing::Test::HasFailure() ? 1 : 0;
 }

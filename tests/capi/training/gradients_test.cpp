@@ -11,13 +11,13 @@ using namespace dl4_test;
 
 Own<dl4_session> session(const dl4_model *m, const std::string &options) {
   Own<dl4_session> s;
-  ok(dl4_session_create(m, attrs(options), s.out()));
+  ok(dl4_session_create(m, options.c_str(), s.out()));
   return s;
 }
 
 // All outputs of a run.
 std::vector<std::vector<float>> run(dl4_session *s, const std::vector<dl4_tensor *> &in) {
-  std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(s, DL4_OUTPUTS)));
+  std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_port_count(s, DL4_OUTPUTS)));
   ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(out.size()),
                      nullptr));
   std::vector<std::vector<float>> values;
@@ -47,11 +47,11 @@ Own<dl4_model> two_heads(dl4_context *c = nullptr) {
 TEST(Gradients, AreTheDifferencesOfTheOutputsTimesTheirCotangents) {
   auto m = two_heads();
   auto s = session(m, R"({"gradients": ["x", "lstm/recurrent_kernel", "answer/bias"], "cotangents": true})");
-  ASSERT_EQ(dl4_session_io_count(s, DL4_INPUTS), 3);
-  ASSERT_EQ(dl4_session_io_count(s, DL4_OUTPUTS), 5);
-  EXPECT_STREQ(dl4_session_io_name(s, DL4_INPUTS, 1), "cotangent of answer");
-  EXPECT_STREQ(dl4_session_io_name(s, DL4_OUTPUTS, 2), "gradient of x");
-  EXPECT_STREQ(dl4_session_io_name(s, DL4_OUTPUTS, 1), "share");
+  ASSERT_EQ(dl4_port_count(s, DL4_INPUTS), 3);
+  ASSERT_EQ(dl4_port_count(s, DL4_OUTPUTS), 5);
+  EXPECT_STREQ(dl4_port_name(s, DL4_INPUTS, 1), "cotangent of answer");
+  EXPECT_STREQ(dl4_port_name(s, DL4_OUTPUTS, 2), "gradient of x");
+  EXPECT_STREQ(dl4_port_name(s, DL4_OUTPUTS, 1), "share");
   auto values = numbers(2 * 3 * 4);
   const std::vector<float> c0 = numbers(6), c1{1, -2, 0.5f, 3, 0, -1};
   auto cotangent0 = tensor({2, 3}, c0), cotangent1 = tensor({2, 3}, c1), x = tensor({2, 3, 4}, values);
@@ -115,7 +115,7 @@ TEST(Gradients, OfALossAreThoseOfATrainer) {
     const char *const names[] = {"hidden/kernel", "answer/bias"};
     for (size_t i = 0; i < 2; ++i) {
       Own<dl4_tensor> expected;
-      ok(dl4_trainer_gradient(t, names[i], expected.out()));
+      ok(dl4_trainer_get_gradient(t, names[i], expected.out()));
       const auto want = floats(expected);
       ASSERT_EQ(got[i + 1].size(), want.size());
       for (size_t k = 0; k < want.size(); ++k) EXPECT_NEAR(got[i + 1][k], want[k], 1e-6) << names[i] << ' ' << k;
@@ -169,7 +169,7 @@ TEST(Gradients, OfAnEmbeddingAreASaliencyOfItsWords) {
   EXPECT_EQ(run(session(m, R"({"gradients": ["words/embeddings"]})"), {in})[1],
             (std::vector<float>{0.25f, 0.25f, 0.25f, 0.25f, 0, 0, 0.5f, 0.5f, 0, 0}));
   Own<dl4_session> s;
-  Refusal r = refusal(dl4_session_create(m, attrs(R"({"gradients": ["ids"]})"), s.out()));
+  Refusal r = refusal(dl4_session_create(m, R"({"gradients": ["ids"]})", s.out()));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("\"gradients\": input \"ids\": expected float32, got int32"), std::string::npos)
       << r.message;
@@ -177,7 +177,7 @@ TEST(Gradients, OfAnEmbeddingAreASaliencyOfItsWords) {
 
 TEST(Gradients, AreTheSameOnManyThreads) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 2, "reproducible": "strict"})"), c.out()));
+  ok(dl4_context_create(R"({"threads": 2, "reproducible": "strict"})", c.out()));
   auto m = two_heads(c);
   auto s = session(m, R"({"gradients": ["x", "lstm/kernel"]})");
   auto x = tensor({3, 4, 4}, numbers(48));
@@ -194,7 +194,7 @@ TEST(Gradients, Refusals) {
   auto m = two_heads();
   auto refused = [&](const std::string &options) {
     Own<dl4_session> s;
-    return refusal(dl4_session_create(m, attrs(options), s.out()));
+    return refusal(dl4_session_create(m, options.c_str(), s.out()));
   };
   struct {
     const char *options;
@@ -240,7 +240,7 @@ TEST(Gradients, Refusals) {
   dl4_node in[2] = {input(g, "x", {-1}), input(g, "n", {-1}, DL4_INT32)};
   ok(dl4_graph_build(g, in, 2, in + 1, 1, integers.out()));
   Own<dl4_session> none;
-  r = refusal(dl4_session_create(integers, attrs(R"({"gradients": ["x"]})"), none.out()));
+  r = refusal(dl4_session_create(integers, R"({"gradients": ["x"]})", none.out()));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("no float32 output"), std::string::npos) << r.message;
 }

@@ -37,7 +37,7 @@ struct Data {
     Own<dl4_dataset> d;
     dl4_tensor *in = x;
     ok(dl4_dataset_from_tensors(nullptr, &in, 1, targets.data(), static_cast<int64_t>(targets.size()), weights.data(),
-                                static_cast<int64_t>(weights.size()), attrs(options), d.out()));
+                                static_cast<int64_t>(weights.size()), options.c_str(), d.out()));
     return d;
   }
 };
@@ -126,7 +126,7 @@ TEST(Metrics, AFitIsResumedInMidEpochToTheLastBit) {
   const std::string how = R"({"optimizer": "Adam", "loss": "mse", "metrics": ["AUC", "F1Score"],
                               "weighted_metrics": ["Recall"]})";
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"seed": 5})"), c.out()));
+  ok(dl4_context_create(R"({"seed": 5})", c.out()));
   auto run = [&](int64_t stop_at) {
     auto m = small_net(c);
     ok(dl4_context_set_seed(c, 5));
@@ -138,7 +138,7 @@ TEST(Metrics, AFitIsResumedInMidEpochToTheLastBit) {
       stopping.at = stop_at;
       ok(dl4_cancel_create(stopping.cancel.out()));
       Own<dl4_blob> history, kept;
-      const auto r = refusal(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 2})"), Stopping::progress, &stopping,
+      const auto r = refusal(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 2})", Stopping::progress, &stopping,
                                              stopping.cancel, history.out()));
       if (stop_at < 0) return std::string(dl4_blob_data(history));
       EXPECT_EQ(r.code, DL4_CANCELLED);
@@ -149,7 +149,7 @@ TEST(Metrics, AFitIsResumedInMidEpochToTheLastBit) {
     ok(dl4_trainer_load_memory(t, bytes.data(), static_cast<int64_t>(bytes.size())));
     auto d = data.set({data.z}, {data.w}, R"({"batch_size": 2})");
     Own<dl4_blob> history;
-    ok(dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, history.out()));
+    ok(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 2})", nullptr, nullptr, nullptr, history.out()));
     return std::string(dl4_blob_data(history));
   };
   const std::string whole = run(-1);
@@ -167,7 +167,7 @@ TEST(Metrics, ClassWeightsAreSampleWeights) {
   auto hot = tensor({10, 3}), narrow = tensor({10, 1});
   auto fit = [&](dl4_tensor *target, const char *loss, dl4_tensor *w, const std::string &options) {
     Own<dl4_context> c;
-    ok(dl4_context_create(attrs(R"({"seed": 5})"), c.out()));
+    ok(dl4_context_create(R"({"seed": 5})", c.out()));
     Own<dl4_graph> g;
     Own<dl4_model> m;
     ok(dl4_graph_create(c, g.out()));
@@ -176,7 +176,7 @@ TEST(Metrics, ClassWeightsAreSampleWeights) {
     auto t = trainer(m, json{{"optimizer", "SGD"}, {"loss", loss}, {"weighted_metrics", {loss}}}.dump());
     auto d = w ? data.set({target}, {w}) : data.set({target});
     Own<dl4_blob> history;
-    ok(dl4_trainer_fit(t, d, nullptr, attrs(options), nullptr, nullptr, nullptr, history.out()));
+    ok(dl4_trainer_fit(t, d, nullptr, options.c_str(), nullptr, nullptr, nullptr, history.out()));
     return std::string(dl4_blob_data(history));
   };
   const std::string by_weight = fit(labels, "SparseCategoricalCrossentropy", weights, R"({"epochs": 2})");
@@ -195,8 +195,7 @@ TEST(Metrics, ClassWeightsAreRefused) {
   Data data;
   auto refused = [&](dl4_model *m, const std::string &how, dl4_dataset *d) {
     auto t = trainer(m, how);
-    return refusal(
-        dl4_trainer_fit(t, d, nullptr, attrs(R"({"class_weight": [1, 2]})"), nullptr, nullptr, nullptr, nullptr));
+    return refusal(dl4_trainer_fit(t, d, nullptr, R"({"class_weight": [1, 2]})", nullptr, nullptr, nullptr, nullptr));
   };
   auto m = small_net();
   const std::string mse = R"({"optimizer": "SGD", "loss": "mse"})";
@@ -236,7 +235,7 @@ TEST(Metrics, WhatDoesNotFitIsRefused) {
     json options = json::parse(c.options);
     options["optimizer"] = "SGD";
     dl4_trainer *t = nullptr;
-    const Refusal r = refusal(dl4_trainer_create(c.model, attrs(options.dump()), &t));
+    const Refusal r = refusal(dl4_trainer_create(c.model, options.dump().c_str(), &t));
     EXPECT_EQ(t, nullptr);
     EXPECT_NE(r.code, DL4_OK);
     EXPECT_NE(r.message.find(c.words), std::string::npos) << r.message;
@@ -255,11 +254,11 @@ TEST(Metrics, AreAtMost4096Numbers) {
   Own<dl4_tensor> x = tensor({2, 4}, numbers(8)), y = tensor({2, 3}, numbers(6));
   Own<dl4_dataset> d = dataset(x, y);
   Own<dl4_blob> saved;
-  ok(dl4_trainer_fit(most, d, d, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, nullptr));
+  ok(dl4_trainer_fit(most, d, d, R"({"epochs": 2})", nullptr, nullptr, nullptr, nullptr));
   ok(dl4_trainer_save_memory(most, saved.out()));
   ok(dl4_trainer_load_memory(most, dl4_blob_data(saved), dl4_blob_size(saved)));
   dl4_trainer *t = nullptr;
-  const Refusal r = refusal(dl4_trainer_create(net, attrs(with(4096)), &t));
+  const Refusal r = refusal(dl4_trainer_create(net, with(4096).c_str(), &t));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("\"metrics\": with \"true_positives\" they are more than 4096 numbers"), std::string::npos)
       << r.message;

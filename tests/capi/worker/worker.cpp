@@ -29,7 +29,7 @@ struct Saving {
 
 int train(int64_t rank, const char *checkpoint, const char *end, dl4_error *(*join)(dl4_trainer *)) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(R"({"threads": 1, "seed": 5, "reproducible": "strict"})"), c.out()));
+  ok(dl4_context_create(R"({"threads": 1, "seed": 5, "reproducible": "strict"})", c.out()));
   Own<dl4_graph> g;
   ok(dl4_graph_create(c, g.out()));
   dl4_node x = input(g, "x", {-1, 6, 4});
@@ -48,8 +48,8 @@ int train(int64_t rank, const char *checkpoint, const char *end, dl4_error *(*jo
   dl4_error *e = join(t);
   Saving saving{t, rank == 0 ? checkpoint : nullptr};
   if (!e)
-    e = dl4_trainer_fit(t, d, nullptr, attrs(R"({"epochs": 40, "validation_split": 0.2})"), Saving::progress, &saving,
-                        nullptr, nullptr);
+    e = dl4_trainer_fit(t, d, nullptr, R"({"epochs": 40, "validation_split": 0.2})", Saving::progress, &saving, nullptr,
+                        nullptr);
   if (e) {
     std::printf("worker %d: %s\n", static_cast<int>(rank), dl4_error_message(e));
     const int32_t code = dl4_error_code(e);

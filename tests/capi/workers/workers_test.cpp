@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "harness/folder.hpp"
 #include "capi/processes.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -226,7 +226,7 @@ TEST(SetWorkers, WhoDiffersIsRefusedByAll) {
       all.emplace_back([&, rank] {
         const Case &mine = rank == 1 ? c : same;
         Own<dl4_context> context;
-        ok(dl4_context_create(attrs(std::string(R"({"threads": 1, "seed": )") + mine.seed + "}"), context.out()));
+        ok(dl4_context_create((std::string(R"({"threads": 1, "seed": )") + mine.seed + "}").c_str(), context.out()));
         Own<dl4_model> m = dense(mine.units, context);
         if (rank == 1)
           ok(dl4_model_set_weight(m, "dense/bias", tensor({std::stoi(mine.units)}, numbers(std::stoul(mine.units)))));

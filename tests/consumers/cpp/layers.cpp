@@ -5,5 +5,5 @@ int main() {
   dl4::Graph g;
   const dl4::layers::Value x = dl4::layers::Input(g, "x", {-1, 4}), y = dl4::layers::Dense({.units = 3})(x);
   const dl4::Model model = g.build({x}, {y});
-  return dl4_model_weight_count(model) == 2 ? 0 : 1;
+  return dl4_port_count(model, DL4_WEIGHTS) == 2 ? 0 : 1;
 }

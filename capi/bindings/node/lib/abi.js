@@ -24,9 +24,10 @@ Object.assign(SCALARS, { dl4_node: "int32_t", dl4_layer: "int32_t" });
 const typeOf = (name) => SCALARS[name] ?? "void *";
 
 const version = library.func("dl4_version", "int32_t", [])();
+/** The library's version, "1.2.3". */
+export const versionString = [version / 1000000, (version / 1000) % 1000, version % 1000].map(Math.floor).join(".");
 if (Math.floor(version / 1000000) !== 1) {
-  const found = library.func("dl4_version_string", "str", [])();
-  throw new Error(`dl4 for Node.js is made for version 1 of libdl4, found ${found}`);
+  throw new Error(`dl4 for Node.js is made for version 1 of libdl4, found ${versionString}`);
 }
 
 const blobData = library.func("dl4_blob_data", "void *", ["void *"]);
@@ -200,11 +201,13 @@ export function dims(list) {
   return numbers;
 }
 
-/** The texts that `name` gives for 0, 1, ... */
-export function names(name, ...args) {
-  const list = [];
-  for (let i = 0, found; (found = dl4[name](...args, i)) !== null; ++i) list.push(found);
-  return list;
+/** Name, shape and type of the inputs (0), outputs (1) or weights (2) of an object. */
+export function ports(handle, which) {
+  return Array.from({ length: dl4.port_count(handle, which) }, (_, i) => ({
+    name: dl4.port_name(handle, which, i),
+    shape: shape("port_shape", handle, which, i),
+    dtype: dl4.port_dtype(handle, which, i),
+  }));
 }
 
 let held = null; // written only, so that what it is given is alive until then
@@ -307,11 +310,13 @@ function plain(key, value) {
   return ArrayBuffer.isView(value) ? Array.from(value) : value;
 }
 
+/** Options as the library takes them. */
+export const optionsText = (values) => (values ? JSON.stringify(values, plain) : null);
+
 /** A bag of values, of models and of symbolic values. */
 class Attrs extends Handle {
   constructor(values, models, nodes) {
-    super(made("attrs_create"));
-    check(dl4.attrs_merge_json(this.handle, JSON.stringify(values, plain)));
+    super(made("attrs_create", optionsText(values)));
     for (const [key, model] of models) check(dl4.attrs_set_model(this.handle, key, model.handle));
     for (const [key, list] of nodes) {
       check(
@@ -337,13 +342,11 @@ export function withAttrs(values, use) {
     else rest[key] = value;
   }
   const bag = new Attrs(rest, models, nodes);
-  let result;
   try {
-    result = use(bag.handle);
+    return use(bag.handle);
   } finally {
-    if (!(result instanceof Promise)) bag.close();
+    bag.close();
   }
-  return result instanceof Promise ? result.finally(() => bag.close()) : result;
 }
 
 /** Kinds as the library describes them: of all categories, of one, or one kind. */
@@ -351,5 +354,3 @@ export function registry(category = null, name = null) {
   return JSON.parse(text(made("registry_json", category, name)));
 }
 
-/** The library's version, "1.2.3". */
-export const versionString = dl4.version_string();

@@ -1,5 +1,5 @@
 // Kinds of one's own, computed by JavaScript.
-import { answering, callback, check, decode, dl4, encode, withAttrs } from "./abi.js";
+import { answering, callback, check, decode, dl4, encode, optionsText } from "./abi.js";
 import { ARRAYS, NAMES } from "./tensor.js";
 
 const free = (d) => (d < 0 ? null : Number(d));
@@ -68,5 +68,5 @@ export function addKind(category, name, { shape = null, forward, backward = null
     own("dl4_backward_fn", backward, differentiate),
   ];
   kept.push(functions);
-  withAttrs(options, (bag) => check(dl4.registry_add(category, name, bag, ...functions, null)));
+  check(dl4.registry_add(category, name, optionsText(options), ...functions, null));
 }

@@ -1,5 +1,5 @@
 // Graphs: layers called on symbolic values, and the models made of them.
-import { check, dims, dl4, given, Handle, holding, made, names, registry, shape, text, withAttrs } from "./abi.js";
+import { check, dims, dl4, given, Handle, holding, made, optionsText, registry, shape, text, withAttrs } from "./abi.js";
 import { Model } from "./model.js";
 import { NAMES, NUMBERS, Tensor } from "./tensor.js";
 
@@ -14,16 +14,16 @@ export class Node {
 
   /** With the batch axis; a free dimension is null. */
   get shape() {
-    return shape("graph_shape", this.graph.handle, this.id);
+    return shape("node_shape", this.graph.handle, this.id);
   }
 
   get dtype() {
-    return NAMES[given("graph_dtype", this.graph.handle, this.id)];
+    return NAMES[given("node_dtype", this.graph.handle, this.id)];
   }
 
   /** The mask that it carries, or null. */
   get mask() {
-    const id = given("graph_mask", this.graph.handle, this.id);
+    const id = given("graph_add_mask", this.graph.handle, this.id);
     return id < 0 ? null : new Node(this.graph, id);
   }
 }
@@ -41,19 +41,19 @@ export class Graph extends Handle {
     const { handle } = this;
     return new Node(
       this,
-      given("graph_input", handle, name, NUMBERS[dtype] ?? 0, batch_shape.length, dims(batch_shape)),
+      given("graph_add_input", handle, name, NUMBERS[dtype] ?? 0, batch_shape.length, dims(batch_shape)),
     );
   }
 
   /** A value that never changes. */
   constant(value, { name = null, dtype } = {}) {
     const tensor = Tensor.as(value, { dtype });
-    return holding([tensor], () => new Node(this, given("graph_constant", this.handle, name, tensor.handle)));
+    return holding([tensor], () => new Node(this, given("graph_add_constant", this.handle, name, tensor.handle)));
   }
 
   /** Everything of an architecture in JSON; then build() without arguments. */
   mergeJSON(json) {
-    check(dl4.graph_merge_json(this.handle, typeof json === "string" ? json : JSON.stringify(json)));
+    check(dl4.graph_add_json(this.handle, typeof json === "string" ? json : JSON.stringify(json)));
   }
 
   /** The number of a layer in this graph, which is added when it is first called. */
@@ -61,7 +61,7 @@ export class Graph extends Handle {
     let id = this.#layers.get(layer);
     if (id === undefined) {
       const { name = null, ...rest } = layer.config;
-      id = withAttrs(rest, (attrs) => given("graph_layer", this.handle, layer.class_name, name, attrs));
+      id = withAttrs(rest, (attrs) => given("graph_add_layer", this.handle, layer.class_name, name, attrs));
       this.#layers.set(layer, id);
     }
     return id;
@@ -74,7 +74,7 @@ export class Graph extends Handle {
     const id = this.idOf(layer);
     withAttrs(args, (attrs) => check(dl4.graph_call(this.handle, id, attrs, ids, ids.length, first, 1)));
     const [all, count] = [new Int32Array(64), new BigInt64Array(1)];
-    check(dl4.graph_outputs(this.handle, first[0], all, all.length, count));
+    check(dl4.node_outputs(this.handle, first[0], all, all.length, count));
     return Array.from(all.subarray(0, Number(count[0])), (n) => new Node(this, n));
   }
 
@@ -99,22 +99,22 @@ function layer(class_name, config = {}) {
 
 /** An object that has the kinds of a category as functions, as the registry lists them. */
 function kinds(category, make) {
-  const list = () => names("registry_name", category);
-  let all = new Set(list());
+  let all = null; // read when it is first needed
+  const list = () => (all ??= new Set(Object.keys(registry(category)[category])));
   return new Proxy(
     {},
     {
       get: (_, name) => {
         if (typeof name === "symbol" || name === "then") return undefined;
-        if (!all.has(name)) {
+        if (!list().has(name)) {
           registry(category, name); // throws, and says which is nearest, unless it was added since
-          all = new Set(list());
+          all = null;
         }
         return (config) => make(name, config);
       },
-      has: (_, name) => all.has(name),
-      ownKeys: () => [...all],
-      getOwnPropertyDescriptor: (_, name) => (all.has(name) ? { enumerable: true, configurable: true } : undefined),
+      has: (_, name) => list().has(name),
+      ownKeys: () => [...list()],
+      getOwnPropertyDescriptor: (_, name) => (list().has(name) ? { enumerable: true, configurable: true } : undefined),
     },
   );
 }
@@ -136,14 +136,15 @@ export const callbacks = settings("callback");
 export function measure(category, kind, yTrue, yPred, { weights = null, context = null, ...attrs } = {}) {
   const tensors = [yTrue, yPred, weights].map((v) => v && Tensor.as(v));
   const where = context && context.handle;
-  const call = (bag) => made("measure", where, category, kind, bag, ...tensors.map((t) => t && t.handle));
-  return holding(tensors, () => Tensor.taken(withAttrs(attrs, call)));
+  const given = optionsText(attrs);
+  const call = () => made("measure", where, category, kind, given, ...tensors.map((t) => t && t.handle));
+  return holding(tensors, () => Tensor.taken(call()));
 }
 
 /** Threads, seed and memory of what is made in it. */
 export class Context extends Handle {
   constructor(options) {
-    super(withAttrs(options, (attrs) => made("context_create", attrs)));
+    super(made("context_create", optionsText(options)));
   }
 
   set seed(value) {

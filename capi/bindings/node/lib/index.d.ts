@@ -224,7 +224,8 @@ export class Trainer extends Handle {
   accumulateSync(x: Batch["x"], y?: Batch["y"], w?: Batch["w"]): Numbers;
   apply(): void;
   gradient(weight: string): Tensor;
-  setGradient(weight: string, value: Data, options?: { add?: boolean }): void;
+  setGradient(weight: string, value: Data): void;
+  addGradient(weight: string, value: Data): void;
   zeroGradients(): void;
   fit(train: Dataset, options?: FitOptions): Promise<History>;
   /** The events of a fit; leaving the loop stops it. */

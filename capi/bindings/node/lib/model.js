@@ -12,22 +12,16 @@ import {
   later,
   made,
   memory,
-  names,
+  optionsText,
+  ports,
   shape,
-  withAttrs,
 } from "./abi.js";
 import { cancellable } from "./cancel.js";
-import { NAMES, Tensor } from "./tensor.js";
+import { NAMES, NUMBERS, Tensor } from "./tensor.js";
 import { Trainer } from "./training.js";
 
-/** Inputs or outputs of a model or session. */
-function facts(kind, handle, direction) {
-  return names(`${kind}_io_name`, handle, direction).map((name, i) => ({
-    name,
-    shape: shape(`${kind}_io_shape`, handle, direction, i),
-    dtype: NAMES[dl4[`${kind}_io_dtype`](handle, direction, i)],
-  }));
-}
+/** Inputs, outputs or weights of a model or session. */
+const facts = (handle, which) => ports(handle, which).map((port) => ({ ...port, dtype: NAMES[port.dtype] }));
 
 /** An architecture and its weights. */
 export class Model extends Handle {
@@ -40,9 +34,13 @@ export class Model extends Handle {
     const out = new BigUint64Array(1);
     const where = context && context.handle;
     if (typeof source === "string") {
-      await withAttrs(options, (bag) => later("model_load", where, absolute(source), bag, out));
+      await later("model_load", where, absolute(source), optionsText(options), out);
     } else {
-      withAttrs(options, (bag) => check(dl4.model_load_memory(where, ...memory(source), bag, out)));
+      const [bytes, size] = memory(source);
+      const file = new Handle(made("tensor_create", null, NUMBERS.uint8, 1, dims([size])));
+      check(dl4.tensor_copy_in(file.handle, bytes, size));
+      check(dl4.model_load_bytes(where, file.handle, optionsText(options), out));
+      file.close();
     }
     return new Model(out[0]);
   }
@@ -61,22 +59,17 @@ export class Model extends Handle {
   }
 
   get inputs() {
-    return facts("model", this.handle, 0);
+    return facts(this.handle, 0);
   }
 
   get outputs() {
-    return facts("model", this.handle, 1);
+    return facts(this.handle, 1);
   }
 
   /** Name, shape, type and whether it is trained, of each. */
   get weights() {
     const { handle } = this;
-    return names("model_weight_name", handle).map((name, i) => ({
-      name,
-      shape: shape("model_weight_shape", handle, i),
-      dtype: NAMES[dl4.model_weight_dtype(handle, i)],
-      trainable: Boolean(dl4.model_weight_trainable(handle, i)),
-    }));
+    return facts(handle, 2).map((w, i) => ({ ...w, trainable: Boolean(dl4.model_weight_trainable(handle, i)) }));
   }
 
   /** A copy of a weight; "*" is all trainable ones in a row. */
@@ -119,9 +112,9 @@ export class Session extends Handle {
   #last = null; // forms of the inputs of the last run with new outputs, and of these: later ones are like them
 
   constructor(model, options) {
-    super(withAttrs(options, (bag) => made("session_create", model.handle, bag)));
-    this.inputs = facts("session", this.handle, 0);
-    this.outputs = facts("session", this.handle, 1);
+    super(made("session_create", model.handle, optionsText(options)));
+    this.inputs = facts(this.handle, 0);
+    this.outputs = facts(this.handle, 1);
   }
 
   #fits(ins) {

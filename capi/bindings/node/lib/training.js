@@ -17,7 +17,7 @@ import {
   made,
   memory,
   text,
-  withAttrs,
+  optionsText,
 } from "./abi.js";
 import { cancellable } from "./cancel.js";
 import { Tensor } from "./tensor.js";
@@ -79,11 +79,9 @@ export class Dataset extends Handle {
     const held = [x, y, w].map(tensors);
     const give = batches && callback("dl4_batch_fn", held, feeder(batches));
     super(
-      withAttrs(options, (bag) =>
-        batches
-          ? made("dataset_from_callback", where, give, null, null, bag)
-          : made("dataset_from_tensors", where, ...held.flatMap(counted), bag),
-      ),
+      batches
+        ? made("dataset_from_callback", where, give, null, null, optionsText(options))
+        : made("dataset_from_tensors", where, ...held.flatMap(counted), optionsText(options)),
     );
     this.#held = held;
   }
@@ -101,7 +99,7 @@ export class Dataset extends Handle {
 /** A model being trained. Numbers come by the names of `metricNames`. */
 export class Trainer extends Handle {
   constructor(model, options) {
-    super(withAttrs(options, (bag) => made("trainer_create", model.handle, bag)));
+    super(made("trainer_create", model.handle, optionsText(options)));
     this.metricNames = JSON.parse(this.describe("json")).metric_names;
   }
 
@@ -152,12 +150,17 @@ export class Trainer extends Handle {
 
   /** The mean gradient accumulated, of one weight or with "*" of all in a row. */
   gradient(weight) {
-    return Tensor.taken(made("trainer_gradient", this.handle, weight));
+    return Tensor.taken(made("trainer_get_gradient", this.handle, weight));
   }
 
-  setGradient(weight, value, { add = false } = {}) {
+  setGradient(weight, value) {
     const tensor = Tensor.as(value);
-    holding([tensor], () => check(dl4.trainer_set_gradient(this.handle, weight, tensor.handle, Number(add))));
+    holding([tensor], () => check(dl4.trainer_set_gradient(this.handle, weight, tensor.handle)));
+  }
+
+  addGradient(weight, value) {
+    const tensor = Tensor.as(value);
+    holding([tensor], () => check(dl4.trainer_add_gradient(this.handle, weight, tensor.handle)));
   }
 
   zeroGradients() {
@@ -187,7 +190,7 @@ export class Trainer extends Handle {
     await cancellable(signal, (flag) =>
       Handle.during(
         [this, train, validation],
-        withAttrs(options, (bag) => later("trainer_fit", this.handle, ...both, bag, tell, null, flag, out)),
+        later("trainer_fit", this.handle, ...both, optionsText(options), tell, null, flag, out),
       ),
     );
     return JSON.parse(text(out[0]));
@@ -232,12 +235,12 @@ export class Trainer extends Handle {
   /** "learning_rate", "iterations", "epoch", "batch" */
   get(key) {
     const out = new Float64Array(1);
-    check(dl4.trainer_get(this.handle, key, out));
+    check(dl4.trainer_get_number(this.handle, key, out));
     return out[0];
   }
 
   set(key, value) {
-    check(dl4.trainer_set(this.handle, key, value));
+    check(dl4.trainer_set_number(this.handle, key, value));
   }
 
   get learningRate() {

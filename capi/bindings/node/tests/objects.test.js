@@ -256,7 +256,7 @@ test("a library of another version is refused", (t) => {
   const [source, library] = ["other.c", "libother.so"].map((f) => path.join(folder, f));
   fs.writeFileSync(
     source,
-    'int dl4_version(void) { return 2003004; } const char *dl4_version_string(void) { return "2.3.4"; }',
+    "int dl4_version(void) { return 2003004; }",
   );
   const made = spawnSync("cc", ["-shared", "-fPIC", "-o", library, source]);
   if (made.status !== 0) return t.skip("no C compiler");

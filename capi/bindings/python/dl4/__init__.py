@@ -27,7 +27,7 @@ from .abi import (
 from .cancel import Cancel
 from .core import Context, Dataset, Graph, Model, Session, Stream, Tensor, Trainer
 
-__version__ = abi.library.dl4_version_string().decode()
+__version__ = abi.version
 
 
 def __getattr__(name):

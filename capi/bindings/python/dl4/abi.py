@@ -63,10 +63,10 @@ callbacks = {
 }
 constants = {c["name"]: c["value"] for c in description["constants"]}
 library.declared.update((f["name"], f) for f in description["functions"])
-if library.dl4_version() // 1000000 != 1:
-    raise ImportError(
-        f"dl4 for Python is made for version 1 of the library, found {library.dl4_version_string().decode()}"
-    )
+_number = library.dl4_version()
+version = f"{_number // 1000000}.{_number // 1000 % 1000}.{_number % 1000}"
+if _number // 1000000 != 1:
+    raise ImportError(f"dl4 for Python is made for version 1 of the library, found {version}")
 
 
 class Error(Exception):
@@ -188,15 +188,18 @@ class Object:
         return text(made("dl4_describe", self.handle, format))
 
 
+def options_text(values):
+    """Options as the library takes them."""
+    return json.dumps(values, allow_nan=False, default=_plain).encode() if values else None
+
+
 class Attrs(Object):
-    """Attributes, options or call arguments: plain values, and symbolic ones (a node or a list of nodes and None)."""
+    """Attributes or call arguments: plain values, and symbolic ones (a node or a list of nodes and None)."""
 
     __slots__ = ()
 
     def __init__(self, values=None, nodes=None):
-        super().__init__(made("dl4_attrs_create"))
-        if values:
-            call("dl4_attrs_merge_json", self, json.dumps(values, allow_nan=False, default=_plain).encode())
+        super().__init__(made("dl4_attrs_create", options_text(values)))
         for key, list_ in (nodes or {}).items():
             ids = (C.c_int32 * len(list_))(*[-1 if n is None else n for n in list_])
             call("dl4_attrs_set_nodes", self, key.encode(), ids, len(list_))

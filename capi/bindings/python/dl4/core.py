@@ -3,7 +3,7 @@
 import ctypes as C
 import json
 
-from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, text
+from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, options_text, text
 from .cancel import heard, inside, inside_waiting, interruptible
 from .session import KeptSession, Session, Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, numpy_module, shape_of
@@ -27,7 +27,7 @@ class Context(Object):
     __slots__ = ()
 
     def __init__(self, **options):
-        super().__init__(made("dl4_context_create", Attrs(options)))
+        super().__init__(made("dl4_context_create", options_text(options)))
 
     def set_seed(self, seed):
         call("dl4_context_set_seed", self, int(seed))
@@ -51,24 +51,24 @@ class Graph(Object):
         return name
 
     def input(self, name, dtype, shape):
-        return made("dl4_graph_input", self, encoded(name), DTYPES[dtype], len(shape), dims(shape), type=C.c_int32)
+        return made("dl4_graph_add_input", self, encoded(name), DTYPES[dtype], len(shape), dims(shape), type=C.c_int32)
 
     def constant(self, value, name=None):
-        return made("dl4_graph_constant", self, encoded(name), value, type=C.c_int32)
+        return made("dl4_graph_add_constant", self, encoded(name), value, type=C.c_int32)
 
     def layer(self, kind, name=None, config=None, models=None):
         """models: by attribute, those that are layers in it."""
         attrs = Attrs(config)
         for key, model in (models or {}).items():
             call("dl4_attrs_set_model", attrs, key.encode(), model)
-        return made("dl4_graph_layer", self, encoded(kind), encoded(name), attrs, type=C.c_int32)
+        return made("dl4_graph_add_layer", self, encoded(kind), encoded(name), attrs, type=C.c_int32)
 
     def share(self, graph, layer, name=None):
         """A layer of another graph, with its weights."""
-        return made("dl4_graph_share", self, graph, layer, encoded(name), type=C.c_int32)
+        return made("dl4_graph_add_shared", self, graph, layer, encoded(name), type=C.c_int32)
 
     def carries_mask(self, node):
-        return made("dl4_graph_mask", self, node, type=C.c_int32) >= 0
+        return made("dl4_graph_add_mask", self, node, type=C.c_int32) >= 0
 
     def call(self, layer, inputs, plain=None, nodes=None):
         """All outputs."""
@@ -126,17 +126,17 @@ class Graph(Object):
     def outputs(self, node):
         """All outputs of the call that gave a node."""
         outs, count = (C.c_int32 * 64)(), C.c_int64()
-        call("dl4_graph_outputs", self, node, outs, 64, C.byref(count))
+        call("dl4_node_outputs", self, node, outs, 64, C.byref(count))
         return outs[: count.value]
 
     def merge_json(self, architecture):
-        call("dl4_graph_merge_json", self, architecture.encode())
+        call("dl4_graph_add_json", self, architecture.encode())
 
     def shape(self, node):
-        return shape_of(library.dl4_graph_shape, self, node)
+        return shape_of(library.dl4_node_shape, self, node)
 
     def dtype(self, node):
-        return NAMES[made("dl4_graph_dtype", self, node, type=C.c_int32)]
+        return NAMES[made("dl4_node_dtype", self, node, type=C.c_int32)]
 
     def build(self, inputs=(), outputs=()):
         ins, outs = (C.c_int32 * len(inputs))(*inputs), (C.c_int32 * len(outputs))(*outputs)
@@ -152,58 +152,49 @@ class Model(Object):
 
     @classmethod
     def load(cls, path, context=None, **options):
-        return cls(made("dl4_model_load", context, encoded(path), Attrs(options)), context)
+        return cls(made("dl4_model_load", context, encoded(path), options_text(options)), context)
 
     def save(self, path):
         call("dl4_model_save", self, encoded(path), None)
 
     def load_weights(self, path, **options):
-        call("dl4_model_load_weights", self, encoded(path), Attrs(options))
+        call("dl4_model_load_weights", self, encoded(path), options_text(options))
 
     def to_bytes(self):
         return content(made("dl4_model_save_memory", self, None))
 
     @classmethod
     def from_bytes(cls, data, context=None, **options):
-        return cls(made("dl4_model_load_memory", context, data, len(data), Attrs(options)), context)
+        file = Tensor(made("dl4_tensor_create", None, DTYPES["uint8"], 1, dims([len(data)])))
+        call("dl4_tensor_copy_in", file, data, len(data))
+        return cls(made("dl4_model_load_bytes", context, file, options_text(options)), context)
 
     @classmethod
     def mapped(cls, path, context=None, **options):
         """Loads a model whose weights stay in the file, shared by all processes that map it. It must not change."""
         file = Tensor.from_dlpack(numpy_module().memmap(path, "uint8", "c"))
-        return cls(made("dl4_model_load_tensor", context, file, Attrs(options)), context)
+        return cls(made("dl4_model_load_bytes", context, file, options_text(options)), context)
 
     def clone(self):
         return Model(made("dl4_model_clone", self), self.context)
 
-    def names(self, direction):
-        """Of the inputs (0) or outputs (1)."""
-        return [
-            library.dl4_model_io_name(self, direction, i).decode()
-            for i in range(library.dl4_model_io_count(self, direction))
-        ]
+    def names(self, which):
+        """Of the inputs (0), outputs (1) or weights (2)."""
+        return [library.dl4_port_name(self, which, i).decode() for i in range(library.dl4_port_count(self, which))]
 
-    def shapes(self, direction):
-        return [
-            shape_of(library.dl4_model_io_shape, self, direction, i)
-            for i in range(library.dl4_model_io_count(self, direction))
-        ]
+    def shapes(self, which):
+        return [shape_of(library.dl4_port_shape, self, which, i) for i in range(library.dl4_port_count(self, which))]
 
-    def dtypes(self, direction):
-        return [
-            NAMES[library.dl4_model_io_dtype(self, direction, i)]
-            for i in range(library.dl4_model_io_count(self, direction))
-        ]
+    def dtypes(self, which):
+        return [NAMES[library.dl4_port_dtype(self, which, i)] for i in range(library.dl4_port_count(self, which))]
 
     def weights(self):
         """(name, shape, trainable) of each."""
+        which = constants["DL4_WEIGHTS"]
+        trainable = library.dl4_model_weight_trainable
         return [
-            (
-                library.dl4_model_weight_name(self, i).decode(),
-                shape_of(library.dl4_model_weight_shape, self, i),
-                bool(library.dl4_model_weight_trainable(self, i)),
-            )
-            for i in range(library.dl4_model_weight_count(self))
+            (name, shape, bool(trainable(self, i)))
+            for i, (name, shape) in enumerate(zip(self.names(which), self.shapes(which)))
         ]
 
     def get_weight(self, name):
@@ -235,7 +226,7 @@ class Dataset(Object):
         if batches is None:
             self.held = [*x, *y, *w]
             super().__init__(
-                made("dl4_dataset_from_tensors", context, *handles(x), *handles(y), *handles(w), Attrs(options))
+                made("dl4_dataset_from_tensors", context, *handles(x), *handles(y), *handles(w), options_text(options))
             )
             return
         last = []
@@ -263,7 +254,7 @@ class Dataset(Object):
         function = callbacks["dl4_batch_fn"](ask)
         self.held = [function, last]
         super().__init__(
-            made("dl4_dataset_from_callback", context, function, None, callbacks["dl4_release_fn"](), Attrs(options))
+            made("dl4_dataset_from_callback", context, function, None, callbacks["dl4_release_fn"](), options_text(options))
         )
 
 
@@ -273,7 +264,7 @@ class Trainer(Object):
     def __init__(self, model, options=None):
         """Without options, those that the model was compiled with in Keras."""
         self.lost = self.reduce = None
-        super().__init__(made("dl4_trainer_create", model, None if options is None else Attrs(options)))
+        super().__init__(made("dl4_trainer_create", model, None if options is None else options_text(options) or b"{}"))
         self.names = json.loads(self.describe(0))["metric_names"]
 
     def _batch(self, function, x, y, w):
@@ -318,7 +309,7 @@ class Trainer(Object):
                 self.handle,
                 train.handle,
                 valid and valid.handle,
-                Attrs(options),
+                options_text(options),
                 function,
                 None,
                 flag,
@@ -376,10 +367,10 @@ class Trainer(Object):
         self.reduce = function if reduce else None
 
     def get(self, key):
-        return made("dl4_trainer_get", self, encoded(key), type=C.c_double)
+        return made("dl4_trainer_get_number", self, encoded(key), type=C.c_double)
 
     def set(self, key, value):
-        call("dl4_trainer_set", self, encoded(key), float(value))
+        call("dl4_trainer_set_number", self, encoded(key), float(value))
 
     def save(self, path):
         call("dl4_trainer_save", self, encoded(path))

@@ -3,7 +3,7 @@
 import ctypes as C
 import functools
 
-from .abi import Attrs, Object, call, check, content, library, made
+from .abi import Object, call, check, content, library, made, options_text
 from .cancel import heard, interruptible
 from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
 
@@ -16,9 +16,9 @@ class Session(Object):
     __slots__ = ("count", "dtype", "_waiting")
 
     def __init__(self, model, options=None):
-        super().__init__(made("dl4_session_create", model, Attrs(options)))
-        self.count = library.dl4_session_io_count(self, 1)
-        self.dtype = NAMES.get(library.dl4_session_io_dtype(self, 0, 0))  # of its first input
+        super().__init__(made("dl4_session_create", model, options_text(options)))
+        self.count = library.dl4_port_count(self, 1)
+        self.dtype = NAMES.get(library.dl4_port_dtype(self, 0, 0))  # of its first input
         self._waiting = {}
 
     def run(self, inputs, cancel=None):
@@ -32,7 +32,7 @@ class Session(Object):
         if not isinstance(inputs, (list, tuple)):
             inputs = [inputs]
         return [
-            x if isinstance(x, Tensor) else Tensor.of(x, NAMES.get(library.dl4_session_io_dtype(self, 0, i)))
+            x if isinstance(x, Tensor) else Tensor.of(x, NAMES.get(library.dl4_port_dtype(self, 0, i)))
             for i, x in enumerate(inputs)
         ]
 
@@ -136,11 +136,11 @@ class KeptSession(Session):
 
     def __init__(self, model, options):
         super().__init__(model, {**options, "states": True})
-        self.model, first = model, library.dl4_model_io_count(model, 0)
+        self.model, first = model, library.dl4_port_count(model, 0)
         self.states = []  # name, shape, whether a layer keeps it
-        for i in range(first, library.dl4_session_io_count(self, 0)):
-            name = library.dl4_session_io_name(self, 0, i).decode()
-            self.states.append((name, shape_of(library.dl4_session_io_shape, self, 0, i), self._keeps(name)))
+        for i in range(first, library.dl4_port_count(self, 0)):
+            name = library.dl4_port_name(self, 0, i).decode()
+            self.states.append((name, shape_of(library.dl4_port_shape, self, 0, i), self._keeps(name)))
 
     def _keeps(self, name):
         try:
@@ -183,8 +183,8 @@ class Stream(Object):
 
     def __init__(self, session, batch=1):
         self.session = session
-        super().__init__(made("dl4_stream_create", session, Attrs({"batch": batch})))
-        self.count = library.dl4_stream_io_count(self, 1)
+        super().__init__(made("dl4_stream_create", session, options_text({"batch": batch})))
+        self.count = library.dl4_port_count(self, 1)
 
     def run(self, inputs):
         """Runs the next steps; inputs and outputs as in Session.run()."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from dl4 import abi
-from dl4.abi import Attrs, Object, call, callbacks, constants, library, made, text
+from dl4.abi import Attrs, Object, call, callbacks, constants, library, made, options_text, text
 
 FORMATS = {"json": 0, "text": 1, "dot": 2}
 LETTERS = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B", "bool": "?"}
@@ -55,8 +55,8 @@ class Case:
     def put(self, step, handle):
         self.slots[step["to"]] = Object(handle)
 
-    def attrs(self, step, key):
-        return Attrs(step.get(key))
+    def options(self, step, key="options"):
+        return options_text(step.get(key))
 
     # -- tensors
     def do_tensor(self, s):
@@ -90,14 +90,14 @@ class Case:
 
     # -- graphs
     def do_context(self, s):
-        self.put(s, made("dl4_context_create", self.attrs(s, "options")))
+        self.put(s, made("dl4_context_create", self.options(s)))
 
     def do_graph(self, s):
         self.put(s, made("dl4_graph_create", self.of(s, "context")))
 
     def do_input(self, s):
         self.slots[s["to"]] = made(
-            "dl4_graph_input",
+            "dl4_graph_add_input",
             self.of(s, "graph"),
             abi.encoded(s.get("name")),
             constants["DL4_" + s["dtype"].upper()],
@@ -108,11 +108,11 @@ class Case:
 
     def do_constant(self, s):
         self.slots[s["to"]] = made(
-            "dl4_graph_constant", self.of(s, "graph"), s["name"].encode(), self.of(s, "tensor"), type=C.c_int32
+            "dl4_graph_add_constant", self.of(s, "graph"), s["name"].encode(), self.of(s, "tensor"), type=C.c_int32
         )
 
     def layer(self, s):
-        attrs = self.attrs(s, "attrs")
+        attrs = Attrs(s.get("attrs"))
         for key, model in s.get("models", {}).items():
             call("dl4_attrs_set_model", attrs, key.encode(), self.slots[model])
         return s["kind"].encode(), abi.encoded(s.get("name")), attrs
@@ -122,7 +122,7 @@ class Case:
         return Attrs(s.get("call"), nodes)
 
     def do_layer(self, s):
-        self.slots[s["to"]] = made("dl4_graph_layer", self.of(s, "graph"), *self.layer(s), type=C.c_int32)
+        self.slots[s["to"]] = made("dl4_graph_add_layer", self.of(s, "graph"), *self.layer(s), type=C.c_int32)
 
     def outputs(self, s, function, *args):
         out = (C.c_int32 * len(s["to"]))()
@@ -136,15 +136,15 @@ class Case:
         self.outputs(s, "dl4_graph_add", *self.layer(s), self.arguments(s))
 
     def do_merge_json(self, s):
-        call("dl4_graph_merge_json", self.of(s, "graph"), self.of(s, "text").encode())
+        call("dl4_graph_add_json", self.of(s, "graph"), self.of(s, "text").encode())
 
     def do_shape(self, s):
         got, rank = (C.c_int64 * 8)(), C.c_int32()
-        call("dl4_graph_shape", self.of(s, "graph"), self.of(s, "node"), got, 8, C.byref(rank))
+        call("dl4_node_shape", self.of(s, "graph"), self.of(s, "node"), got, 8, C.byref(rank))
         assert got[: rank.value] == s["shape"], f"{self.place}: {got[: rank.value]}"
 
     def do_mask(self, s):
-        self.slots[s["to"]] = made("dl4_graph_mask", self.of(s, "graph"), self.of(s, "node"), type=C.c_int32)
+        self.slots[s["to"]] = made("dl4_graph_add_mask", self.of(s, "graph"), self.of(s, "node"), type=C.c_int32)
 
     def do_build(self, s):
         self.put(
@@ -160,7 +160,8 @@ class Case:
     # -- models
     def do_weights(self, s):
         model = self.of(s, "model")
-        names = [library.dl4_model_weight_name(model, i).decode() for i in range(library.dl4_model_weight_count(model))]
+        which = constants["DL4_WEIGHTS"]
+        names = [library.dl4_port_name(model, which, i).decode() for i in range(library.dl4_port_count(model, which))]
         assert names == s["names"], f"{self.place}: {names}"
 
     def do_get_weight(self, s):
@@ -186,12 +187,19 @@ class Case:
             self.slots[s["to"]] = abi.content(made(f"dl4_{kind}_save_memory", self.of(s, kind), *arguments))
 
     def do_load(self, s):
-        data = self.of(s, "bytes")
-        memory, source = ("", (self.path(s),)) if "path" in s else ("_memory", (data, len(data)))
+        if "path" in s:
+            memory, source = "", (self.path(s),)
+        else:
+            data = self.of(s, "bytes")
+            memory, source = "_memory", (data, len(data))
         if "trainer" in s:
             call("dl4_trainer_load" + memory, self.of(s, "trainer"), *source)
+        elif "path" in s:
+            self.put(s, made("dl4_model_load", None, *source, self.options(s)))
         else:
-            self.put(s, made("dl4_model_load" + memory, None, *source, self.attrs(s, "options")))
+            file = Object(made("dl4_tensor_create", None, constants["DL4_UINT8"], 1, dims([len(data)])))
+            call("dl4_tensor_copy_in", file, *source)
+            self.put(s, made("dl4_model_load_bytes", None, file, self.options(s)))
 
     def do_text(self, s):
         self.slots[s["to"]] = s["text"]
@@ -210,7 +218,7 @@ class Case:
 
     # -- sessions
     def do_session(self, s):
-        self.put(s, made("dl4_session_create", self.of(s, "model"), self.attrs(s, "options")))
+        self.put(s, made("dl4_session_create", self.of(s, "model"), self.options(s)))
 
     def results(self, s, out):
         if "to" in s:
@@ -234,7 +242,7 @@ class Case:
                 None,
                 s["category"].encode(),
                 s["kind"].encode(),
-                self.attrs(s, "attrs"),
+                self.options(s, "attrs"),
                 self.of(s, "true"),
                 self.of(s, "pred"),
                 self.of(s, "weights"),
@@ -251,7 +259,7 @@ class Case:
                 *self.handles(s.get("x", [])),
                 *self.handles(s.get("y", [])),
                 *self.handles(s.get("w", [])),
-                self.attrs(s, "options"),
+                self.options(s),
             ),
         )
 
@@ -270,12 +278,12 @@ class Case:
         self.put(
             s,
             made(
-                "dl4_dataset_from_callback", None, give, None, callbacks["dl4_release_fn"](), self.attrs(s, "options")
+                "dl4_dataset_from_callback", None, give, None, callbacks["dl4_release_fn"](), self.options(s)
             ),
         )
 
     def do_trainer(self, s):
-        self.put(s, made("dl4_trainer_create", self.of(s, "model"), self.attrs(s, "options")))
+        self.put(s, made("dl4_trainer_create", self.of(s, "model"), self.options(s)))
 
     def names(self, s):
         return json.loads(text(made("dl4_describe", self.of(s, "trainer"), 0)))["metric_names"]
@@ -310,7 +318,7 @@ class Case:
         call("dl4_trainer_apply", self.of(s, "trainer"))
 
     def do_gradient(self, s):
-        self.put(s, made("dl4_trainer_gradient", self.of(s, "trainer"), s["weight"].encode()))
+        self.put(s, made("dl4_trainer_get_gradient", self.of(s, "trainer"), s["weight"].encode()))
 
     def do_fit(self, s):
         at = s.get("at", {})
@@ -330,7 +338,7 @@ class Case:
                     self.of(s, "trainer"),
                     self.of(s, "train"),
                     self.of(s, "valid"),
-                    self.attrs(s, "options"),
+                    self.options(s),
                     tell,
                     None,
                     self.of(s, "cancel"),
@@ -354,11 +362,11 @@ class Case:
         self.metrics(s, values, n)
 
     def do_get(self, s):
-        got = made("dl4_trainer_get", self.of(s, "trainer"), s["key"].encode(), type=C.c_double)
+        got = made("dl4_trainer_get_number", self.of(s, "trainer"), s["key"].encode(), type=C.c_double)
         self.close([got], [s["value"]], 1e-7)
 
     def do_set(self, s):
-        call("dl4_trainer_set", self.of(s, "trainer"), s["key"].encode(), s["value"])
+        call("dl4_trainer_set_number", self.of(s, "trainer"), s["key"].encode(), s["value"])
 
     def do_cancel(self, s):
         self.put(s, made("dl4_cancel_create"))
@@ -385,7 +393,7 @@ class Case:
             for name in [a["name"] for a in facts["attributes"]] + everywhere:
                 graph = Object(made("dl4_graph_create", None))
                 try:
-                    made("dl4_graph_layer", graph, kind.encode(), None, Attrs({**given, name: None}), type=C.c_int32)
+                    made("dl4_graph_add_layer", graph, kind.encode(), None, Attrs({**given, name: None}), type=C.c_int32)
                 except abi.Error as e:
                     assert e.attribute in {name} | missing, f"{kind}.{name}: {e}"
 

@@ -31,10 +31,8 @@ describe_library <- function() {
     library_$functions[[name]] <- list(types = types, names = names(parameters))
   }
   declare("dl4_version", "i")
-  declare("dl4_version_string", "s")
   if (call_("dl4_version")$.value %/% 1000000 != MAJOR) {
-    found <- call_("dl4_version_string")$.value
-    refuse(paste0("this package is made for version ", MAJOR, " of the library, found ", found), "DL4_VERSION")
+    refuse(paste0("this package is made for version ", MAJOR, " of the library, found ", dl4_version()), "DL4_VERSION")
   }
   declare("dl4_api_description", "oerror", list(out = "Hblob"))
   api <- fromJSON(text_of(call_("dl4_api_description", list(NULL))$out[[1]]), simplifyVector = FALSE)
@@ -42,7 +40,7 @@ describe_library <- function() {
     parameters <- lapply(f$parameters, function(p) type_letter(p$type))
     names(parameters) <- vapply(f$parameters, `[[`, "", "name")
     # An object of any type; that is not said of memory.
-    if (f$name %in% c("dl4_describe", "dl4_retain", "dl4_release")) parameters$object <- "o*"
+    if (f$name %in% c("dl4_describe", "dl4_retain", "dl4_release") || startsWith(f$name, "dl4_port_")) parameters$object <- "o*"
     declare(f$name, type_letter(f$returns), parameters)
   }
   for (c in api$constants) library_$constants[[c$name]] <- c$value
@@ -136,19 +134,27 @@ to_json <- function(v) {
 
 is_node <- function(v) inherits(v, "dl4_node")
 
+is_nodes <- function(v) is_node(v) || (is.list(v) && any(vapply(v, is_node, NA)))
+
+named <- function(values) {
+  if (is.null(names(values)) || any(names(values) == "")) refuse("expected attributes and options by name")
+  values
+}
+
+# Options as text; NULL if there are none.
+options_text <- function(values) if (length(values)) to_json(named(values))
+
 # A bag of attributes: JSON, but for nodes and models. NULL if there are none.
 attrs <- function(values) {
   if (!length(values)) return(NULL)
-  if (is.null(names(values)) || any(names(values) == "")) refuse("expected attributes and options by name")
-  bag <- made("dl4_attrs_create")
-  nodes <- vapply(values, function(v) is_node(v) || (is.list(v) && any(vapply(v, is_node, NA))), NA)
+  named(values)
+  nodes <- vapply(values, is_nodes, NA)
   models <- vapply(values, inherits, NA, "dl4_model")
+  bag <- made("dl4_attrs_create", options_text(values[!nodes & !models]))
   for (key in names(values)[nodes]) {
     v <- if (is_node(values[[key]])) values[key] else values[[key]]
     call_("dl4_attrs_set_nodes", bag, key, ids(v), length(v))
   }
   for (key in names(values)[models]) call_("dl4_attrs_set_model", bag, key, values[[key]])
-  plain <- values[!nodes & !models]
-  if (length(plain)) call_("dl4_attrs_merge_json", bag, to_json(plain))
   bag
 }

@@ -32,14 +32,17 @@ methods_$object <- list(
   }
 )
 
-dl4_version <- function() call_("dl4_version_string")$.value
+dl4_version <- function() {
+  n <- call_("dl4_version")$.value
+  paste(n %/% 1000000, n %/% 1000 %% 1000, n %% 1000, sep = ".")
+}
 
 # Kinds with their attributes, as lists; NULL means all.
 registry <- function(category = NULL, name = NULL) {
   fromJSON(text_of(made("dl4_registry_json", category, name)), simplifyVector = FALSE)
 }
 
-context <- function(...) made("dl4_context_create", attrs(list(...)))
+context <- function(...) made("dl4_context_create", options_text(list(...)))
 methods_$context <- list(
   set_seed = function(self, seed) invisible(call_("dl4_context_set_seed", self, seed)),
   trim = function(self) invisible(call_("dl4_context_trim", self))
@@ -101,14 +104,14 @@ one_or_all <- function(list) if (length(list) == 1) list[[1]] else list
 # arguments, here and at layers, all others have a dot in front, as no attribute has.
 measure <- function(.category, .kind, .y_true, .y_pred, .weights = NULL, ...) {
   w <- if (!is.null(.weights)) tensor(.weights)
-  made("dl4_measure", NULL, .category, .kind, attrs(list(...)), tensor(.y_true), tensor(.y_pred), w)
+  made("dl4_measure", NULL, .category, .kind, options_text(list(...)), tensor(.y_true), tensor(.y_pred), w)
 }
 
 # ---- Graphs ---------------------------------------------------------------------------------------------------------
 
 graph <- function(context = NULL) made("dl4_graph_create", context)
 methods_$graph <- list(
-  merge_json = function(self, text) invisible(call_("dl4_graph_merge_json", self, text))
+  merge_json = function(self, text) invisible(call_("dl4_graph_add_json", self, text))
 )
 
 node <- function(graph, id) structure(list(graph = graph, id = as.integer(id)), class = "dl4_node")
@@ -130,33 +133,33 @@ ids <- function(nodes) {
 # An input; the shape has the batch axis, and NA where an axis is free.
 input <- function(graph, shape, dtype = "float32", name = NULL) {
   shape[is.na(shape)] <- -1
-  node(graph, call_("dl4_graph_input", graph, name, number_of(dtype), length(shape), shape, 0L)$out)
+  node(graph, call_("dl4_graph_add_input", graph, name, number_of(dtype), length(shape), shape, 0L)$out)
 }
 
 constant <- function(graph, value, name = NULL) {
-  node(graph, call_("dl4_graph_constant", graph, name, tensor(value), 0L)$out)
+  node(graph, call_("dl4_graph_add_constant", graph, name, tensor(value), 0L)$out)
 }
 
 node_shape <- function(node) {
-  all <- call_("dl4_graph_shape", node$graph, node$id, numeric(8), 8L, 0L)
+  all <- call_("dl4_node_shape", node$graph, node$id, numeric(8), 8L, 0L)
   shape <- all$dims[seq_len(all$rank)]
   replace(shape, shape < 0, NA)
 }
 
 node_mask <- function(node) {
-  id <- call_("dl4_graph_mask", node$graph, node$id, 0L)$out
+  id <- call_("dl4_graph_add_mask", node$graph, node$id, 0L)$out
   if (id >= 0) node(node$graph, id)
 }
 
 # All outputs of the call that gave a node, such as a sequence and states.
 outputs <- function(node) {
-  n <- call_("dl4_graph_outputs", node$graph, node$id, NULL, 0, 0)$count
-  lapply(call_("dl4_graph_outputs", node$graph, node$id, integer(n), n, 0)$out, function(id) node(node$graph, id))
+  n <- call_("dl4_node_outputs", node$graph, node$id, NULL, 0, 0)$count
+  lapply(call_("dl4_node_outputs", node$graph, node$id, integer(n), n, 0)$out, function(id) node(node$graph, id))
 }
 
 # A layer is a function of nodes and, by name, of its kind's arguments of calls; each call shares its weights.
 layer <- function(.graph, .kind, ...) {
-  id <- call_("dl4_graph_layer", .graph, .kind, NULL, attrs(list(...)), 0L)$out
+  id <- call_("dl4_graph_add_layer", .graph, .kind, NULL, attrs(list(...)), 0L)$out
   structure(class = "dl4_layer", function(.inputs, ...) {
     inputs <- as_nodes(.inputs)
     node(.graph, call_("dl4_graph_call", .graph, id, attrs(list(...)), ids(inputs), length(inputs), 0L, 1)$out)
@@ -220,8 +223,12 @@ build <- function(inputs, outputs) {
 
 # From a path or from bytes.
 load_model <- function(from, ..., context = NULL) {
-  options <- attrs(list(...))
-  if (is.raw(from)) return(made("dl4_model_load_memory", context, from, length(from), options))
+  options <- options_text(list(...))
+  if (is.raw(from)) {
+    file <- made("dl4_tensor_create", NULL, number_of("uint8"), 1L, length(from))
+    call_("dl4_tensor_copy_in", file, from, length(from))
+    return(made("dl4_model_load_bytes", context, file, options))
+  }
   made("dl4_model_load", context, file_name(from), options)
 }
 
@@ -231,45 +238,45 @@ summary.dl4_model <- function(object, ...) {
 }
 
 methods_$model <- list(
-  save = function(self, path, ...) invisible(call_("dl4_model_save", self, file_name(path), attrs(list(...)))),
-  bytes = function(self, ...) .Call(dl4_r_bytes, made("dl4_model_save_memory", self, attrs(list(...)))),
+  save = function(self, path, ...) invisible(call_("dl4_model_save", self, file_name(path), options_text(list(...)))),
+  bytes = function(self, ...) .Call(dl4_r_bytes, made("dl4_model_save_memory", self, options_text(list(...)))),
   copy = function(self) made("dl4_model_clone", self),
   weights = function(self) {
-    n <- call_("dl4_model_weight_count", self)$.value
-    vapply(seq_len(n), function(i) call_("dl4_model_weight_name", self, i - 1)$.value, "")
+    n <- call_("dl4_port_count", self, 2L)$.value
+    vapply(seq_len(n), function(i) call_("dl4_port_name", self, 2L, i - 1)$.value, "")
   },
   weight = function(self, name) made("dl4_model_get_weight", self, name),
   set_weight = function(self, name, value) invisible(call_("dl4_model_set_weight", self, name, tensor(value))),
   set_trainable = function(self, name, value) invisible(call_("dl4_model_set_trainable", self, name, value))
 )
 
-session <- function(model, ...) made("dl4_session_create", model, attrs(list(...)))
-outputs_of <- function(self, count) call_(count, self, 1L)$.value
+session <- function(model, ...) made("dl4_session_create", model, options_text(list(...)))
+outputs_of <- function(self) call_("dl4_port_count", self, 1L)$.value
 
-run_ <- function(self, name, count, inputs, into, cancel) {
+run_ <- function(self, name, inputs, into, cancel) {
   x <- tensors(inputs)
-  out <- if (is.null(into)) vector("list", outputs_of(self, count)) else tensors(into)
+  out <- if (is.null(into)) vector("list", outputs_of(self)) else tensors(into)
   call_(name, self, x, length(x), out, length(out), cancel)$out
 }
 
 methods_$session <- list(
   # Gives new tensors, or writes those of `into`; NULL among them gets a new one.
   run_tensors = function(self, inputs, into = NULL, cancel = NULL) {
-    run_(self, "dl4_session_run", "dl4_session_io_count", inputs, into, cancel)
+    run_(self, "dl4_session_run", inputs, into, cancel)
   },
   # Gives an array, or of several outputs a list.
   run = function(self, inputs) one_or_all(lapply(self$run_tensors(inputs), as.array)),
   predict = function(self, data, cancel = NULL) {
-    n <- outputs_of(self, "dl4_session_io_count")
+    n <- outputs_of(self)
     call_("dl4_session_predict", self, data, cancel, vector("list", n), n)$out
   }
 )
 
 # A sequence that goes on, of a session with `states = TRUE`.
-stream <- function(session, ...) made("dl4_stream_create", session, attrs(list(...)))
+stream <- function(session, ...) made("dl4_stream_create", session, options_text(list(...)))
 methods_$stream <- list(
   run = function(self, inputs) {
-    one_or_all(lapply(run_(self, "dl4_stream_run", "dl4_stream_io_count", inputs, NULL, NULL), as.array))
+    one_or_all(lapply(run_(self, "dl4_stream_run", inputs, NULL, NULL), as.array))
   },
   reset = function(self) invisible(call_("dl4_stream_reset", self)),
   bytes = function(self) .Call(dl4_r_bytes, made("dl4_stream_save_memory", self)),
@@ -283,7 +290,7 @@ dataset <- function(x, y = NULL, w = NULL, ..., context = NULL) {
   x <- tensors(x)
   y <- tensors(y)
   w <- tensors(w)
-  made("dl4_dataset_from_tensors", context, x, length(x), y, length(y), w, length(w), attrs(list(...)))
+  made("dl4_dataset_from_tensors", context, x, length(x), y, length(y), w, length(w), options_text(list(...)))
 }
 
 # Of batches that f(index) gives, index from 0 in each epoch: list(x = , y = , w = ), or NULL where the epoch ends.
@@ -299,10 +306,10 @@ batches <- function(f, ...) {
     }
     lapply(batch, as.list)
   })
-  keeping(answer, made("dl4_dataset_from_callback", NULL, "batch", answer, "release", attrs(list(...))))
+  keeping(answer, made("dl4_dataset_from_callback", NULL, "batch", answer, "release", options_text(list(...))))
 }
 
-trainer <- function(model, ...) made("dl4_trainer_create", model, attrs(list(...)))
+trainer <- function(model, ...) made("dl4_trainer_create", model, options_text(list(...)))
 
 metric_names <- function(self) unlist(fromJSON(self$describe("json"), simplifyVector = FALSE)$metric_names)
 
@@ -326,7 +333,7 @@ methods_$trainer <- list(
       go_on <- if (is.null(progress)) TRUE else progress(EVENTS[[event + 1]], step, total, metrics)
       if (identical(go_on, FALSE)) 1L else 0L
     })
-    blob <- made("dl4_trainer_fit", self, train, valid, attrs(list(...)), "progress", heard, cancel)
+    blob <- made("dl4_trainer_fit", self, train, valid, options_text(list(...)), "progress", heard, cancel)
     history <- fromJSON(text_of(blob), simplifyVector = FALSE)
     lapply(history, function(values) vapply(values, function(v) if (is.null(v)) NaN else as.numeric(v), 0))
   },
@@ -353,13 +360,16 @@ methods_$trainer <- list(
     keeping(answer, call_("dl4_trainer_set_workers", self, rank, size, "reduce", answer, "release"))
     invisible(self)
   },
-  gradient = function(self, weight) made("dl4_trainer_gradient", self, weight),
-  set_gradient = function(self, weight, value, add = FALSE) {
-    invisible(call_("dl4_trainer_set_gradient", self, weight, tensor(value), add))
+  gradient = function(self, weight) made("dl4_trainer_get_gradient", self, weight),
+  set_gradient = function(self, weight, value) {
+    invisible(call_("dl4_trainer_set_gradient", self, weight, tensor(value)))
+  },
+  add_gradient = function(self, weight, value) {
+    invisible(call_("dl4_trainer_add_gradient", self, weight, tensor(value)))
   },
   zero_gradients = function(self) invisible(call_("dl4_trainer_zero_gradients", self)),
-  get = function(self, key) call_("dl4_trainer_get", self, key, 0)$out,
-  set = function(self, key, value) invisible(call_("dl4_trainer_set", self, key, value)),
+  get = function(self, key) call_("dl4_trainer_get_number", self, key, 0)$out,
+  set = function(self, key, value) invisible(call_("dl4_trainer_set_number", self, key, value)),
   save = function(self, path) invisible(call_("dl4_trainer_save", self, file_name(path))),
   bytes = function(self) .Call(dl4_r_bytes, made("dl4_trainer_save_memory", self)),
   load = function(self, from) {

@@ -49,7 +49,7 @@ register <- function(category, name, forward, backward = NULL, shape = NULL, ...
   })
   shape_fn <- if (!is.null(shape)) "shape"
   backward_fn <- if (!is.null(backward)) "backward"
-  keeping(own, call_("dl4_registry_add", category, name, attrs(list(...)), shape_fn, "forward", backward_fn, own))
+  keeping(own, call_("dl4_registry_add", category, name, options_text(list(...)), shape_fn, "forward", backward_fn, own))
   if (category == "layer") add_layers(registry(category, name)$layer)
   invisible()
 }

@@ -104,99 +104,132 @@ impl Attrs {
     }
 
     pub(crate) fn bag(&self) -> Result<Handle<sys::dl4_attrs>> {
-        // SAFETY: out is a place for a pointer.
-        let bag = made(|out| unsafe { sys::dl4_attrs_create(out) })?;
-        for item in &self.0 {
-            match item {
-                Item::One(key, value) => value.put(&bag, key)?,
-                Item::Json(text) => merge(&bag, text)?,
-            }
+        let mut special = Vec::new();
+        let text = c_string(self.text("", &mut special)?, "json")?;
+        // SAFETY: a text that ends with a NUL.
+        let bag = made(|out| unsafe { sys::dl4_attrs_create(text.as_ptr(), out) })?;
+        for (key, value) in special {
+            let key = c_string(key, "key")?;
+            // SAFETY: live objects, a text that ends with a NUL, a list as long as it is said.
+            check(unsafe {
+                match value {
+                    Special::Nodes(v) => {
+                        sys::dl4_attrs_set_nodes(bag.as_ptr(), key.as_ptr(), v.as_ptr(), v.len() as i64)
+                    }
+                    Special::Model(v) => sys::dl4_attrs_set_model(bag.as_ptr(), key.as_ptr(), v.0.as_ptr()),
+                }
+            })?;
         }
         Ok(bag)
     }
 
-    fn plain(&self) -> Result<json::Value> {
-        let mut members: Vec<(String, json::Value)> = Vec::new();
+    /// As options: values that are JSON, all of them.
+    pub(crate) fn options(&self) -> Result<CString> {
+        let mut special = Vec::new();
+        let text = self.text("", &mut special)?;
+        match special.first() {
+            None => c_string(text, "json"),
+            Some((key, Special::Nodes(_))) => Err(not_plain(key, "a plain value", "a symbolic value")),
+            Some((key, Special::Model(_))) => Err(not_plain(key, "a plain value", "a model")),
+        }
+    }
+
+    /// As JSON, but for what is special, with the path to it.
+    fn text(&self, path: &str, special: &mut Vec<(String, Special)>) -> Result<String> {
+        if let [Item::Json(text)] = self.0.as_slice() {
+            return Ok(text.clone()); // the library says what is wrong with it
+        }
+        let mut members: Vec<(String, String)> = Vec::new();
         for item in &self.0 {
             let new = match item {
-                Item::One(key, value) => vec![(key.clone(), value.plain(key)?)],
+                Item::One(key, value) => {
+                    forget(special, path, key);
+                    vec![(key.clone(), value.text(key, &format!("{}{}", path, key), special)?)]
+                }
                 Item::Json(text) => match json::Value::parse(text) {
-                    Ok(json::Value::Object(new)) => new,
+                    Ok(json::Value::Object(new)) => {
+                        new.iter().for_each(|(key, _)| forget(special, path, key));
+                        new.into_iter().map(|(k, v)| (k, Some(v.to_string()))).collect()
+                    }
                     Ok(_) => return Err(not_plain("json", "a JSON object", "another value")),
                     Err(why) => return Err(not_plain("json", "a JSON object", &why)),
                 },
             };
-            members.retain(|(key, _)| new.iter().all(|(other, _)| key != other));
-            members.extend(new);
+            for (key, text) in new {
+                members.retain(|(other, _)| *other != key);
+                members.extend(text.map(|text| (key, text)));
+            }
         }
-        Ok(json::Value::Object(members))
+        let all: Vec<String> =
+            members.into_iter().map(|(key, text)| format!("{}:{}", json::Value::String(key), text)).collect();
+        Ok(format!("{{{}}}", all.join(",")))
     }
+}
+
+/// What is no JSON.
+enum Special {
+    Nodes(Vec<i32>),
+    Model(SharedModel),
+}
+
+fn forget(special: &mut Vec<(String, Special)>, path: &str, key: &str) {
+    let (at, inside) = (format!("{}{}", path, key), format!("{}{}/", path, key));
+    special.retain(|(other, _)| *other != at && !other.starts_with(&inside));
 }
 
 fn not_plain(key: &str, expected: &str, got: &str) -> Error {
     Error::refused(Code::InvalidArgument, key, expected, got)
 }
 
-fn merge(bag: &Handle<sys::dl4_attrs>, text: &str) -> Result<()> {
-    let text = c_string(text, "json")?;
-    // SAFETY: a live bag, text that ends with a NUL.
-    check(unsafe { sys::dl4_attrs_merge_json(bag.as_ptr(), text.as_ptr()) })
-}
-
 impl Value {
-    fn put(&self, bag: &Handle<sys::dl4_attrs>, key: &str) -> Result<()> {
-        let (a, name) = (bag.as_ptr(), c_string(key, "key")?);
-        let key_ptr = name.as_ptr();
-        // SAFETY: a live bag, texts that end with a NUL, lists as long as it is said.
-        check(unsafe {
-            match self {
-                Value::Bool(v) => sys::dl4_attrs_set_bool(a, key_ptr, i32::from(*v)),
-                Value::Int(v) => sys::dl4_attrs_set_i64(a, key_ptr, *v),
-                Value::Float(v) => sys::dl4_attrs_set_f64(a, key_ptr, *v),
-                Value::Str(v) => {
-                    let v = c_string(v.as_str(), key)?;
-                    sys::dl4_attrs_set_str(a, key_ptr, v.as_ptr())
-                }
-                Value::Ints(v) => sys::dl4_attrs_set_i64s(a, key_ptr, v.as_ptr(), v.len() as i64),
-                Value::Floats(v) => sys::dl4_attrs_set_f64s(a, key_ptr, v.as_ptr(), v.len() as i64),
-                Value::Strs(v) => {
-                    let texts = v.iter().map(|s| c_string(s.as_str(), key)).collect::<Result<Vec<CString>>>()?;
-                    let list: Vec<_> = texts.iter().map(|s| s.as_ptr()).collect();
-                    sys::dl4_attrs_set_strs(a, key_ptr, list.as_ptr(), list.len() as i64)
-                }
-                Value::Attrs(v) => {
-                    let inner = v.bag()?;
-                    sys::dl4_attrs_set_attrs(a, key_ptr, inner.as_ptr())
-                }
-                Value::Nodes(v) => {
-                    let list: Vec<i32> = v.iter().map(|n| n.map_or(-1, |n| n.0)).collect();
-                    sys::dl4_attrs_set_nodes(a, key_ptr, list.as_ptr(), list.len() as i64)
-                }
-                Value::Model(v) => sys::dl4_attrs_set_model(a, key_ptr, v.0.as_ptr()),
-                Value::Null | Value::List(_) | Value::Json(_) => {
-                    let one = json::Value::Object(vec![(key.into(), self.plain(key)?)]);
-                    return merge(bag, &one.to_string());
-                }
+    /// As JSON; nothing of what is special, which stands at the path.
+    fn text(&self, key: &str, path: &str, special: &mut Vec<(String, Special)>) -> Result<Option<String>> {
+        Ok(Some(match self {
+            Value::Attrs(v) => v.text(&format!("{}/", path), special)?,
+            Value::Nodes(v) => {
+                special.push((path.into(), Special::Nodes(v.iter().map(|n| n.map_or(-1, |n| n.0)).collect())));
+                return Ok(None);
             }
-        })
+            Value::Model(v) => {
+                special.push((path.into(), Special::Model(v.clone())));
+                return Ok(None);
+            }
+            plain => plain.plain(key)?,
+        }))
     }
 
-    fn plain(&self, key: &str) -> Result<json::Value> {
-        use json::Value as Json;
+    fn plain(&self, key: &str) -> Result<String> {
+        fn list<T>(values: &[T], text: impl Fn(&T) -> Result<String>) -> Result<String> {
+            let all = values.iter().map(text).collect::<Result<Vec<_>>>()?;
+            Ok(format!("[{}]", all.join(",")))
+        }
+        let float = |v: &f64| match v.is_finite() {
+            true => Ok(json::Value::Number(*v).to_string()),
+            false => Err(not_plain(key, "a finite number", &v.to_string())),
+        };
+        let text = |v: &String| json::Value::String(v.clone()).to_string();
         Ok(match self {
-            Value::Null => Json::Null,
-            Value::Bool(v) => Json::Bool(*v),
-            Value::Int(v) if v.unsigned_abs() <= 1 << 53 => Json::Number(*v as f64),
-            Value::Int(v) => return Err(not_plain(key, "at most 2^53 in a list", &v.to_string())),
-            Value::Float(v) if v.is_finite() => Json::Number(*v),
-            Value::Float(v) => return Err(not_plain(key, "a finite number in a list", &v.to_string())),
-            Value::Str(v) => Json::String(v.clone()),
-            Value::Ints(v) => Json::Array(v.iter().map(|v| Value::Int(*v).plain(key)).collect::<Result<Vec<_>>>()?),
-            Value::Floats(v) => Json::Array(v.iter().map(|v| Value::Float(*v).plain(key)).collect::<Result<Vec<_>>>()?),
-            Value::Strs(v) => Json::Array(v.iter().map(|v| Json::String(v.clone())).collect()),
-            Value::Attrs(v) => v.plain()?,
-            Value::List(v) => Json::Array(v.iter().map(|v| v.plain(key)).collect::<Result<Vec<_>>>()?),
-            Value::Json(v) => v.clone(),
+            Value::Null => "null".into(),
+            Value::Bool(v) => v.to_string(),
+            Value::Int(v) => v.to_string(),
+            Value::Float(v) => float(v)?,
+            Value::Str(v) => text(v),
+            Value::Ints(v) => list(v, |v| Ok(v.to_string()))?,
+            Value::Floats(v) => list(v, float)?,
+            Value::Strs(v) => list(v, |v| Ok(text(v)))?,
+            Value::List(v) => list(v, |v| v.plain(key))?,
+            Value::Json(v) => v.to_string(),
+            Value::Attrs(v) => {
+                let mut special = Vec::new();
+                let text = v.text("", &mut special)?;
+                match special.first() {
+                    None => text,
+                    Some((_, Special::Nodes(_))) => {
+                        return Err(not_plain(key, "plain values in a list", "a symbolic value"))
+                    }
+                    Some((_, Special::Model(_))) => return Err(not_plain(key, "plain values in a list", "a model")),
+                }
+            }
             Value::Nodes(_) => return Err(not_plain(key, "plain values in a list", "a symbolic value")),
             Value::Model(_) => return Err(not_plain(key, "plain values in a list", "a model")),
         })

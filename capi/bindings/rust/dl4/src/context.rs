@@ -53,7 +53,7 @@ pub enum Level {
 impl Context {
     /// Options as of `dl4_context_create`: `threads`, `seed`, `reproducible`, `memory_limit`, ...
     pub fn new(options: impl Into<Attrs>) -> Result<Context> {
-        let options = options.into().bag()?;
+        let options = options.into().options()?;
         // SAFETY: a live bag, a place for a pointer.
         let handle = made(|out| unsafe { sys::dl4_context_create(options.as_ptr(), out) })?;
         Ok(Context(Some(Arc::new(Inner { handle, loggers: Loggers::default() }))))

@@ -112,7 +112,7 @@ impl<'a> Dataset<'a> {
     }
 
     fn of_handles(x: &Handles, y: &Handles, w: &Handles, options: &Attrs) -> Result<Dataset<'a>> {
-        let (options, c) = (options.bag()?, Context::default().as_ptr());
+        let (options, c) = (options.options()?, Context::default().as_ptr());
         // SAFETY: live objects, lists as long as it is said.
         made(|out| unsafe {
             sys::dl4_dataset_from_tensors(
@@ -139,7 +139,7 @@ impl<'a> Dataset<'a> {
         unsafe extern "C" fn free(user: *mut c_void) {
             callback::quiet(|| drop(Box::from_raw(user as *mut Source<'_>)));
         }
-        let options = options.into().bag()?;
+        let options = options.into().options()?;
         let user = Box::into_raw(Box::new(Source(RefCell::new(Box::new(give)))));
         let c = Context::default().as_ptr();
         // SAFETY: the source lives until the library releases it; on failure it does not, and it is ours again.

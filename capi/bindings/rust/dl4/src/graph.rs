@@ -96,7 +96,7 @@ impl Graph {
         let (name, rank, mut out) = (Name::new(name)?, dims.len() as i32, -1);
         // SAFETY: a live object, NULL or text that ends with a NUL, dims as many as it is said.
         check(unsafe {
-            sys::dl4_graph_input(self.as_ptr(), name.as_ptr(), dtype as i32, rank, dims.as_ptr(), &mut out)
+            sys::dl4_graph_add_input(self.as_ptr(), name.as_ptr(), dtype as i32, rank, dims.as_ptr(), &mut out)
         })?;
         Ok(Node(out))
     }
@@ -105,7 +105,7 @@ impl Graph {
     pub fn constant(&self, name: &str, value: &Tensor<'_>) -> Result<Node> {
         let (name, mut out) = (Name::new(name)?, -1);
         // SAFETY: live objects, NULL or text that ends with a NUL.
-        check(unsafe { sys::dl4_graph_constant(self.as_ptr(), name.as_ptr(), value.as_ptr(), &mut out) })?;
+        check(unsafe { sys::dl4_graph_add_constant(self.as_ptr(), name.as_ptr(), value.as_ptr(), &mut out) })?;
         Ok(Node(out))
     }
 
@@ -144,7 +144,7 @@ impl Graph {
         let bag = attrs.into().bag()?;
         let mut out = -1;
         // SAFETY: live objects, text that ends with a NUL.
-        check(unsafe { sys::dl4_graph_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), bag.as_ptr(), &mut out) })?;
+        check(unsafe { sys::dl4_graph_add_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), bag.as_ptr(), &mut out) })?;
         Ok(Layer(out))
     }
 
@@ -162,10 +162,10 @@ impl Graph {
     pub fn outputs(&self, node: Node) -> Result<Vec<Node>> {
         let mut n = 0;
         // SAFETY: a live object; no room, so nothing is written but the count.
-        check(unsafe { sys::dl4_graph_outputs(self.as_ptr(), node.0, ptr::null_mut(), 0, &mut n) })?;
+        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node.0, ptr::null_mut(), 0, &mut n) })?;
         let mut all = vec![-1; n as usize];
         // SAFETY: room for n.
-        check(unsafe { sys::dl4_graph_outputs(self.as_ptr(), node.0, all.as_mut_ptr(), n, &mut n) })?;
+        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node.0, all.as_mut_ptr(), n, &mut n) })?;
         Ok(all.into_iter().map(Node).collect())
     }
 
@@ -174,19 +174,19 @@ impl Graph {
     pub fn merge_json(&self, architecture: &str) -> Result<()> {
         let text = c_string(architecture, "json")?;
         // SAFETY: a live object, text that ends with a NUL.
-        check(unsafe { sys::dl4_graph_merge_json(self.as_ptr(), text.as_ptr()) })
+        check(unsafe { sys::dl4_graph_add_json(self.as_ptr(), text.as_ptr()) })
     }
 
     /// -1 is free.
     pub fn shape(&self, node: Node) -> Result<Vec<i64>> {
         // SAFETY: a live object, room for cap.
-        shape(|dims, cap, rank| unsafe { sys::dl4_graph_shape(self.as_ptr(), node.0, dims, cap, rank) })
+        shape(|dims, cap, rank| unsafe { sys::dl4_node_shape(self.as_ptr(), node.0, dims, cap, rank) })
     }
 
     pub fn dtype(&self, node: Node) -> Result<DType> {
         let mut out = 0;
         // SAFETY: a live object.
-        check(unsafe { sys::dl4_graph_dtype(self.as_ptr(), node.0, &mut out) })?;
+        check(unsafe { sys::dl4_node_dtype(self.as_ptr(), node.0, &mut out) })?;
         Ok(DType::of(out))
     }
 
@@ -194,7 +194,7 @@ impl Graph {
     pub fn mask(&self, node: Node) -> Result<Option<Node>> {
         let mut out = -1;
         // SAFETY: a live object.
-        check(unsafe { sys::dl4_graph_mask(self.as_ptr(), node.0, &mut out) })?;
+        check(unsafe { sys::dl4_graph_add_mask(self.as_ptr(), node.0, &mut out) })?;
         Ok(Some(out).filter(|&n| n >= 0).map(Node))
     }
 

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::callback;
 use crate::error::{check, string, Code, Error, Refusal, Result};
+use crate::model::Port;
+use crate::registry;
 use crate::sys;
+use crate::tensor::DType;
 
 /// A counted reference to an object of the library.
 #[repr(transparent)]
@@ -24,6 +27,24 @@ impl<T> Handle<T> {
         let raw = self.as_ptr();
         std::mem::forget(self);
         raw
+    }
+
+    pub(crate) fn port_count(&self, which: i32) -> usize {
+        // SAFETY: a live object.
+        unsafe { sys::dl4_port_count(self.as_ptr() as *const _, which) as usize }
+    }
+
+    pub(crate) fn ports(&self, which: i32) -> Result<Vec<Port>> {
+        let o = self.as_ptr() as *const _;
+        // SAFETY: a live object; i is below the count.
+        let port = |i| unsafe {
+            Ok(Port {
+                name: string(sys::dl4_port_name(o, which, i)),
+                shape: shape(|dims, cap, rank| sys::dl4_port_shape(o, which, i, dims, cap, rank))?,
+                dtype: DType::of(sys::dl4_port_dtype(o, which, i)),
+            })
+        };
+        (0..self.port_count(which) as i64).map(port).collect()
     }
 
     /// As text for people, JSON or DOT.
@@ -67,10 +88,10 @@ pub(crate) fn need_version() -> Result<()> {
     if KNOWN.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // SAFETY: these two are the same in every version.
-    let (number, got) = unsafe { (sys::dl4_version(), string(sys::dl4_version_string())) };
+    // SAFETY: it is the same in every version.
+    let number = unsafe { sys::dl4_version() };
     if number / 1_000_000 != sys::DL4_VERSION_MAJOR {
-        let expected = sys::DL4_VERSION_MAJOR.to_string();
+        let (expected, got) = (sys::DL4_VERSION_MAJOR.to_string(), registry::version());
         return Err(Error::Library(Box::new(Refusal {
             code: Code::Version,
             message: format!("this crate is made for version {} of libdl4, found {}", expected, got),

@@ -122,7 +122,7 @@ pub enum Category {
 /// `doc`, `outputs`, `weights`. Adding a name again replaces it for what is made from then on.
 pub fn add<K: Kind>(category: Category, name: &str, options: impl Into<Attrs>, kind: K) -> Result<()> {
     need_version()?;
-    let (name, options) = (c_string(name, "name")?, options.into().bag()?);
+    let (name, options) = (c_string(name, "name")?, options.into().options()?);
     let category = match category {
         Category::Layer => "layer",
         Category::Loss => "loss",

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use crate::attrs::Attrs;
 use crate::context::Context;
-use crate::error::{check, string, Result};
-use crate::handle::{bytes, c_path, c_string, made, shape, text, Format, Handle};
+use crate::error::{check, Result};
+use crate::handle::{bytes, c_path, c_string, made, text, Format, Handle};
 use crate::json::Value;
 use crate::sys;
 use crate::tensor::{DType, Handles, Tensor};
@@ -55,7 +55,7 @@ impl Model {
 
     /// Options as of `dl4_model_load`: `verify`, `external_data`.
     pub fn load_in(context: &Context, path: impl AsRef<Path>, options: impl Into<Attrs>) -> Result<Model> {
-        let (path, options) = (c_path(path.as_ref())?, options.into().bag()?);
+        let (path, options) = (c_path(path.as_ref())?, options.into().options()?);
         // SAFETY: live objects or NULL, text that ends with a NUL.
         made(|out| unsafe { sys::dl4_model_load(context.as_ptr(), path.as_ptr(), options.as_ptr(), out) }).map(Model)
     }
@@ -66,12 +66,10 @@ impl Model {
     }
 
     pub fn from_bytes_in(context: &Context, file: &[u8], options: impl Into<Attrs>) -> Result<Model> {
-        let (options, c) = (options.into().bag()?, context.as_ptr());
-        // SAFETY: live objects or NULL, as many bytes as it is said.
-        made(|out| unsafe {
-            sys::dl4_model_load_memory(c, file.as_ptr() as *const _, file.len() as i64, options.as_ptr(), out)
-        })
-        .map(Model)
+        let (options, file) = (options.into().options()?, Tensor::copy_of(file, &[file.len() as i64])?);
+        // SAFETY: live objects or NULL.
+        made(|out| unsafe { sys::dl4_model_load_bytes(context.as_ptr(), file.as_ptr(), options.as_ptr(), out) })
+            .map(Model)
     }
 
     /// Atomically: the file is at any instant the complete old or the complete new one.
@@ -93,45 +91,24 @@ impl Model {
     }
 
     pub fn inputs(&self) -> Result<Vec<Port>> {
-        self.ports(sys::DL4_INPUTS)
+        self.0.ports(sys::DL4_INPUTS)
     }
 
     pub fn outputs(&self) -> Result<Vec<Port>> {
-        self.ports(sys::DL4_OUTPUTS)
-    }
-
-    fn ports(&self, direction: i32) -> Result<Vec<Port>> {
-        let m = self.as_ptr();
-        // SAFETY: a live object; i is below the count.
-        unsafe {
-            (0..sys::dl4_model_io_count(m, direction))
-                .map(|i| {
-                    Ok(Port {
-                        name: string(sys::dl4_model_io_name(m, direction, i)),
-                        shape: shape(|dims, cap, rank| sys::dl4_model_io_shape(m, direction, i, dims, cap, rank))?,
-                        dtype: DType::of(sys::dl4_model_io_dtype(m, direction, i)),
-                    })
-                })
-                .collect()
-        }
+        self.0.ports(sys::DL4_OUTPUTS)
     }
 
     /// In the order of Keras's `model.weights`.
     pub fn weights(&self) -> Result<Vec<Weight>> {
-        let m = self.as_ptr();
-        // SAFETY: a live object; i is below the count.
-        unsafe {
-            (0..sys::dl4_model_weight_count(m))
-                .map(|i| {
-                    Ok(Weight {
-                        name: string(sys::dl4_model_weight_name(m, i)),
-                        shape: shape(|dims, cap, rank| sys::dl4_model_weight_shape(m, i, dims, cap, rank))?,
-                        dtype: DType::of(sys::dl4_model_weight_dtype(m, i)),
-                        trainable: sys::dl4_model_weight_trainable(m, i) != 0,
-                    })
-                })
-                .collect()
-        }
+        let ports = self.0.ports(sys::DL4_WEIGHTS)?.into_iter().enumerate();
+        let weight = |(i, port): (usize, Port)| Weight {
+            name: port.name,
+            shape: port.shape,
+            dtype: port.dtype,
+            // SAFETY: a live object.
+            trainable: unsafe { sys::dl4_model_weight_trainable(self.as_ptr(), i as i64) != 0 },
+        };
+        Ok(ports.map(weight).collect())
     }
 
     /// A copy of a weight; "*" is one flat block of all trainable ones.
@@ -158,7 +135,7 @@ impl Model {
     /// Compares gradients with differences of the outputs: a check of layers of your own. What is in the object that it
     /// gives stands at `dl4_model_check_gradients` in `dl4.h`.
     pub fn check_gradients(&self, inputs: &[&Tensor<'_>], options: impl Into<Attrs>) -> Result<Value> {
-        let (options, list) = (options.into().bag()?, Handles::of(inputs));
+        let (options, list) = (options.into().options()?, Handles::of(inputs));
         // SAFETY: live objects, a list as long as it is said.
         let found = text(|out| unsafe {
             sys::dl4_model_check_gradients(self.as_ptr(), list.as_ptr(), list.len(), options.as_ptr(), out)

@@ -5,8 +5,8 @@ use std::ptr;
 
 use crate::attrs::Attrs;
 use crate::context::Context;
-use crate::error::{string, Result};
-use crate::handle::{c_string, made, need_version, text};
+use crate::error::Result;
+use crate::handle::{c_string, made, text};
 use crate::json::Value;
 use crate::sys;
 use crate::tensor::Tensor;
@@ -20,8 +20,9 @@ pub(crate) fn read(text: &str) -> Value {
 
 /// The library's version, `1.2.3`.
 pub fn version() -> String {
-    // SAFETY: it lives for ever.
-    unsafe { string(sys::dl4_version_string()) }
+    // SAFETY: a call without arguments.
+    let n = unsafe { sys::dl4_version() };
+    format!("{}.{}.{}", n / 1_000_000, n / 1000 % 1000, n % 1000)
 }
 
 /// How the library was built and what it found.
@@ -32,7 +33,7 @@ pub fn build_info() -> Result<Value> {
 
 /// `layer`, `activation`, `initializer`, `loss`, `metric`, `optimizer`, ...
 pub fn categories() -> Result<Vec<String>> {
-    names(None)
+    Ok(keys(&describe(None, None)?).into_iter().filter(|key| key != "every_layer").collect())
 }
 
 /// The kinds of a category.
@@ -42,16 +43,14 @@ pub fn categories() -> Result<Vec<String>> {
 /// # Ok::<(), dl4::Error>(())
 /// ```
 pub fn kinds(category: &str) -> Result<Vec<String>> {
-    names(Some(c_string(category, "category")?))
+    let all = describe(Some(category), None)?;
+    Ok(all.get(category).map_or(Vec::new(), keys))
 }
 
-fn names(category: Option<CString>) -> Result<Vec<String>> {
-    need_version()?;
-    let category = category.as_ref().map_or(ptr::null(), |c| c.as_ptr());
-    // SAFETY: NULL or text that ends with a NUL; names live for ever.
-    unsafe {
-        let n = sys::dl4_registry_count(category);
-        Ok((0..n).map(|i| string(sys::dl4_registry_name(category, i))).collect())
+fn keys(object: &Value) -> Vec<String> {
+    match object {
+        Value::Object(members) => members.iter().map(|(key, _)| key.clone()).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -89,7 +88,7 @@ pub fn measure(
     y_pred: &Tensor<'_>,
     weights: Option<&Tensor<'_>>,
 ) -> Result<Tensor<'static>> {
-    let (category, kind, attrs) = (c_string(category, "category")?, c_string(kind, "kind")?, attrs.into().bag()?);
+    let (category, kind, attrs) = (c_string(category, "category")?, c_string(kind, "kind")?, attrs.into().options()?);
     let w = weights.map_or(ptr::null_mut(), |w| w.as_ptr());
     let (c, y, p) = (Context::default().as_ptr(), y_true.as_ptr(), y_pred.as_ptr());
     // SAFETY: live objects or NULL, texts that end with a NUL.

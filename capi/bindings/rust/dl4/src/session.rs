@@ -3,11 +3,11 @@ use std::ptr;
 use crate::attrs::Attrs;
 use crate::cancel::Cancel;
 use crate::dataset::Dataset;
-use crate::error::{check, string, Result};
+use crate::error::{check, Result};
 use crate::handle::{made, shape, Format, Handle};
 use crate::model::{Model, Port};
 use crate::sys;
-use crate::tensor::{new_tensors, DType, Handles, Tensor};
+use crate::tensor::{new_tensors, Handles, Tensor};
 
 /// A model made ready to run, with the weights it had at that moment. Immutable: any number of threads may run it at
 /// once; clones are the same session.
@@ -42,37 +42,20 @@ unsafe impl Sync for Session {}
 impl Session {
     /// Options as of `dl4_session_create`: `training`, `gradients`, `cotangents`, `states`, `profile`.
     pub fn new(model: &Model, options: impl Into<Attrs>) -> Result<Session> {
-        let options = options.into().bag()?;
+        let options = options.into().options()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_session_create(model.as_ptr(), options.as_ptr(), out) })?;
-        // SAFETY: a live object.
-        let outputs = unsafe { sys::dl4_session_io_count(handle.as_ptr(), sys::DL4_OUTPUTS) } as usize;
+        let outputs = handle.port_count(sys::DL4_OUTPUTS);
         Ok(Session { handle, outputs })
     }
 
     pub fn inputs(&self) -> Result<Vec<Port>> {
-        self.ports(sys::DL4_INPUTS)
+        self.handle.ports(sys::DL4_INPUTS)
     }
 
     /// Those of gradients included.
     pub fn outputs(&self) -> Result<Vec<Port>> {
-        self.ports(sys::DL4_OUTPUTS)
-    }
-
-    fn ports(&self, direction: i32) -> Result<Vec<Port>> {
-        let s = self.as_ptr();
-        // SAFETY: a live object; i is below the count.
-        unsafe {
-            (0..sys::dl4_session_io_count(s, direction))
-                .map(|i| {
-                    Ok(Port {
-                        name: string(sys::dl4_session_io_name(s, direction, i)),
-                        shape: shape(|dims, cap, rank| sys::dl4_session_io_shape(s, direction, i, dims, cap, rank))?,
-                        dtype: DType::of(sys::dl4_session_io_dtype(s, direction, i)),
-                    })
-                })
-                .collect()
-        }
+        self.handle.ports(sys::DL4_OUTPUTS)
     }
 
     /// The shape of an output for inputs of these shapes; nothing is run.

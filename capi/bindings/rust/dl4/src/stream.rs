@@ -39,11 +39,10 @@ impl Stream {
     /// At the beginning of a sequence; the session is one with `states: true`. Options as of `dl4_stream_create`:
     /// `batch`.
     pub fn new(session: &Session, options: impl Into<Attrs>) -> Result<Stream> {
-        let options = options.into().bag()?;
+        let options = options.into().options()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_stream_create(session.as_ptr(), options.as_ptr(), out) })?;
-        // SAFETY: a live object.
-        let outputs = unsafe { sys::dl4_stream_io_count(handle.as_ptr(), sys::DL4_OUTPUTS) } as usize;
+        let outputs = handle.port_count(sys::DL4_OUTPUTS);
         Ok(Stream { handle, outputs })
     }
 

@@ -180,7 +180,7 @@ type OnBatch = unsafe extern "C" fn(
 impl Trainer {
     /// Options as of `dl4_trainer_create`: `optimizer`, `loss`, `metrics`, ... The model is kept alive.
     pub fn new(model: &Model, options: impl Into<Attrs>) -> Result<Trainer> {
-        let options = options.into().bag()?;
+        let options = options.into().options()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_trainer_create(model.as_ptr(), options.as_ptr(), out) })?;
         let described = registry::read(&handle.describe(Format::Json)?);
@@ -235,21 +235,19 @@ impl Trainer {
     pub fn gradient(&self, weight: &str) -> Result<Tensor<'static>> {
         let weight = c_string(weight, "weight")?;
         // SAFETY: a live object, text that ends with a NUL.
-        made(|out| unsafe { sys::dl4_trainer_gradient(self.as_ptr(), weight.as_ptr(), out) }).map(Tensor::of)
+        made(|out| unsafe { sys::dl4_trainer_get_gradient(self.as_ptr(), weight.as_ptr(), out) }).map(Tensor::of)
     }
 
     pub fn set_gradient(&self, weight: &str, value: &Tensor<'_>) -> Result<()> {
-        self.change_gradient(weight, value, 0)
+        let weight = c_string(weight, "weight")?;
+        // SAFETY: live objects, text that ends with a NUL.
+        check(unsafe { sys::dl4_trainer_set_gradient(self.as_ptr(), weight.as_ptr(), value.as_ptr()) })
     }
 
     pub fn add_gradient(&self, weight: &str, value: &Tensor<'_>) -> Result<()> {
-        self.change_gradient(weight, value, 1)
-    }
-
-    fn change_gradient(&self, weight: &str, value: &Tensor<'_>, add: i32) -> Result<()> {
         let weight = c_string(weight, "weight")?;
         // SAFETY: live objects, text that ends with a NUL.
-        check(unsafe { sys::dl4_trainer_set_gradient(self.as_ptr(), weight.as_ptr(), value.as_ptr(), add) })
+        check(unsafe { sys::dl4_trainer_add_gradient(self.as_ptr(), weight.as_ptr(), value.as_ptr()) })
     }
 
     /// Forgets the gradients accumulated.
@@ -260,7 +258,7 @@ impl Trainer {
 
     /// Trains for some epochs.
     pub fn fit(&self, train: &Dataset<'_>, how: Fit<'_>) -> Result<History> {
-        let options = how.options.bag()?;
+        let options = how.options.options()?;
         let validation = how.validation.map_or(ptr::null_mut(), Dataset::as_ptr);
         let progress = how.progress.map(RefCell::new);
         let (function, user): (sys::dl4_progress_fn, _) = match &progress {
@@ -296,7 +294,7 @@ impl Trainer {
     pub fn get(&self, key: &str) -> Result<f64> {
         let (key, mut out) = (c_string(key, "key")?, 0.0);
         // SAFETY: a live object, text that ends with a NUL.
-        check(unsafe { sys::dl4_trainer_get(self.as_ptr(), key.as_ptr(), &mut out) })?;
+        check(unsafe { sys::dl4_trainer_get_number(self.as_ptr(), key.as_ptr(), &mut out) })?;
         Ok(out)
     }
 
@@ -304,7 +302,7 @@ impl Trainer {
     pub fn set(&self, key: &str, value: f64) -> Result<()> {
         let key = c_string(key, "key")?;
         // SAFETY: a live object, text that ends with a NUL.
-        check(unsafe { sys::dl4_trainer_set(self.as_ptr(), key.as_ptr(), value) })
+        check(unsafe { sys::dl4_trainer_set_number(self.as_ptr(), key.as_ptr(), value) })
     }
 
     /// Trains with `size - 1` other workers from now on, as `dl4_trainer_set_workers` says: each makes this call, with its

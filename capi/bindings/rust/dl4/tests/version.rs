@@ -13,7 +13,6 @@ fn other_library(folder: &Path) {
         let name = f.get("name").unwrap().as_str().unwrap();
         let body = match name {
             "dl4_version" => "-> i32 { 7_001_002 }",
-            "dl4_version_string" => "-> *const u8 { b\"7.1.2\\0\".as_ptr() }",
             _ => "-> usize { std::process::abort() }",
         };
         source += &format!("#[no_mangle] pub extern \"C\" fn {}() {}\n", name, body);

@@ -170,35 +170,54 @@ final class Call implements AutoCloseable {
     return ints(ids);
   }
 
+  /** The text of options; 0 of none. */
+  long options(Map<String, ?> values) {
+    if (values == null || values.isEmpty()) {
+      return 0;
+    }
+    values.forEach(
+        (key, value) -> {
+          if (value instanceof Model || nodes(value) != null) {
+            throw Dl4Exception.invalid(key + ": expected a plain value, got a node or a model");
+          }
+        });
+    return text(Json.write(values));
+  }
+
+  /** Those of a value that is symbolic, or a list that has some; else null. */
+  private static List<Node> nodes(Object value) {
+    if (value instanceof Node n) {
+      return List.of(n);
+    }
+    if (!(value instanceof Collection<?> l) || l.stream().noneMatch(Node.class::isInstance)) {
+      return null;
+    }
+    List<Node> nodes = new ArrayList<>();
+    l.forEach(n -> nodes.add((Node) n));
+    return nodes;
+  }
+
   /** A bag: JSON, but for symbolic values and models. */
   long attrs(Map<String, ?> values) {
     if (values == null || values.isEmpty()) {
       return 0;
     }
+    Map<String, Object> plain = new LinkedHashMap<>(values);
+    plain.values().removeIf(value -> value instanceof Model || nodes(value) != null);
     long out = slot();
-    check(Lib.dl4_attrs_create(out));
+    check(Lib.dl4_attrs_create(text(Json.write(plain)), out));
     long bag = get(out, 0);
     bags = bags == null ? new ArrayList<>() : bags;
     bags.add(bag);
-    Map<String, Object> plain = new LinkedHashMap<>();
     values.forEach(
         (key, value) -> {
+          List<Node> nodes = nodes(value);
           if (value instanceof Model m) {
             check(Lib.dl4_attrs_set_model(bag, text(key), use(m)));
-          } else if (value instanceof Node n) {
-            check(Lib.dl4_attrs_set_nodes(bag, text(key), nodes(null, List.of(n)), 1));
-          } else if (value instanceof Collection<?> l
-              && l.stream().anyMatch(Node.class::isInstance)) {
-            List<Node> nodes = new ArrayList<>();
-            l.forEach(n -> nodes.add((Node) n));
+          } else if (nodes != null) {
             check(Lib.dl4_attrs_set_nodes(bag, text(key), nodes(null, nodes), nodes.size()));
-          } else {
-            plain.put(key, value);
           }
         });
-    if (!plain.isEmpty()) {
-      check(Lib.dl4_attrs_merge_json(bag, text(Json.write(plain))));
-    }
     return bag;
   }
 

@@ -15,7 +15,7 @@ public final class Context extends Handle {
   private static long made(Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_context_create(c.attrs(options), out));
+      c.check(Lib.dl4_context_create(c.options(options), out));
       return c.get(out, 0);
     }
   }

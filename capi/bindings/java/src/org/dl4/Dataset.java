@@ -24,7 +24,7 @@ public final class Dataset extends Handle {
       long in = c.tensors(x);
       long targets = c.tensors(y);
       long weights = c.tensors(w);
-      long bag = c.attrs(options);
+      long how = c.options(options);
       c.check(
           Lib.dl4_dataset_from_tensors(
               c.use(context),
@@ -34,7 +34,7 @@ public final class Dataset extends Handle {
               Call.count(y),
               weights,
               Call.count(w),
-              bag,
+              how,
               out));
       return new Dataset(c.get(out, 0));
     }
@@ -48,8 +48,8 @@ public final class Dataset extends Handle {
     long user = Callbacks.keep(batches);
     try (Call c = new Call()) {
       long out = c.slot();
-      long bag = c.attrs(options);
-      c.check(Lib.dl4_dataset_from_callback(0, Callbacks.BATCH, user, Callbacks.RELEASE, bag, out));
+      long how = c.options(options);
+      c.check(Lib.dl4_dataset_from_callback(0, Callbacks.BATCH, user, Callbacks.RELEASE, how, out));
       return new Dataset(c.get(out, 0));
     } catch (RuntimeException e) {
       Callbacks.forget(user);

@@ -9,7 +9,7 @@ public final class Dl4 {
 
   /** The version of the library, such as "1.2.3". */
   public static String version() {
-    return Lib.version();
+    return Library.version();
   }
 
   /** How the library was built and what it found on this machine, as JSON. */
@@ -62,10 +62,10 @@ public final class Dl4 {
     try (Call c = new Call()) {
       long shape = kind.shape() == null ? 0 : Callbacks.SHAPE;
       long backward = kind.backward() == null ? 0 : Callbacks.BACKWARD;
-      long bag = c.attrs(options);
+      long how = c.options(options);
       c.check(
           Lib.dl4_registry_add(
-              c.text(category), c.text(name), bag, shape, Callbacks.FORWARD, backward, user));
+              c.text(category), c.text(name), how, shape, Callbacks.FORWARD, backward, user));
     } catch (RuntimeException e) {
       Callbacks.forget(user);
       throw e;
@@ -80,10 +80,10 @@ public final class Dl4 {
       String category, String kind, Map<String, ?> attrs, Tensor yTrue, Tensor yPred, Tensor w) {
     try (Call c = new Call()) {
       long out = c.slot();
-      long bag = c.attrs(attrs);
+      long how = c.options(attrs);
       long t = c.use(yTrue);
       long p = c.use(yPred);
-      c.check(Lib.dl4_measure(0, c.text(category), c.text(kind), bag, t, p, c.use(w), out));
+      c.check(Lib.dl4_measure(0, c.text(category), c.text(kind), how, t, p, c.use(w), out));
       return new Tensor(c.get(out, 0));
     }
   }

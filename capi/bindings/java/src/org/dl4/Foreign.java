@@ -28,6 +28,11 @@ final class Foreign {
     Native.register(functions, library);
   }
 
+  /** Calls a function without parameters that a library of any version has. */
+  int call(String function) {
+    return library.getFunction(function).invokeInt(new Object[0]);
+  }
+
   /** The address at which C calls a function, for ever. */
   static long pointer(Upcall f) {
     return Pointer.nativeValue(CallbackReference.getFunctionPointer(f));

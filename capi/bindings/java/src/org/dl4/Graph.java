@@ -33,7 +33,7 @@ public final class Graph extends Handle {
       long out = c.slot();
       long dims = c.longs(shape);
       c.check(
-          Lib.dl4_graph_input(c.use(this), c.text(name), dtype.number, shape.length, dims, out));
+          Lib.dl4_graph_add_input(c.use(this), c.text(name), dtype.number, shape.length, dims, out));
       return new Node(this, c.getInt(out));
     }
   }
@@ -42,7 +42,7 @@ public final class Graph extends Handle {
   public Node constant(String name, Tensor value) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_graph_constant(c.use(this), c.text(name), c.use(value), out));
+      c.check(Lib.dl4_graph_add_constant(c.use(this), c.text(name), c.use(value), out));
       return new Node(this, c.getInt(out));
     }
   }
@@ -53,7 +53,7 @@ public final class Graph extends Handle {
   public Layer layer(String kind, Map<String, ?> attrs) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_graph_layer(c.use(this), c.text(kind), 0, c.attrs(attrs), out));
+      c.check(Lib.dl4_graph_add_layer(c.use(this), c.text(kind), 0, c.attrs(attrs), out));
       return new Layer(this, c.getInt(out));
     }
   }
@@ -66,7 +66,7 @@ public final class Graph extends Handle {
     try (Call c = new Call()) {
       long out = c.slot();
       long from = c.use(layer.graph);
-      c.check(Lib.dl4_graph_share(c.use(this), from, layer.id, c.text(name), out));
+      c.check(Lib.dl4_graph_add_shared(c.use(this), from, layer.id, c.text(name), out));
       return new Layer(this, c.getInt(out));
     }
   }
@@ -91,7 +91,7 @@ public final class Graph extends Handle {
    */
   public void mergeJson(String architecture) {
     try (Call c = new Call()) {
-      c.check(Lib.dl4_graph_merge_json(c.use(this), c.text(architecture)));
+      c.check(Lib.dl4_graph_add_json(c.use(this), c.text(architecture)));
     }
   }
 

@@ -1,6 +1,8 @@
 package org.dl4;
 
 import java.lang.ref.Cleaner;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -116,6 +118,31 @@ public abstract class Handle implements AutoCloseable {
     JSON,
     TEXT,
     DOT
+  }
+
+  static final int INPUTS = 0;
+  static final int OUTPUTS = 1;
+  static final int WEIGHTS = 2;
+
+  int portCount(int which) {
+    return (int) Lib.dl4_port_count(ref.address(), which);
+  }
+
+  List<Model.Io> ports(int which) {
+    List<Model.Io> all = new ArrayList<>();
+    try (Call c = new Call()) {
+      long h = c.use(this);
+      for (long i = 0, n = Lib.dl4_port_count(h, which); i < n; i++) {
+        long k = i;
+        try (Call inner = new Call()) {
+          long[] shape =
+              inner.shape((dims, cap, rank) -> Lib.dl4_port_shape(h, which, k, dims, cap, rank));
+          DType dtype = DType.of(Lib.dl4_port_dtype(h, which, i));
+          all.add(new Model.Io(Foreign.text(Lib.dl4_port_name(h, which, i)), dtype, shape));
+        }
+      }
+    }
+    return all;
   }
 
   /** Describes the object; TEXT of a graph or model is a summary in Keras's style. */

@@ -28,7 +28,7 @@ public final class Model extends Handle {
   public static Model load(Context context, Path path, Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_model_load(c.use(context), c.text(path.toString()), c.attrs(options), out));
+      c.check(Lib.dl4_model_load(c.use(context), c.text(path.toString()), c.options(options), out));
       return new Model(c.get(out, 0));
     }
   }
@@ -37,8 +37,9 @@ public final class Model extends Handle {
   public static Model load(Context context, byte[] data, Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      long bytes = c.bytes(data);
-      c.check(Lib.dl4_model_load_memory(c.use(context), bytes, data.length, c.attrs(options), out));
+      try (Tensor file = Tensor.of(data, data.length)) {
+        c.check(Lib.dl4_model_load_bytes(c.use(context), c.use(file), c.options(options), out));
+      }
       return new Model(c.get(out, 0));
     }
   }
@@ -70,26 +71,11 @@ public final class Model extends Handle {
 
   /** The inputs, in the order that a session takes them. */
   public List<Io> inputs() {
-    return io(0);
+    return ports(INPUTS);
   }
 
   public List<Io> outputs() {
-    return io(1);
-  }
-
-  private List<Io> io(int direction) {
-    List<Io> all = new ArrayList<>();
-    try (Call c = new Call()) {
-      long m = c.use(this);
-      for (long i = 0, n = Lib.dl4_model_io_count(m, direction); i < n; i++) {
-        long k = i;
-        long[] shape =
-            c.shape((dims, cap, rank) -> Lib.dl4_model_io_shape(m, direction, k, dims, cap, rank));
-        DType dtype = DType.of(Lib.dl4_model_io_dtype(m, direction, i));
-        all.add(new Io(Foreign.text(Lib.dl4_model_io_name(m, direction, i)), dtype, shape));
-      }
-    }
-    return all;
+    return ports(OUTPUTS);
   }
 
   /** All weights, in the order of Keras's model.weights. */
@@ -97,15 +83,11 @@ public final class Model extends Handle {
     List<Weight> all = new ArrayList<>();
     try (Call c = new Call()) {
       long m = c.use(this);
-      for (long i = 0, n = Lib.dl4_model_weight_count(m); i < n; i++) {
-        long k = i;
-        try (Call inner = new Call()) {
-          long[] shape =
-              inner.shape((dims, cap, rank) -> Lib.dl4_model_weight_shape(m, k, dims, cap, rank));
-          String name = Foreign.text(Lib.dl4_model_weight_name(m, i));
-          DType dtype = DType.of(Lib.dl4_model_weight_dtype(m, i));
-          all.add(new Weight(name, dtype, shape, Lib.dl4_model_weight_trainable(m, i) != 0));
-        }
+      List<Io> ports = ports(WEIGHTS);
+      for (int i = 0; i < ports.size(); i++) {
+        Io w = ports.get(i);
+        boolean trainable = Lib.dl4_model_weight_trainable(m, i) != 0;
+        all.add(new Weight(w.name(), w.dtype(), w.shape(), trainable));
       }
     }
     return all;
@@ -146,7 +128,7 @@ public final class Model extends Handle {
     try (Call c = new Call()) {
       long out = c.slot();
       long in = c.tensors(inputs);
-      c.check(Lib.dl4_model_check_gradients(c.use(this), in, inputs.length, c.attrs(options), out));
+      c.check(Lib.dl4_model_check_gradients(c.use(this), in, inputs.length, c.options(options), out));
       return c.blob(out);
     }
   }

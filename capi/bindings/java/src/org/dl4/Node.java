@@ -17,14 +17,14 @@ public final class Node {
   public long[] shape() {
     try (Call c = new Call()) {
       long g = c.use(graph);
-      return c.shape((dims, cap, rank) -> Lib.dl4_graph_shape(g, id, dims, cap, rank));
+      return c.shape((dims, cap, rank) -> Lib.dl4_node_shape(g, id, dims, cap, rank));
     }
   }
 
   public DType dtype() {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_graph_dtype(c.use(graph), id, out));
+      c.check(Lib.dl4_node_dtype(c.use(graph), id, out));
       return DType.of(c.getInt(out));
     }
   }
@@ -33,7 +33,7 @@ public final class Node {
   public Node mask() {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_graph_mask(c.use(graph), id, out));
+      c.check(Lib.dl4_graph_add_mask(c.use(graph), id, out));
       return c.getInt(out) < 0 ? null : new Node(graph, c.getInt(out));
     }
   }
@@ -46,10 +46,10 @@ public final class Node {
     try (Call c = new Call()) {
       long g = c.use(graph);
       long count = c.slot();
-      c.check(Lib.dl4_graph_outputs(g, id, 0, 0, count));
+      c.check(Lib.dl4_node_outputs(g, id, 0, 0, count));
       int n = (int) c.get(count, 0);
       long ids = c.slots(n);
-      c.check(Lib.dl4_graph_outputs(g, id, ids, n, count));
+      c.check(Lib.dl4_node_outputs(g, id, ids, n, count));
       List<Node> all = new ArrayList<>();
       for (int i = 0; i < n; i++) {
         all.add(new Node(graph, c.getInt(ids + 4L * i)));

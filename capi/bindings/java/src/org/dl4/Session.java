@@ -18,41 +18,25 @@ public final class Session extends Handle {
   /** Options, which may be null, are those of dl4_session_create: "training", "gradients", ... */
   public Session(Model model, Map<String, ?> options) {
     super(made(model, options));
-    outputs = (int) Lib.dl4_session_io_count(ref.address(), 1);
+    outputs = portCount(OUTPUTS);
   }
 
   private static long made(Model model, Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_session_create(c.use(model), c.attrs(options), out));
+      c.check(Lib.dl4_session_create(c.use(model), c.options(options), out));
       return c.get(out, 0);
     }
   }
 
   /** The inputs, in the order that run takes them. */
   public List<Model.Io> inputs() {
-    return io(0);
+    return ports(INPUTS);
   }
 
   /** The outputs, in the order that run gives them; those of gradients come last. */
   public List<Model.Io> outputs() {
-    return io(1);
-  }
-
-  private List<Model.Io> io(int direction) {
-    List<Model.Io> all = new ArrayList<>();
-    try (Call c = new Call()) {
-      long s = c.use(this);
-      for (long i = 0, n = Lib.dl4_session_io_count(s, direction); i < n; i++) {
-        long k = i;
-        long[] shape =
-            c.shape(
-                (dims, cap, rank) -> Lib.dl4_session_io_shape(s, direction, k, dims, cap, rank));
-        DType dtype = DType.of(Lib.dl4_session_io_dtype(s, direction, i));
-        all.add(new Model.Io(Foreign.text(Lib.dl4_session_io_name(s, direction, i)), dtype, shape));
-      }
-    }
-    return all;
+    return ports(OUTPUTS);
   }
 
   /** The shape of output i for inputs of these shapes; nothing is run. */

@@ -18,13 +18,13 @@ public final class Stream extends Handle {
   /** Options, which may be null, are those of dl4_stream_create: "batch". */
   public Stream(Session session, Map<String, ?> options) {
     super(made(session, options));
-    outputs = (int) Lib.dl4_stream_io_count(ref.address(), 1);
+    outputs = portCount(OUTPUTS);
   }
 
   private static long made(Session session, Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_stream_create(c.use(session), c.attrs(options), out));
+      c.check(Lib.dl4_stream_create(c.use(session), c.options(options), out));
       return c.get(out, 0);
     }
   }

@@ -20,7 +20,7 @@ public final class Trainer extends Handle {
   private static long made(Model model, Map<String, ?> options) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_trainer_create(c.use(model), c.attrs(options), out));
+      c.check(Lib.dl4_trainer_create(c.use(model), c.options(options), out));
       return c.get(out, 0);
     }
   }
@@ -53,9 +53,9 @@ public final class Trainer extends Handle {
       long out = c.slot();
       long t = c.use(this);
       long data = c.use(train);
-      long bag = c.attrs(options);
+      long how = c.options(options);
       long fn = told == null ? 0 : Callbacks.PROGRESS;
-      c.check(Lib.dl4_trainer_fit(t, data, c.use(valid), bag, fn, user, c.use(cancel), out));
+      c.check(Lib.dl4_trainer_fit(t, data, c.use(valid), how, fn, user, c.use(cancel), out));
       return history(c.blob(out));
     } finally {
       Callbacks.forget(user);
@@ -146,15 +146,22 @@ public final class Trainer extends Handle {
   public Tensor gradient(String weight) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_trainer_gradient(c.use(this), c.text(weight), out));
+      c.check(Lib.dl4_trainer_get_gradient(c.use(this), c.text(weight), out));
       return new Tensor(c.get(out, 0));
     }
   }
 
-  /** Sets the mean gradient of a weight, or with "*" of all, to v, or adds v to it. */
-  public void setGradient(String weight, Tensor v, boolean add) {
+  /** Sets the mean gradient of a weight, or with "*" of all, to v. */
+  public void setGradient(String weight, Tensor v) {
     try (Call c = new Call()) {
-      c.check(Lib.dl4_trainer_set_gradient(c.use(this), c.text(weight), c.use(v), add ? 1 : 0));
+      c.check(Lib.dl4_trainer_set_gradient(c.use(this), c.text(weight), c.use(v)));
+    }
+  }
+
+  /** Adds v to the mean gradient of a weight, or with "*" of all. */
+  public void addGradient(String weight, Tensor v) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_trainer_add_gradient(c.use(this), c.text(weight), c.use(v)));
     }
   }
 
@@ -169,7 +176,7 @@ public final class Trainer extends Handle {
   public double get(String key) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_trainer_get(c.use(this), c.text(key), out));
+      c.check(Lib.dl4_trainer_get_number(c.use(this), c.text(key), out));
       return c.getDouble(out, 0);
     }
   }
@@ -177,7 +184,7 @@ public final class Trainer extends Handle {
   /** Sets "learning_rate", by a listener too; "epoch" or "batch", where the next fit goes on. */
   public void set(String key, double value) {
     try (Call c = new Call()) {
-      c.check(Lib.dl4_trainer_set(c.use(this), c.text(key), value));
+      c.check(Lib.dl4_trainer_set_number(c.use(this), c.text(key), value));
     }
   }
 

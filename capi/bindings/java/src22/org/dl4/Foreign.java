@@ -50,6 +50,15 @@ final class Foreign {
     return function(library, name, MethodType.methodType(returns, parameters));
   }
 
+  /** Calls a function without parameters that a library of any version has. */
+  int call(String name) {
+    try {
+      return (int) function(name, int.class).invokeExact();
+    } catch (Throwable thrown) {
+      throw Foreign.<RuntimeException>thrown(thrown);
+    }
+  }
+
   private static MethodHandle libc(String name, Class<?> returns, Class<?>... parameters) {
     return function(LINKER.defaultLookup(), name, MethodType.methodType(returns, parameters));
   }

@@ -1,7 +1,7 @@
 """The base class of losses, and losses of arrays."""
 
 from .... import core
-from ....abi import Attrs, encoded, made
+from ....abi import encoded, made, options_text
 from .. import ops, overrides
 from ..backend import global_state
 from ..backend.eager_tensor import eager_tensor
@@ -18,7 +18,7 @@ def measured(category, kind, config, y_true, y_pred, sample_weight=None):
     """A loss or metric of arrays."""
     given = [core.Tensor.of(y_true), core.Tensor.of(y_pred, "float32")]
     w = None if sample_weight is None else core.Tensor.of(sample_weight, "float32")
-    attrs = Attrs({k: as_json(v) for k, v in config.items()})
+    attrs = options_text({k: as_json(v) for k, v in config.items()})
     with keras_errors(kind, config):
         got = made("dl4_measure", global_state.context(), encoded(category), encoded(kind), attrs, *given, w)
     return core.Tensor(got).numpy()

@@ -81,7 +81,7 @@ void Context::open_log() {
   } catch (Error &error) {
     throw error.with("attribute", "log_to").in("\"log_to\"");
   }
-  log.write(Log::info, "libdl4 ", dl4_version_string(), ", ", cpu::name(), ", ", cpu::isa(), ", ", *options_.threads,
+  log.write(Log::info, "libdl4 ", version_text(), ", ", cpu::name(), ", ", cpu::isa(), ", ", *options_.threads,
             *options_.threads == 1 ? " thread" : " threads");
 }
 

@@ -12,8 +12,7 @@ static void need(dl4_error *e) {
 
 static dl4_attrs *attrs(const char *json) {
   dl4_attrs *a;
-  need(dl4_attrs_create(&a));
-  need(dl4_attrs_merge_json(a, json));
+  need(dl4_attrs_create(json, &a));
   return a;
 }
 
@@ -33,7 +32,7 @@ static dl4_model *net(const char *last, int64_t features) {
   dl4_node x, h, y;
   dl4_model *m;
   need(dl4_graph_create(NULL, &g));
-  need(dl4_graph_input(g, "x", DL4_FLOAT32, 2, dims, &x));
+  need(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x));
   h = add(g, "Dense", "hidden", "{\"units\": 16, \"activation\": \"tanh\"}", &x, 1);
   y = add(g, "Dense", "last", last, &h, 1);
   need(dl4_graph_build(g, &x, 1, &y, 1, &m));
@@ -46,7 +45,7 @@ static dl4_layer layer(dl4_graph *g, const char *name, const dl4_model *m) {
   dl4_attrs *a = attrs("{}");
   dl4_layer l;
   need(dl4_attrs_set_model(a, "model", m));
-  need(dl4_graph_layer(g, "Functional", name, a, &l));
+  need(dl4_graph_add_layer(g, "Functional", name, a, &l));
   dl4_release(a);
   return l;
 }
@@ -71,7 +70,7 @@ static dl4_node constant(dl4_graph *g, float value) {
   int i;
   need(dl4_tensor_create(NULL, DL4_FLOAT32, 2, dims, &t));
   for (i = 0; i < 64; ++i) ((float *)dl4_tensor_data(t))[i] = value;
-  need(dl4_graph_constant(g, NULL, t, &n));
+  need(dl4_graph_add_constant(g, NULL, t, &n));
   dl4_release(t);
   return n;
 }
@@ -82,9 +81,9 @@ static dl4_node update(dl4_graph *g, const char *optimizer, const char *name, co
       attrs("{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.005, \"beta_1\": 0.5}}}");
   dl4_node weights[4], gradients[4], done;
   char full[64];
-  int64_t i, n = dl4_model_weight_count(m);
+  int64_t i, n = dl4_port_count(m, DL4_WEIGHTS);
   for (i = 0; i < n; ++i) {
-    snprintf(full, sizeof full, "%s/%s", name, dl4_model_weight_name(m, i));
+    snprintf(full, sizeof full, "%s/%s", name, dl4_port_name(m, DL4_WEIGHTS, i));
     need(dl4_graph_add_weight(g, full, &weights[i]));
   }
   need(dl4_graph_add_gradients(g, NULL, NULL, &loss, 1, weights, n, gradients, n));
@@ -107,7 +106,7 @@ int main(void) {
 
   need(dl4_graph_create(NULL, &g));
   makes = layer(g, "maker", maker), judges = layer(g, "judge", judge);
-  need(dl4_graph_input(g, "real", DL4_FLOAT32, 2, dims, &x));
+  need(dl4_graph_add_input(g, "real", DL4_FLOAT32, 2, dims, &x));
   noise = add(g, "RandomNormal", "noise", "{\"shape\": [4]}", &x, 1); /* drawn anew in each run */
   ones = constant(g, 1), zeros = constant(g, 0);
   fake = call(g, makes, noise);

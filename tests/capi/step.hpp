@@ -19,7 +19,7 @@ struct Step {
   }
   dl4_node constant(const std::vector<int64_t> &dims, const std::vector<float> &values) {
     dl4_node n = -1;
-    ok(dl4_graph_constant(g, nullptr, tensor(dims, values), &n));
+    ok(dl4_graph_add_constant(g, nullptr, tensor(dims, values), &n));
     return n;
   }
   dl4_node call(const char *kind, const std::string &json, const Nodes &from, const char *name = nullptr,
@@ -34,7 +34,7 @@ struct Step {
     auto a = attrs("{}");
     ok(dl4_attrs_set_model(a, "model", m));
     dl4_layer made = -1;
-    ok(dl4_graph_layer(g, "Functional", name, a, &made));
+    ok(dl4_graph_add_layer(g, "Functional", name, a, &made));
     if (layer) *layer = made;
     return again(made, x);
   }
@@ -51,9 +51,9 @@ struct Step {
   // Of a model that is a layer.
   Nodes weights(const dl4_model *m, const std::string &layer, bool trainable = true) {
     Nodes all;
-    for (int64_t i = 0; i < dl4_model_weight_count(m); ++i)
+    for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i)
       if (!trainable || dl4_model_weight_trainable(m, i))
-        all.push_back(weight(layer + '/' + dl4_model_weight_name(m, i)));
+        all.push_back(weight(layer + '/' + dl4_port_name(m, DL4_WEIGHTS, i)));
     return all;
   }
   Nodes gradients(const Nodes &targets, const Nodes &by, const std::string &json = "{}") {
@@ -92,10 +92,10 @@ struct Runs {
   Own<dl4_session> s;
 
   explicit Runs(const dl4_model *m, const std::string &options = "{}") {
-    ok(dl4_session_create(m, attrs(options), s.out()));
+    ok(dl4_session_create(m, options.c_str(), s.out()));
   }
   std::vector<std::vector<float>> operator()(const std::vector<dl4_tensor *> &in) {
-    std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_session_io_count(s, DL4_OUTPUTS)), nullptr);
+    std::vector<dl4_tensor *> out(static_cast<size_t>(dl4_port_count(s, DL4_OUTPUTS)), nullptr);
     ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(out.size()),
                        nullptr));
     std::vector<std::vector<float>> values;

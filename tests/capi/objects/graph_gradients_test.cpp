@@ -178,7 +178,7 @@ TEST(GraphGradients, OfALossAreThoseOfATrainer) {
   ok(dl4_trainer_accumulate(t, &in, 1, &to, 1, nullptr, 0, nullptr, 0, nullptr));
   for (size_t i = 0; i < out.size(); ++i) {
     Own<dl4_tensor> gradient;
-    ok(dl4_trainer_gradient(t, dl4_model_weight_name(net, static_cast<int64_t>(i)), gradient.out()));
+    ok(dl4_trainer_get_gradient(t, dl4_port_name(net, DL4_WEIGHTS, static_cast<int64_t>(i)), gradient.out()));
     expect_near(out[i], floats(gradient), 1e-6f);
   }
 }

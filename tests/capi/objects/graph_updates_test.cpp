@@ -73,8 +73,7 @@ struct Fit {
 };
 
 TEST(GraphUpdates, OptimizersMoveAsInATrainer) {
-  for (int64_t i = 0; i < dl4_registry_count("optimizer"); ++i) {
-    const std::string name = dl4_registry_name("optimizer", i);
+  for (const std::string &name : kinds_of("optimizer")) {
     SCOPED_TRACE(name);
     const std::string optimizer = R"({"class_name": ")" + name +
                                   R"(", "config": {"learning_rate": 0.05, "clipnorm": 0.3, "weight_decay": 0.01}})";
@@ -89,9 +88,9 @@ TEST(GraphUpdates, OptimizersMoveAsInATrainer) {
       ok(dl4_trainer_step(t, &in, 1, &to, 1, nullptr, 0, metrics, 1, nullptr));
       EXPECT_NEAR(run({x, y})[0][0], metrics[0], 1e-5);
     }
-    for (int64_t w = 0; w < dl4_model_weight_count(same); ++w)
-      expect_near(weight_of(fit.net, dl4_model_weight_name(fit.net, w)),
-                  weight_of(same, dl4_model_weight_name(same, w)), 2e-5f);
+    for (int64_t w = 0; w < dl4_port_count(same, DL4_WEIGHTS); ++w)
+      expect_near(weight_of(fit.net, dl4_port_name(fit.net, DL4_WEIGHTS, w)),
+                  weight_of(same, dl4_port_name(same, DL4_WEIGHTS, w)), 2e-5f);
   }
 }
 
@@ -122,7 +121,7 @@ TEST(GraphUpdates, ASavedModelGoesOnToTheLastBit) {
   run({x, y});
   const std::string bytes = saved(fit.step);
   Own<dl4_model> loaded;
-  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
+  ok(load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
   Runs again(loaded);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(again({x, y}), run({x, y}));
   EXPECT_EQ(weight_of(loaded, "net/answer/kernel"), weight_of(fit.net, "answer/kernel"));
@@ -133,7 +132,7 @@ TEST(GraphUpdates, ASavedModelGoesOnToTheLastBit) {
   for (const char *format : {"keras", "weights.h5", "onnx"}) {
     dl4_blob *blob = nullptr;
     const Refusal r =
-        refusal(dl4_model_save_memory(fit.step, attrs(std::string(R"({"format": ")") + format + "\"}"), &blob));
+        refusal(dl4_model_save_memory(fit.step, (std::string(R"({"format": ")") + format + "\"}").c_str(), &blob));
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << format << r.message;
   }
 }
@@ -142,7 +141,7 @@ TEST(GraphUpdates, BitsAreThoseOfOneThread) {
   std::vector<std::vector<float>> seen;
   for (int threads : {1, 2}) {
     Own<dl4_context> c;
-    ok(dl4_context_create(attrs(R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}"), c.out()));
+    ok(dl4_context_create((R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}").c_str(), c.out()));
     Fit fit(R"("Adam")", c);
     Runs run(fit.step);
     auto x = tensor({200, 4}, numbers(800)), y = tensor({200, 3}, numbers(600));
@@ -178,7 +177,7 @@ TEST(GraphUpdates, DrawsAreCountedInTheModel) {
 
   const std::string bytes = saved(m);
   Own<dl4_model> loaded;
-  ok(dl4_model_load_memory(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
+  ok(load_copy(nullptr, bytes.data(), static_cast<int64_t>(bytes.size()), nullptr, loaded.out()));
   EXPECT_EQ(Runs(loaded)({ones}), run({ones}));
   EXPECT_NE(Runs(m)({ones}), second) << "another session of the model goes on too";
 }
@@ -258,12 +257,12 @@ TEST(GraphUpdates, RefuseWhatIsNoWeightOrDoesNotFit) {
 TEST(GraphUpdates, AStepIsNoTrainersModelAndNoLayer) {
   Fit fit(R"("SGD")");
   dl4_trainer *t = nullptr;
-  Refusal r = refusal(dl4_trainer_create(fit.step, attrs(R"({"optimizer": "SGD", "loss": "output"})"), &t));
+  Refusal r = refusal(dl4_trainer_create(fit.step, R"({"optimizer": "SGD", "loss": "output"})", &t));
   EXPECT_EQ(r.code, DL4_UNSUPPORTED);
   EXPECT_NE(r.message.find("assigns weights"), std::string::npos) << r.message;
   for (const char *option : {R"({"states": true})", R"({"gradients": ["x"]})"}) {
     dl4_session *s = nullptr;
-    r = refusal(dl4_session_create(fit.step, attrs(option), &s));
+    r = refusal(dl4_session_create(fit.step, option, &s));
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
   }
   Step outer;

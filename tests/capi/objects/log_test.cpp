@@ -30,7 +30,7 @@ struct Folder {
 
 Own<dl4_context> context(const std::string &options) {
   Own<dl4_context> c;
-  ok(dl4_context_create(attrs(options), c.out()));
+  ok(dl4_context_create(options.c_str(), c.out()));
   return c;
 }
 
@@ -39,7 +39,7 @@ void use(dl4_context *c, const std::string &path) {
   auto m = small_net(c);
   auto t = trainer(m, R"({"optimizer": "SGD", "loss": "MeanSquaredError", "metrics": ["mae"]})");
   auto d = dataset(tensor({8, 4}, numbers(32)), tensor({8, 3}, numbers(24)), R"({"batch_size": 4})");
-  ok(dl4_trainer_fit(t, d, d, attrs(R"({"epochs": 2})"), nullptr, nullptr, nullptr, nullptr));
+  ok(dl4_trainer_fit(t, d, d, R"({"epochs": 2})", nullptr, nullptr, nullptr, nullptr));
   ok(dl4_model_save(m, path.c_str(), nullptr));
   Own<dl4_model> loaded;
   ok(dl4_model_load(c, path.c_str(), nullptr, loaded.out()));
@@ -143,7 +143,7 @@ TEST(Log, RefusesWrongOptionsByName) {
         Case{R"({"log_to": ")" + folder.file("plain/log.txt") + "\"}",
              "\"log_to\": cannot open \"" + folder.file("plain/log.txt") + "\": ", DL4_IO}}) {
     dl4_context *c = nullptr;
-    const Refusal r = refusal(dl4_context_create(attrs(wrong.options), &c));
+    const Refusal r = refusal(dl4_context_create(wrong.options.c_str(), &c));
     EXPECT_EQ(c, nullptr);
     EXPECT_EQ(r.code, wrong.code) << wrong.options;
     EXPECT_NE(r.message.find(wrong.message), std::string::npos) << r.message;

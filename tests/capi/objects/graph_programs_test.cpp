@@ -29,8 +29,8 @@ struct Program : Step {
     for (const LayerOf &l : layers) y = g.call(l.kind, l.json, {y}, l.name);
     models[as] = g.build({x}, {y});
     const dl4_model *m = models[as];
-    for (int64_t i = 0; i < dl4_model_weight_count(m); ++i) {
-      const char *w = dl4_model_weight_name(m, i);
+    for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
+      const char *w = dl4_port_name(m, DL4_WEIGHTS, i);
       ok(dl4_model_set_weight(const_cast<dl4_model *>(m), w, golden(name + "/before/" + as + '/' + w)));
     }
     return m;
@@ -74,8 +74,8 @@ struct Program : Step {
       }
     }
     for (const auto &[as, model] : models)
-      for (int64_t i = 0; i < dl4_model_weight_count(model); ++i) {
-        const char *w = dl4_model_weight_name(model, i);
+      for (int64_t i = 0; i < dl4_port_count(model, DL4_WEIGHTS); ++i) {
+        const char *w = dl4_port_name(model, DL4_WEIGHTS, i);
         SCOPED_TRACE(as + '/' + w);
         expect_near(weight_of(model, w), floats(golden(name + "/after/" + as + '/' + w)), tolerance);
       }

@@ -749,6 +749,21 @@ class Names(Case):
         with tf.device("/CPU:0"), tf.name_scope("x"):
             self.assertEqual(tf.ragged.constant([[1], [2, 3]]).to_tensor().tolist(), [[1, 0], [2, 3]])
 
+    def test_what_a_seed_gives(self):
+        i, x = tf.image, IMAGES[0] / 255
+        for f in (
+            lambda s: i.stateless_random_crop(x, (3, 3, 3), s),
+            lambda s: i.stateless_random_brightness(x, 0.3, s),
+            lambda s: i.stateless_random_contrast(x, 0.3, 0.9, s),
+            lambda s: i.stateless_random_hue(x, 0.3, s),
+            lambda s: i.stateless_random_saturation(x, 0.3, 0.9, s),
+            lambda s: tf.random.stateless_normal((3,), s),
+        ):
+            np.testing.assert_array_equal(f((1, 2)), f((1, 2)))
+            self.assertGreater(np.abs(np.asarray(f((1, 2))) - np.asarray(f((3, 4)))).max(), 0)
+        flips = [np.array_equal(i.stateless_random_flip_left_right(x, (s, 0)), x) for s in range(40)]
+        self.assertTrue(8 < sum(flips) < 32)
+
     def test_in_models(self):
         x = keras.Input((3,))
         y = keras.layers.Lambda(

@@ -1137,6 +1137,35 @@ def tf_images(tf, keras):
 
 
 @program
+def tf_more(tf, keras):
+    x = tf.constant(np.random.RandomState(6).standard_normal((4, 4)).astype("float32"))
+    i, images = tf.image, tf.constant(IMAGES / 255)
+    other = images * 0.9
+    patches = ([1, 3, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1])
+    return [
+        *(tf.clip_by_norm(x, 1.0), tf.clip_by_norm(x, 1.0, axes=[1]), tf.clip_by_global_norm([x, x * 2], 2.0)),
+        *(tf.math.segment_sum(x, [0, 0, 1, 2]), tf.math.unsorted_segment_sum(x, [2, 0, -1, 2], 3)),
+        *(tf.math.reduce_euclidean_norm(x, 1), tf.foldl(lambda a, b: a + b, x), tf.scan(lambda a, b: a * b, x)),
+        *(tf.scan(lambda a, b: a + b, x, reverse=True), tf.strings.unicode_decode("hé", "UTF-8")),
+        *(tf.strings.unicode_encode([[104, 233], [33, 34]], "UTF-8"), tf.linalg.set_diag(x, [1.0, 2.0, 3.0, 4.0])),
+        *(
+            tf.linalg.lstsq(x, x[:, :1]),
+            i.total_variation(images),
+            i.image_gradients(images),
+            i.psnr(images, other, 1.0),
+        ),
+        *(i.extract_patches(images, *patches, "VALID"), i.extract_patches(images, *patches, "SAME")),
+        *(tf.nn.space_to_depth(images, 2), tf.nn.depth_to_space(tf.concat([images] * 4, -1), 2)),
+        *(
+            tf.zeros_initializer()(shape=(2,)),
+            tf.constant_initializer(3.0)(shape=(2,)),
+            str(tf.dtypes.float32 == tf.float32),
+        ),
+        *(tf.math.segment_mean(x, [0, 0, 1, 2]), tf.linalg.global_norm([x, x])),
+    ]
+
+
+@program
 def tf_signals(tf, keras):
     s, x = tf.signal, tf.constant(np.sin(np.arange(100, dtype="float32") ** 1.2)[None])
     return [

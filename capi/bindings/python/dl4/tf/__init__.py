@@ -129,6 +129,25 @@ def Assert(condition, data, summarize=None, name=None):  # noqa: N802
         raise errors.InvalidArgumentError(f"assertion failed: {data}")
 
 
+def group(*inputs, name=None):
+    return None
+
+
+class Module:
+    """An object with a name, whose methods are what they are."""
+
+    def __init__(self, name=None):
+        self.name = name or type(self).__name__.lower()
+
+    @property
+    def variables(self):
+        return tuple(v for v in vars(self).values() if isinstance(v, Variable))
+
+    @property
+    def trainable_variables(self):
+        return tuple(v for v in self.variables if v.trainable)
+
+
 def no_op(name=None):
     return None
 
@@ -205,6 +224,18 @@ compat = SimpleNamespace(
     as_text=lambda x, encoding="utf-8": x.decode(encoding) if isinstance(x, bytes) else x,
     as_bytes=lambda x, encoding="utf-8": x.encode(encoding) if isinstance(x, str) else x,
 )
+dtypes = SimpleNamespace(
+    DType=DType,
+    as_dtype=as_dtype,
+    string=string,
+    **{
+        n: np.dtype(n) for n in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+    },
+)
+zeros_initializer, ones_initializer = initializers.Zeros, initializers.Ones
+constant_initializer, random_normal_initializer = initializers.Constant, initializers.RandomNormal
+random_uniform_initializer = initializers.RandomUniform
+version = SimpleNamespace(VERSION=keras.__version__)
 get_logger = functools.partial(SimpleNamespace, setLevel=_none)
 
 

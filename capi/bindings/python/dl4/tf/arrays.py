@@ -336,6 +336,27 @@ def map_fn(fn, elems, dtype=None, fn_output_signature=None, **kwargs):
     return map_structure(lambda *parts: tensor(np.stack([array(p) for p in parts])), *rows)
 
 
+def foldl(fn, elems, initializer=None, **kwargs):
+    """A function of what has been made and the next row, row by row."""
+    rows = list(elems)
+    made = rows.pop(0) if initializer is None else initializer
+    for row in rows:
+        made = fn(made, row)
+    return made
+
+
+def scan(fn, elems, initializer=None, reverse=False, **kwargs):
+    """As foldl(), with all that was made along a new first axis."""
+    rows = list(elems)[::-1] if reverse else list(elems)
+    found = [] if initializer is not None else [rows.pop(0)]
+    made = initializer if initializer is not None else found[0]
+    for row in rows:
+        made = fn(made, row)
+        found.append(made)
+    found = found[::-1] if reverse else found
+    return map_structure(lambda *parts: tensor(np.stack([array(p) for p in parts])), *found)
+
+
 def ragged_constant(pylist, dtype=None, **kwargs):
     """Rows of different lengths."""
     flat = [v for row in pylist for v in row]

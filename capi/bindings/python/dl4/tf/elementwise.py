@@ -176,6 +176,64 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
     return tensor(x / np.sqrt(np.maximum((x * x).sum(axis=axis, keepdims=True), np.float32(epsilon))))
 
 
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """The same direction, of a norm of at most clip_norm."""
+    axes = tuple(axes) if isinstance(axes, list) else axes
+    if is_symbolic(t):
+        norm = ops.sqrt(ops.sum(ops.square(t), axis=axes, keepdims=True))
+        return t * clip_norm / ops.maximum(norm, clip_norm)
+    t = array(t)
+    norm = np.sqrt((t * t).sum(axis=axes, keepdims=True))
+    return tensor((t * clip_norm / np.maximum(norm, np.float32(clip_norm))).astype(t.dtype))
+
+
+def global_norm(t_list, name=None):
+    return tensor(np.float32(np.sqrt(sum(float((array(t) ** 2).sum()) for t in t_list if t is not None))))
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """Tensors whose norm together is at most clip_norm, and the norm they had."""
+    norm = global_norm(t_list) if use_norm is None else use_norm
+    factor = np.float32(clip_norm) / np.maximum(np.asarray(norm), np.float32(clip_norm))
+    return [None if t is None else tensor(array(t) * factor) for t in t_list], norm
+
+
+def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+    """The sum of the rows of each number."""
+    x, ids = array(data), array(segment_ids)
+    out = np.zeros((int(num_segments), *x.shape[ids.ndim :]), x.dtype)
+    kept = ids >= 0
+    np.add.at(out, ids[kept], x[kept])
+    return tensor(out)
+
+
+def segment_sum(data, segment_ids, name=None):
+    ids = array(segment_ids)
+    return unsorted_segment_sum(data, ids, int(ids[-1]) + 1 if ids.size else 0)
+
+
+def segment_mean(data, segment_ids, name=None):
+    x, ids = array(data), array(segment_ids)
+    counts = np.maximum(np.bincount(ids), 1).reshape(-1, *[1] * (x.ndim - 1))
+    return tensor((np.asarray(segment_sum(x, ids)) / counts).astype(x.dtype))
+
+
+def _complex(name, function):
+    def f(input, name=None):  # noqa: A002
+        return tensor(function(array(input)))
+
+    f.__name__ = name
+    return f
+
+
+real, imag, angle = _complex("real", np.real), _complex("imag", np.imag), _complex("angle", np.angle)
+reduce_euclidean_norm = _over(
+    "reduce_euclidean_norm",
+    lambda x, axis, keepdims: np.sqrt((x * x).sum(axis=axis, keepdims=keepdims)),
+    lambda x, axis, keepdims: ops.sqrt(ops.sum(ops.square(x), axis=axis, keepdims=keepdims)),
+)
+
+
 def softmax(logits, axis=-1, name=None):
     return activations.softmax(logits, axis=axis)
 

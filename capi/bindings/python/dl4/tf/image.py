@@ -167,6 +167,85 @@ def per_image_standardization(image):
     return tensor((x - mean) / np.maximum(deviation, np.float32(1 / np.sqrt(np.prod(x.shape[-3:])))))
 
 
+def _differences(x):
+    return x[..., 1:, :, :] - x[..., :-1, :, :], x[..., :, 1:, :] - x[..., :, :-1, :]
+
+
+def total_variation(images, name=None):
+    """How much pixels differ from their neighbours."""
+    down, right = _differences(array(images))
+    return tensor(np.abs(down).sum((-3, -2, -1)) + np.abs(right).sum((-3, -2, -1)))
+
+
+def image_gradients(image):
+    """Differences downwards and to the right, zeros at the ends."""
+    down, right = _differences(array(image))
+    none = [(0, 0)] * (down.ndim - 3)
+    return tensor(np.pad(down, [*none, (0, 1), (0, 0), (0, 0)])), tensor(np.pad(right, [*none, (0, 0), (0, 1), (0, 0)]))
+
+
+def psnr(a, b, max_val, name=None):
+    """The ratio of peak and noise in decibels."""
+    a, b = (np.asarray(convert_image_dtype(v, "float32")) for v in (a, b))
+    top = np.float32(max_val if array(a).dtype.kind == "f" else 1)
+    error = ((a - b) ** 2).mean((-3, -2, -1))
+    return tensor((20 * np.log10(top) - 10 * np.log10(error)).astype("float32"))
+
+
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+    """The pixels around each place, as channels."""
+    x, (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = array(images), sizes, strides, rates
+    spans = (kh - 1) * rh + 1, (kw - 1) * rw + 1
+    if padding.upper() == "SAME":
+        around = []
+        for size, span, step in zip(x.shape[1:3], spans, (sh, sw)):
+            more = max((-(-size // step) - 1) * step + span - size, 0)
+            around.append((more // 2, more - more // 2))
+        x = np.pad(x, [(0, 0), *around, (0, 0)])
+    rows = np.arange(0, x.shape[1] - spans[0] + 1, sh)[:, None] + np.arange(kh) * rh
+    columns = np.arange(0, x.shape[2] - spans[1] + 1, sw)[:, None] + np.arange(kw) * rw
+    found = x[:, rows[:, None, :, None], columns[None, :, None, :]]
+    return tensor(found.reshape(*found.shape[:3], -1))
+
+
+# ---- of a seed alone
+
+
+def stateless_random_flip_left_right(image, seed):
+    return _flipped_if(image, random.stateless_uniform((), seed) < 0.5, flip_left_right)
+
+
+def stateless_random_flip_up_down(image, seed):
+    return _flipped_if(image, random.stateless_uniform((), seed) < 0.5, flip_up_down)
+
+
+def _flipped_if(image, flips, flip):
+    return flip(image) if flips else tensor(array(image))
+
+
+def stateless_random_brightness(image, max_delta, seed):
+    return adjust_brightness(image, float(random.stateless_uniform((), seed, -max_delta, max_delta)))
+
+
+def stateless_random_contrast(image, lower, upper, seed):
+    return adjust_contrast(image, float(random.stateless_uniform((), seed, lower, upper)))
+
+
+def stateless_random_saturation(image, lower, upper, seed=None):
+    return adjust_saturation(image, float(random.stateless_uniform((), seed, lower, upper)))
+
+
+def stateless_random_hue(image, max_delta, seed):
+    return adjust_hue(image, float(random.stateless_uniform((), seed, -max_delta, max_delta)))
+
+
+def stateless_random_crop(value, size, seed, name=None):
+    x = array(value)
+    shares = np.asarray(random.stateless_uniform((x.ndim,), seed))
+    begins = [int(s * (d - int(n) + 1)) for s, d, n in zip(shares, x.shape, size)]
+    return tensor(x[tuple(slice(b, b + int(n)) for b, n in zip(begins, size))])
+
+
 # ---- by chance
 
 

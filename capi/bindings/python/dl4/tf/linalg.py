@@ -5,7 +5,7 @@ import numpy as np
 from ..keras import ops
 from .arrays import einsum, eye, matmul, norm, tensordot
 from .dispatch import array, tensor
-from .elementwise import l2_normalize
+from .elementwise import global_norm, l2_normalize
 
 
 def _of(function):
@@ -41,6 +41,20 @@ def band_part(input, num_lower, num_upper, name=None):  # noqa: A002
     return tensor(np.where(inside, x, np.zeros((), x.dtype)))
 
 
+def set_diag(input, diagonal, name=None):  # noqa: A002
+    x = array(input).copy()
+    i = np.arange(min(x.shape[-2:]))
+    x[..., i, i] = array(diagonal)
+    return tensor(x)
+
+
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """The least squares solution."""
+    a, b = array(matrix), array(rhs)
+    gram = np.swapaxes(a, -1, -2) @ a + l2_regularizer * np.eye(a.shape[-1], dtype=a.dtype)
+    return tensor(np.linalg.solve(gram, np.swapaxes(a, -1, -2) @ b).astype(a.dtype))
+
+
 def solve(matrix, rhs, adjoint=False, name=None):
     m = array(matrix)
     return tensor(np.linalg.solve(m.swapaxes(-1, -2) if adjoint else m, array(rhs)))
@@ -63,6 +77,20 @@ def qr(input, full_matrices=False, name=None):  # noqa: A002
 
 
 __all__ = [
+    "global_norm",
     *("einsum", "eye", "matmul", "norm", "tensordot", "l2_normalize", "normalize", "inv", "det", "cholesky", "pinv"),
-    *("matrix_rank", "diag_part", "trace", "diag", "matrix_transpose", "band_part", "solve", "eigh", "svd", "qr"),
+    *(
+        "matrix_rank",
+        "diag_part",
+        "trace",
+        "diag",
+        "matrix_transpose",
+        "band_part",
+        "lstsq",
+        "set_diag",
+        "solve",
+        "eigh",
+        "svd",
+        "qr",
+    ),
 ]

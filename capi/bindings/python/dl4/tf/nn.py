@@ -85,6 +85,22 @@ def _pooled(kind, x, ksize, strides, padding, data_format):
     return layer(x)
 
 
+def space_to_depth(input, block_size, data_format="NHWC", name=None):  # noqa: A002
+    """Blocks of pixels as channels."""
+    b, h, w, c = input.shape
+    n = block_size
+    x = ops.reshape(input, (-1 if b is None else b, h // n, n, w // n, n, c))
+    return ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1 if b is None else b, h // n, w // n, n * n * c))
+
+
+def depth_to_space(input, block_size, data_format="NHWC", name=None):  # noqa: A002
+    """Channels as blocks of pixels."""
+    b, h, w, c = input.shape
+    n = block_size
+    x = ops.reshape(input, (-1 if b is None else b, h, w, n, n, c // (n * n)))
+    return ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1 if b is None else b, h * n, w * n, c // (n * n)))
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)

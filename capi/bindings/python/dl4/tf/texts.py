@@ -86,6 +86,25 @@ def unicode_split(input, input_encoding="UTF-8", errors="replace", **kwargs):  #
     return Ragged([characters(t) for t in texts])
 
 
+def unicode_decode(input, input_encoding="UTF-8", **kwargs):  # noqa: A002
+    """The numbers of the characters."""
+    texts = array(input)
+
+    def points(t):
+        return [ord(c) for c in t.decode("utf-8", errors="replace")]
+
+    return tensor(np.array(points(texts.item()), "int32")) if texts.ndim == 0 else Ragged(map(points, texts), "int32")
+
+
+def unicode_encode(input, output_encoding="UTF-8", **kwargs):  # noqa: A002
+    """Texts of the numbers of their characters, along the last axis."""
+    if isinstance(input, Ragged):
+        return tensor(string_array(["".join(map(chr, row)).encode() for row in input.rows]))
+    x = array(input)
+    made = ["".join(map(chr, row)).encode() for row in x.reshape(-1, x.shape[-1]).tolist()]
+    return tensor(string_array(made).reshape(x.shape[:-1]))
+
+
 def bytes_split(input, name=None):  # noqa: A002
     texts = array(input)
 

@@ -204,7 +204,10 @@ def text_vectorization_configs(tf, keras):
     config = layer.get_config()
     again = keras.layers.TextVectorization.from_config(config)
     again.set_vocabulary(layer.get_vocabulary())
-    keep = "max_tokens standardize split ngrams output_mode output_sequence_length pad_to_max_tokens sparse ragged encoding"
+    keep = (
+        "max_tokens standardize split ngrams output_mode output_sequence_length "
+        "pad_to_max_tokens sparse ragged encoding"
+    )
     return [str(config[k]) for k in keep.split()], again(TEXTS)
 
 

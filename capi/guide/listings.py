@@ -13,7 +13,9 @@ DL4_BUILD names the build folder. Every fenced block of a page is one of these:
 - `json`: checked for being JSON.
 - any block with title="NAME": a file of that name in the folder where the page's commands (`sh`) run.
 
-<!-- needs: NAME --> before a block: it is run where NAME is found (see NEEDS). What is not run is reported."""
+<!-- needs: NAME --> before a block: it is run where NAME is found (toolchains.missing). What is not run is reported.
+
+Every name dl4_... of a page must be in a header."""
 import doctest
 import json
 import os
@@ -107,8 +109,18 @@ def run(program, page, folder):
     return all([compare(b, text, page) for b, text in zip(program, printed)])
 
 
+def unknown_names(text):
+    """The names dl4_... that no header has."""
+    headers = [*toolchains.SOURCE.glob("include/dl4/*.h*"), *toolchains.SOURCE.glob("capi/workers/include/dl4/*.h")]
+    name = re.compile(r"\bdl4_[a-z0-9_]*[a-z0-9]\b(?!\.html)")
+    known = {n for h in headers for n in name.findall(h.read_text(encoding="utf-8"))} | {"dl4_local", "dl4_mpi"}
+    return sorted(set(name.findall(text)) - known)
+
+
 def main(path):
     page = pathlib.Path(path)
+    if unknown := unknown_names(page.read_text(encoding="utf-8")):
+        raise SystemExit(f"{page}: no header has {', '.join(unknown)}")
     blocks = blocks_of(page.read_text(encoding="utf-8"))
     results = []
     with tempfile.TemporaryDirectory(prefix="guide-") as folder:

@@ -42,68 +42,50 @@
  *
  * ---- Rules that hold everywhere -------------------------------------------------------------------------------
  *
- * Types      Only int32_t (codes, flags, types of data), int64_t (sizes, counts), double, UTF-8 strings ended by NUL,
- *            pointers to data, opaque objects and callbacks cross this border. No macro is needed to make a call.
- * Errors     A function that can fail returns dl4_error *: NULL is success, anything else is an object of the
- *            caller's, to be read and released. Any of them can give DL4_INVALID_ARGUMENT (NULL, wrong or unusable
- *            handle, value out of range), DL4_OUT_OF_MEMORY or DL4_INTERNAL; other codes stand after "Errors:".
+ * Types      The interface uses int32_t (codes, flags, types of data), int64_t (sizes, counts), double, UTF-8 strings
+ *            ended by NUL, pointers to data, opaque objects and callbacks. No macro is needed to make a call.
+ * Errors     A function that can fail returns dl4_error *: NULL is success, anything else is an object that the
+ *            caller reads and releases. Any of them can give DL4_INVALID_ARGUMENT (NULL, wrong or unusable
+ *            handle, value out of range), DL4_OUT_OF_MEMORY or DL4_INTERNAL; other codes are listed after "Errors:".
  *            On failure every out pointer is NULL, every out id -1, every out count 0, and no object has changed.
- *            A message is one line: control characters of names and texts that it quotes are escapes (\n, \x1b).
- *            Functions that cannot report an error answer 0 or NULL for a NULL or wrong handle.
+ *            A message is one line: control characters in quoted names and texts are escaped (\n, \x1b).
+ *            Functions that cannot report an error return 0 or NULL for a NULL or wrong handle.
  * Ownership  Out pointers are new references, freed with dl4_release(). Objects keep what they need alive: release in
  *            any order, also from a finalizer. Strings and dims that are returned live as long as their object.
- *            Arrays and strings passed in are read during the call only; what is kept longer stands after "Keeps:",
- *            what passes into the library's hands after "Takes:".
- * NULL       Pointers must not be NULL unless named after "May be NULL:". A dl4_context * may be NULL everywhere: the
- *            default context of the process, made at first use. An array may be NULL when its count is 0.
+ *            Arrays and strings passed in are read during the call only. What is kept longer is listed after "Keeps:",
+ *            what the library takes ownership of after "Takes:".
+ * NULL       Pointers must not be NULL unless listed after "May be NULL:". A dl4_context * may be NULL everywhere: it
+ *            means the default context of the process, made at first use. An array may be NULL when its count is 0.
  * Options    The text of a JSON object, {"epochs": 5}; NULL means none. An unknown key, a wrong type or a value out of
  *            range is refused by the key. An int is accepted where a float is asked, never the other way. A kind is a
  *            string ("Adam") or an object {"class_name": ..., "config": {...}}, as in Keras.
  * JSON       RFC 8259, in UTF-8. A key twice in an object and a number past the range of double are refused.
- * Threads    Each section says it for its object. Where a thing is for "one thread at a time", a second caller gets
+ * Threads    Each section documents its object. Where an object is for "one thread at a time", a second caller gets
  *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
  *            state that a program starts with.
- * Callbacks  Each may end its thread (pthread_exit, a cancellation, which acts in callbacks alone, an interpreter that
- *            exits): the call is unwound, its objects work on other threads, and what it had to give back is given back
- *            by the next call. A C++ exception out of one is DL4_CALLBACK_FAILED with its what(); out of a
+ * Callbacks  A callback may end its thread (pthread_exit, a cancellation, which acts in callbacks alone, an interpreter
+ *            that exits): the call is unwound, its objects work on other threads, and what it had to release is
+ *            released by the next call. A C++ exception out of one is DL4_CALLBACK_FAILED with its what(); out of a
  *            dl4_release_fn, dl4_free_fn or dl4_log_fn it is dropped. longjmp out of one is not allowed.
  * Stack      A dl4_session_run() of shapes that were run before takes at most 64 KiB of its thread's stack, any other
  *            call 128 KiB, callbacks not counted. (A program that is linked with the library gives 64 KiB more of
  *            each thread's stack to OpenBLAS, for thread-local data; one that loads it by dlopen() does not.)
  * Since      Everything is here since 1.0 unless it says otherwise.
  *
- * ---- Promises -------------------------------------------------------------------------------------------------
+ * ---- Guarantees ------------------------------------------------------------------------------------------------
  *
- *  S1  Models are data: a file from a stranger is read within limits and ends in a model or an error. It opens no
- *      connection, starts nothing, and opens no other file but one: an ONNX model's tensors in the model's own folder.
- *  S2  Limits: header of a file 100 MB, nesting 64, 10,000 members of a JSON object, names 1,024 bytes, 100,000 layers,
- *      1,000,000 tensors, rank 8, a dimension 2^31 - 1, 2^40 elements in a tensor. A JSON text takes at most 5 times
- *      its bytes and 16 MiB while it is read (a list of millions of one-digit numbers takes more: DL4_OUT_OF_MEMORY).
- *      The weights of a model, the constants of a graph, the JSON of a file or a graph, what a trainer keeps, the
- *      working memory of a run, the outputs that a call makes, a shuffled batch, dense copies of strided tensors: each
- *      within the context's memory_limit, checked before it is allocated. What loading a file makes is counted
- *      together, each byte before it is allocated: the file itself where it is copied, what is inflated, JSON, lists,
- *      constants, layers and tensors. All of it may take the memory_limit that was asked for; by default 256 MiB and 16
- *      times the bytes of the file, and of those beside it that are read, within half of the machine's memory. (Packed
- *      copies that kernels make of weights are not counted, nor is a tensor that was asked for.)
- *  S3  No function aborts, exits, throws, raises a signal, leaves an out parameter unset, or prints where no log_level
- *      asks for it, whatever its arguments, dangling pointers and wrong lengths excepted.
- *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked. (Inside
- *      oneDNN a failed allocation may end the process; memory_limit is met first.)
- *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine. With
- *      reproducible = "strict" for any number of threads. Not across types of CPU, versions or batch sizes.
- *  S6  Training N steps, saving a checkpoint, loading it in a new process and training M more equals N + M steps, bit
- *      for bit: weights, optimizer, shuffle and dropout.
- *  S7  A file being saved is at any instant the complete old or the complete new one; success means it is on the disk.
- *      A failed save leaves the old file and no temporary one; only where the last step fails, bringing the folder's
- *      new entry to the disk, is the new file in place, and the message says so. A link is followed, also one whose
- *      file is yet to be made. A process that is killed while it saves leaves a file .dl4-*.tmp beside the other: none
- *      is ever in the way, and none is removed, for it may be that of a process at work.
+ *  In full, with limits and exceptions: capi/guide/pages/guarantees.md.
+ *
+ *  S1  Models are data: a file from a stranger ends in a model or an error, and no code in it is run.
+ *  S2  Sizes are limited, and memory is checked against the context's memory_limit before it is allocated.
+ *  S3  No function aborts, exits, throws, raises a signal, leaves an out parameter unset, or prints unasked.
+ *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked.
+ *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine.
+ *  S6  Training that is saved, loaded in a new process and resumed has the bits of training without a break.
+ *  S7  A file being saved is at any instant the complete old or the complete new one.
  *  S8  One session may run on any number of threads. A forked child may use the library, with one thread.
  *  S9  A program linked against 1.0 runs unchanged with every 1.x.
- *  S10 stdout, stderr, locale, signal handlers, floating-point state, environment, umask, current directory, OpenMP
- *      and BLAS settings of the host are as before after every call. While oneDNN computes on a thread, signals to it
- *      wait, milliseconds at most for layers of usual size.
+ *  S10 The host's streams, locale, signal handlers, floating-point state, environment and directory stay as they are.
  */
 #ifndef DL4_DL4_H
 #define DL4_DL4_H
@@ -146,8 +128,8 @@ enum {
   DL4_CORRUPT_FILE = 10,    /* not a model, truncated or damaged */
   DL4_VERSION = 11,         /* made by, or for, a newer library */
   DL4_BUSY = 12,            /* in use by another thread, or by the caller of this callback */
-  DL4_CALLBACK_FAILED = 13, /* a callback of yours reported failure; the detail has its "answer" */
-  DL4_NUMERIC = 14          /* NaN or infinity met by the nan_guard */
+  DL4_CALLBACK_FAILED = 13, /* a callback reported failure; the detail has its return value as "answer" */
+  DL4_NUMERIC = 14          /* NaN or infinity found by the nan_guard */
 };
 
 /* Types of data. Values in a graph are float32, int32, int64, uint8 or bool; float64 is for tensors only. */
@@ -174,11 +156,11 @@ enum {
   DL4_TRAIN_END = 4    /* step: epochs done                    total: epochs */
 };
 
-/* Answers of dl4_progress_fn and dl4_batch_fn. Any other number is a failure of yours: the call ends with
+/* Return values of dl4_progress_fn and dl4_batch_fn. Any other number is a failure: the call ends with
  * DL4_CALLBACK_FAILED, and dl4_error_detail() has the number as "answer". */
 enum {
-  DL4_CONTINUE = 0, /* go on; here is a batch */
-  DL4_STOP = 1      /* that is enough; there is no further batch */
+  DL4_CONTINUE = 0, /* continue; here is a batch */
+  DL4_STOP = 1      /* stop; there is no further batch */
 };
 
 /* Formats of dl4_describe(). */
@@ -190,10 +172,10 @@ enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1, DL4_WEIGHTS = 2 };
 /* ---- Types ---------------------------------------------------------------------------------------------------- */
 
 /* Objects: opaque, reference counted, freed by dl4_release(). */
-typedef struct dl4_error dl4_error;     /* what went wrong */
-typedef struct dl4_blob dl4_blob;       /* bytes or text that come out */
+typedef struct dl4_error dl4_error;     /* an error: code, message, detail */
+typedef struct dl4_blob dl4_blob;       /* bytes or text that a call returns */
 typedef struct dl4_context dl4_context; /* threads, seed, memory, logger */
-typedef struct dl4_attrs dl4_attrs;     /* a bag of named values: attributes */
+typedef struct dl4_attrs dl4_attrs;     /* named values: attributes */
 typedef struct dl4_tensor dl4_tensor;   /* numbers with a shape */
 typedef struct dl4_graph dl4_graph;     /* layers being called on symbolic values */
 typedef struct dl4_model dl4_model;     /* a finished architecture and its weights */
@@ -201,7 +183,7 @@ typedef struct dl4_session dl4_session; /* a model made ready to run */
 typedef struct dl4_dataset dl4_dataset; /* batches to train on */
 typedef struct dl4_trainer dl4_trainer; /* a model being trained */
 typedef struct dl4_cancel dl4_cancel;   /* a flag that stops long work */
-typedef struct dl4_stream dl4_stream;   /* a sequence that goes on */
+typedef struct dl4_stream dl4_stream;   /* a model run step by step */
 
 typedef int32_t dl4_node;  /* a symbolic value inside one graph: nothing to free */
 typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
@@ -212,8 +194,8 @@ typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
 
 /* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far,
  * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
- * DL4_CONTINUE to go on; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and is
- * validated and noted in the history as any other; anything else to fail. Inside, only reading calls,
+ * DL4_CONTINUE to continue; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and
+ * is validated and recorded in the history as any other; anything else to fail. Inside, only reading calls,
  * dl4_trainer_save(), dl4_cancel_trigger(), dl4_trainer_get_number()/dl4_trainer_set_number() of that trainer and
  * dl4_model_set_weight() of its model are allowed, also on another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
@@ -225,27 +207,27 @@ typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int6
 typedef int32_t (*dl4_batch_fn)(void *user, int64_t index, dl4_tensor **x, int64_t nx, dl4_tensor **y, int64_t ny,
                                 dl4_tensor **w, int64_t nw);
 
-/* Sums `values` [n] of a data type, DL4_FLOAT32 or DL4_INT32, in place over all workers of a trainer, to the same bits on
- * each; called by all of them in the same order with the same n. Returns DL4_CONTINUE; any other number is a failure, as
- * of dl4_progress_fn, after which it is not called again. The error tells the number, and of two of errno's what they
- * mean: -EPIPE, a worker died or left; -ETIMEDOUT, a worker did not come in time. */
+/* Sums `values` [n] of a data type, DL4_FLOAT32 or DL4_INT32, in place over all workers of a trainer, to the same bits
+ * on each; called by all of them in the same order with the same n. Returns DL4_CONTINUE; any other number is a
+ * failure, as of dl4_progress_fn, after which it is not called again. The error has the number, and explains two of
+ * errno's: -EPIPE, a worker died or left; -ETIMEDOUT, a worker did not arrive in time. */
 typedef int32_t (*dl4_reduce_fn)(void *user, void *values, int64_t n, int32_t dtype);
 
-/* The library no longer needs what it kept for you. Called once, on the thread that dropped the last reference. */
+/* Called once when the library no longer needs `user`, on the thread that dropped the last reference. */
 typedef void (*dl4_release_fn)(void *user);
 
-/* Gives memory of your own; align is a power of two. NULL means there is none left. Called on any thread of yours. */
+/* Allocates memory; align is a power of two. NULL means out of memory. Called on any thread of the program. */
 typedef void *(*dl4_alloc_fn)(void *user, int64_t bytes, int64_t align);
 
-/* Takes back memory that a dl4_alloc_fn gave. Called on any thread of yours. */
+/* Frees memory of a dl4_alloc_fn. Called on any thread of the program. */
 typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
 
-/* The three functions of a kind of your own (dl4_registry_add). `config` is the attribute of that name of the layer or
+/* The three functions of a custom kind (dl4_registry_add). `config` is the attribute of that name of the layer or
  * loss, "" by default. They run on the thread that made the call, more than one at a time where several threads run
  * sessions. Inside, only calls on the tensors given are allowed; these are valid during the call, dense, and lie where
  * the library computes: sources are for reading. Return 0; any other number is a failure, as of dl4_progress_fn. */
 
-/* Shapes of outputs and weights for sources of the shapes ranks [n_src] and dims, one behind the other; -1 is free while
+/* Shapes of outputs and weights for sources of the shapes ranks [n_src] and dims, concatenated; -1 is free while
  * a graph is built. Set out_ranks [n_out] and out_dims [n_out, 8]: of each output, then of each weight. */
 typedef int32_t (*dl4_shape_fn)(void *user, const char *config, const int32_t *ranks, const int64_t *dims,
                                 int64_t n_src, int32_t *out_ranks, int64_t *out_dims, int64_t n_out);
@@ -271,8 +253,8 @@ DL4_API int32_t dl4_version(void);
  * CPU features. */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
-/* This very interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; of each
- * call its options, what its errors are due to, whether it blocks and whether it may be made in a callback. */
+/* This interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; for each
+ * call its options, what its errors depend on, whether it blocks and whether it may be made in a callback. */
 DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
 /* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights; "positional" (of layers also
@@ -287,11 +269,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
-/* Adds a kind of your own: a layer, a loss (with the metric that is its mean) or a metric, whose numbers your functions
- * compute. It is used by its name as any other, in every context, and saved with it: a program that loads the file adds
- * it first. Adding a name again replaces it for what is made from then on. The attributes of such a kind are "config", a
- * string that your functions are given, of a layer with weights also "initializer", of a loss also "reduction"; a
- * loss or metric gives a value for each item, with any leading axes of y_pred.
+/* Adds a custom kind: a layer, a loss (with the metric that is its mean) or a metric, computed by your functions. It is
+ * used by its name like any other, in every context, and saved by name: a program that loads the file adds the kind
+ * first. Adding a name again replaces it for what is made from then on. The attributes of such a kind are "config", a
+ * string that your functions are given, of a layer with weights also "initializer", of a loss also "reduction"; a loss
+ * or metric gives a value for each item, with any leading axes of y_pred.
  * Options:
  *   doc            string  what the kind does, for readers of the registry
  *   outputs        int     outputs of a layer; default 1
@@ -401,7 +383,7 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
 /* Sets the seed of a context: each graph made from now on draws from the start of that seed's numbers, as after Keras's
- * set_random_seed(). Graphs that exist go on as before.
+ * set_random_seed(). Existing graphs are not affected.
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed);
 
@@ -411,17 +393,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed
  * Keeps: fn, user (until another logger is set or the context is freed). */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user);
 
-/* Sets the source of memory for dl4_tensor_create(), for outputs that the library makes and for the working memory of
- * runs, all in this context; both NULL: the system's, as by default. Weights and copies are always in the system's.
- * What was allocated before goes back to where it came from.
+/* Sets the allocator for dl4_tensor_create(), for outputs that the library makes and for the working memory of runs, in
+ * this context; both NULL: the system's, the default. Weights and copies are always in the system's memory. Memory
+ * allocated before is freed by the allocator that gave it.
  * May be NULL: c, alloc, release, user.
  * Keeps: alloc, release, user (until all objects of the context are freed). */
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
                                                          void *user);
 
-/* Gives memory back that is only kept for speed, to the system too: idle frames, plans not in use and the code oneDNN
- * generated for them. (oneDNN's own cache of primitives, one for the whole process, keeps nothing of ours: while a plan
- * is made its capacity is 0, which empties it, and afterwards what it was.)
+/* Returns memory to the system that is kept only for speed: idle frames, plans not in use and the code that oneDNN
+ * generated for them. (oneDNN's own cache of primitives, one for the whole process, keeps nothing of this library:
+ * while a plan is made its capacity is 0, which empties it; afterwards the capacity is restored.)
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 
@@ -457,8 +439,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------
- * Numbers with a type and a shape [dims]. Type and shape never change; the bytes are yours.
- * Threads: any, at once; whoever writes the bytes while another uses them is on his own. */
+ * Numbers with a type and a shape [dims]. Type and shape never change; you may write the elements.
+ * Threads: any, at once. Synchronise writes to a tensor's memory yourself. */
 
 /* Makes a tensor filled with zeros.
  * May be NULL: c, dims (when rank is 0).
@@ -466,7 +448,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
                                                  dl4_tensor **out);
 
-/* Makes a tensor of memory of yours, without a copy. Nothing outside data [bytes] is ever touched.
+/* Makes a tensor over the caller's memory, without a copy. Nothing outside data [bytes] is accessed.
  * data is aligned for its type. strides [rank] counts elements, not bytes; NULL means dense row-major.
  * May be NULL: c, dims (when rank is 0), strides, data (when bytes is 0), release, user.
  * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure
@@ -503,8 +485,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
 
 /* Loads a tensor from a regular file of NumPy's: of .npz the one of that name, of .npy the only one, which has none.
- * Floats of 2 bytes come as float32, integers of a size that tensors have not as the next larger one, columns-first as
- * rows-first.
+ * Floats of 2 bytes become float32, integers of a size that tensors lack the next larger one, column-major arrays
+ * row-major.
  * May be NULL: c, name (of .npy).
  * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out);
@@ -525,7 +507,7 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *t);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *t);
 
-/* The first element; NULL if there is none. To read and write, unless it came read-only by DLPack. */
+/* The first element; NULL if there is none. For reading and writing, unless it came read-only by DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *t);
 
 /* The number of bytes of all elements laid out densely. */
@@ -554,7 +536,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_input(dl4_graph *g, const char *nam
  * Errors: DL4_UNSUPPORTED (v). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
 
-/* Adds a layer without calling it, to be called more than once: its weights are shared by its calls.
+/* Adds a layer without calling it, to call it more than once: its calls share its weights.
  * May be NULL: name, a.
  * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a), DL4_BUSY (a: a model in training). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
@@ -568,7 +550,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *fro
                                                dl4_layer *out);
 
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
- * Ask for as many as wanted: an LSTM with return_state gives sequence or last output, then h, then c.
+ * Ask for as many as needed: an LSTM with return_state gives sequence or last output, then h, then c.
  * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
  * as use_causal_mask, training: true, false or null.
  * May be NULL: call.
@@ -603,8 +585,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, 
 /* The type of data of a node, one of the constants above. */
 DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
 
-/* The mask that a node carries, as a node of bool with the first axes of n; -1 when it carries none. It stands in the
- * graph as a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
+/* The mask that a node carries, as a node of bool with the first axes of n; -1 when it carries none. In the
+ * graph it is a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
 /* Adds a weight as a value: what the weight "<layer>/<weight>" of a layer that has been called holds where this stands
@@ -657,7 +639,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, 
                                                    int64_t n_others, dl4_node *out);
 
 /* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
- * The graph may go on to be extended, built again or released; models built from one graph share the weights of the
+ * The graph may be extended, built again or released afterwards; models built from one graph share the weights of the
  * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_add_json().
  * May be NULL: in (when n_in is 0), out (when n_out is 0).
  * Errors: DL4_SHAPE_MISMATCH. */
@@ -671,52 +653,51 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one, with
  * those that are layers in it. */
 
-/* Loads a model from a regular file, told by its content: ours, ONNX, or one of Keras: .keras, or .h5 of a whole model,
- * of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more than
- * once, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. What is not supported is
- * refused by the names of layer and class, as is code: a Lambda, or a class of the user's own, unless a kind of its name
- * is registered. Layers and inputs of float16, bfloat16, float64 and of the mixed policies compute in float32. A trainer
+/* Loads a model from a regular file, recognised by its content: native, ONNX, or of Keras: .keras, or .h5 of a whole
+ * model, of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more
+ * than once, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. What is not supported is
+ * refused by the names of layer and class, as is code: a Lambda, or a custom class, unless a kind of its name is
+ * registered. Layers and inputs of float16, bfloat16, float64 and of the mixed policies compute in float32. A trainer
  * made with NULL for its options has those that the model was compiled with; dl4_trainer_load() of the same file brings
- * its optimizer's state.
- * ONNX files of opsets 7 to 28 are read as far as layers of ours compute their ops, in float32 (halves and doubles too;
- * QuantizeLinear rounds and clips as ONNX says, and what stands between DequantizeLinear and the next QuantizeLinear is
- * computed in float32). Nodes may stand in any order. Inputs and outputs keep their names, free axes stay free,
- * constants of Gemm, Conv, LSTM and their kin are weights. What is not supported is refused by node and op, If and Loop
- * among it.
+ * its optimizer's state. ONNX files of opsets 7 to 28 are read as far as the library's layers compute their ops, in
+ * float32 (halves and doubles too; QuantizeLinear rounds and clips as ONNX says, and what stands between
+ * DequantizeLinear and the next QuantizeLinear is computed in float32). Nodes may stand in any order. Inputs and
+ * outputs keep their names, free axes stay free, constants of Gemm, Conv, LSTM and their kin are weights. What is not
+ * supported is refused by node and op, If and Loop among it.
  * Options: verify (bool, default true): compare the CRC-32 that every file has of its header and of each tensor: a
- * flipped bit is found wherever it is. A file that another program has written again has others. (.h5 and ONNX files
- * have none.) external_data (bool, default true): read tensors of an ONNX model that lie in other files. These must be
- * in the model's folder, and no link may lead out of it; a model that is loaded from memory has none. weights (bool,
+ * flipped bit is found wherever it is. A file that another program rewrote has other ones. (.h5 and ONNX files have
+ * none.) external_data (bool, default true): read tensors of an ONNX model that lie in other files. These must be in
+ * the model's folder, and no link may lead out of it; a model that is loaded from memory has none. weights (bool,
  * default true): false: no more of the file is read than the architecture, all weights are zeros, and their checksums
  * are not compared (of ONNX all is read).
  * May be NULL: c, options.
- * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND
- * (path), DL4_UNSUPPORTED (path). */
+ * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
+ * DL4_UNSUPPORTED (path). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options,
                                               dl4_model **out);
 
-/* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). Of a file of
- * ours the weights stay where they are, uncopied, if `file` is dense and aligned for floats: the memory of several
- * processes that map one file is shared, and with verify false only what runs is read. The bytes must not change until nothing
- * that was made of the model is left; dl4_tensor_wrap() tells when. A mapped file that is cut meanwhile ends the process
- * by SIGBUS where a page that is gone is read: write a new file in its place, as dl4_model_save() does. What is written
- * (set_weight, training) is copied first.
+/* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). The weights
+ * of a native file stay where they are, uncopied, if `file` is dense and aligned for floats: processes that map one
+ * file share its memory, and with verify false only what runs is read. The bytes must not change while the model or
+ * anything made from it exists; the release function of dl4_tensor_wrap() tells when they are free. A mapped file that
+ * is truncated meanwhile ends the process by SIGBUS: write a new file in its place, as dl4_model_save() does. Weights
+ * that are written (set_weight, training) are copied first.
  * May be NULL: c, options.
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options,
                                                      dl4_model **out);
 
-/* Gives the weights of a model the values in a regular file, told by its content: a model of ours; Keras's .weights.h5,
- * .keras or .h5 of the same layers; or tensors by name, a safetensors file of anyone or .npz, where a weight is the
- * tensor of its name. Floats of every size are read, and integers. All weights are set or, refused, none; sessions and
- * trainers see it as after dl4_model_set_weight(). Without "names" and "partial" every weight must be there, and
+/* Sets the weights of a model to the values in a regular file, recognised by its content: a native model; Keras's
+ * .weights.h5, .keras or .h5 of the same layers; or tensors by name, any safetensors file or .npz, where a weight is
+ * the tensor of its name. Floats of every size are read, and integers. All weights are set or, refused, none; sessions
+ * and trainers see it as after dl4_model_set_weight(). Without "names" and "partial" every weight must be there, and
  * nothing else.
  * Options:
  *   verify    bool     as for dl4_model_load()
- *   partial   bool     of tensors by name: weights that the file has not stay as they are; default false
- *   names     object   of tensors by name: by weight another name, or how it is made; tensors that nothing takes are
- *                      left alone then. {"dense/bias": "fc.bias", "dense/kernel": {"tensors": ["fc.weight"],
+ *   partial   bool     of tensors by name: weights that are not in the file stay as they are; default false
+ *   names     object   of tensors by name: by weight another name, or how it is made; unused tensors are
+ *                      then ignored. {"dense/bias": "fc.bias", "dense/kernel": {"tensors": ["fc.weight"],
  *                      "transpose": [1, 0]}}. Of the object, in the order in which they are done:
  *                        tensors     strings   names in the file; one, or several to be joined
  *                        rows        [begin, end)   of the first axis of each
@@ -728,22 +709,21 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_te
  *                        reshape     ints      of as many elements
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it has not the model's
- * weights), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer is
- * at work on them). */
+ * weights), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
+ * is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options);
 
 /* Saves a model to a file, atomically.
  * Options:
  *   format   string   "auto" (default): what the suffix of the path says; "native" for a name without a suffix and
- *                     in memory. What begins with a digit is none ("epoch-0.35"). Named outright, a format takes any
- *                     path.
+ *                     in memory. What begins with a digit is no suffix ("epoch-0.35"). An explicit format
+ *                     takes any path.
  *                     "native": .safetensors or .dl4; "keras": .keras, which Keras 3 loads; "weights.h5": .weights.h5,
  *                     Keras's file of weights alone; "npz": .npz, the weights by name, which numpy.load() reads;
  *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free; a
  *                     stateful layer begins with zeros, whatever state it has by now
  * May be NULL: options.
- * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX has not, in its formats; path: a suffix of none
- * of these formats). */
+ * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX lacks, in its format; path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write; options as for it.
@@ -767,20 +747,20 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const ch
  * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (v), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
 
-/* Says of a layer's weights, of one weight, or with "*" of all, whether training changes them: 0 freezes, anything else
- * thaws. A trainer follows at its next step: its Programs are made anew; weights that stay trainable keep the
- * optimizer's slots and accumulated gradients, a frozen one loses them and starts anew when it is thawed (Keras wants
- * compile() to be called again). A frozen weight that training only writes stays as it is; a BatchNormalization whose
- * weights are all frozen runs in inference mode. A file keeps it. A layer without weights may be named, and nothing
- * happens.
+/* Freezes (0) or unfreezes a layer's weights, one weight, or all weights ("*"). A trainer follows at its next step:
+ * weights that stay trainable keep the optimizer's slots and accumulated gradients, a frozen one loses them and starts
+ * anew when it is unfrozen (Keras requires compile() again). A frozen weight that training only writes (a moving mean)
+ * stays as it is; a BatchNormalization whose weights are all frozen runs in inference mode. Files keep the setting. For
+ * a layer without weights nothing happens.
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
 
-/* Compares the gradients of a model's outputs, at in [n_in] and times random cotangents, with differences of the outputs:
- * a check of layers of your own. Gives JSON: of each float32 input and each weight, by name, "elements", "checked" (how
- * many were moved), "largest_gradient", "error" (the largest distance of a gradient from its difference) and "worst",
- * where that is: "element", "gradient", "difference". Outputs are float32: an error below a thousandth of the largest
- * gradient is rounding. Where a layer has a kink (ReLU, max pooling) within the step, differences are no judge.
+/* Compares the gradients of a model's outputs, at in [n_in] and times random cotangents, with differences of the
+ * outputs: a check of custom layers. Gives JSON: for each float32 input and each weight, by name, "elements", "checked"
+ * (how many were moved), "largest_gradient", "error" (the largest distance of a gradient from its difference) and
+ * "worst", where that is: "element", "gradient", "difference". Outputs are float32: an error below a thousandth of the
+ * largest gradient is rounding. Where a layer has a kink (ReLU, max pooling) within the step, differences prove
+ * nothing.
  * Options:
  *   samples        int     elements of each input and weight that are moved; default 20
  *   step           float   how far an element is moved, times its size where that is over 1; default 0.005
@@ -794,10 +774,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
- * it, the others only compute. NaN and infinity go where the arithmetic takes them; Winograd's convolution takes them
+ * it, the others only compute. NaN and infinity propagate as in the arithmetic; Winograd's convolution takes them
  * to all of a tile of 2 x 2 pixels, and adds and subtracts larger numbers on its way: from 81 * channels * largest
  * |input| * largest |weight| = 3.4e38 on, an |input| of 8e37 or a |weight| of 1e38, it may give NaN or infinity where a
- * direct one gives a number or infinity (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids both).
+ * direct one gives a number or infinity (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids this).
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.
@@ -848,23 +828,23 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
                                                    dl4_tensor **out, int64_t n_out);
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------
- * A sequence that goes on: a session is run step by step, and what its recurrent layers carry from step to step is kept
- * here, so that a program may give the steps as they come, one or some at a time. Any cut into calls gives the same
- * bits. Many streams may run one session at once.
+ * Runs a session step by step and keeps the states of its recurrent layers, so that a program may pass steps as they
+ * arrive, one or several at a time. Any division into calls gives the same bits. Many streams may run one session at
+ * once.
  * Threads: one at a time per stream. */
 
-/* Makes a stream at the beginning of a sequence, its states zeros. The session is one with "states": true of a model
- * whose layers see each step by itself, or with those before it by states: layers that mix steps (Bidirectional,
+/* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true, and its
+ * model's layers see each step alone, or with earlier ones by states: layers that mix steps (Bidirectional,
  * go_backwards, convolution or attention over time, pooling, ...) or that are given an initial_state are refused.
  * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps.
  * Options:
- *   batch    int   B, sequences that go on side by side; default 1
+ *   batch    int   B, sequences side by side; default 1
  * May be NULL: options.
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
- * sequence has T steps, at least 1; an output that is no sequence is that of the last step. All runs are one sequence:
+ * sequence has T steps, at least 1; outputs without a time axis are those of the last step. All runs are one sequence:
  * where a step is masked the output of the step before repeats, also that of the run before, and also of a stateful
  * layer (Keras takes each for a call, which begins with an output of 0). On failure the stream is where it was.
  * May be NULL: cancel (looked at between the steps).
@@ -873,27 +853,27 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *opt
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                               int64_t n_out, dl4_cancel *cancel);
 
-/* Goes back to the beginning of a sequence: all states are zeros.
+/* Restarts a stream: all states become zeros.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
 
-/* Saves where a stream stands to memory: its states by name, as a safetensors file.
+/* Saves the states of a stream to memory: by name, as a safetensors file.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out);
 
-/* Goes on where another stream of the same model and batch stood; what follows is bit for bit what followed there.
+/* Sets the states of a stream to those saved from one of the same model and batch: what follows has the same bits.
  * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes);
 
 /* ---- Losses and metrics ------------------------------------------------------------------------------------------
  * Threads: any, at once. */
 
-/* Computes a loss or metric of two tensors, without a model: what a trainer would report for them.
- * category is "loss" or "metric", kind its name, attrs its attributes, the text of a JSON object. The words "accuracy"
- * and "acc" mean what they mean in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
- * axes. out is one float32, or a value for each item of a loss of reduction "none", or the
- * numbers of a metric that has several.
- * Each call plans anew: for many batches, make a session of a graph with a layer Loss or Metric.
+/* Computes a loss or metric of two tensors, without a model: what a trainer would report for them. category is "loss"
+ * or "metric", kind its name, attrs its attributes, the text of a JSON object. The words "accuracy" and "acc" mean what
+ * they mean in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has
+ * their first axes. out is one float32, or a value for each item of a loss of reduction "none", or the numbers of a
+ * metric that has several. Each call plans anew: for many batches, make a session of a graph with a layer Loss or
+ * Metric.
  * May be NULL: c, attrs, w.
  * Blocks: for the computation.
  * Errors: DL4_UNKNOWN_KIND (kind, attrs), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
@@ -927,8 +907,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tens
  *                  each other or as those before: a graph's nodes [N, F] and edges [E, 2], for a model of these; default
  *                  false
  * May be NULL: c, user, release, options.
- * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it
- * is not called). */
+ * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it is
+ * not called). */
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user,
                                                          dl4_release_fn release, const char *options,
                                                          dl4_dataset **out);
@@ -947,12 +927,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *                                   is made of layers
  *   loss_weights      floats        one for each output; default 1, null too
  *   metrics           list          of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
- *                                   that is taken gets a number, as in Keras: "mae", "mae_1"; a metric of several
+ *                                   that is in use gets a number, as in Keras: "mae", "mae_1"; a metric of several
  *                                   numbers has a name for each: "f1_score[0]". They see no sample weights
- *   weighted_metrics  list          the same, with the sample weights; a name that is taken is "weighted_mae"
+ *   weighted_metrics  list          the same, with the sample weights; a name that is in use becomes "weighted_mae"
  *   output_names      strings       of all outputs, in these options by name, in metric_names and in history; default
  *                                   the names of the layers that give them
- *   nan_guard         string        "loss" (default), "gradients", "off": a step that meets NaN or infinity fails with
+ *   nan_guard         string        "loss" (default), "gradients", "off": a step that finds NaN or infinity fails with
  *                                   DL4_NUMERIC and leaves the weights of the last good step
  *   exclude_from_weight_decay strings  weights that the optimizer's weight_decay leaves alone, by name ("dense/bias")
  *                                   or by some of the last part of it ("bias"); each must mean one
@@ -976,25 +956,25 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *cons
                                                 dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw,
                                                 double *metrics, int64_t cap, int64_t *n);
 
-/* Adds the gradients of one batch to those kept, and changes no weight; parameters as in dl4_trainer_step().
+/* Adds the gradients of one batch to the accumulated ones, and changes no weight; parameters as in dl4_trainer_step().
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
                                                       dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
                                                       int64_t nw, double *metrics, int64_t cap, int64_t *n);
 
-/* Updates the weights by the mean of the gradients accumulated since the last update, then forgets them.
+/* Updates the weights by the mean of the gradients accumulated since the last update, then clears them.
  * Errors: DL4_INVALID_ARGUMENT (nothing accumulated), DL4_NUMERIC, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
 
 /* Makes a copy of the mean gradient since the last update, before any clipping: of one weight, or of all with "*".
- * "*" gives one flat block [N] of all trainable weights, in their order: one buffer for those who work on several
- * machines or on an optimizer of their own. Something must have been accumulated.
+ * "*" gives one flat block [N] of all trainable weights, in their order: one buffer for programs that train on
+ * several machines or have their own optimizer. Something must have been accumulated.
  * Errors: DL4_NOT_FOUND, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
 
-/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v. What
- * dl4_trainer_get_gradient() gives goes in again: take its mean over machines, set it, apply. Where nothing was
+/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v. A program on
+ * several machines takes the mean of dl4_trainer_get_gradient() over them, sets it and applies. Where nothing was
  * accumulated, the rest is zero and counts as one batch, as does a whole block that replaces what was there.
  * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
@@ -1004,26 +984,26 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const ch
  * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_add_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
 
-/* Forgets the gradients accumulated since the last update.
+/* Clears the gradients accumulated since the last update.
  * Errors: DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
 
-/* Trains for some epochs, and validates after each if there is something to validate on.
- * history is JSON, a list per name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}.
- * A fit starts at initial_epoch with a history of its own, unless it resumes one: then it goes on where that stood, in
- * mid-epoch too, with its history, and must be given data of the same rows, batches, order and seed, as far as they are
- * known. DL4_CANCELLED keeps its place for that, and so does the failure of one of the `callbacks`; any other failure
- * leaves the place as it was before the call, and the weights as the last complete step left them. What a callback
- * remembers is in checkpoints: the same one, at the same number in the list of the fit that goes on, has it again.
+/* Trains for some epochs, and validates after each if there is something to validate on. history is JSON, a list per
+ * name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}. A fit starts at initial_epoch with
+ * a new history, unless it resumes one: then it continues at that place, in mid-epoch too, with that history, and must
+ * be given data of the same rows, batches, order and seed, as far as they are known. DL4_CANCELLED keeps the place for
+ * that, and so does the failure of one of the `callbacks`. Any other failure leaves the place as it was before the
+ * call, and the weights as the last complete step left them. The state of callbacks is in checkpoints: in a resumed fit
+ * the callback at the same position in the list has it again.
  * Options:
  *   epochs            int    the last epoch, counted from 1, at most 2^53 - 1; default 1
  *   initial_epoch     int    epochs already done, at most 2^53 - 1; default 0
- *   resume            bool   go on where the last fit stood when it was cancelled; default: true for the first after
+ *   resume            bool   continue where the last fit was cancelled; default: true for the first after
  *                            a checkpoint taken in mid-fit was loaded, or "epoch" or "batch" was set; else false
  *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
  *   average           bool   as the fit ends, the averages that an optimizer with use_ema keeps become the weights:
- *                            false for a fit that another one goes on from; default true
+ *                            false for a fit that another one continues; default true
  *   class_weight      floats weights of the training samples by the number of their class, past the list 1: of a model
  *                            with one target, class numbers [B] or [B, 1] or one-hot [B, C], without sample weights
  *   callbacks         list   of kinds, called in this order and before `fn`: "EarlyStopping", "ReduceLROnPlateau",
@@ -1046,21 +1026,26 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset 
  * Errors: DL4_NOT_FOUND. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out);
 
-/* Sets a number of the trainer: "learning_rate", unless a schedule tells it, in a progress callback too; "epoch" or
- * "batch": the next fit goes on from there, as one that is resumed. Setting "epoch" sets "batch" to 0.
+/* Sets a number of the trainer: "learning_rate", unless a schedule determines it, in a progress callback too; "epoch"
+ * or "batch": the next fit resumes there. Setting "epoch" sets "batch" to 0.
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v);
 
-/* Trains together with other processes from now on, `size` of them, of which this one is `rank`; each makes this call,
- * then the same calls at the same time. All start with the state of rank 0. x, y and w of a call are this worker's part
- * of the global batch, in the order of ranks; it may have no rows. A dataset of tensors has all rows on each worker,
- * which takes its part of each batch; a callback gives this worker's. Losses, metrics, clipping, draws and updates are
- * those of one process with the global batch; BatchNormalization takes statistics of each part, their means are kept,
- * and with `synchronized` those of the global batch, by calls of fn in the middle of a step. A step, accumulation,
- * evaluation or fit, and this call, that fails, stops or is cancelled on one does so on all of them, also where they
- * differ in version, processor, options, model, place or number of batches (not where a handle, rank or size is
- * refused or the trainer is busy: the others wait for what never comes). A reduction that fails leaves the last
- * complete step. Callbacks of a fit write files on rank 0 alone. fn NULL: trains alone again.
+/* Trains together with other processes from now on: `size` of them, of which this one is `rank`.
+ *
+ * - Each worker makes this call, then the same calls at the same time. All start with the state of rank 0.
+ * - x, y and w of a call are this worker's part of the global batch, in the order of ranks; it may have no rows. A
+ *   dataset of tensors has all rows on each worker, which takes its part of each batch; a callback gives this worker's
+ *   part.
+ * - Losses, metrics, clipping, draws and updates are those of one process with the global batch. BatchNormalization
+ *   takes statistics of each part, whose means are kept; with `synchronized` those of the global batch, by calls of fn
+ *   in the middle of a step. Callbacks of a fit write files on rank 0 alone.
+ * - A step, accumulation, evaluation or fit, and this call, that fails, stops or is cancelled on one worker does so on
+ *   all of them, also where they differ in version, processor, options, model, place or number of batches. Excepted:
+ *   where a handle, rank or size is refused or the trainer is busy, the others keep waiting.
+ * - A reduction that fails leaves the weights of the last complete step.
+ * - fn NULL: trains alone again.
+ *
  * May be NULL: fn (when size is 1), user, release.
  * Keeps: fn, user, release (until this call is made again or the trainer is freed; then release(user) is called, if
  * given; on failure it is not called).
@@ -1071,9 +1056,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t r
                                                        void *user, dl4_release_fn release);
 
 /* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. To a path that ends in
- * .keras it saves what Keras saves of a compiled model, and no more: Keras goes on from it. Other paths end in
- * .safetensors, .dl4 or .checkpoint or have no suffix, as told for dl4_model_save().
- * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (path: another suffix; in .keras what Keras has no words for). */
+ * .keras it saves what Keras saves of a compiled model, and no more: Keras resumes from it. Other paths end in
+ * .safetensors, .dl4 or .checkpoint or have no suffix, as documented for dl4_model_save().
+ * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (path: another suffix; what .keras cannot express). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
 
 /* Saves a checkpoint to memory: the bytes that dl4_trainer_save() would write.
@@ -1082,7 +1067,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4
 
 /* Loads a checkpoint from a regular file into a trainer of the same model and options, with the same weights trainable;
  * what follows is bit for bit what would have followed the save. Checksums are compared as by dl4_model_load(). Of a
- * file of Keras 3, .keras or .h5, the weights and the state of the optimizer are loaded, which goes on as in Keras.
+ * file of Keras 3, .keras or .h5, the weights and the state of the optimizer are loaded, which continue as in Keras.
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (path),
  * DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
@@ -1097,7 +1082,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const voi
 /* Makes a cancel flag, for any number of calls. Once triggered it stays so. */
 DL4_API DL4_CHECKED dl4_error *dl4_cancel_create(dl4_cancel **out);
 
-/* Asks everything that was given this flag to stop soon. Legal in a signal handler. */
+/* Asks all calls with this flag to stop soon. Legal in a signal handler. */
 DL4_API void dl4_cancel_trigger(dl4_cancel *c);
 
 /* 1 if the flag was triggered, else 0. */

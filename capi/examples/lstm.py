@@ -16,8 +16,7 @@ def make(name, *args, type=P):               # ... and puts its result into the 
     call(name, *args, out_of(result))
     return result
 def attrs(**values):
-    call("attrs_merge_json", bag := make("attrs_create"), json.dumps(values).encode())
-    return bag
+    return make("attrs_create", json.dumps(values).encode())
 def layer(g, kind, x, **config):
     call("graph_add", g, kind, None, attrs(**config), None, out_of(x), 1, out_of(y := C.c_int32()), 1)
     return y
@@ -27,10 +26,10 @@ def tensor(*dims):
 (x, numbers), (y, _), (out, answers), loss = tensor(4, 3, 32), tensor(4, 2), tensor(4, 2), C.c_double()
 numbers[:] = [random.random() for _ in numbers]
 g = make("graph_create", None)
-inp = make("graph_input", g, b"x", 1, 3, (C.c_int64 * 3)(-1, 3, 32), type=C.c_int32)
+inp = make("graph_add_input", g, b"x", 1, 3, (C.c_int64 * 3)(-1, 3, 32), type=C.c_int32)
 dense = layer(g, b"Dense", layer(g, b"LSTM", inp, units=8), units=2)
 mdl = make("graph_build", g, out_of(inp), 1, out_of(dense), 1)
-trainer = make("trainer_create", mdl, attrs(optimizer="Adam", loss="MeanSquaredError"))
+trainer = make("trainer_create", mdl, json.dumps({"optimizer": "Adam", "loss": "MeanSquaredError"}).encode())
 call("trainer_step", trainer, out_of(x), 1, out_of(y), 1, None, 0, out_of(loss), 1, None)
 call("session_run", make("session_create", mdl, None), out_of(x), 1, out_of(out), 1, None)
 print("loss", loss.value, "outputs", list(answers))

@@ -12,9 +12,12 @@ import numpy as np
 
 from .. import keras, nn
 from ..keras import initializers, losses, metrics, optimizers
+from ..keras.src.backend import call_context
 from ..keras.src.data.ragged import Ragged as RaggedTensor
 from ..keras.src.data.structure import map_structure as _map_structure, TensorSpec
 from ..keras.src.layers.variable import Variable
+from ..keras.src.symbolic.function_of_arrays import function
+from ..keras.src.symbolic.gradient_tape import GradientTape
 from ..keras.src.symbolic.tensor import KerasTensor
 from ..keras.src.tree import flatten as _flatten
 from . import (
@@ -69,13 +72,6 @@ class TensorShape(tuple):
         return list(self)
 
 
-def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
-    """A decorator: the function as it is, which runs each time."""
-    if func is None:
-        return lambda f: function(f)
-    return func
-
-
 def py_function(func=None, inp=None, Tout=None, name=None):  # noqa: N803
     """What a function of Python's gives for tensors, in the types that are said."""
     got = func(*inp)
@@ -110,7 +106,16 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
 
 
 def executing_eagerly():
-    return True
+    step = call_context.step()
+    return step is None or step.binds
+
+
+def gradients(*args, **kwargs):
+    raise NotImplementedError("tf.gradients: expected tf.GradientTape")
+
+
+class UnconnectedGradients:
+    NONE, ZERO = "none", "zero"
 
 
 @contextlib.contextmanager

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ..keras.src import random as keras_random
 from ..keras.src.backend import global_state
+from ..keras.src.random import in_step
 
 from .dispatch import array, name_of, tensor
 
@@ -19,6 +21,8 @@ def set_seed(seed):
 def generator(seed=None):
     """Of an operation: its own of a seed, or the one that all share."""
     global _source
+    if in_step():
+        raise NotImplementedError("in a tf.function or train_step(), tf.random draws normal and uniform numbers alone")
     if seed is not None:
         seed = [abs(int(s)) for s in np.ravel(seed)]
         return _seeded.setdefault(tuple(seed), np.random.default_rng(seed))
@@ -39,6 +43,8 @@ def _drawn(x, dtype):
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+    if in_step():
+        return keras_random.normal(_shape(shape), 1.0 * mean, 1.0 * stddev, name_of(dtype), seed)
     return _drawn(array(mean) + array(stddev) * generator(seed).standard_normal(_shape(shape)), dtype)
 
 
@@ -63,6 +69,9 @@ def _uniform(rng, shape, minval, maxval, dtype):
 
 
 def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
+    if in_step():
+        most = 1 if maxval is None else maxval
+        return keras_random.uniform(_shape(shape), minval, most, name_of(dtype), seed)
     return _uniform(generator(seed), _shape(shape), minval, maxval, dtype)
 
 
@@ -71,6 +80,8 @@ def shuffle(value, seed=None, name=None):
 
 
 def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
+    if in_step():
+        return keras_random.categorical(logits, num_samples, name_of(dtype), seed)
     return _categorical(generator(seed), logits, num_samples, dtype)
 
 

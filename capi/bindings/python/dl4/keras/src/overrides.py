@@ -38,7 +38,8 @@ _MODEL = {
         distribute_reduction_method inputs outputs input_shape output_shape predict_step""",
         steps="test_step",
         python="compute_loss compute_metrics get_metrics_result reset_metrics metrics losses",
-        fit="""train_step make_train_function trainable_weights trainable_variables non_trainable_weights
+        train="train_step",
+        fit="""make_train_function trainable_weights trainable_variables non_trainable_weights
         non_trainable_variables metrics_variables weights variables""",
         run="__call__",
         evaluate="make_test_function",

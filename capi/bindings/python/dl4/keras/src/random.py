@@ -1,6 +1,7 @@
 """Random arrays; of symbolic shapes, layers that draw in each run."""
 
 from . import ops
+from .backend import call_context
 from .backend.eager_tensor import eager_tensor
 from .ops.dispatch import is_symbolic
 from .symbolic.tensor import operation
@@ -36,7 +37,24 @@ def _source(seed):
     return numpy.random.default_rng(numpy.random.randint(2**31) if seed is None else seed)
 
 
+def in_step():
+    """Is a step being traced, whose runs each draw anew?"""
+    step = call_context.step()
+    return step is not None and not step.binds
+
+
+def _by_layer(kind, shape, seed, dtype=None, **config):
+    """Numbers that a layer draws in each run."""
+    shape = [int(d) for d in shape]
+    drawn = operation(kind, shape=shape, seed=_layers_seed(seed), **config)._call_native()
+    return drawn if str(dtype or "float32") == "float32" else ops.cast(drawn, str(dtype))
+
+
 def _drawn(draw, shape, dtype, seed):
+    if in_step():
+        raise NotImplementedError(
+            "in a traced step numbers are drawn by normal, uniform, randint, categorical and dropout alone"
+        )
     return eager_tensor(draw(_source(seed), tuple(shape)).astype(str(dtype or "float32")))
 
 
@@ -56,6 +74,8 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     if is_symbolic(list(shape)):
         noise = operation("GaussianNoise", stddev=1.0, seed=_layers_seed(seed))
         return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
+    if in_step():
+        return _by_layer("RandomNormal", shape, seed, dtype, mean=float(mean), stddev=float(stddev))
     return _drawn(lambda r, n: r.normal(mean, stddev, n), shape, dtype, seed)
 
 
@@ -72,10 +92,17 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    if in_step():
+        if "int" in str(dtype):
+            return randint(shape, minval, maxval, dtype, seed)
+        return _by_layer("RandomUniform", shape, seed, dtype, minval=float(minval), maxval=float(maxval))
     return _drawn(lambda r, n: r.uniform(minval, maxval, n), shape, dtype, seed)
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
+    if in_step():
+        drawn = ops.floor(_by_layer("RandomUniform", shape, seed, minval=float(minval), maxval=float(maxval)))
+        return ops.cast(ops.minimum(drawn, float(maxval) - 1.0), str(dtype))
     return _drawn(lambda r, n: r.integers(minval, maxval, n), shape, dtype, seed)
 
 
@@ -94,6 +121,12 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
 def categorical(logits, num_samples, dtype="int32", seed=None):
     import numpy
 
+    if is_symbolic(logits):
+        if not in_step():
+            raise NotImplementedError("keras.random.categorical of symbolic logits: in a traced step alone")
+        rows, classes = logits.shape
+        uniform_ = _by_layer("RandomUniform", (rows, num_samples, classes), seed, minval=1e-7, maxval=1.0)
+        return ops.cast(ops.argmax(ops.expand_dims(logits, 1) - ops.log(-ops.log(uniform_)), -1), str(dtype))
     logits = numpy.asarray(logits, "float64")
     noise = _source(seed).gumbel(size=(logits.shape[0], num_samples, logits.shape[1]))
     return eager_tensor((logits[:, None] + noise).argmax(-1).astype(str(dtype)))
@@ -102,6 +135,8 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
 def shuffle(x, axis=0, seed=None):
     import numpy
 
+    if is_symbolic(x):
+        raise NotImplementedError("keras.random.shuffle: of arrays alone in this version, got a symbolic tensor")
     return eager_tensor(_source(seed).permutation(numpy.asarray(x), axis))
 
 

@@ -28,6 +28,7 @@ class Record:
         self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
         self.outputs, self.branches, self.losses, self.assigned = None, False, [], None
         self.runs = False  # is it a call on arrays, whose call() runs?
+        self.step = None  # of a step: what it does beside giving values
 
 
 def records():
@@ -70,6 +71,16 @@ def apart():
 def owner():
     """The outermost call that is being traced."""
     return next((r for r in _thread.records if not r.runs), None)
+
+
+def step():
+    """The step that is being traced, in which weights may be assigned."""
+    return next((r.step for r in reversed(_thread.records) if r.step is not None), None)
+
+
+def tapes():
+    """The tapes that record what this thread calls, the outermost first."""
+    return _thread.tapes
 
 
 def training():

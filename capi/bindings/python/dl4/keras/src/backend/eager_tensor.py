@@ -1,6 +1,9 @@
 """Arrays as Keras's eager tensors: NumPy arrays with numpy(), a value and perhaps a mask."""
 
+import operator
+
 from ..symbolic.tensor import KerasTensor
+from . import call_context
 
 
 def eager_tensor(array):
@@ -9,6 +12,7 @@ def eager_tensor(array):
 
 
 _class = None
+_OPERATORS = "add sub mul truediv pow matmul"
 
 
 def _eager_class():
@@ -51,6 +55,26 @@ def _eager_class():
                     array = array.astype("float32")
                 return array.view(Eager)  # also of one number, as a tensor is
 
+        def recorded(name):
+            plain = getattr(numpy.ndarray, name)
+
+            def method(self, other):
+                step = call_context.step() if call_context.tapes() else None
+                if step is not None and step.binds:
+                    return getattr(step.symbol(self), name)(other)
+                return plain(self, other)
+
+            return method
+
+        def in_place(name):
+            """Makes another tensor, as a += b does of a TensorFlow tensor."""
+            function = getattr(operator, name)
+            return lambda self, other: function(self, other)
+
+        for name in _OPERATORS.split():
+            for full in (f"__{name}__", f"__r{name}__"):
+                setattr(Eager, full, recorded(full))
+            setattr(Eager, f"__i{name}__", in_place(name))
         _class = Eager
     return _class
 

@@ -28,9 +28,10 @@ def new_graph():
 
 
 class _Thread(threading.local):
-    """What each thread has of its own: calls being traced, a scratch graph, and names that do not count."""
+    """What each thread has of its own: calls being traced, tapes, a scratch graph, and names that do not count."""
 
     def __init__(self):
+        self.tapes = []
         self.records, self.scratch, self.scratch_calls, self.counts = [], None, 0, None
 
 

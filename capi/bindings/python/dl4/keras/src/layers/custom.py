@@ -176,20 +176,29 @@ class CustomLayer:
 
     @property
     def losses(self):
-        """Penalties on the weights, and what add_loss() gave in the last call on arrays."""
-        found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)]
+        """Penalties on the weights, and what add_loss() gave in the last call on arrays, or in this step so far."""
+        if call_context.step() is not None:
+            return call_context.step().losses() + self._penalties()
+        found = list(self._last_losses) + [v for v in self._added if not is_tensor(v)] + self._own_penalties()
+        for layer in self._inner_layers():
+            found += layer.losses
+        return found
+
+    def _penalties(self):
+        return self._own_penalties() + [v for layer in self._inner_layers() for v in layer._penalties()]
+
+    def _own_penalties(self):
+        found = []
         if self._class_name is not None and self._class_name != "Functional" and self.built:
             for key, value in self._config.items():
                 if key.endswith("_regularizer") and value is not None:
                     name = key[: -len("_regularizer")]
                     found += [
-                        regularizers.get(value)(self._weight(w).numpy())
+                        regularizers.get(value)(self._weight(w).value)
                         for w in self._weight_facts()
                         if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")
                     ]
         for v in self._variables:
             if v.regularizer is not None:
-                found.append(regularizers.get(v.regularizer)(v.numpy()))
-        for layer in self._inner_layers():
-            found += layer.losses
+                found.append(regularizers.get(v.regularizer)(v.value))
         return found

@@ -81,6 +81,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             )
         self._config, self._python = config, {}
         self._graphs, self._graph, self._core = WeakKeyDictionary(), None, None
+        self._names_in_graphs = WeakKeyDictionary()
         self._facts, self._weights, self._traces, self._first_native_call = None, {}, {}, None
         self.name = name or unique_name(snake_case(type(self).__name__))
         self._trainable, self._calls, self.built = bool(trainable), [], False
@@ -121,7 +122,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         """Its number in a graph, made when it is asked for. The first graph that is not a scratch one is its home; in
         others it is the same layer, with the same weights."""
         if graph not in self._graphs:
-            name = graph.free_name(self.name)
+            name = self._names_in_graphs[graph] = graph.free_name(self.name)
             scratch = graph.scratch
             if self._graph is not None and not scratch:
                 self._graphs[graph] = graph.share(self._graph, self._graphs[self._graph], name)
@@ -141,7 +142,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
 
     def __call__(self, *args, **kwargs):
         if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
-            return self._call_symbolic(*args, **kwargs)
+            return noted(self._call_symbolic(*args, **kwargs))
 
         return (call_eagerly if self._is_custom() else run_on_arrays)(self, args, kwargs)
 
@@ -171,6 +172,8 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             outputs = call.infer_outputs()
         self._first_native_call = self._first_native_call or call
         self.built = True
+        if call_context.step() is not None:
+            call_context.step().called(self, outputs)
         if "activation" in self._python:
             with call_context.traced(self):
                 outputs = [masked_as(outputs[0], self._python["activation"](outputs[0]))] + outputs[1:]
@@ -342,6 +345,14 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def noted(outputs):
+    """What a layer gives; a tape on arrays is told."""
+    step = call_context.step()
+    if step is not None and step.binds:
+        step.note(outputs)
+    return outputs
 
 
 _TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}

@@ -79,12 +79,21 @@ class Weight:
     def value(self):
         return self._as_tensor() if call_context.owner() is not None else eager_tensor(self.numpy())
 
+    def _constrained_in_python(self):
+        return not is_native(self.constraint)
+
     def _as_tensor(self):
+        step = call_context.step()
+        if step is not None:
+            return step.value(self)
         raise NotImplementedError(
             f"{self.path}: the weight of another layer can't be read while a call is traced; make it with add_weight()"
         )
 
     def assign(self, value):
+        if call_context.step() is not None:
+            call_context.step().assign(self, value, "assign")
+            return self
         if call_context.owner() is not None:  # it is tried out, or becomes part of a graph
             call_context.owner().assigned = self.path
             return self
@@ -114,9 +123,15 @@ class Weight:
         return self
 
     def assign_add(self, value):
+        if call_context.step() is not None:
+            call_context.step().assign(self, value, "assign_add")
+            return self
         return self.assign(value if call_context.owner() is not None else self.numpy() + value)
 
     def assign_sub(self, value):
+        if call_context.step() is not None:
+            call_context.step().assign(self, value, "assign_sub")
+            return self
         return self.assign(value if call_context.owner() is not None else self.numpy() - value)
 
     def __array__(self, dtype=None, copy=None):
@@ -277,6 +292,8 @@ class Variable(Weight):
 
     def _penalty_tensor(self):
         """What that gives, symbolic, and the same each time."""
+        if callable(self._penalty) and call_context.step() is not None:
+            return self._penalty(self._as_tensor())
         if callable(self._penalty):
             self._penalty = self._penalty(self._as_tensor())
         return self._penalty
@@ -286,6 +303,8 @@ class Variable(Weight):
             t = as_tensor(self._array)
             t.call.variable = self, self._array
             return t
+        if call_context.step() is not None:
+            return super()._as_tensor()
         if self._tensor is None:
             self._tensor = self._layer._call_symbolic()
         return self._tensor

@@ -4,6 +4,7 @@ import warnings
 
 from ....abi import Error, ShapeMismatch
 from .. import registry
+from ..backend import call_context
 from ..backend.eager_tensor import eager_tensor
 from ..export import keras_export
 from ..kind import as_json, Kind
@@ -90,6 +91,10 @@ class Metric(Kind):
     def update_state(self, y_true, y_pred=None, sample_weight=None):
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no update_state()")
+        step = call_context.step()
+        if step is not None:
+            step.events.append((self, "update_state", y_true, y_pred, sample_weight))
+            return
         import numpy
 
         self._need_own()
@@ -114,6 +119,10 @@ class Metric(Kind):
             )
 
     def reset_state(self):
+        step = call_context.step()
+        if step is not None and self._class_name is not None:
+            step.events.append((self, "reset_state"))
+            return
         self._batches, self._shown = [], None
         for v in self._variables:
             v.assign(0 * v.numpy())
@@ -121,6 +130,8 @@ class Metric(Kind):
     def result(self):
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no result()")
+        if call_context.step() is not None:
+            return self
         import numpy
 
         if not self._batches:

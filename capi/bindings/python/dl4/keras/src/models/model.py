@@ -9,7 +9,7 @@ from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor, is_array, with_mask
 from ..errors import keras_errors
 from ..export import keras_export
-from ..layers.layer import Layer
+from ..layers.layer import Layer, noted
 from ..layers.tracing import Traced
 from ..registry import register_model
 from ..saving.object_registration import custom_object_scope
@@ -136,7 +136,7 @@ class Model(Layer, Trainer):
             if got is not None:
                 return eager_tensor(got[0])
         if traced or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
-            return self._call_symbolic(*args, **kwargs)
+            return noted(self._call_symbolic(*args, **kwargs))
         if self._has_custom_call():
             return call_eagerly(self, args, kwargs)
         training = kwargs.pop("training", None)
@@ -303,7 +303,8 @@ class Model(Layer, Trainer):
         training = training.value if isinstance(training, call_context.Flag) else training
         training = call_context.training() if training is None else training
         with call_context.traced(self, args, kwargs, training) as record:
-            outputs = functional.called(given, training, again=functional.branches() and training is not None)
+            again = call_context.step() is not None or functional.branches() and training is not None
+            outputs = functional.called(given, training, again=again)
             record.outputs, record.branches = outputs, functional.branches() and training is None
         self._calls = self._calls or [Traced(args, outputs)]
         if call_context.owner() is not None:

@@ -10,10 +10,15 @@ from ..tree import flatten
 
 
 def is_symbolic(*values):
-    """Is one of these symbolic, or is a call() being traced?"""
-    return any(is_tensor(leaf) for leaf in flatten(list(values))) or (
-        call_context.owner() is not None and any(hasattr(leaf, "_as_tensor") for leaf in flatten(list(values)))
-    )
+    """Is one of these symbolic, or is a call() being traced, or does a tape record arrays?"""
+    leaves = flatten(list(values))
+    if any(is_tensor(leaf) for leaf in leaves):
+        return True
+    if call_context.owner() is None:
+        return False
+    step = call_context.step()
+    words = ("_as_tensor", "__array__") if step is not None and step.binds else ("_as_tensor",)
+    return any(hasattr(leaf, word) for leaf in leaves for word in words)
 
 
 def dispatched(f):

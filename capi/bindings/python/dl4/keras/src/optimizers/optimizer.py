@@ -1,13 +1,16 @@
 """The base class of optimizers."""
 
+import warnings
+
 from .... import core
 from .. import overrides
-from ..backend import global_state
+from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor
 from ..errors import keras_errors
 from ..export import keras_export
 from ..kind import as_json, is_native, Kind
-from ..registry import Category
+from ..registry import Category, create
+from ..symbolic.tensor import as_tensor
 from ..utils.naming import snake_case, unique_name
 from .gradients import GradientApplier
 from .state import variables
@@ -21,6 +24,7 @@ class Optimizer(Kind):
 
     def __init__(self, *args, **kwargs):
         self._trainer, self._last, self._known, self._applier = None, (None, 0), None, None
+        self._layers = {}  # that update weights in traced steps
         if self._class_name is None:
             raise NotImplementedError(
                 f"{type(self).__name__}: an optimizer that derives from Optimizer alone is not in this version"
@@ -123,6 +127,8 @@ class Optimizer(Kind):
     def apply(self, grads, trainable_variables=None):
         """Updates variables by gradients that are arrays."""
         overrides.refuse(self, "apply()", "compile", but=("apply", "apply_gradients"))
+        if call_context.step() is not None:
+            return self._apply_in_step(list(grads), trainable_variables)
         if self._trainer is not None and self._applier is None:
             raise NotImplementedError(
                 f"{self.name}: the optimizer of a model that has been trained can't be applied by hand in this version"
@@ -139,6 +145,42 @@ class Optimizer(Kind):
         if self._applier is None:
             self._applier = GradientApplier(self, trainable_variables)
         self._applier.apply(list(grads), trainable_variables)
+
+    def _apply_in_step(self, grads, variables):
+        """An update in a step that is traced; gradients of None are left out."""
+        if variables is None:
+            raise NotImplementedError(
+                f"{self.name}.apply() in a traced step: expected the variables beside the gradients"
+            )
+        variables = list(variables)
+        if len(grads) != len(variables):
+            raise ValueError(f"expected a gradient for each variable, got {len(grads)} for {len(variables)} variables")
+        self._need_known(variables)
+        pairs = [(as_tensor(g), v) for g, v in zip(grads, variables) if g is not None]
+        if not pairs:
+            raise ValueError("No gradients provided for any variable.")
+        if len(pairs) < len(variables):
+            left = [v.path for g, v in zip(grads, variables) if g is None]
+            warnings.warn(f"Gradients do not exist for variables {left} when minimizing the loss.", stacklevel=4)
+        call_context.step().apply(self, [g for g, _ in pairs], [v for _, v in pairs])
+
+    def _update_layer(self, weights):
+        """The layer of the library's that updates these weights, and keeps what goes from step to step."""
+        key = tuple((v._layer, v._name) for v in weights)
+        if key not in self._layers:
+            native = self._native()
+            native["config"].update(learning_rate=1.0)  # that of each run is given it
+            self._layers[key] = create("layer", "ApplyGradients", optimizer=native, name=unique_name(self.name))
+        return self._layers[key]
+
+    def _rate_now(self):
+        given = self._config.get("learning_rate")
+        if callable(given):
+            return float(given(self._last[1]))
+        return float(self.learning_rate)
+
+    def _updated(self, count):
+        self._last = self._last[0], count
 
     def apply_gradients(self, grads_and_vars):
         pairs = list(grads_and_vars)

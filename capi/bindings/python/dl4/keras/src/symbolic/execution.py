@@ -75,7 +75,7 @@ def run_on_arrays(layer, args, kwargs, traced=None):
     if training:
         move_statistics(trace.functional, given)
     if hasattr(layer, "_last_losses"):
-        layer._last_losses = losses + _activity(layer, flatten(outputs))
+        layer._last_losses = losses + activity_penalties(layer, flatten(outputs))
     return outputs
 
 
@@ -132,7 +132,7 @@ def _need_rows(layer, args, mask):
             )
 
 
-def _activity(layer, outputs):
+def activity_penalties(layer, outputs):
     """The penalty on the outputs of a layer of the library's own."""
     if layer._is_custom():
         return []  # among the losses of its call

@@ -204,7 +204,10 @@ class Function:
                     done.add(id(call.owner))
                     now.update(retraced(call.owner, now, training))
                 continue
-            now.update(zip(call.outputs, call.again(now, plain)))
+            made = call.again(now, plain)
+            now.update(zip(call.outputs, made))
+            if call_context.step() is not None:
+                call_context.step().called(call.layer, made)
         losses = [now[t] for t in self.losses if t in now]
         if losses and call_context.records():
             call_context.records()[-1].losses.extend(losses)

@@ -31,16 +31,24 @@ class Call:
         "owner",
         "variable",
         "host",
+        "bound",
+        "values",
         "__weakref__",
     )
     _numbers = itertools.count()
 
     def __init__(self, layer, inputs=(), plain=None, tensors=None, value=None, name=None):
         self.layer, self.inputs, self.plain, self.tensors = layer, list(inputs), plain or {}, tensors or {}
+        tapes = call_context.tapes()
+        if tapes:
+            self.inputs = [tapes[0]._passed(t) for t in self.inputs]
+            self.tensors = {key: [tapes[0]._passed(t) for t in list_] for key, list_ in self.tensors.items()}
         self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
         self.outputs, self.readers, self.owner = [], [], call_context.owner()
         self.variable = None  # of a constant: a variable and what it held
         self.host = None  # of an input of the library's part: the call of Python's that gives it
+        self.bound = None  # of an input in a tape on arrays: its array
+        self.values = {}  # of a call in such a tape: what it gave, by output
 
     def sources(self):
         for t in self.inputs:
@@ -64,6 +72,12 @@ class Call:
                 stack.append((call, True))
                 stack.extend((t.call, False) for t in call.sources())
         return order
+
+    def is_bound(self):
+        """Was it made of arrays alone, on a tape?"""
+        return all(c.layer is not None or c.value is not None or c.bound is not None for c in self.needed()) and any(
+            c.bound is not None or hasattr(c, "weight") for c in self.needed()
+        )
 
     def put(self, graph):
         """Makes the call in a graph that has what it needs."""
@@ -141,18 +155,38 @@ class KerasTensor:
         return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse=False, ragged=False, name={self.name}>"
 
     def __bool__(self):
-        raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
+        if not self.call.is_bound():
+            raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
+        return bool(computed(self))
 
     def __iter__(self):
-        raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
+        if not self.call.is_bound():
+            raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
+        return (self[i] for i in range(self.shape[0]))
 
-    def __array__(self, *_, **__):
-        raise ValueError(
-            "A KerasTensor is symbolic: it's a placeholder for a shape and a dtype. It doesn't have any "
-            "actual numerical value. You cannot convert it to a NumPy array."
-        )
+    def __array__(self, dtype=None, copy=None):
+        array = computed(self)
+        return array if dtype is None else array.astype(dtype)
 
-    __float__ = __int__ = __index__ = __len__ = __array__
+    def numpy(self):
+        return computed(self)
+
+    def __float__(self):
+        return float(computed(self))
+
+    def __int__(self):
+        return int(computed(self))
+
+    def __index__(self):
+        return computed(self).__index__()
+
+    def __len__(self):
+        if self.shape and self.shape[0] is not None and (call_context.step() or self.call.is_bound()):
+            return self.shape[0]
+        return len(computed(self))
+
+    def __format__(self, spec):
+        return format(float(self), spec) if spec else repr(self)
 
     def __getitem__(self, key):
         return get_item(self, key)
@@ -180,6 +214,21 @@ class KerasTensor:
     __xor__, __rxor__ = _operator("LogicalXor"), _operator("LogicalXor", True)
     __ne__ = _operator("NotEqual")
     __hash__ = object.__hash__
+
+
+def _refuse_symbolic(t):
+    raise ValueError(
+        "A KerasTensor is symbolic: it's a placeholder for a shape and a dtype. It doesn't have any "
+        "actual numerical value. You cannot convert it to a NumPy array."
+    )
+
+
+compute = _refuse_symbolic  # what a tape on arrays puts in place
+
+
+def computed(t):
+    """The array that a tensor of a tape on arrays stands for."""
+    return compute(t) if t.call.is_bound() else _refuse_symbolic(t)
 
 
 _BROADCASTS = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"}  # the layers of these names want one batch size
@@ -243,6 +292,9 @@ def as_tensor(x, like=None):
         return x
     if hasattr(x, "_as_tensor"):
         return x._as_tensor()
+    step = call_context.step()
+    if step is not None and step.binds and hasattr(x, "__array__"):
+        return step.symbol(x)
     dtype = None
     if isinstance(x, (bool, int, float)):
         dtype = "bool" if isinstance(x, bool) else getattr(like, "dtype", "float32")

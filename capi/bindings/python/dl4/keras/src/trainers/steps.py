@@ -1,14 +1,18 @@
 """Steps of a batch in Python: test_step(), predict_step(), compute_loss(), compute_metrics()."""
 
 import inspect
+import itertools
 
 from .. import ops, overrides
+from ..backend import call_context, global_state
 from ..metrics.metric import Metric
 from ..registry import create
+from ..symbolic.gradient_tape import GradientTape
+from ..symbolic.step import CompiledStep
 from ..tree import flatten
-from ..utils.data_utils import unpack_x_y_sample_weight
+from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
 from .compile_utils import as_floats, CompileMetrics, is_python, loss_object
-from .data_adapters import batches, joined
+from .data_adapters import as_array, batches, is_whole, joined, weights_of_classes
 
 _OF_STEPS = ("steps", "python")
 
@@ -17,6 +21,8 @@ class Steps:
     """What a model does with one batch."""
 
     _fitting = False  # is it evaluated within fit(), which has its trainer?
+    _compiled_step = None  # train_step(), where it is called
+    _runs_eagerly = False
     _tracked_metrics = None  # a Mean of the loss, and the metrics of compile(), where they are asked for
 
     def predict_step(self, data):
@@ -31,7 +37,16 @@ class Steps:
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def train_step(self, data):
-        raise NotImplementedError(f"{type(self).__name__}.train_step: gradients by hand are not in this version")
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        with GradientTape() as tape:
+            y_pred = self(x, training=True)
+            more = {"training": True} if "training" in inspect.signature(self.compute_loss).parameters else {}
+            loss = self.compute_loss(x, y, y_pred, sample_weight, **more)
+        self._tracked()[0].update_state(loss, sample_weight=flatten(x)[0].shape[0])
+        weights = self.trainable_weights
+        if weights:
+            self.optimizer.apply(tape.gradient(loss, weights), weights)
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         found = self._compiled_losses(y, y_pred, sample_weight) if self.compiled else []
@@ -73,7 +88,7 @@ class Steps:
         for metric in self.metrics:
             result = metric.result()
             found.update(result if isinstance(result, dict) else {metric.name: result})
-        return as_floats(found)
+        return found if call_context.step() is not None else as_floats(found)
 
     def reset_metrics(self):
         for metric in self.metrics:
@@ -102,6 +117,68 @@ class Steps:
 
     make_test_function = make_predict_function = make_train_function
 
+    # ---- training
+
+    @property
+    def run_eagerly(self):
+        return self._runs_eagerly
+
+    @run_eagerly.setter
+    def run_eagerly(self, value):
+        self._runs_eagerly = bool(value)
+
+    def _trains_by_steps(self):
+        """Does it override what a step of training in the library would not call?"""
+        return bool(overrides.having(self, "train", "python"))
+
+    def _fitted_by_steps(self, data, size, steps, shuffle, class_weight, epochs, callback_list, validate, is_due):
+        """fit() batch by batch, by train_step(), which is traced once for each signature."""
+        callback_list._notify("on_train_begin", {})
+        logs, seed = {}, global_state.next_seed() if shuffle else None
+        goes_on = iter(batches(*data, size)) if steps and not is_whole(data[0]) else None
+        for epoch in epochs:
+            callback_list._notify("on_epoch_begin", epoch, {})
+            self.reset_metrics()
+            logs = {}
+            for i, batch in enumerate(itertools.islice(goes_on or self._epoch(data, size, seed, epoch), steps)):
+                callback_list._notify("on_train_batch_begin", i, {})
+                if class_weight is not None:
+                    batch = (*batch[:2], weights_of_classes(batch[1], class_weight))
+                logs = self._train_on(pack_x_y_sample_weight(*batch))
+                logs = logs if isinstance(logs, dict) else {"loss": logs}
+                if callback_list._wants_batches("train"):
+                    callback_list._notify("on_train_batch_end", i, as_floats(logs))
+                if self.stop_training:
+                    break
+            now, logs = self.get_metrics_result(), as_floats(logs)
+            logs = now if set(now) == set(logs) else logs  # as Keras
+            if validate is not None and is_due(epoch + 1):
+                logs.update({f"val_{name}": v for name, v in validate().items()})
+            callback_list._notify("on_epoch_end", epoch, logs)
+            if self.stop_training:
+                break
+        callback_list._notify("on_train_end", logs)
+
+    @staticmethod
+    def _epoch(data, size, seed, epoch):
+        order = None
+        if seed is not None and is_whole(data[0]):
+            import numpy
+
+            rows = len(flatten(as_array(data[0]))[0])
+            order = numpy.random.RandomState([seed % 2**32, epoch]).permutation(rows)
+        return batches(*data, size, None, order)
+
+    def _train_on(self, batch):
+        """train_step() with a batch, traced unless it was said to run eagerly."""
+        if self._functional is None and overrides.is_overridden(self, "call"):
+            self._build_from_data(unpack_x_y_sample_weight(batch)[0])
+        if self.run_eagerly:
+            return self.train_step(batch)
+        if self._compiled_step is None:
+            self._compiled_step = CompiledStep(lambda batch: self.train_step(batch))
+        return self._compiled_step(batch)
+
     # ---- over batches
 
     def _targets_by_output(self, y):
@@ -126,7 +203,7 @@ class Steps:
         logs = {}
         for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
             callback_list._notify("on_test_batch_begin", i, {})
-            logs = as_floats(self.test_step(data))
+            logs = as_floats(self.test_step(pack_x_y_sample_weight(*data)))
             callback_list._notify("on_test_batch_end", i, logs)
         now = self.get_metrics_result()
         logs = now if set(now) == set(logs) else logs  # as Keras

@@ -10,7 +10,8 @@ from ..callbacks.callback_list import CallbackList
 from ..errors import keras_errors
 from ..kind import is_native
 from ..tree import flatten, pack_like
-from .compile_utils import is_python
+from ..utils.data_utils import pack_x_y_sample_weight
+from .compile_utils import as_floats, is_python
 from .data_adapters import as_array, Cut, is_whole, joined, split, Stream
 from .graphs import needs_targets
 from .native_training import NativeTraining
@@ -37,7 +38,8 @@ class Trainer(NativeTraining, Objective, Steps):
     ):
         self.optimizer = registry.get("optimizer", optimizer)
         overrides.refuse(self.optimizer, "compile()", "compile")
-        self._tracked_metrics = None
+        self._tracked_metrics = self._compiled_step = None
+        self._runs_eagerly = bool(run_eagerly)
         self._compiled = {
             "loss": loss,
             "loss_weights": loss_weights,
@@ -46,7 +48,9 @@ class Trainer(NativeTraining, Objective, Steps):
         }
         self.loss, self._trainer, self._suspended, self._as_trained, self._loaded = loss, None, None, None, False
 
-        if self._functional is not None and not needs_targets(self._compiled) and self._functional.assigned is None:
+        if self._functional is None or self._trains_by_steps():
+            return
+        if not needs_targets(self._compiled) and self._functional.assigned is None:
             try:
                 self._get_trainer()  # what can't be is refused here
             except StructureError:
@@ -159,11 +163,23 @@ class Trainer(NativeTraining, Objective, Steps):
             raise ValueError("You must call `compile()` before calling `fit()`.")
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-        self._need_library_steps("fit()")
         size, metric_batches = batch_size or 32, None
+        by_steps = self._trains_by_steps()
+        if not by_steps:
+            self._need_library_steps("fit()")
         if validation_split and validation_data is None:
             given = [as_array(v) for v in (x, y, sample_weight)]
             (x, y, sample_weight), validation_data = split(given, float(validation_split))
+        if by_steps:
+            overrides.refuse(self, "fit()", "fit", "run")
+            return self._fit_by_steps(
+                (x, y, sample_weight),
+                size,
+                validation_data,
+                (validation_batch_size or size, validation_steps, validation_freq),
+                (callbacks, verbose, shuffle, class_weight, steps_per_epoch),
+                range(self._initial_epoch or int(initial_epoch), int(epochs)),
+            )
         if self._has_python_metrics():
             seed = global_state.next_seed() if shuffle else None
             metric_batches = MetricBatches(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
@@ -216,6 +232,32 @@ class Trainer(NativeTraining, Objective, Steps):
                 global_state.changed()
             with inside_waiting:
                 callback_list._notify("on_train_end", logs)
+        return self.history
+
+    def _fit_by_steps(self, data, size, validation_data, validation, how, epochs):
+        callbacks, verbose, shuffle, class_weight, steps = how
+        count = steps
+        if count is None and is_whole(data[0]):
+            count = -(-len(flatten(as_array(data[0]))[0]) // size)
+        elif count is None and hasattr(data[0], "__len__"):
+            count = len(data[0])
+        callback_list = _fit_callbacks(callbacks, self, verbose, epochs=epochs.stop, steps=count)
+        validate = None
+        if validation_data is not None:
+            parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
+            validate = self._validation(parts, *validation[:2], callback_list)
+        self.stop_training, self._initial_epoch = False, None
+        self._fitted_by_steps(
+            data,
+            size,
+            steps,
+            shuffle,
+            class_weight,
+            epochs,
+            callback_list,
+            validate,
+            lambda epoch: _is_due(epoch, validation[2]),
+        )
         return self.history
 
     def _need_library_steps(self, who):
@@ -355,6 +397,10 @@ class Trainer(NativeTraining, Objective, Steps):
                     f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                 )
             return self._one_step(x, y, class_weight, return_dict)
+        if self._trains_by_steps():
+            overrides.refuse(self, "train_on_batch()", "fit", "run")
+            logs = as_floats(self._train_on(pack_x_y_sample_weight(*(as_array(v) for v in (x, y, sample_weight)))))
+            return logs if return_dict else _one(list(logs.values()))
         self._need_library_steps("train_on_batch()")
         lists, feed = list(self._batch_tensors(x, y, sample_weight)), self._feed()
         if feed is not None:

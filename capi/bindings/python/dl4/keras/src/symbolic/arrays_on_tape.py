@@ -1,0 +1,102 @@
+"""What a tape records of arrays: symbolic tensors that know their arrays, computed when somebody looks."""
+
+import collections
+import weakref
+
+from ..backend import call_context
+from ..backend.eager_tensor import eager_tensor
+from ..tree import flatten
+from . import tensor as symbolic
+from .step import as_data, gradients, needed_calls, Step, StepModel
+from .tensor import Input, is_tensor
+
+_KEPT = 64  # models of what tapes recorded, by its structure
+_SHORT = 256  # bytes of a constant that is told by its numbers
+_models = collections.OrderedDict()
+
+
+class ArrayStep(Step):
+    """What is computed while a tape records arrays."""
+
+    binds = True
+
+    def __init__(self, record):
+        super().__init__(record)
+        self._symbols, self._results, self._statistics = {}, [], True
+
+    def symbol(self, x):
+        """The symbolic tensor of an array."""
+        if id(x) not in self._symbols:
+            t = as_data(x, copy=True)
+            s = Input(batch_shape=t.shape, dtype=t.dtype)
+            s.call.bound = t
+            self._symbols[id(x)] = x, s
+        return self._symbols[id(x)][1]
+
+    def note(self, outputs):
+        """What a layer or model gave its user."""
+        if len(call_context.records()) == 1:
+            self._results += [weakref.ref(t) for t in flatten(outputs) if is_tensor(t)]
+
+    def gradients(self, targets, places, given):
+        """Arrays; what layers gave and is still held is computed with them, by the same draws."""
+        asked = gradients(targets, places, given)
+        held = [t for t in dict.fromkeys(r() for r in self._results) if t is not None and t.call.is_bound()]
+        evaluate([*asked, *targets, *held], self.effects, self._statistics)
+        self.effects, self._statistics = [], False
+        return [t.call.values[t.index] for t in asked]
+
+
+def evaluate(outputs, effects=(), statistics=False):
+    """Computes tensors, and keeps their arrays in their calls."""
+    outputs = [t for t in dict.fromkeys(outputs) if t.index not in t.call.values]
+    if not outputs and not effects:
+        return
+    calls = needed_calls([*outputs, *effects])
+    inputs = [c for c in calls if c.bound is not None]
+    key = _structure(calls, [*outputs, *effects], statistics)
+    if key in _models:
+        _models.move_to_end(key)
+    else:
+        model = StepModel([c.outputs[0] for c in inputs], outputs, list(effects), statistics)
+        _models[key] = model, calls  # whose layers and weights the key tells by their ids
+        if len(_models) > _KEPT:
+            _models.popitem(last=False)
+    got = _models[key][0].run([c.bound for c in inputs])
+    for t, v in zip(outputs, got):
+        t.call.values[t.index] = v.numpy()
+
+
+def _structure(calls, outputs, statistics):
+    place = {c: i for i, c in enumerate(calls)}
+
+    def at(tensors):
+        return tuple(None if t is None else (place[t.call], t.index) for t in tensors)
+
+    return (
+        tuple((*_meaning(c), at(c.inputs), tuple((k, at(v)) for k, v in sorted(c.tensors.items()))) for c in calls),
+        at(outputs),
+        statistics,
+    )
+
+
+def _meaning(call):
+    if call.bound is not None:
+        return "input", call.bound.shape, call.bound.dtype
+    if call.layer is None:
+        data = call.value.numpy()
+        return "constant", data.shape, str(data.dtype), data.tobytes() if data.nbytes <= _SHORT else id(call)
+    if hasattr(call, "weight"):
+        return "weight", id(call.weight)
+    plain = repr(sorted(call.plain.items()))
+    if call.layer._is_operation:
+        return "operation", call.layer._class_name, repr(call.layer._config), plain
+    return "layer", id(call.layer), plain
+
+
+def _compute(t):
+    evaluate([t])
+    return eager_tensor(t.call.values[t.index])
+
+
+symbolic.compute = _compute

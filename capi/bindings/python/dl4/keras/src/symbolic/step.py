@@ -1,0 +1,281 @@
+"""What a traced step does beside giving values: gradients, assignments of weights and updates of optimizers."""
+
+import functools
+
+from .... import core
+from ..backend import call_context, global_state
+from ..backend.eager_tensor import eager_tensor, is_array
+from ..registry import create
+from ..tree import flatten, map_nest, pack_like
+from ..utils.naming import unique_name
+from .execution import activity_penalties
+from .tensor import as_tensor, Call, Input, is_tensor, operate, operation
+
+
+class _WeightLayer:
+    """What stands for a layer in the call that reads a weight."""
+
+    _class_name, _graph, _is_operation, _calls = "GetWeight", None, True, ()
+
+    def __init__(self, name):
+        self.name, self._config = name, {}
+
+    def _is_custom(self):
+        return False
+
+    def _attach(self, core):
+        pass
+
+
+class WeightCall(Call):
+    """A weight as a value: what it holds where the call stands among those that assign it."""
+
+    __slots__ = ("weight",)
+
+    def __init__(self, weight):
+        super().__init__(_WeightLayer(weight.path))
+        self.weight = weight
+
+    def put(self, graph):
+        if graph in self.nodes:
+            return
+        owner = self.weight._layer
+        if owner._first_native_call is None:
+            owner._home()
+        for call in owner._first_native_call.needed():
+            call.put(graph)
+        config = {"weight": f"{owner._names_in_graphs[graph]}/{self.weight._name}"}
+        self.nodes[graph] = graph.call(graph.layer("GetWeight", graph.free_name("get_weight"), config), [])
+
+
+def read(weight):
+    """A weight's value now."""
+    return WeightCall(weight).infer_outputs()[0]
+
+
+class Step:
+    """A trace in which weights may be assigned."""
+
+    binds = False  # are arrays inputs, whose values are there?
+
+    def __init__(self, record):
+        self.record = record
+        self.assigned = {}  # what weights hold now, by id
+        self.effects = []  # values whose computation assigns weights
+        self.events = []  # (metric, method, arguments) in order
+        self.rates = []  # (optimizer, symbol of its learning rate, symbol of the number of its updates)
+        self._penalized = []
+        self.constrained = {}  # weights with a constraint in Python, by id
+
+    def value(self, weight):
+        if id(weight) not in self.assigned:
+            self.assigned[id(weight)] = weight, read(weight)
+        return self.assigned[id(weight)][1]
+
+    def assign(self, weight, value, how):
+        if weight._layer is None:
+            raise NotImplementedError(
+                f"{weight.path}: a variable of {weight.dtype} can't be assigned in a traced step in this version; one "
+                "of float32 can"
+            )
+        value = as_tensor(value)
+        if value.dtype != "float32":
+            value = operation("Cast", to="float32")(value)
+        if tuple(value.shape) != tuple(weight.shape):
+            import numpy
+
+            value = operate("Add", value, as_tensor(numpy.zeros(weight.shape, "float32")))
+        if tuple(value.shape) != tuple(weight.shape):
+            raise ValueError(
+                "The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
+                f"match. variable.shape={weight.shape}, Received: value.shape={value.shape}. Target variable: "
+                f"{weight.path}"
+            )
+        call = Call(operation("Assign", operation=how), [read(weight), value])
+        now = call.infer_outputs()[0]
+        self.assigned[id(weight)] = weight, now
+        self.effects.append(now)
+
+    def apply(self, optimizer, gradients, weights):
+        """One update of an optimizer."""
+        known = {id(o): rate for o, rate, _ in self.rates}
+        rate = known.get(id(optimizer))
+        if rate is None:
+            rate = Input(batch_shape=(), name="learning_rate")
+        layer = optimizer._update_layer(weights)
+        call = Call(layer, [*(read(w) for w in weights), *gradients], {}, {"learning_rate": [rate]})
+        count = call.infer_outputs()[0]
+        self.rates = [r for r in self.rates if r[0] is not optimizer] + [(optimizer, rate, count)]
+        self.effects.append(count)
+        for w in weights:
+            self.assigned.pop(id(w), None)
+            if w._constrained_in_python():
+                self.constrained[id(w)] = w
+
+    def called(self, layer, outputs):
+        """Is told of calls of the library's layers."""
+        if layer._config.get("activity_regularizer") is not None or layer._class_name == "ActivityRegularization":
+            self._penalized.append((layer, outputs))
+
+    def losses(self):
+        """What add_loss() gave, and penalties on what layers gave."""
+        penalties = [p for layer, outputs in self._penalized for p in activity_penalties(layer, outputs)]
+        return [*self.record.losses, *penalties]
+
+
+def needed_calls(tensors):
+    """The calls that give tensors, in the order in which they were made."""
+    found, stack = set(), [t.call for t in tensors]
+    while stack:
+        call = stack.pop()
+        if call not in found:
+            found.add(call)
+            stack.extend(t.call for t in call.sources())
+    return sorted(found, key=lambda c: c.number)
+
+
+def _moves_statistics(call):
+    return getattr(call.layer, "_class_name", None) == "BatchNormalization" and call.plain.get("training")
+
+
+class StepModel:
+    """The library's model of what lies between symbols, with assignments. `statistics`: moving means are among them.
+
+    With an assignment a session is a step, which reads the weights as they are in each run."""
+
+    def __init__(self, inputs, outputs, effects, statistics=True):
+        if not effects and (statistics or not any(_moves_statistics(c) for c in needed_calls(outputs))):
+            effects = [_nothing()]
+        known, calls = {t.call for t in inputs}, needed_calls([*inputs, *outputs, *effects])
+        for call in calls:
+            if call.layer is None and call.value is None and call not in known:
+                raise ValueError(f'the step needs the symbolic tensor "{call.name}", which was made outside of it')
+        with global_state.building:
+            graph = global_state.new_graph()
+            for call in calls:
+                call.put(graph)
+
+            def nodes(tensors):
+                return [t.call.nodes[graph][t.index] for t in tensors]
+
+            out = nodes(outputs)
+            if effects:
+                first = out[0] if out else graph.constant(0.0)
+                out[:1] = graph.call(graph.layer("After", graph.free_name("after"), {}), [first, *nodes(effects)])
+            self.core = graph.build(nodes(inputs), out)
+            for call in calls:
+                if call.layer is not None:
+                    call.layer._attach(self.core)
+        self._session, self._changes, self._is_step = None, None, bool(effects)
+
+    def run(self, tensors):
+        if self._session is None or not self._is_step and self._changes != global_state.changes():
+            self._session, self._changes = self.core.session(states=False), global_state.changes()
+        return self._session.run(tensors)
+
+
+def _nothing():
+    """An assignment, which makes a model a step, to a weight that nobody reads."""
+    layer = create("layer", "Weight", shape=[], initializer="Zeros", learned=False, name=unique_name("step"))
+    return Call(operation("Assign"), [layer._call_symbolic(), as_tensor(0.0)]).infer_outputs()[0]
+
+
+class CompiledStep:
+    """A function of arrays that is traced once for each signature, and then run by the library."""
+
+    def __init__(self, function):
+        self.function, self.kept = function, {}
+
+    def __call__(self, *args, **kwargs):
+        return self.trace(args, kwargs)()
+
+    def trace(self, args, kwargs):
+        """What runs it on these arguments."""
+        leaves = flatten([list(args), kwargs])
+        tensors = {i: as_data(x) for i, x in enumerate(leaves) if _is_data(x)}
+        key = (
+            tuple((t.shape, t.dtype) if (t := tensors.get(i)) is not None else _key(x) for i, x in enumerate(leaves)),
+            _structure([list(args), kwargs]),
+            call_context.training(),
+        )
+        trace = self.kept.get(key)
+        if trace is None:
+            trace = self.kept[key] = _Trace(self.function, args, kwargs, leaves, tensors)
+        return functools.partial(trace.run, [*tensors.values()])
+
+
+class _Trace:
+    def __init__(self, function, args, kwargs, leaves, tensors):
+        symbols, inputs = list(leaves), []
+        for i, t in tensors.items():
+            symbols[i] = Input(batch_shape=t.shape, dtype=t.dtype)
+            inputs.append(symbols[i])
+        inside, named = pack_like([list(args), kwargs], symbols)
+        with call_context.traced(None) as record:
+            record.step = step = Step(record)
+            nest = function(*inside, **named)
+            self.nest = map_nest(lambda x: step.value(x) if hasattr(x, "_as_tensor") else x, nest)
+        self.rates, self.events = step.rates, step.events
+        self.constrained = list(step.constrained.values())
+        wanted = [t for t in flatten([self.nest, [e[2:] for e in self.events]]) if is_tensor(t)]
+        counts = [count for _, _, count in self.rates]
+        self.outputs = list(dict.fromkeys([*counts, *wanted]))
+        self.assigns = bool(step.effects or step.rates)
+        if self.outputs or step.effects:
+            self.model = StepModel([*inputs, *(rate for _, rate, _ in self.rates)], self.outputs, step.effects)
+        else:
+            self.model = None
+
+    def run(self, tensors):
+        import numpy
+
+        from_here = {}
+        if self.model is not None:
+            rates = [numpy.float32(optimizer._rate_now()) for optimizer, _, _ in self.rates]
+            got = self.model.run([*tensors, *(as_data(r) for r in rates)])
+            from_here = {t: eager_tensor(v.numpy()) for t, v in zip(self.outputs, got)}
+            for optimizer, _, count in self.rates:
+                optimizer._updated(int(from_here[count]))
+        if self.assigns:
+            global_state.changed()
+            for weight in self.constrained:
+                weight._constrain()
+
+        def value(x):
+            return from_here[x] if is_tensor(x) else x
+
+        for metric, method, *given in self.events:
+            getattr(metric, method)(*map_nest(value, given))
+        return map_nest(value, self.nest)
+
+
+def _is_data(x):
+    return is_array(x) and not hasattr(x, "_as_tensor")
+
+
+def as_data(x, copy=False):
+    """An array as the library's, of a type that it computes with."""
+    x = getattr(x, "value", x)
+    t = core.Tensor.of(x.copy() if copy and hasattr(x, "copy") else x)
+    return core.Tensor.of(t.numpy(), "float32") if t.dtype in ("float64", "float16") else t
+
+
+def _key(x):
+    try:
+        hash(x)
+        return type(x), x
+    except TypeError:
+        return type(x), id(x)
+
+
+def _structure(x):
+    if isinstance(x, dict):
+        return tuple((k, _structure(v)) for k, v in sorted(x.items(), key=str))
+    return tuple(_structure(v) for v in x) if isinstance(x, (list, tuple)) else 0
+
+
+def gradients(targets, sources, output_gradients=None):
+    """Of the sum of targets, symbolic, by symbolic tensors."""
+    layer = operation("Gradients", targets=len(targets), sum=True)
+    given = {} if output_gradients is None else {"output_gradients": list(output_gradients)}
+    return Call(layer, [*targets, *sources], {}, given).infer_outputs()

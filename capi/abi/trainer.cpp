@@ -223,7 +223,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
     Working working(entry, trainer);
     train::Progress progress;
     const Log &log = trainer.model->context->log;
-    EpochLines lines(log, trainer.core.metric_names());
+    EpochLines lines(log, trainer.core.results().names());
     if (fn || log.takes(Log::info)) {
       progress = [&](train::Event event, int64_t step, int64_t total, const std::vector<double> &metrics) {
         lines.hear(event, step, total, metrics);

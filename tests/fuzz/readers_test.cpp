@@ -99,7 +99,7 @@ void work(dl4_model *m, dl4_trainer *with) {
   std::vector<Own<dl4_tensor>> y(static_cast<size_t>(dl4_port_count(m, DL4_OUTPUTS)));
   if (!run(s, x, y)) return;
   if (with) return train(with, x, y);
-  static const auto options = attrs(R"({"optimizer": "SGD", "loss": "mse", "nan_guard": "off"})");
+  constexpr const char *options = R"({"optimizer": "SGD", "loss": "mse", "nan_guard": "off"})";
   Own<dl4_trainer> t;
   if (taken(dl4_trainer_create(m, options, t.out()))) train(t, x, y);
 }
@@ -120,7 +120,7 @@ bool use(dl4_model *m, dl4_trainer *with = nullptr) {
 }
 
 bool read_model(const std::string &bytes) {
-  static const auto unverified = attrs(R"({"verify": false})");
+  constexpr const char *unverified = R"({"verify": false})";
   Own<dl4_model> m;
   return taken(load_copy(within_limits(), bytes.data(), static_cast<int64_t>(bytes.size()), unverified, m.out())) &&
          use(m);
@@ -135,7 +135,7 @@ bool read_native(const std::string &bytes) {
 
 // What the model was compiled with, and its optimizer's variables, too.
 bool read_keras(const std::string &bytes) {
-  static const auto unverified = attrs(R"({"verify": false})");
+  constexpr const char *unverified = R"({"verify": false})";
   Own<dl4_model> m;
   Own<dl4_trainer> t;
   const auto size = static_cast<int64_t>(bytes.size());
@@ -150,8 +150,8 @@ bool read_weights(const std::string &bytes) {
     ok(dl4_model_load(within_limits(), DL4_SOURCE_DIR "/tests/io/data/sequential.keras", nullptr, model.out()));
     return model;
   }();
-  static const auto plain = attrs(R"({"verify": false})"), named = attrs(R"({"verify": false, "partial": true,
-      "names": {"dense/bias": {"tensors": ["<f4"], "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})");
+  constexpr const char *plain = R"({"verify": false})", *named = R"({"verify": false, "partial": true,
+      "names": {"dense/bias": {"tensors": ["<f4"], "rows": [0, 1], "reshape": [3], "gates": [1, 0, 2]}}})";
   const char *file = file_of(bytes);
   taken(dl4_model_load_weights(m, file, named));
   if (!taken(dl4_model_load_weights(m, file, plain))) return false;

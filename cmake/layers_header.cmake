@@ -15,6 +15,7 @@ set(type_f64s Json)
 set(type_attrs Kind)
 set(type_layer Kind)
 set(type_layers Json)
+set(type_strs Json)
 set(type_json Json)
 
 # Sets <key>_of_<name> for every attribute of a list, and `names`.
@@ -31,6 +32,9 @@ macro(read_attributes list)
       string(JSON default ERROR_VARIABLE required GET "${a}" default)
       string(JSON default_type ERROR_VARIABLE none TYPE "${a}" default)
       list(APPEND names ${name})
+      if(NOT DEFINED type_${type})
+        message(FATAL_ERROR "attribute ${name}: no C++ type for \"${type}\"")
+      endif()
       set(type_of_${name} ${type_${type}})
       if(type STREQUAL str AND category AND NOT category MATCHES NOTFOUND)
         set(type_of_${name} Kind)
@@ -83,7 +87,7 @@ foreach(i RANGE ${last})
       string(APPEND puts "    put(\"${name}\", o.${name});\n")
     endif()
   endforeach()
-  string(APPEND layers "// ${about}.\nstruct ${kind}Options {\n${members}};\n\nclass ${kind} : public Layer {\n"
+  string(APPEND layers "// ${about}\nstruct ${kind}Options {\n${members}};\n\nclass ${kind} : public Layer {\n"
          " public:\n  explicit ${kind}(const ${kind}Options &o = {}) : Layer(\"${kind}\") {\n    named(o.name);\n"
          "${puts}  }\n};\n\n")
 endforeach()

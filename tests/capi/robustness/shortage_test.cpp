@@ -258,8 +258,8 @@ TEST_F(Shortage, Training) {
   Own<dl4_model> m = model(c);
   auto x = tensor({4, 6, 4}, numbers(96)), y = tensor({4, 3}, numbers(12));
   auto d = dataset(x, y, R"({"batch_size": 2})");
-  Own<dl4_attrs> how = attrs(R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})"),
-                 fit = attrs(R"({"epochs": 2})");
+  constexpr const char *how = R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})",
+                       *fit = R"({"epochs": 2})";
   dl4_tensor *const in = x, *const target = y;
   walk("train", [&]() -> dl4_error * {
     Own<dl4_trainer> t;

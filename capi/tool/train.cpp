@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -141,6 +142,8 @@ Fitted fit(Trainer &t, const Model &m, const TrainOptions &o, const Common &comm
   std::optional<Dataset> validation;
   if (!o.validation.empty()) validation = dataset(read_data(o.validation, m, o), o, common.seed, false);
   Attrs options{{"epochs", o.epochs}};
+  if (o.split && !std::isfinite(*o.split))
+    throw Refusal(refused, "--validation-split: expected a finite number, got " + std::to_string(*o.split));
   if (o.split) options.set({"validation_split", *o.split});
   Progress progress{common, t, checkpoint};
   dl4_blob *history = nullptr;

@@ -60,6 +60,15 @@ class Formula {
     const Id r2 = plus(square(v_), parameter(0));
     return div(e_, number(parameter(0) / 2), product(r2, of(Unary::sqrt, r2)));
   }
+  // x (factor x^2 + constant)^(-3/2) times a number.
+  Id of_root(double by, double factor, double constant) {
+    const Id inside = plus(times(square(v_), factor), constant);
+    return product(times(v_, by), div(e_, of(Unary::rsqrt, inside), inside));
+  }
+  // x / (1 + sign x^2)^2 times a number.
+  Id of_ratio(double by, double sign) { return div(e_, times(v_, by), square(plus(times(square(v_), sign), 1))); }
+  // x e^(sign x^2) times a number.
+  Id bell(double by, double sign) { return product(times(v_, by), of(Unary::exp, times(square(v_), sign))); }
   Id elu(double scale, bool of_output) {
     return above(0, number(0), of_output ? number(1) : times(of(Unary::exp, v_), scale));
   }
@@ -92,8 +101,31 @@ Id curvature(Emit &e, const Function &f, Id v) {
       return unary(e, Unary::neg, of.of(Unary::sin, v));
     case Unary::cos:
       return unary(e, Unary::neg, of.of(Unary::cos, v));
+    case Unary::tan:
+      return of.times(v, 2);
+    case Unary::asin:
+      return of.of_root(1, -1, 1);
+    case Unary::acos:
+      return of.of_root(-1, -1, 1);
+    case Unary::atan:
+      return of.of_ratio(-2, 1);
+    case Unary::sinh:
+    case Unary::cosh:
+      return of.of(f.f, v);
+    case Unary::asinh:
+      return of.of_root(-1, 1, 1);
+    case Unary::acosh:
+      return of.of_root(-1, 1, -1);
+    case Unary::atanh:
+      return of.of_ratio(2, -1);
     case Unary::erf:
-      return of.product(of.times(v, -2.2567583341910251), of.of(Unary::exp, unary(e, Unary::neg, of.square(v))));
+      return of.bell(-2.2567583341910251, -1);
+    case Unary::erfc:
+      return of.bell(2.2567583341910251, -1);
+    case Unary::erfinv:
+      return of.bell(1.7724538509055159, 1);
+    case Unary::cbrt:
+      return div(e, of.number(-2.0 / 3), of.product(v, of.square(v)));
     case Unary::elu:
       return of.elu(of.parameter(0), kernels::grad_from(f.f, f.param.data()) == kernels::GradFrom::output);
     case Unary::selu:

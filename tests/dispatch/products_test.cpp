@@ -104,7 +104,7 @@ TEST(Products, EachCandidateThatIsOffGivesWayToTheNextCheapest) {
       off.emplace_back(p.name);
     }
     EXPECT_EQ(off.back(), "reference_gemm");
-    EXPECT_GE(off.size(), 3u);
+    EXPECT_GE(off.size(), 2u);  // one fewer with an OpenBLAS that is not used
   }
 }
 

@@ -173,6 +173,15 @@ void call_everything(const std::function<void(const char *)> &after) {
   dl4_node first = -1;
   WELL(dl4_node_outputs, graph, answer, &first, 1, &of_call);
   BADLY(dl4_node_outputs, graph, 99, &first, 1, &of_call);
+  dl4_node weight = -1, gradient = -1, done = -1;
+  WELL(dl4_graph_add_weight, graph, "hidden/kernel", &weight);
+  BADLY(dl4_graph_add_weight, graph, "hidden/kernels", &done);
+  WELL(dl4_graph_add_gradients, graph, attrs(R"({"sum": true})"), nullptr, &answer, 1, &weight, 1, &gradient, 1);
+  BADLY(dl4_graph_add_gradients, graph, nullptr, nullptr, &answer, 1, &weight, 1, &done, 1);
+  WELL(dl4_graph_add_assign, graph, nullptr, weight, gradient, &done);
+  BADLY(dl4_graph_add_assign, graph, nullptr, answer, gradient, &done);
+  WELL(dl4_graph_add_update, graph, "step", attrs(R"({"optimizer": "SGD"})"), nullptr, &weight, 1, &gradient, 1, &done);
+  WELL(dl4_graph_add_after, graph, answer, &done, 1, &done);
   WELL(dl4_graph_build, graph, &node, 1, &answer, 1, model.out());
   WELL(dl4_attrs_set_model, bag, "k", model);
   WELL(dl4_describe, model, DL4_FORMAT_JSON, blob.out());

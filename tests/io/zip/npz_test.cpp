@@ -176,7 +176,7 @@ TEST(NamedWeights, WhatDoesNotFitIsRefusedAndChangesNothing) {
   refused({}, Code::corrupt_file, "the file has no tensor \"dense/bias\"");
   refused({{{"dense/bais", "b"}}}, Code::not_found, "did you mean \"dense/bias\"");
   refused(bias("c"), Code::not_found, "weight \"dense/bias\": the file has no tensor \"c\"");
-  refused(bias("dense/kernel"), Code::corrupt_file, "weight \"dense/bias\": expected (2,), got (3, 2)");
+  refused(bias("dense/kernel"), Code::corrupt_file, "weight \"dense/bias\": expected float32 (2,), got float32 (3, 2)");
   refused(bias(1), Code::invalid_argument, "expected a tensor's name or an object");
   refused(bias({{"tensor", "b"}}), Code::invalid_argument, "\"tensor\"");
   refused(bias({{"tensors", Json::array()}}), Code::invalid_argument, "\"tensors\" is empty");

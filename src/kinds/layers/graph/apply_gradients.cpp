@@ -86,7 +86,7 @@ struct ApplyGradients : Layer {
   std::vector<std::string> undecayed;
 
   void fields(Fields &f) override {
-    f("optimizer", optimizer).required().doc("the optimizer");
+    f("optimizer", optimizer).required(R"("SGD")").doc("the optimizer");
     f("exclude_from_weight_decay", undecayed)
         .doc("weights that weight_decay leaves alone: whole names, or parts of the last one, such as \"bias\"");
   }

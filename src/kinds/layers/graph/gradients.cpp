@@ -19,7 +19,7 @@ struct Gradients : Layer {
 
   void fields(Fields &f) override {
     f("targets", targets).at_least(1).at_most(max_dim).doc("how many of the inputs are targets");
-    f("sum", sum).doc("a target that is not a single number counts as the sum of its elements; else it is refused");
+    f("sum", sum).example("true").doc("a target that is not a single number counts as the sum of its elements; else it is refused");
     f("unconnected", unconnected, {"zeros", "refused"}).doc("by what no target depends on: zeros, or a refusal");
   }
   Facts facts() const override {

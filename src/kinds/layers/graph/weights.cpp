@@ -27,7 +27,7 @@ struct GetWeight : Layer {
   std::string weight;
 
   void fields(Fields &f) override {
-    f("weight", weight).required().doc("its name: \"<layer>/<weight>\", of a layer that has been called");
+    f("weight", weight).required(R"("dense/kernel")").doc("its name: \"<layer>/<weight>\", of a layer that has been called");
   }
   Facts facts() const override { return {.inputs = {}, .outputs = {{"value", "(shape)"}}}; }
   Arity arity() const override { return {0, 0}; }

@@ -14,7 +14,7 @@ struct Drawn : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("shape", dims).required().at_least(0).at_most(max_dim).doc("the axes behind those of the input");
+    f("shape", dims).required("[2, 3]").at_least(0).at_most(max_dim).doc("the axes behind those of the input");
     f("axes", axes).at_least(0).at_most(max_rank).doc("how many first axes of the input, if there is one, come before");
     f("seed", seed).doc("seed of its own; null = from the context's");
   }

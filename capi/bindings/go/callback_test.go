@@ -238,8 +238,9 @@ func TestLogger(t *testing.T) {
 		must(tr.Fit(background, d, nil, Attrs{"epochs": 5, "callbacks": []Attrs{stop}}, nil))
 	}
 	run()
-	equal(t, lines, []string{"epoch 2: early stopping"})
+	equal(t, lines[len(lines)-1], "epoch 2: early stopping")
+	heard := len(lines)
 	check(t, x.SetLogger(Trace, nil))
 	run()
-	equal(t, len(lines), 1)
+	equal(t, len(lines), heard)
 }

@@ -108,7 +108,7 @@ def samples():
 
 # What a graph is made of inside: not called by a class of a user's.
 PARTS = {"GetMask", "GraphCell", "Functional", "Loss", "Metric", "Weight", "GetWeight", "Assign", "Gradients"}
-PARTS |= {"ApplyGradients", "After", "RandomNormal", "RandomUniform"}
+PARTS |= {"ApplyGradients", "After", "Draws", "RandomNormal", "RandomUniform"}
 
 
 def inputs_for(args, kwargs):

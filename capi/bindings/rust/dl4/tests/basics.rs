@@ -282,7 +282,7 @@ fn a_logger_hears() -> Result<()> {
         let stop = Attrs::kind("EarlyStopping", attrs! { monitor: "loss", min_delta: 1e9, verbose: 1 });
         let fit = || trainer.fit(&data, Fit::new(attrs! { epochs: 9, callbacks: [stop.clone()] }));
         fit()?;
-        assert_eq!(take(), [(Level::Info, "epoch 2: early stopping".to_string())]);
+        assert_eq!(take().last(), Some(&(Level::Info, "epoch 2: early stopping".to_string())));
         context.remove_logger()?;
         fit()?;
         assert_eq!(take(), []);

@@ -77,7 +77,8 @@ _NOT_OF_THE_LIBRARY = {
 }
 
 
-_OF_KINDS = {"Circle": {"call"}}  # whose values carry which of them count
+# Of Circle, whose values carry which of them count; of Normalization, whose adapt() calls no other method.
+_OF_KINDS = {"Circle": {"call"}, "Normalization": {"finalize_state"}}
 _interfaces = weakref.WeakKeyDictionary()  # by class: how many names its classes had, and those it overrides
 
 

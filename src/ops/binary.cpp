@@ -1,4 +1,5 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
@@ -23,15 +24,15 @@ bool fills(const Shape &a, const Shape &other) {
 std::vector<Operand> BinaryOp::infer(Operands src) const {
   const Operand &a = src[0], &b = src[1];
   if (a.dtype != b.dtype) fail(Code::invalid_argument, "expected values of one dtype, got ", a.dtype, " and ", b.dtype);
-  if (!kernels::supports(f, a.dtype)) fail(Code::invalid_argument, "does not compute with dtype ", a.dtype);
-  return {{kernels::result_type(f, a.dtype), broadcast(a.shape, b.shape)}};
+  if (!supports(f, a.dtype)) fail(Code::invalid_argument, "does not compute with dtype ", a.dtype);
+  return {{result_type(f, a.dtype), broadcast(a.shape, b.shape)}};
 }
 
 void BinaryOp::gradient(Gradient &g) const {
   if (activation) fail(Code::internal, "binary: a fused step has no gradient");
   Emit &e = g.e;
   Id a = g.src(0), b = g.src(1), d = g.diff_dst();
-  if (d == none || e.dtype(a) != DType::f32 || kernels::is_comparison(f)) return;
+  if (d == none || e.dtype(a) != DType::f32 || is_comparison(f)) return;
   auto to = [&](int i, Id diff) {
     Id x = g.src(i);
     g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));

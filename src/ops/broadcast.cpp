@@ -5,6 +5,7 @@
 
 #include "backend/cpu/dispatch/blocks.hpp"
 #include "backend/cpu/dispatch/reduce.hpp"
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

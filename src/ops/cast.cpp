@@ -1,4 +1,5 @@
 // cast: the same values in another dtype.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -127,7 +127,7 @@ Id curvature(Emit &e, const Function &f, Id v) {
     case Unary::cbrt:
       return div(e, of.number(-2.0 / 3), of.product(v, of.square(v)));
     case Unary::elu:
-      return of.elu(of.parameter(0), kernels::grad_from(f.f, f.param.data()) == kernels::GradFrom::output);
+      return of.elu(of.parameter(0), grad_from(f.f, f.param.data()) == GradFrom::output);
     case Unary::selu:
       return of.elu(1, true);
     case Unary::celu:

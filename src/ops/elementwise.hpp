@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/gemm/epilogue.hpp"
+#include "ops/functions.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {
 
 // A function of the table with its parameters.
 struct Function {
-  kernels::Unary f = {};
+  Unary f = {};
   std::array<float, 3> param{};
 
   // Those that the function has.
-  std::span<const float> params() const { return std::span(param).first(static_cast<size_t>(kernels::info(f).params)); }
+  std::span<const float> params() const { return std::span(param).first(static_cast<size_t>(info(f).params)); }
   void fields(auto &v) const { v("", f), v("", params()); }
 };
 std::string to_string(const Function &f);  // "elu(0.5)"
@@ -49,12 +49,11 @@ struct UnaryOp final : OpOf<UnaryOp> {
 };
 
 struct BinaryOp final : OpOf<BinaryOp> {
-  kernels::Binary f;
+  Binary f;
   int into;  // the source that is not broadcast, as far as can be told
   std::optional<Function> activation;
 
-  BinaryOp(kernels::Binary f, int into, std::optional<Function> activation = {})
-      : f(f), into(into), activation(activation) {}
+  BinaryOp(Binary f, int into, std::optional<Function> activation = {}) : f(f), into(into), activation(activation) {}
   void fields(auto &v) const { v("", f), v("into", into), v("", activation); }
   std::string_view name() const override { return "binary"; }
   std::vector<Operand> infer(Operands src) const override;

@@ -1,4 +1,5 @@
 // fill: one number everywhere, in a shape taken from another value.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

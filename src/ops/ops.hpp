@@ -10,17 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/kernels/elementwise/elementwise.hpp"
-#include "backend/cpu/kernels/elementwise/optimizer.hpp"
-#include "backend/cpu/kernels/reduce/order.hpp"
-#include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "ops/emit.hpp"
+#include "ops/functions.hpp"
+#include "ops/rules.hpp"
 
 namespace dl4::ops {
 
 // ---- elementwise -------------------------------------------------------------------------------------------------
-using kernels::Binary;
-using kernels::Unary;
 // f(x), float32; param: what the function's table entry says.
 Id unary(Emit &e, Unary f, Id x, std::array<float, 3> param = {});
 // NumPy broadcasting; comparisons and logic give bool.
@@ -65,7 +61,6 @@ Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
 Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total);
 
 // ---- reductions --------------------------------------------------------------------------------------------------
-using kernels::Reduce;
 // Over the axes given; all of them when empty. Over bool, max is "any" and min is "all".
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims = false);
 Id argmax(Emit &e, Id x, int axis);  // int32, first of equals
@@ -131,7 +126,7 @@ struct Sorted {
   Id y, places;  // the last axis in order; int32: from which place each comes, of equal ones the first first
 };
 Sorted sort(Emit &e, Id x, bool descending);
-Id cumulate(Emit &e, Id x, int axis, const kernels::Cumulate &how);  // sums or products so far
+Id cumulate(Emit &e, Id x, int axis, const Cumulate &how);  // sums or products so far
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
@@ -217,7 +212,7 @@ struct UpdateFrom {
   std::vector<Id> slots{};             // as many as the rule keeps, as large as w
   std::vector<UpdateExcept> except{};  // ascending
 };
-// One pass by a rule of kernels/elementwise/optimizer.hpp; gives the new w, then the new slots.
+// One pass by a rule of rules.hpp; gives the new w, then the new slots.
 template <class How>
 std::vector<Id> update(Emit &e, const How &how, const UpdateFrom &from);
 

@@ -50,9 +50,9 @@ struct SortOp final : OpOf<SortOp> {
 
 struct CumulateOp final : OpOf<CumulateOp> {
   int axis;
-  kernels::Cumulate how;
+  Cumulate how;
 
-  CumulateOp(int axis, const kernels::Cumulate &how) : axis(axis), how(how) {}
+  CumulateOp(int axis, const Cumulate &how) : axis(axis), how(how) {}
   void fields(auto &f) const {
     f("axis", axis), f("product", how.product), f("exclusive", how.exclusive), f("reverse", how.reverse);
   }
@@ -64,7 +64,7 @@ struct CumulateOp final : OpOf<CumulateOp> {
   void gradient(Gradient &g) const override {
     if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
-    kernels::Cumulate back = how;
+    Cumulate back = how;
     back.product = false, back.reverse = !how.reverse;
     if (!how.product) return g.set(0, cumulate(e, g.diff_dst(), axis, back));
     // As TensorFlow: nothing where x is 0.
@@ -88,7 +88,7 @@ Sorted sort(Emit &e, Id x, bool descending) {
   const std::vector<Id> made = e.step(std::make_shared<SortOp>(descending), {x});
   return {made[0], made[1]};
 }
-Id cumulate(Emit &e, Id x, int axis, const kernels::Cumulate &how) {
+Id cumulate(Emit &e, Id x, int axis, const Cumulate &how) {
   return e.value(std::make_shared<CumulateOp>(e.shape(x).axis(axis), how), {x});
 }
 

@@ -1,5 +1,6 @@
 // repeat: every place of an axis several times, as it is or blended with its neighbours; and the gradient of that.
 #include "backend/cpu/kernels/movement/repeat.hpp"
+#include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/sliced.hpp"

@@ -1,4 +1,5 @@
 // select: a where the mask is true, else b; the side not taken never leaks.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,5 @@
 // unary: y = f(x), element by element.
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -44,7 +45,7 @@ struct UnaryGradOp final : OpOf<UnaryGradOp> {
 }  // namespace
 
 std::string to_string(const Function &f) {
-  std::string s(kernels::info(f.f).name);
+  std::string s(info(f.f).name);
   return f.params().empty() ? s : s + numbers(f.params());
 }
 
@@ -57,13 +58,13 @@ kernels::Epilogue epilogue_of(const std::optional<Function> &activation) {
 }
 
 std::vector<Operand> UnaryOp::infer(Operands src) const {
-  want_float(kernels::info(function.f).name.data(), src[0]);
+  want_float(info(function.f).name.data(), src[0]);
   return {src[0]};
 }
 
 void UnaryOp::gradient(Gradient &g) const {
   if (!g.wants(0) || g.diff_dst() == none) return;
-  Id of = kernels::grad_from(function.f, function.param.data()) == kernels::GradFrom::output ? g.dst() : g.src(0);
+  Id of = grad_from(function.f, function.param.data()) == GradFrom::output ? g.dst() : g.src(0);
   g.set(0, g.e.value(std::make_shared<UnaryGradOp>(function), {g.diff_dst(), of}));
 }
 

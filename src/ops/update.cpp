@@ -52,9 +52,9 @@ std::vector<Id> update(Emit &e, const How &how, const UpdateFrom &from) {
   return e.step(std::make_shared<UpdateOf<How>>(how, from.except), std::move(src));
 }
 
-#define DL4_UPDATE(How)                   \
-  template struct UpdateOf<kernels::How>; \
-  template std::vector<Id> update(Emit &, const kernels::How &, const UpdateFrom &);
+#define DL4_UPDATE(How)          \
+  template struct UpdateOf<How>; \
+  template std::vector<Id> update(Emit &, const How &, const UpdateFrom &);
 DL4_UPDATES(DL4_UPDATE)
 #undef DL4_UPDATE
 

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "backend/cpu/kernels/elementwise/block_update.hpp"
-#include "backend/cpu/kernels/elementwise/optimizer.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/rules.hpp"
 #include "ops/sliced.hpp"
 
 namespace dl4::ops {
-
-using kernels::RowPart;
 
 inline std::string to_string(const UpdateExcept &x) {
   return text(x.begin, '-', x.end, x.moves ? " undecayed" : " kept");

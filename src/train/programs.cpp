@@ -278,7 +278,7 @@ class Writer final : kinds::Slots {
     const auto rest = static_cast<float>(1 - optimizer().ema_momentum);
     Id first = binary(e_, Binary::equal, updates_before, integer(0));
     Id rate = select(e_, first, e_.scalar(1), e_.scalar(static_cast<double>(rest)));
-    Id now = ops::update(e_, kernels::Average{}, {.w = average, .g = w, .lr = rate})[0];
+    Id now = ops::update(e_, ops::Average{}, {.w = average, .g = w, .lr = rate})[0];
     e_.write(average, now);
     return turn_.overwrites ? copy(e_, now) : w;
   }

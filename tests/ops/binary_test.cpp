@@ -22,10 +22,10 @@ double cast_at(const Tensor &t, const Index &i) {
 }
 
 void expect_values(Binary f, const Tensor &a, const Tensor &b, double (*g)(double, double)) {
-  SCOPED_TRACE(kernels::binary_names[static_cast<size_t>(f)]);
+  SCOPED_TRACE(ops::binary_names[static_cast<size_t>(f)]);
   Shape s = broadcast(a.shape, b.shape);
   check(of(f), {a, b},
-        naive(kernels::result_type(f, a.dtype), s, [&](const Index &i) { return g(cast_at(a, i), cast_at(b, i)); }),
+        naive(ops::result_type(f, a.dtype), s, [&](const Index &i) { return g(cast_at(a, i), cast_at(b, i)); }),
         1e-5);
 }
 
@@ -70,7 +70,7 @@ TEST(Binary, Gradients) {
                    Binary::squared_difference, Binary::mod, Binary::fmod}) {
     for (const auto &[a, b] : std::vector<std::pair<Shape, Shape>>{
              {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{}, {4}}, {{2, 1, 3}, {4, 1}}, {{1, 3}, {2, 3}}}) {
-      SCOPED_TRACE(text(kernels::binary_names[static_cast<size_t>(f)], a, b));
+      SCOPED_TRACE(text(ops::binary_names[static_cast<size_t>(f)], a, b));
       check_gradient(of(f), {random(a, 5, 0.5, 1), random(b, 6, 1.1, 2)}, {0, 1});
     }
   }

@@ -25,7 +25,7 @@ TEST(Fields, AreListed) {
             "transpose_b, bias, relu");
   EXPECT_EQ(to_string(ConvOp({}, {}).attributes()), "strides=(1, 1), dilation=(1, 1), padding=valid, groups=1");
   EXPECT_EQ(to_string(PackOp({0, 5}, 9, 4).attributes()), "offsets=(0, 5), total=9, element_bytes=4");
-  EXPECT_EQ(to_string(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}).attributes()),
+  EXPECT_EQ(to_string(UpdateOf<ops::Sgd>({}, {}, {{3, 9, 2, 3}}).attributes()),
             "momentum=0, weight_decay=0, rows=(3+2x3)");
 }
 
@@ -50,7 +50,7 @@ TEST(Fields, TellOpsApart) {
   EXPECT_FALSE(equal(MatMulOp({}, {}), ConvOp({}, {})));
   EXPECT_FALSE(equal(MatMulOp({}, {}), MatMulOp({}, {false, Function{}})));
   EXPECT_FALSE(equal(PackOp({0, 5}, 9, 4), PackOp({0}, 5, 4)));
-  EXPECT_FALSE(equal(UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 2, 3}}), UpdateOf<kernels::Sgd>({}, {}, {{3, 9, 3, 2}})));
+  EXPECT_FALSE(equal(UpdateOf<ops::Sgd>({}, {}, {{3, 9, 2, 3}}), UpdateOf<ops::Sgd>({}, {}, {{3, 9, 3, 2}})));
 }
 
 TEST(Fields, AreComparedToTheLastBit) {

@@ -39,7 +39,7 @@ TEST(Sort, GradientGoesWhereTheElementCameFrom) {
 }
 
 TEST(Cumulate, FromEitherEndWithAndWithoutItself) {
-  const auto run = [](kernels::Cumulate how, int axis) -> Build1 {
+  const auto run = [](ops::Cumulate how, int axis) -> Build1 {
     return [=](Emit &e, const auto &x) { return cumulate(e, x[0], axis, how); };
   };
   const Tensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});

@@ -39,7 +39,7 @@ std::array<float, 3> parameters(Unary f) {
 TEST(SecondOrder, EveryFunction) {
   for (int i = 0; i < static_cast<int>(Unary::count_); ++i) {
     const Unary f = static_cast<Unary>(i);
-    SCOPED_TRACE(kernels::info(f).name);
+    SCOPED_TRACE(ops::info(f).name);
     std::vector<float> x{-2.31f, -1.73f, -0.83f, -0.27f, 0.27f, 0.62f, 1.37f, 2.21f, 3.3f};
     if (f == Unary::sqrt || f == Unary::rsqrt || f == Unary::log || f == Unary::log1p)
       for (float &v : x) v = std::abs(v) + 0.3f;
@@ -65,7 +65,7 @@ TEST(SecondOrder, FunctionsOfTwo) {
 
 TEST(SecondOrder, Reductions) {
   for (Reduce f : {Reduce::mean, Reduce::sum_squares, Reduce::prod, Reduce::max}) {
-    SCOPED_TRACE(kernels::to_string(f));
+    SCOPED_TRACE(to_string(f));
     check_second([f](Emit &e, const auto &v) { return reduce(e, f, v[0], {1}); }, {random({2, 3, 2}, 3, 0.4, 1.6)}, {0},
                  {2, 2}, {.tolerance = 8e-3});
   }

@@ -46,7 +46,7 @@ Build1 of(Unary f) {
 TEST(Unary, EveryFunctionHasItsGradient) {
   for (int i = 0; i < static_cast<int>(Unary::count_); ++i) {
     Unary f = static_cast<Unary>(i);
-    SCOPED_TRACE(kernels::info(f).name);
+    SCOPED_TRACE(ops::info(f).name);
     bool flat = f == Unary::sign || f == Unary::floor || f == Unary::ceil || f == Unary::round;
     check_gradient(of(f), {points(f)}, {0}, {.tolerance = 5e-3, .moved = !flat});
   }
@@ -64,7 +64,7 @@ TEST(Unary, Values) {
       {Unary::softplus, [](double x) { return std::log1p(std::exp(-std::abs(x))) + std::max(x, 0.0); }}};
   for (auto [f, g] : table) {
     for (Shape s : {Shape{}, Shape{1}, Shape{3, 7}, Shape{5, 0, 2}, Shape{41, 33}}) {
-      SCOPED_TRACE(kernels::info(f).name);
+      SCOPED_TRACE(ops::info(f).name);
       Tensor x = random(s, 3, -4, 4);
       check(of(f), {x}, naive(s, [&, g = g](const Index &i) { return g(at(x, i)); }));
     }

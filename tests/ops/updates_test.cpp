@@ -7,7 +7,7 @@ namespace dl4::test {
 namespace {
 
 using namespace ops;
-using kernels::Adam, kernels::Sgd;
+using ops::Adam, ops::Sgd;
 using Index = std::vector<int64_t>;
 
 TEST(Sgd, Steps) {

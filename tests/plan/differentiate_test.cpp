@@ -203,7 +203,7 @@ std::vector<Told> every_op() {
     return s.emit().states;
   });
   told("rrrr", {m, m, m, floats({})}, [](Emit &e, const Ids &x) {
-    return of(update(e, kernels::Sgd{.momentum = 0.9}, {.w = x[0], .g = x[1], .lr = x[3], .slots = {x[2]}})[0]);
+    return of(update(e, ops::Sgd{.momentum = 0.9}, {.w = x[0], .g = x[1], .lr = x[3], .slots = {x[2]}})[0]);
   });
   auto update_by = [&](const auto &rule) {
     const auto slots = static_cast<size_t>(rule.slots());

@@ -9,7 +9,7 @@ struct Adadelta : Optimizer {
   static constexpr const char *doc =
       "running means a of g^2 and d of step^2: step = g * sqrt(d + epsilon) / sqrt(a + epsilon), w -= learning_rate * "
       "step";
-  kernels::Adadelta how;
+  ops::Adadelta how;
 
   Adadelta() : Optimizer(0.001) {}
   void fields(Fields &f) override {

@@ -7,7 +7,7 @@ namespace {
 struct Adagrad : Optimizer {
   static constexpr const char *name = "Adagrad";
   static constexpr const char *doc = "sum of squares s: w -= learning_rate * g / sqrt(s + epsilon)";
-  kernels::Adagrad how;
+  ops::Adagrad how;
   double start = 0.1;
 
   Adagrad() : Optimizer(0.001) {}

@@ -11,7 +11,7 @@ struct Adam : Optimizer {
       "running means m of g and v of g^2: w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + "
       "epsilon). Gradients of an embedding's repeated ids are summed before they are squared, as in Keras on JAX and "
       "PyTorch";
-  kernels::Adam how;
+  ops::Adam how;
 
   Adam() : Optimizer(0.001) {}
   void fields(Fields &f) override {

@@ -22,7 +22,7 @@ struct TwoMoments : Optimizer {
   }
 };
 
-struct Adamax : TwoMoments<kernels::Adamax> {
+struct Adamax : TwoMoments<ops::Adamax> {
   static constexpr const char *name = "Adamax";
   static constexpr const char *doc =
       "running mean m of g, u = max(beta_2 * u, |g|): w -= learning_rate / (1 - beta_1^t) * m / (u + epsilon)";
@@ -30,7 +30,7 @@ struct Adamax : TwoMoments<kernels::Adamax> {
   ops::Id update(Update &u) const override { return u.one_pass(*this, how); }
 };
 
-struct Nadam : TwoMoments<kernels::Nadam> {
+struct Nadam : TwoMoments<ops::Nadam> {
   static constexpr const char *name = "Nadam";
   static constexpr const char *doc =
       "Adam with Nesterov's momentum: mu = beta_1 * (1 - 0.96^t / 2), whose running product corrects m";

@@ -9,7 +9,7 @@ struct Ftrl : Optimizer {
   static constexpr const char *doc =
       "follow the regularized leader: sum of squares n and linear z, w = (clip(z, -l1, l1) - z) / (n^-power / "
       "learning_rate + 2 * l2)";
-  kernels::Ftrl how;
+  ops::Ftrl how;
   double start = 0.1;
 
   Ftrl() : Optimizer(0.001) {}

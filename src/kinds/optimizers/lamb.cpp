@@ -9,7 +9,7 @@ using ops::Id;
 struct Lamb : Optimizer {
   static constexpr const char *name = "Lamb";
   static constexpr const char *doc = "Adam's step s, scaled for each weight: w -= learning_rate * |w| / |s| * s";
-  kernels::Lamb how;
+  ops::Lamb how;
 
   Lamb() : Optimizer(0.001) {}
   void fields(Fields &f) override {

@@ -9,7 +9,7 @@ struct Lion : Optimizer {
   static constexpr const char *name = "Lion";
   static constexpr const char *doc =
       "w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g), then m = beta_2 * m + (1 - beta_2) * g";
-  kernels::Lion how;
+  ops::Lion how;
 
   Lion() : Optimizer(0.001) {}
   void fields(Fields &f) override {

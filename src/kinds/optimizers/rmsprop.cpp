@@ -9,7 +9,7 @@ struct RMSprop : Optimizer {
   static constexpr const char *doc =
       "running mean v of g^2: w -= learning_rate * g / sqrt(v + epsilon). Gradients of an embedding's repeated ids are "
       "summed before they are squared";
-  kernels::RmsProp how;
+  ops::RmsProp how;
 
   RMSprop() : Optimizer(0.001) {}
   void fields(Fields &f) override {

@@ -8,7 +8,7 @@ struct SGD : Optimizer {
   static constexpr const char *name = "SGD";
   static constexpr const char *doc =
       "w -= learning_rate * g, with momentum m = momentum * m - learning_rate * g; w += m";
-  kernels::Sgd how;
+  ops::Sgd how;
 
   SGD() : Optimizer(0.01) {}
   void fields(Fields &f) override {

@@ -158,14 +158,14 @@ void binary(Writer &w, const Listed &) {
   if (f == Binary::floor_div)
     return w.give(0, type == DType::f32 ? w.node("Floor", {w.node("Div", in)})
                                         : w.node("Div", {w.node("Sub", {in[0], w.node("Mod", in)}), in[1]}));
-  if (type == DType::boolean && kernels::is_bitwise(f)) {
+  if (type == DType::boolean && ops::is_bitwise(f)) {
     constexpr const char *flags[] = {"And", "Or", "Xor"};
     return w.give(0, w.node(flags[static_cast<int>(f) - static_cast<int>(Binary::bitwise_and)], in));
   }
   const std::string name(kinds::onnx_op(f == Binary::not_equal ? Binary::equal : f));
   if (name.empty()) w.refuse("it computes \"" + to_string(f) + "\", which ONNX has no op for");
   // ONNX Runtime compares numbers of 32 bits and more.
-  if (kernels::is_comparison(f) && (type == DType::u8 || type == DType::boolean))
+  if (ops::is_comparison(f) && (type == DType::u8 || type == DType::boolean))
     for (std::string &x : in) x = w.cast(x, DType::i32);
   const std::string y = w.node(name.c_str(), in);
   w.give(0, f == Binary::not_equal ? w.node("Not", {y}) : y);

@@ -17,8 +17,8 @@ using ops::Program;
 using ops::Step;
 
 // The activation of an RNN by ONNX's name; null: it has no such one without parameters.
-const char *name_of(kernels::Unary f) {
-  using kernels::Unary;
+const char *name_of(ops::Unary f) {
+  using ops::Unary;
   constexpr std::pair<Unary, const char *> names[] = {{Unary::tanh, "Tanh"},
                                                       {Unary::relu, "Relu"},
                                                       {Unary::sigmoid, "Sigmoid"},
@@ -54,7 +54,7 @@ std::optional<Body> body_of(const Program &p, const ops::PerValue<std::optional<
     last = maker(p, by, last->src[0]);
   }
   const auto *sum = last ? ops::as<ops::BinaryOp>(*last) : nullptr;
-  if (!sum || sum->f != kernels::Binary::add || !body.activation) return {};
+  if (!sum || sum->f != ops::Binary::add || !body.activation) return {};
   body.from_x = last->src[0], body.from_h = last->src[1];
   return body;
 }

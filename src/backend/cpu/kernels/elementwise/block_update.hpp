@@ -4,23 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
 #include "backend/cpu/kernels/elementwise/optimizer.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
 
 namespace dl4::kernels {
 
-// A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
-struct RowPart {
-  int64_t begin, end;  // elements of the block; may hold less than a row beyond the last one
-  int64_t rows, width;
-  void fields(auto &f) const { f("begin", begin), f("end", end), f("rows", rows), f("width", width); }
-};
-inline std::string to_string(const RowPart &p) { return text(p.begin, '+', p.rows, 'x', p.width); }
+using ops::RowPart;
 
 // The gradient of a block: source 1, and the parts that come as rows, their ids and sums from source `first` on.
 class GradientRows {

@@ -3,17 +3,15 @@
 
 #include <cstdint>
 
+#include "ops/functions.hpp"
+
 namespace dl4::kernels {
 
 // Each row of x in order, and from which place each element comes; of equal ones the first stands first, NaN last. One
 // of the two may be null: it is not wanted.
 void sort_rows(const float *x, float *y, int32_t *places, int64_t rows, int64_t width, bool descending) noexcept;
 
-struct Cumulate {
-  bool product = false;
-  bool exclusive = false;  // without the element itself: it begins at 0, or 1
-  bool reverse = false;    // from the end
-};
+using ops::Cumulate;
 // x and y [outer, axis, inner].
 void cumulate(const Cumulate &how, const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 

@@ -2,17 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "base/dtype.hpp"
+#include "ops/functions.hpp"
 
 namespace dl4::kernels {
 
-enum class Reduce : int32_t { sum, mean, max, min, prod, sum_squares, sum_abs };
-inline std::string to_string(Reduce f) {
-  constexpr const char *words[] = {"sum", "mean", "max", "min", "prod", "sum_squares", "sum_abs"};
-  return words[static_cast<size_t>(f)];
-}
+using ops::Reduce;
 
 // x is [outer, axis, inner], y is [outer, inner]. To do only some columns of a wider inner axis, give its full width as
 // `row` (0 = inner) and pointers to the first column. Sums of an empty axis are 0, mean NaN, max -inf, min inf, prod 1.

@@ -74,7 +74,7 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     run.run_counter = p.run_counter;
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});
     auto core =
-        runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<ops::Packs>(), run);
+        runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), run);
     to = new dl4_session(model, std::move(core), std::move(p.in));
   });
 }

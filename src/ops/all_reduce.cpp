@@ -1,18 +1,14 @@
 // all_reduce: a sum over all workers in mid-run, by their function.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-using kernels::Run;
-
-struct AllReduceOp final : OpOf<AllReduceOp> {
-  std::shared_ptr<Collective> workers;  // null: there are none
-
-  explicit AllReduceOp(std::shared_ptr<Collective> workers) : workers(std::move(workers)) {}
+struct AllReduceOp final : OpOf<AllReduceOp, attributes::AllReduce> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "all_reduce"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("all_reduce", src[0]);
@@ -23,20 +19,6 @@ struct AllReduceOp final : OpOf<AllReduceOp> {
   // Each worker's loss depends on every worker's source.
   void gradient(Gradient &g) const override { g.set(0, all_reduce(g.e, workers, g.diff_dst())); }
   // One slice, so that the thread that runs the step is the caller's.
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    if (!workers) return dispatch::copy_kernel(site);
-    struct Sum final : kernels::Kernel {
-      Sum(std::shared_ptr<Collective> f, int64_t n) : Kernel("all_reduce", 1), f(std::move(f)), n(n) {}
-      bool calls_host() const override { return true; }
-      void run(int64_t, const Run &r) const override {
-        if (const int32_t answer = f->sum(r.in<float>(0), r.out<float>(0), n))
-          r.report->raise(kernels::Fault::callback, answer);
-      }
-      const std::shared_ptr<Collective> f;
-      const int64_t n;
-    };
-    return std::make_unique<Sum>(workers, site.src[0].shape.elements());
-  }
 };
 
 }  // namespace

@@ -3,47 +3,21 @@
 #include <array>
 
 #include "base/checked.hpp"
-#include "backend/cpu/kernels/attention/heads.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
-
-using kernels::AttentionBatch;
-using kernels::AttentionSizes;
-using kernels::Kernel;
 
 enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-AttentionBatch batch_of(const Site &site, const Attention &how) {
-  const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
-  const int time = how.heads ? -3 : -2, leading = q.rank() + time;
-  AttentionBatch s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, q.elements(0, leading)};
-  if (how.heads) s.heads = q[-2], s.groups = v[-2];
-  s.one.q_row = checked_mul(s.heads, s.one.depth);
-  s.one.k_row = checked_mul(s.groups, s.one.depth);
-  s.one.v_row = checked_mul(s.groups, s.one.width);
-  s.one.y_row = checked_mul(s.heads, s.one.width);
-  return s;
-}
-
-// Microseconds for one sequence, with so many products over all pairs of steps; as product_microseconds() counts.
-double cost(const AttentionSizes &s, double products) {
-  double pairs = static_cast<double>(s.queries) * static_cast<double>(s.keys) * (s.causal ? 0.5 : 1);
-  return pairs * (products * static_cast<double>(s.depth + s.width) / 60e3 + 0.3 * us_per_function);
-}
-
 // The gradients of q, k and v, of which those that are one value are one sum.
-struct AttentionGradOp final : NotDifferentiable<AttentionGradOp> {
-  Attention how;
-  std::array<int, 3> into;  // the destinations of dq, dk, dv; -1: not asked for
-
-  AttentionGradOp(const Attention &how, std::array<int, 3> into) : how(how), into(into) {}
-  void fields(auto &f) const { how.fields(f), f("into", into); }
+struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::AttentionGrad> {
+  using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "attention_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst(static_cast<size_t>(1 + *std::max_element(into.begin(), into.end())));
@@ -51,37 +25,10 @@ struct AttentionGradOp final : NotDifferentiable<AttentionGradOp> {
       if (into[i] >= 0) dst[static_cast<size_t>(into[i])] = {DType::f32, src[i].shape};
     return dst;
   }
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    const AttentionBatch s = batch_of(site, how);
-    const int64_t items = s.heads ? checked_mul(s.batch, s.groups) : 0;
-    const double us = static_cast<double>(s.batch) * static_cast<double>(s.heads) * cost(s.one, 5);
-    int64_t slices = site.cutting.slices(items, us);
-    int64_t scratch = round_up(kernels::attention_backward_scratch(s.one), 16);
-    auto run = [=, into = into](int64_t slice, const Run &r) noexcept {
-      auto [begin, end] = kernels::part(items, slices, slice);
-      auto to = [&](size_t i) { return into[i] < 0 ? nullptr : r.out<float>(into[i]); };
-      const kernels::AttentionBackward all{r.in<float>(src_q),
-                                           r.in<float>(src_k),
-                                           r.in<float>(src_v),
-                                           r.in<uint8_t>(src_mask),
-                                           r.in<float>(grad_peak),
-                                           r.in<float>(grad_sum),
-                                           r.in<float>(grad_dy),
-                                           to(0),
-                                           to(1),
-                                           to(2)};
-      for (int64_t i = begin; i < end; ++i)
-        kernels::attention_backward(s, all, i, static_cast<float *>(r.scratch) + slice * scratch);
-    };
-    return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
-  }
 };
 
-struct AttentionOp final : OpOf<AttentionOp> {
-  Attention how;
-
-  explicit AttentionOp(const Attention &how) : how(how) {}
-  void fields(auto &f) const { how.fields(f); }
+struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "attention"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -131,29 +78,6 @@ struct AttentionOp final : OpOf<AttentionOp> {
       if (to >= 0 && std::find(into.begin(), into.begin() + i, to) == into.begin() + i)
         g.set(i, d[static_cast<size_t>(to)]);
     }
-  }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    const AttentionBatch s = batch_of(site, how);
-    const AttentionSizes &one = s.one;
-    const int64_t items = checked_mul(s.batch, s.heads);
-    int64_t blocks = (one.queries + kernels::attention_block - 1) / kernels::attention_block;
-    int64_t slices = site.cutting.slices(checked_mul(items, blocks), static_cast<double>(items) * cost(one, 2));
-    int64_t scratch = round_up(kernels::attention_forward_scratch(one), 16);
-    auto run = [=](int64_t slice, const Run &r) noexcept {
-      const kernels::AttentionForward all{r.in<float>(src_q),      r.in<float>(src_k),  r.in<float>(src_v),
-                                          r.in<uint8_t>(src_mask), r.out<float>(dst_y), r.out<float>(dst_peak),
-                                          r.out<float>(dst_sum)};
-      auto [begin, end] = kernels::part(items * blocks, slices, slice);
-      while (begin < end) {
-        int64_t i = begin / blocks, first = begin % blocks, last = std::min(blocks, first + end - begin);
-        begin += last - first;
-        kernels::attention_forward(s, all, i, first * kernels::attention_block,
-                                   std::min(s.one.queries, last * kernels::attention_block),
-                                   static_cast<float *>(r.scratch) + slice * scratch);
-      }
-    };
-    return kernels::make_kernel("attention", slices, run, checked_mul(checked_mul(slices, scratch), 4));
   }
 
  private:

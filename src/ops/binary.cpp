@@ -1,15 +1,11 @@
 // binary: f(a, b) by NumPy's rule of broadcasting.
-#include "backend/cpu/kernels/elementwise/elementwise.hpp"
-#include "backend/cpu/kernels/movement/strided.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
-
-constexpr int64_t in_cache = 2048;  // elements of an epilogue at a time
 
 // Has the result the shape of `a` whatever the free dims turn out to be?
 bool fills(const Shape &a, const Shape &other) {
@@ -94,40 +90,6 @@ void BinaryOp::gradient(Gradient &g) const {
         break;
     }
   }
-}
-
-std::unique_ptr<kernels::Kernel> BinaryOp::kernel(const Site &site) const {
-  DType t = site.src[0].dtype;
-  int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
-                  (f == Binary::pow || f == Binary::atan2 || f == Binary::mod || f == Binary::fmod ? 20 : 1) +
-              (activation ? us_per_function * static_cast<double>(n) : 0);
-  const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
-  auto call = [f = f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
-                                                                                 int64_t at, int64_t count) {
-    kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
-                        r.out<std::byte>(0) + at * out_size, count);
-  };
-  // compute(begin, end, run), piece by piece where there is an activation.
-  auto kernel = [&](const char *name, auto compute) {
-    auto run = [compute, epilogue = epilogue_of(activation)](int64_t begin, int64_t end, const Run &r) {
-      if (!epilogue) return compute(begin, end, r);
-      for (int64_t next; begin < end; begin = next) {
-        next = std::min(end, begin + in_cache);
-        compute(begin, next, r);
-        epilogue(r.out<float>(0) + begin, 1, next - begin, 0);
-      }
-    };
-    return sliced(name, site, n, us, run, line_block);
-  };
-  if (s.axes.size() == 1)
-    return kernel("binary", [=](int64_t begin, int64_t end, const Run &r) {
-      call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
-    });
-  return kernel("binary_broadcast", [=](int64_t begin, int64_t end, const Run &r) {
-    kernels::walk(s, begin, end,
-                  [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
-  });
 }
 
 Id binary(Emit &e, Binary f, Id a, Id b) {

@@ -16,7 +16,6 @@ struct BroadcastOp final : OpOf<BroadcastOp> {
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src == 0; }
   int overwrites(int) const override { return 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 struct SumLikeOp final : OpOf<SumLikeOp> {
@@ -25,7 +24,6 @@ struct SumLikeOp final : OpOf<SumLikeOp> {
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src == 0; }
   int overwrites(int) const override { return 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 }  // namespace dl4::ops

@@ -1,40 +1,15 @@
 // concat: values one after the other along an axis.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-// The rectangle that each part takes in the whole: parts are sources where they are joined, else destinations.
-std::vector<kernels::Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, bool join) {
-  std::vector<kernels::Block> blocks;
-  int64_t offset = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Around p = around(parts[i].shape, axis);
-    int64_t bytes = checked_mul(p.axis, p.inner, size_of(parts[i].dtype));
-    const int part = static_cast<int>(i);
-    if (join)
-      blocks.push_back({part, 0, p.outer, bytes, 0, bytes, offset, row});
-    else
-      blocks.push_back({0, part, p.outer, bytes, offset, row, 0, bytes});
-    offset = checked_add(offset, bytes);
-  }
-  return blocks;
-}
-
-int64_t row_bytes(const Operand &whole, int axis) {
-  Around w = around(whole.shape, axis);
-  return checked_mul(w.axis, w.inner, size_of(whole.dtype));
-}
-
 // Cuts source 0 into parts shaped like sources 1, 2, ...
-struct SplitLikeOp final : OpOf<SplitLikeOp> {
-  int axis;
-
-  explicit SplitLikeOp(int axis) : axis(axis) {}
-  void fields(auto &f) const { f("axis", axis); }
+struct SplitLikeOp final : OpOf<SplitLikeOp, attributes::SplitLike> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "split_like"; }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst;
@@ -50,17 +25,10 @@ struct SplitLikeOp final : OpOf<SplitLikeOp> {
     g.set(0, concat(g.e, std::move(parts), axis));
   }
   bool reads(int src) const override { return src == 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    std::span<const Operand> parts(site.src.begin() + 1, site.src.end());
-    return dispatch::move_blocks("split", site, blocks_of(parts, axis, row_bytes(site.src[0], axis), false));
-  }
 };
 
-struct ConcatOp final : OpOf<ConcatOp> {
-  int axis;
-
-  explicit ConcatOp(int axis) : axis(axis) {}
-  void fields(auto &f) const { f("axis", axis); }
+struct ConcatOp final : OpOf<ConcatOp, attributes::Concat> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "concat"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -85,10 +53,6 @@ struct ConcatOp final : OpOf<ConcatOp> {
     auto parts = g.e.step(std::make_shared<SplitLikeOp>(axis), src);
     for (size_t i = 0; i < parts.size(); ++i)
       if (g.wants(static_cast<int>(i))) g.set(static_cast<int>(i), parts[i]);
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    return dispatch::move_blocks("concat", site, blocks_of(site.src, axis, row_bytes(site.dst[0], axis), true));
   }
 };
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/dispatch/conv.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 #include "ops/windows.hpp"
 
 namespace dl4::ops {
@@ -33,15 +32,6 @@ void ConvOp::gradient(Gradient &g) const {
     for (int i = 0; i + 1 < e.rank(dy); ++i) places.push_back(i);
     g.set(2, reduce(e, Reduce::sum, dy, places));
   }
-}
-
-std::unique_ptr<kernels::Kernel> ConvOp::kernel(const Site &site) const {
-  kernels::Conv c = conv_at(how, site.src[0].shape, site.src[1].shape);
-  c.bias = fused.bias;
-  c.epilogue = epilogue_of(fused.activation);
-  if (site.dst[0].shape.elements() == 0) return dispatch::nothing();
-  auto weights = site.constant_source(1);
-  return dispatch::conv(site, c, weights ? &*weights : nullptr);
 }
 
 void check(const char *op, const Conv &how) {
@@ -82,31 +72,6 @@ Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w
   Shape y = x.with(rank - 1, w.last());
   for (int i = 0; i < spatial; ++i) y = y.with(i + 1, conv_windows(op, how, i, x[i + 1], w[i]).out);
   return y;
-}
-
-kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &w) {
-  kernels::Conv c;
-  c.n = x[0], c.c = x.last(), c.oc = w.last(), c.groups = how.groups;
-  struct Axis {
-    int64_t &n, &taps, &out, &stride, &dilation, &before, &after;
-  };
-  const Axis axes[] = {{c.d, c.kd, c.od, c.stride_d, c.dil_d, c.pad_front, c.pad_back},
-                       {c.h, c.kh, c.oh, c.stride_h, c.dil_h, c.pad_top, c.pad_bottom},
-                       {c.w, c.kw, c.ow, c.stride_w, c.dil_w, c.pad_left, c.pad_right}};
-  c.h = c.oh = c.w = c.ow = 1;
-  const size_t spatial = how.strides.size();
-  for (size_t i = 0; i < spatial; ++i) {
-    const Axis &a = axes[i + 3 - spatial];
-    const int at = static_cast<int>(i);
-    a.n = x[at + 1], a.taps = w[at];
-    const Windows seen = conv_windows("conv", how, at, a.n, a.taps);
-    a.out = seen.out, a.before = seen.pad_before;
-    // Steps that are never taken may be of any size, and libraries count in 32 bits.
-    a.stride = a.out > 1 ? how.strides[i] : 1, a.dilation = a.taps > 1 ? how.dilation[i] : 1;
-    // What the last window leaves over is a negative pad.
-    a.after = checked_add(checked_mul(a.out - 1, a.stride), checked_mul(a.taps - 1, a.dilation), 1) - a.n - a.before;
-  }
-  return c;
 }
 
 Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {

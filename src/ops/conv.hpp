@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "backend/cpu/kernels/conv/conv.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -20,7 +19,6 @@ struct ConvOp final : OpOf<ConvOp> {
   std::string_view name() const override { return "conv"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 // Refuses what no convolution can have.
@@ -29,8 +27,6 @@ void check(const char *op, const Conv &how);
 Windows conv_windows(const char *op, const Conv &how, int axis, int64_t n, int64_t taps);
 // The shape of the result. Refuses what does not fit.
 Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &weights);
-// The kernels' description of a convolution at known shapes.
-kernels::Conv conv_at(const Conv &how, const Shape &x, const Shape &weights);
 
 // The gradients by x and by the weights (and bias, or none).
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);

@@ -1,14 +1,11 @@
 // The gradients of a convolution by its input and by its weights.
-#include "backend/cpu/dispatch/conv.hpp"
+#include "ops/attributes.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
-
-using kernels::Kernel;
-using kernels::Run;
 
 void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, const Shape &weights, const Shape &dy) {
   for (const Operand &o : src) want_float(op, o);
@@ -17,11 +14,8 @@ void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, c
 }
 
 // dy, weights, x (its shape alone) -> dx.
-struct ConvDataOp final : OpOf<ConvDataOp> {
-  Conv how;
-
-  explicit ConvDataOp(const Conv &how) : how(how) {}
-  void fields(auto &f) const { how.fields(f); }
+struct ConvDataOp final : OpOf<ConvDataOp, attributes::ConvData> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "conv_data"; }
   bool reads(int src) const override { return src != 2; }
 
@@ -37,22 +31,11 @@ struct ConvDataOp final : OpOf<ConvDataOp> {
     if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how));
     if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how).weights);
   }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Conv c = conv_at(how, site.src[2].shape, site.src[1].shape);
-    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
-    auto weights = site.constant_source(1);
-    return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1}, {0});
-  }
 };
 
 // x, dy, weights (their shape alone) -> dweights, and the gradient of the bias if asked for.
-struct ConvWeightsOp final : OpOf<ConvWeightsOp> {
-  Conv how;
-  bool bias;
-
-  ConvWeightsOp(const Conv &how, bool bias) : how(how), bias(bias) {}
-  void fields(auto &f) const { how.fields(f), f("bias", bias); }
+struct ConvWeightsOp final : OpOf<ConvWeightsOp, attributes::ConvWeights> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "conv_weights"; }
   bool reads(int src) const override { return src != 2; }
 
@@ -76,14 +59,6 @@ struct ConvWeightsOp final : OpOf<ConvWeightsOp> {
       g.set(1, broadcast_like(e, of_bias, g.src(1)));
     else
       g.set(1, conv(e, g.src(0), weights, of_bias, how));
-  }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override {
-    kernels::Conv c = conv_at(how, site.src[0].shape, site.src[2].shape);
-    c.bias = bias && site.dst[1].present;
-    if (site.src[1].shape.elements() == 0) return dispatch::zeros(site);
-    auto best = dispatch::conv_weights(site, c);
-    return c.bias ? with_args(std::move(best), {0, 1}, {0, 1}) : with_args(std::move(best), {0, 1}, {0});
   }
 };
 

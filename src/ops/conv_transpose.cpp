@@ -1,19 +1,14 @@
 // conv_transpose: a convolution's gradient by its input, taken forward.
-#include "backend/cpu/dispatch/conv.hpp"
+#include "ops/attributes.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct ConvTransposeOp final : OpOf<ConvTransposeOp> {
-  Conv how;
-  std::vector<int64_t> output_padding;  // -1: Keras's default
-
-  ConvTransposeOp(const Conv &how, std::vector<int64_t> output_padding)
-      : how(how), output_padding(std::move(output_padding)) {}
-  void fields(auto &f) const { how.fields(f), f("output_padding", output_padding); }
+struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "conv_transpose"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -38,13 +33,6 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp> {
     if (dy == none) return;
     if (g.wants(0)) g.set(0, conv(g.e, dy, g.src(1), none, how));
     if (g.wants(1)) g.set(1, conv_weights(g.e, dy, g.src(0), g.src(1), false, how).weights);
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const kernels::Conv c = conv_at(how, site.dst[0].shape, site.src[1].shape);
-    if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
-    auto weights = site.constant_source(1);
-    return dispatch::conv_data(site, c, weights ? &*weights : nullptr);
   }
 
  private:

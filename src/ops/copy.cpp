@@ -1,16 +1,16 @@
 // copy: the same values in other memory.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct CopyOp final : OpOf<CopyOp> {
+struct CopyOp final : OpOf<CopyOp, attributes::Copy> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "copy"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

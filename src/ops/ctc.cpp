@@ -1,16 +1,16 @@
 // ctc: the probability of labels over all their alignments with the steps of a sequence, in double.
-#include "backend/cpu/kernels/recurrent/ctc.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
 enum Source { src_x, src_logs, src_labels };
-enum Destination { dst_loss, dst_share };
 
-struct CtcOp final : OpOf<CtcOp> {
+struct CtcOp final : OpOf<CtcOp, attributes::Ctc> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "ctc"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("ctc", src[src_logs]);
@@ -30,29 +30,6 @@ struct CtcOp final : OpOf<CtcOp> {
     }
     g.stop(src_logs);
     g.stop(src_labels);
-  }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &x = site.src[src_logs].shape;
-    const int64_t batch = x[0], width = site.src[src_labels].shape[1];
-    const kernels::CtcSizes sizes{x[1], x[2], width};
-    const int64_t row = checked_mul(2, checked_add(width, 1));
-    // The states before every step, those behind it, and their sums.
-    const int64_t doubles = round_up(checked_mul(checked_add(x[1], 3), row), 8);
-    const double us = 0.05 * static_cast<double>(checked_mul(batch, x[1], row));
-    const int64_t slices = site.cutting.slices(batch, us);
-    auto run = [=](int64_t slice, const Run &r) noexcept {
-      auto [begin, end] = kernels::part(batch, slices, slice);
-      for (int64_t i = begin; i < end; ++i) one(sizes, i, r, static_cast<double *>(r.scratch) + slice * doubles);
-    };
-    return kernels::make_kernel("ctc", slices, run, checked_mul(slices, doubles, 8));
-  }
-
- private:
-  static void one(const kernels::CtcSizes &s, int64_t i, const Run &r, double *scratch) {
-    const int64_t at = i * s.steps * s.classes;
-    float *share = r.out<float>(dst_share);
-    kernels::ctc(s, r.in<float>(src_logs) + at, r.in<int32_t>(src_labels) + i * s.labels, r.out<float>(dst_loss) + i,
-                 share ? share + at : nullptr, scratch, r.report);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bound.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {
@@ -21,12 +22,12 @@ class CustomFunction {
   virtual std::vector<Shape> infer(Operands src) const = 0;
   virtual bool has_backward() const = 0;
   // What a run keeps for calls with such arguments. Sources of another dtype than float32 get no gradient.
-  virtual std::unique_ptr<kernels::Bound> bind_forward(Operands src, Operands dst) const = 0;
-  virtual std::unique_ptr<kernels::Bound> bind_backward(Operands src, Operands dst) const = 0;
+  virtual std::unique_ptr<Bound> bind_forward(Operands src, Operands dst) const = 0;
+  virtual std::unique_ptr<Bound> bind_backward(Operands src, Operands dst) const = 0;
   // args: src, dst; one that no one reads is null. Returns 0 or the number of a failure.
-  virtual int32_t forward(void *const *args, kernels::Bound &bound) const = 0;
+  virtual int32_t forward(void *const *args, Bound &bound) const = 0;
   // args: src, dst, diff_dst, then a diff_src for each float32 src.
-  virtual int32_t backward(void *const *args, kernels::Bound &bound) const = 0;
+  virtual int32_t backward(void *const *args, Bound &bound) const = 0;
 };
 
 std::vector<Id> custom(Emit &e, std::shared_ptr<const CustomFunction> f, std::vector<Id> src);

@@ -3,11 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "backend/cpu/kernels/gemm/epilogue.hpp"
 #include "ops/functions.hpp"
 #include "ops/op.hpp"
 
@@ -26,7 +26,6 @@ std::string to_string(const Function &f);  // "elu(0.5)"
 // The slope of the function as unary_grad takes it, of an input or an output v, differentiated by v; none where that is
 // 0 everywhere.
 Id curvature(Emit &e, const Function &f, Id v);
-kernels::Epilogue epilogue_of(const std::optional<Function> &activation);
 
 // What a product or a convolution also does, to its result while that is in cache.
 struct Fused {
@@ -45,7 +44,6 @@ struct UnaryOp final : OpOf<UnaryOp> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 struct BinaryOp final : OpOf<BinaryOp> {
@@ -59,7 +57,6 @@ struct BinaryOp final : OpOf<BinaryOp> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return into; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 }  // namespace dl4::ops

@@ -1,33 +1,22 @@
 // gru_cell: all of a GRU's step but its products.
 #include "ops/ops.hpp"
 
-#include "backend/cpu/kernels/recurrent/gru.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-// Three functions for each unit.
-double cost(const Shape &h) { return 3 * us_per_function * static_cast<double>(h.elements()); }
-
-struct GruCellGradOp final : NotDifferentiable<GruCellGradOp> {
+struct GruCellGradOp final : NotDifferentiable<GruCellGradOp, attributes::GruCellGrad> {
+  using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "gru_cell_grad"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0], src[1], src[2]}; }
   int overwrites(int dst) const override { return dst; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &h = site.src[2].shape;
-    return sliced("gru_cell_grad", site, h[0], cost(h), [units = h[1]](int64_t begin, int64_t end, const Run &r) {
-      auto gates = [&](float *p) { return p ? p + begin * 3 * units : nullptr; };
-      float *dh = r.out<float>(2);
-      kernels::gru_cell_grad(end - begin, units, r.in<float>(0) + begin * 3 * units, r.in<float>(1) + begin * 3 * units,
-                             r.in<float>(2) + begin * units, r.in<float>(3) + begin * units, gates(r.out<float>(0)),
-                             gates(r.out<float>(1)), dh ? dh + begin * units : nullptr);
-    });
-  }
 };
 
-struct GruCellOp final : OpOf<GruCellOp> {
+struct GruCellOp final : OpOf<GruCellOp, attributes::GruCell> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "gru_cell"; }
   std::vector<Operand> infer(Operands src) const override {
     for (const Operand &o : src) want_float("gru_cell", o);
@@ -46,13 +35,6 @@ struct GruCellOp final : OpOf<GruCellOp> {
       if (g.wants(i)) g.set(i, d[static_cast<size_t>(i)]);
   }
   int overwrites(int) const override { return 2; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &h = site.dst[0].shape;
-    return sliced("gru_cell", site, h[0], cost(h), [units = h[1]](int64_t begin, int64_t end, const Run &r) {
-      kernels::gru_cell(end - begin, units, r.in<float>(0) + begin * 3 * units, r.in<float>(1) + begin * 3 * units,
-                        r.in<float>(2) + begin * units, r.out<float>(0) + begin * units);
-    });
-  }
 };
 
 }  // namespace

@@ -1,19 +1,17 @@
 // LSTM over whole sequences.
 #include "ops/lstm.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 
 #include <algorithm>
 
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct LstmOp final : OpOf<LstmOp> {
-  bool go_backwards;
-
-  explicit LstmOp(bool go_backwards) : go_backwards(go_backwards) {}
-  void fields(auto &f) const { f("go_backwards", go_backwards); }
+struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "lstm"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -73,10 +71,6 @@ struct LstmOp final : OpOf<LstmOp> {
     if (g.wants(src_bias)) g.set(src_bias, reduce(e, Reduce::sum, flat, {0}));
     if (g.wants(src_h0)) g.set(src_h0, d.h0);
     if (g.wants(src_c0)) g.set(src_c0, d.c0);
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    return dispatch::lstm(site, go_backwards);
   }
 
  private:

@@ -1,18 +1,14 @@
 // Backward through the steps of an LSTM: the gradients of the gates, from which products give those of the weights.
+#include "ops/attributes.hpp"
 #include "ops/lstm.hpp"
 #include "ops/op.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-using kernels::Kernel;
-
-struct LstmGradOp final : NotDifferentiable<LstmGradOp> {
-  bool go_backwards;
-
-  explicit LstmGradOp(bool go_backwards) : go_backwards(go_backwards) {}
-  void fields(auto &f) const { f("go_backwards", go_backwards); }
+struct LstmGradOp final : NotDifferentiable<LstmGradOp, attributes::LstmGrad> {
+  using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "lstm_grad"; }
   int overwrites(int dst) const override { return dst == 0 ? lstm_grad_src::gates : -1; }
 
@@ -21,8 +17,6 @@ struct LstmGradOp final : NotDifferentiable<LstmGradOp> {
     Shape state{gates[0], src[lstm_grad_src::recurrent_kernel].shape[0]};
     return {{DType::f32, gates}, {DType::f32, state}, {DType::f32, state}};
   }
-
-  std::unique_ptr<Kernel> kernel(const Site &site) const override { return dispatch::lstm_grad(site, go_backwards); }
 };
 
 }  // namespace

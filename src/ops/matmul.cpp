@@ -4,38 +4,13 @@
 
 #include <algorithm>
 
-#include "backend/cpu/dispatch/products.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-using dispatch::BatchAxis;
-using kernels::Gemm;
-using kernels::Kernel;
-
 // The axes before the last two.
 Shape batch_of(const Shape &s) { return s.first(s.rank() - 2); }
-
-// The batch axes of a product, neighbours joined where both sides move evenly.
-std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &out) {
-  std::vector<BatchAxis> axes;
-  int64_t step_a = checked_mul(a[-1], a[-2]), step_b = checked_mul(b[-1], b[-2]);
-  for (int i = 3; i <= out.rank(); ++i) {  // from the last one on
-    int64_t da = i <= a.rank() ? a[-i] : 1, db = i <= b.rank() ? b[-i] : 1;
-    if (out[-i] != 1) {
-      BatchAxis axis{out[-i], da == 1 ? 0 : step_a, db == 1 ? 0 : step_b};
-      if (!axes.empty() && checked_mul(axes.back().step_a, axes.back().size) == axis.step_a &&
-          checked_mul(axes.back().step_b, axes.back().size) == axis.step_b)
-        axes.back().size = checked_mul(axes.back().size, axis.size);
-      else
-        axes.push_back(axis);
-    }
-    step_a = checked_mul(step_a, da);
-    step_b = checked_mul(step_b, db);
-  }
-  return axes;
-}
 
 // Is dB one product over all rows of all items?
 bool is_flat(Emit &e, const MatMul &how, Id a, Id b) {
@@ -96,36 +71,6 @@ void MatMulOp::gradient(Gradient &g) const {
     for (int i = 0; i + 1 < e.rank(dc); ++i) rows.push_back(i);
     g.set(2, reduce(e, Reduce::sum, dc, rows));
   }
-}
-
-std::unique_ptr<Kernel> MatMulOp::kernel(const Site &site) const {
-  const Shape &a = site.src[0].shape, &b = site.src[1].shape, &out = site.dst[0].shape;
-  Gemm g;
-  g.dtype = site.src[0].dtype;
-  g.m = out[-2];
-  g.n = out[-1];
-  g.k = a[how.transpose_a ? -2 : -1];
-  g.trans_a = how.transpose_a;
-  g.trans_b = how.transpose_b;
-  g.lda = a[-1];
-  g.ldb = b[-1];
-  g.ldc = g.n;
-  g.bias = fused.bias;
-  g.epilogue = epilogue_of(fused.activation);
-  auto b_constant = site.constant_source(1);
-  if (out.elements() == 0) return dispatch::nothing();
-  auto axes = batch_axes(a, b, out);
-  g.stride_c = checked_mul(g.m, g.n);
-  if (axes.size() > 1) {
-    g.batch = out.elements() / g.stride_c;
-    return dispatch::product_by_item(site, g, axes, dispatch::product_slices(site, g));
-  }
-  if (!axes.empty()) {
-    g.batch = axes[0].size;
-    g.stride_a = axes[0].step_a;
-    g.stride_b = axes[0].step_b;
-  }
-  return dispatch::product(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
 }
 
 Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {

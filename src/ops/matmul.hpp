@@ -16,7 +16,6 @@ struct MatMulOp final : OpOf<MatMulOp> {
   std::string_view name() const override { return "matmul"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 }  // namespace dl4::ops

@@ -1,41 +1,17 @@
 // normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
 
-#include "backend/cpu/kernels/reduce/normalize.hpp"
+#include "ops/attributes.hpp"
 #include "ops/differentiate.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-// x around the axes of a row.
-struct Rows {
-  int64_t count, size;
-};
-Rows rows_of(const Shape &x, int axes) {
-  const Rows r{x.elements(0, x.rank() - axes), x.elements(x.rank() - axes, x.rank())};
-  return r.size ? r : Rows{0, 0};
-}
-
-double cost(const Rows &r, double passes) {
-  return passes * us_per_byte * static_cast<double>(checked_mul(checked_mul(r.count, r.size), size_of(DType::f32)));
-}
-
-// Where row `begin` of something lies that may be absent, and that has `size` elements for each row.
-template <class T>
-T *at(T *p, int64_t begin, int64_t size) {
-  return p ? p + begin * size : p;
-}
-
 // Sources dy x mean by gamma, destinations dx and what is summed up for gamma.
-struct NormalizeGradOp final : OpOf<NormalizeGradOp> {
-  int axes;
-  double epsilon;
-  bool center;
-
-  NormalizeGradOp(int axes, double epsilon, bool center) : axes(axes), epsilon(epsilon), center(center) {}
-  void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
+struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "normalize_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     const Operand x{DType::f32, same_shape("normalize_grad", src[0].shape, src[1].shape)};
@@ -54,17 +30,6 @@ struct NormalizeGradOp final : OpOf<NormalizeGradOp> {
           i);
   }
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Rows rows = rows_of(site.src[0].shape, axes);
-    return sliced("normalize_grad", site, rows.count, cost(rows, 4),
-                  [=, center = center](int64_t begin, int64_t end, const Run &r) {
-                    const int64_t n = rows.size;
-                    kernels::normalize_grad(r.in<float>(0) + begin * n, r.in<float>(1) + begin * n,
-                                            r.in<float>(2) + begin, r.in<float>(3) + begin, r.in<float>(4),
-                                            at(r.out<float>(0), begin, n), at(r.out<float>(1), begin, n), end - begin,
-                                            n, center);
-                  });
-  }
 
  private:
   Id row_mean(Emit &e, Id v) const {
@@ -88,13 +53,8 @@ struct NormalizeGradOp final : OpOf<NormalizeGradOp> {
   }
 };
 
-struct NormalizeOp final : OpOf<NormalizeOp> {
-  int axes;  // the last ones, which make a row
-  double epsilon;
-  bool center;
-
-  NormalizeOp(int axes, double epsilon, bool center) : axes(axes), epsilon(epsilon), center(center) {}
-  void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
+struct NormalizeOp final : OpOf<NormalizeOp, attributes::Normalize> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "normalize"; }
 
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
@@ -123,18 +83,6 @@ struct NormalizeOp final : OpOf<NormalizeOp> {
     if (g.wants(0)) g.set(0, d[0]);
     if (g.wants(1)) g.set(1, over_rows(d[1]));
     if (g.wants(2)) g.set(2, over_rows(dy));
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Rows rows = rows_of(site.src[0].shape, axes);
-    const auto least = static_cast<float>(epsilon);
-    return sliced("normalize", site, rows.count, cost(rows, 3),
-                  [=, center = center](int64_t begin, int64_t end, const Run &r) {
-                    const int64_t n = rows.size;
-                    kernels::normalize(r.in<float>(0) + begin * n, r.in<float>(1), r.in<float>(2),
-                                       r.out<float>(0) + begin * n, at(r.out<float>(1), begin, 1),
-                                       at(r.out<float>(2), begin, 1), end - begin, n, least, center);
-                  });
   }
 };
 

@@ -13,15 +13,6 @@ std::vector<Operand> operands(const Program &p, std::span<const Id> values) {
   return all;
 }
 
-Site site(const Program &p, const Step &step) {
-  Site s;
-  s.src = operands(p, step.src);
-  s.dst = operands(p, step.dst);
-  s.constant.resize(step.src.size());
-  s.constant_key.resize(step.src.size());
-  return s;
-}
-
 bool equal(const Op &a, const Op &b) { return typeid(a) == typeid(b) && a.attribute_bits() == b.attribute_bits(); }
 
 size_t hash(const Op &op) { return typeid(op).hash_code() ^ std::hash<std::string>{}(op.attribute_bits()); }

@@ -1,20 +1,16 @@
 // sort: the last axis in order; cumulate: sums and products that run along an axis.
-#include "backend/cpu/kernels/reduce/order.hpp"
-
 #include <cmath>
 
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct SortOp final : OpOf<SortOp> {
-  bool descending;
-
-  explicit SortOp(bool descending) : descending(descending) {}
-  void fields(auto &f) const { f("descending", descending); }
+struct SortOp final : OpOf<SortOp, attributes::Sort> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "sort"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("sort", src[0]);
@@ -35,27 +31,10 @@ struct SortOp final : OpOf<SortOp> {
     const Id diff = scatter_add(e, reshape(e, g.diff_dst(), 0, {free_dim, 1}), ids, flat);
     g.set(0, reshape_like(e, diff, g.src(0)));
   }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &shape = site.src[0].shape;
-    const int64_t width = shape.last(), rows = width ? shape.elements(0, shape.rank() - 1) : 0;
-    const double us =
-        us_per_function * static_cast<double>(checked_mul(rows, width)) * std::log2(2.0 + static_cast<double>(width));
-    return sliced("sort", site, rows, us, [width, down = descending](int64_t begin, int64_t end, const Run &r) {
-      const auto from = [&](auto *p) { return p ? p + begin * width : p; };
-      kernels::sort_rows(r.in<float>(0) + begin * width, from(r.out<float>(0)), from(r.out<int32_t>(1)), end - begin,
-                         width, down);
-    });
-  }
 };
 
-struct CumulateOp final : OpOf<CumulateOp> {
-  int axis;
-  Cumulate how;
-
-  CumulateOp(int axis, const Cumulate &how) : axis(axis), how(how) {}
-  void fields(auto &f) const {
-    f("axis", axis), f("product", how.product), f("exclusive", how.exclusive), f("reverse", how.reverse);
-  }
+struct CumulateOp final : OpOf<CumulateOp, attributes::Cumulation> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "cumulate"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("cumulate", src[0]);
@@ -71,14 +50,6 @@ struct CumulateOp final : OpOf<CumulateOp> {
     const Id x = g.src(0), sum = cumulate(e, mul(e, g.diff_dst(), g.dst()), axis, back), zero = e.scalar(0);
     const Id none_there = binary(e, Binary::equal, x, zero);
     g.set(0, select(e, none_there, zero, div(e, sum, select(e, none_there, e.scalar(1), x))));
-  }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Around a = around(site.src[0].shape, axis);
-    const int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
-    const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
-    return sliced("cumulate", site, outer, us, [=, how = how](int64_t begin, int64_t end, const Run &r) {
-      kernels::cumulate(how, r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner);
-    });
   }
 };
 

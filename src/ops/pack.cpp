@@ -1,10 +1,9 @@
 // pack: many values in one flat block, each at a place of its own, zeros between.
 #include "ops/pack.hpp"
-#include "backend/cpu/dispatch/blocks.hpp"
 #include "ops/op.hpp"
 
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 std::vector<Operand> PackOp::infer(Operands src) const {
@@ -23,21 +22,6 @@ void PackOp::gradient(Gradient &g) const {
   if (g.diff_dst() == none) return;
   for (int i = 0; g.has(i); ++i)
     if (g.wants(i)) g.set(i, view(g.e, g.diff_dst(), offsets[static_cast<size_t>(i)], g.e.shape(g.src(i))));
-}
-
-std::unique_ptr<kernels::Kernel> PackOp::kernel(const Site &site) const {
-  std::vector<kernels::Block> blocks;
-  int64_t end = 0;
-  auto zeros_to = [&](int64_t begin) { blocks.push_back({.from = -1, .bytes = begin - end, .to_offset = end}); };
-  for (int i = 0; i < static_cast<int>(site.src.size()); ++i) {
-    int64_t begin = offset_bytes(static_cast<size_t>(i));
-    int64_t bytes = checked_mul(site.src[static_cast<size_t>(i)].shape.elements(), element_bytes);
-    zeros_to(begin);
-    blocks.push_back({.from = i, .bytes = bytes, .to_offset = begin});
-    end = begin + bytes;
-  }
-  zeros_to(checked_mul(total, element_bytes));
-  return dispatch::move_blocks("pack", site, std::move(blocks));
 }
 
 Id pack(Emit &e, std::vector<Id> parts, std::vector<int64_t> offsets, int64_t total) {

@@ -17,7 +17,6 @@ struct PackOp final : OpOf<PackOp> {
   std::string_view name() const override { return "pack"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 
   int64_t offset_bytes(size_t part) const { return checked_mul(offsets[part], element_bytes); }
 };

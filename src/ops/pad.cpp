@@ -1,20 +1,16 @@
 // pad: zeros around an axis, or its ends cut off.
 #include <algorithm>
 
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct PadOp final : OpOf<PadOp> {
-  int axis;
-  int64_t before, after;
-
-  PadOp(int axis, int64_t before, int64_t after) : axis(axis), before(before), after(after) {}
-  void fields(auto &f) const { f("axis", axis), f("before", before), f("after", after); }
+struct PadOp final : OpOf<PadOp, attributes::Pad> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "pad"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -27,18 +23,6 @@ struct PadOp final : OpOf<PadOp> {
 
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after));
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    Around from = around(site.src[0].shape, axis), to = around(site.dst[0].shape, axis);
-    int64_t element = checked_mul(to.inner, size_of(site.dst[0].dtype));
-    int64_t from_row = checked_mul(from.axis, element), row = checked_mul(to.axis, element);
-    int64_t first = checked_mul(std::max<int64_t>(before, 0), element);
-    int64_t last = checked_mul(std::max<int64_t>(after, 0), element), bytes = row - first - last;
-    return dispatch::move_blocks("pad", site,
-                       {{-1, 0, to.outer, first, 0, 0, 0, row},
-                        {0, 0, to.outer, bytes, checked_mul(cut(before), element), from_row, first, row},
-                        {-1, 0, to.outer, last, 0, 0, first + bytes, row}});
   }
 
  private:

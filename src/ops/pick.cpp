@@ -1,13 +1,14 @@
 // pick: of each row the element that its label says.
-#include "backend/cpu/kernels/movement/movement.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct PickGradOp final : OpOf<PickGradOp> {
+struct PickGradOp final : OpOf<PickGradOp, attributes::PickGrad> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "pick_grad"; }
   std::vector<Operand> infer(Operands src) const override { return {{DType::f32, src[3].shape}}; }
   void gradient(Gradient &g) const override {
@@ -15,18 +16,10 @@ struct PickGradOp final : OpOf<PickGradOp> {
     g.stop(1);
   }
   bool reads(int src) const override { return src < 3; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t n = site.dst[0].shape[0], width = site.dst[0].shape[1];
-    DType type = site.src[1].dtype;
-    double us = us_per_byte * static_cast<double>(checked_mul(n, width, 4));
-    return sliced("pick_grad", site, width ? n : 0, us, [=](int64_t begin, int64_t end, const Run &r) {
-      kernels::pick_grad(r.in<float>(0), begin, end, width, type, r.in<void>(1), r.in<uint8_t>(2), r.out<float>(0),
-                         r.report);
-    });
-  }
 };
 
-struct PickOp final : OpOf<PickOp> {
+struct PickOp final : OpOf<PickOp, attributes::Pick> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "pick"; }
   std::vector<Operand> infer(Operands src) const override {
     want_float("pick", src[0]);
@@ -46,18 +39,6 @@ struct PickOp final : OpOf<PickOp> {
   void gradient(Gradient &g) const override {
     if (g.wants(0)) g.set(0, g.e.value(std::make_shared<PickGradOp>(), {g.diff_dst(), g.src(1), g.src(2), g.src(0)}));
     g.stop(1);
-  }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    int64_t n = site.src[0].shape[0], width = site.src[0].shape[1];
-    DType type = site.src[1].dtype;
-    double us = 0.003 * static_cast<double>(n);
-    return sliced(
-        "pick", site, n, us,
-        [=](int64_t begin, int64_t end, const Run &r) {
-          kernels::pick(r.in<float>(0), begin, end, width, type, r.in<void>(1), r.in<uint8_t>(2), r.out<float>(0),
-                        r.report);
-        },
-        line_block);
   }
 };
 

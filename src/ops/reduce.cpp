@@ -1,22 +1,16 @@
 // reduce: sums, means, extremes and products over axes; over flags "any" and "all".
 #include <algorithm>
 
-#include "backend/cpu/dispatch/reduce.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct ReduceOp final : OpOf<ReduceOp> {
-  Reduce f;
-  std::vector<int> axes;  // ascending, not negative
-  bool keepdims;
-
-  ReduceOp(Reduce f, std::vector<int> axes, bool keepdims) : f(f), axes(std::move(axes)), keepdims(keepdims) {}
-  void fields(auto &v) const { v("", f), v("axes", axes), v("keepdims", keepdims); }
-  // axes: ascending, not negative.
+struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "reduce"; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -65,12 +59,6 @@ struct ReduceOp final : OpOf<ReduceOp> {
         break;
       }
     }
-  }
-
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    std::vector<bool> over(static_cast<size_t>(site.src[0].shape.rank()), false);
-    for (int a : axes) over[static_cast<size_t>(a)] = true;
-    return dispatch::reduce_axes(site, f, over);
   }
 
  private:

@@ -1,21 +1,21 @@
 // reshape, reshape_like, expand_dims, squeeze: the same elements in the same order under another shape. No copies.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
 // What all of them share: source 0's memory seen otherwise, and a gradient that is seen back.
-template <class T>
-struct Reshaping : OpOf<T> {
+template <class T, class A>
+struct Reshaping : OpOf<T, A> {
+  using OpOf<T, A>::OpOf;
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0)));
   }
   bool is_view() const override { return true; }
   bool reads(int src) const override { return src == 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 // The product of the known dims; `free` counts the others.
@@ -31,12 +31,8 @@ int64_t product(std::span<const int64_t> dims, int &free) {
   return n;
 }
 
-struct ReshapeOp final : Reshaping<ReshapeOp> {
-  int keep;
-  Shape tail;
-
-  ReshapeOp(int keep, const Shape &tail) : keep(keep), tail(tail) {}
-  void fields(auto &f) const { f("keep", keep), f("tail", tail); }
+struct ReshapeOp final : Reshaping<ReshapeOp, attributes::Reshape> {
+  using Reshaping::Reshaping;
   std::string_view name() const override { return "reshape"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
@@ -58,7 +54,8 @@ struct ReshapeOp final : Reshaping<ReshapeOp> {
   }
 };
 
-struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp> {
+struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp, attributes::ReshapeLike> {
+  using Reshaping::Reshaping;
   std::string_view name() const override { return "reshape_like"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape, &like = src[1].shape;
@@ -68,20 +65,14 @@ struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp> {
   }
 };
 
-struct ExpandDimsOp final : Reshaping<ExpandDimsOp> {
-  int axis;
-
-  explicit ExpandDimsOp(int axis) : axis(axis) {}
-  void fields(auto &f) const { f("axis", axis); }
+struct ExpandDimsOp final : Reshaping<ExpandDimsOp, attributes::ExpandDims> {
+  using Reshaping::Reshaping;
   std::string_view name() const override { return "expand_dims"; }
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[0].shape.inserted(axis, 1)}}; }
 };
 
-struct SqueezeOp final : Reshaping<SqueezeOp> {
-  int axis;
-
-  explicit SqueezeOp(int axis) : axis(axis) {}
-  void fields(auto &f) const { f("axis", axis); }
+struct SqueezeOp final : Reshaping<SqueezeOp, attributes::Squeeze> {
+  using Reshaping::Reshaping;
   std::string_view name() const override { return "squeeze"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;

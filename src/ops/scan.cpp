@@ -112,10 +112,6 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
   return dst;
 }
 
-std::unique_ptr<kernels::Kernel> ScanOp::kernel(const Site &) const {
-  fail(Code::internal, "scan: its body must be planned");
-}
-
 Id Scan::input(Id outside, Carry carry) {
   Shape s = e_.shape(outside);
   if (carry == Carry::sequence || carry == Carry::reversed) {

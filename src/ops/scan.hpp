@@ -37,7 +37,6 @@ struct ScanOp final : OpOf<ScanOp> {
   std::string_view name() const override { return "scan"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;  // the plan makes it
   bool reads(int src) const override { return read[static_cast<size_t>(src)]; }
   bool is_volatile() const override { return some_volatile; }
 

@@ -2,7 +2,7 @@
 // again from the states that each step started from.
 #include <functional>
 
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/differentiate.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scan.hpp"
@@ -11,16 +11,10 @@ namespace dl4::ops {
 namespace {
 
 // What each step starts from: source 1, then all of source 0 (T, ...) but its last.
-struct DelayOp final : NotDifferentiable<DelayOp> {
+struct DelayOp final : NotDifferentiable<DelayOp, attributes::Delay> {
+  using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "delay"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override {
-    const Shape &x = site.src[0].shape;
-    const int64_t row = checked_mul(site.src[1].shape.elements(), size_of(site.src[1].dtype));
-    if (x[0] == 0) return dispatch::nothing();
-    return dispatch::move_blocks(
-        "delay", site, {{.from = 1, .bytes = row}, {.from = 0, .bytes = checked_mul(x[0] - 1, row), .to_offset = row}});
-  }
 };
 
 Id zeros_like(Emit &e, Id v) { return fill(e, DType::f32, 0, v, e.rank(v), {}); }

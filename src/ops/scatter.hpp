@@ -11,7 +11,6 @@ struct ScatterAddOp final : OpOf<ScatterAddOp> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src < 2; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 }  // namespace dl4::ops

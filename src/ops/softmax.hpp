@@ -15,7 +15,6 @@ struct SoftmaxOp final : OpOf<SoftmaxOp> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return 0; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
 };
 
 }  // namespace dl4::ops

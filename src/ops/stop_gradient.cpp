@@ -1,16 +1,16 @@
 // stop_gradient: the same values, a constant to whoever differentiates.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct StopGradientOp final : StopsGradients<StopGradientOp> {
+struct StopGradientOp final : StopsGradients<StopGradientOp, attributes::StopGradient> {
+  using StopsGradients::StopsGradients;
   std::string_view name() const override { return "stop_gradient"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   bool is_view() const override { return true; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

@@ -1,13 +1,14 @@
 // straight_through: one value in place of another one, to which the gradient goes.
-#include "backend/cpu/dispatch/blocks.hpp"
+#include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
 
-struct StraightThroughOp final : OpOf<StraightThroughOp> {
+struct StraightThroughOp final : OpOf<StraightThroughOp, attributes::StraightThrough> {
+  using OpOf::OpOf;
   std::string_view name() const override { return "straight_through"; }
   std::vector<Operand> infer(Operands src) const override {
     return {{src[0].dtype, same_shape("straight_through", src[0].shape, src[1].shape)}};
@@ -17,7 +18,6 @@ struct StraightThroughOp final : OpOf<StraightThroughOp> {
     if (g.wants(1)) g.set(1, g.diff_dst());
   }
   bool is_view() const override { return true; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override { return dispatch::copy_kernel(site); }
 };
 
 }  // namespace

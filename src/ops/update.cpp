@@ -22,30 +22,6 @@ std::vector<Operand> UpdateOf<How>::infer(Operands src) const {
 }
 
 template <class How>
-std::unique_ptr<kernels::Kernel> UpdateOf<How>::kernel(const Site &site) const {
-  const auto slots = static_cast<size_t>(how.slots());
-  const bool rests = how.rests() && how.weight_decay == 0;
-  const int64_t moved = rests ? gradient_elements(site, parts) : site.dst[0].shape.elements();
-  const double us = us_per_byte * static_cast<double>(checked_mul(moved, checked_add(12, checked_mul(slots, 8))));
-  How undecayed = how;
-  undecayed.weight_decay = 0;
-  std::vector<int64_t> counts;
-  for (size_t i = first_slot + slots; i < site.src.size(); i += 2) counts.push_back(site.src[i].shape[0]);
-  kernels::GradientRows rows(parts, std::move(counts), first_slot + slots);
-  kernels::BlockUpdate<How, UpdateExcept> block{how,        undecayed,  rests, except, std::move(rows),
-                                                first_slot, how.slots()};
-  return sliced(
-      How::name, site, site.dst[0].shape.elements(), us,
-      [block = std::move(block)](int64_t begin, int64_t end, const Run &r) {
-        kernels::Now now{*r.in<float>(2)};
-        if constexpr (How::counts) now.t = *r.in<int64_t>(3);
-        if constexpr (How::has_number) now.number = *r.in<float>(4);
-        block.run(r, now, begin, end);
-      },
-      line_block);
-}
-
-template <class How>
 std::vector<Id> update(Emit &e, const How &how, const UpdateFrom &from) {
   std::vector<Id> src{from.w, from.g, from.lr, How::counts ? from.t : none, How::has_number ? from.number : none};
   src.insert(src.end(), from.slots.begin(), from.slots.end());

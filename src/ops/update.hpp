@@ -1,11 +1,10 @@
 // The optimizers' updates, as passes match them.
 #pragma once
 
-#include "backend/cpu/kernels/elementwise/block_update.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/rules.hpp"
-#include "ops/sliced.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 
@@ -37,7 +36,6 @@ struct UpdateOf final : NotDifferentiable<UpdateOf<How>>, UpdateOp {
   std::string_view name() const override { return How::name; }
   std::vector<Operand> infer(Operands src) const override;
   int overwrites(int dst) const override { return dst == 0 ? 0 : first_slot - 1 + dst; }
-  std::unique_ptr<kernels::Kernel> kernel(const Site &site) const override;
   std::shared_ptr<const Op> with_rows(std::vector<RowPart> rows) const override {
     return std::make_shared<UpdateOf>(how, except, std::move(rows));
   }
@@ -59,14 +57,6 @@ inline void want_gradient(const char *op, Operands src, std::span<const RowPart>
     want_type(op, src[ids], DType::i64);
     same_shape(op, src[ids].shape.joined({parts[i].width}), src[ids + 1].shape);
   }
-}
-
-// Elements of the gradient, including those that come as rows.
-inline int64_t gradient_elements(const Site &site, std::span<const RowPart> parts) {
-  int64_t n = site.src[1].shape.elements();
-  for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)
-    n = checked_add(n, site.src[last].shape.elements());
-  return n;
 }
 
 }  // namespace dl4::ops

@@ -32,4 +32,7 @@ inline Windows windows(const char *op, const char *what, int64_t n, int64_t size
   return {out, std::max<int64_t>(over, 0) / 2};
 }
 
+// The same for a pooling, along spatial axis `axis`, counted from 0.
+Windows pool_windows(const Pool &how, int axis, int64_t n);
+
 }  // namespace dl4::ops

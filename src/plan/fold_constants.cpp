@@ -33,7 +33,7 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
     std::copy_n(from, results[0].bytes(), results[0].data.get());
   } else {
     for (Tensor &t : results) args.push_back(t.data.get());
-    auto kernel = make_kernel(step, ops::site(p, step), {});
+    auto kernel = make_kernel(step, dispatch::site(p, step), {});
     if (kernel->scratch > largest) return false;  // a run's memory is looked after
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);

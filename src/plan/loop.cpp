@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/cpu.hpp"
 #include "ops/scan.hpp"
 
 namespace dl4::plan {
@@ -268,7 +269,7 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
 
 std::unique_ptr<Kernel> make_kernel(const Step &step, const Site &site, const Options &options) {
   if (auto *scan = as<ScanOp>(step)) return make_loop(site, *scan, options);
-  return step.op->kernel(site);
+  return cpu::make_kernel(*step.op, site);
 }
 
 std::string inner_plan(const Kernel &kernel) {

@@ -12,12 +12,12 @@ struct Known {
   std::string key = {};  // packed forms are shared under it, unless it is empty
 };
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Known> known, const Options &options, ops::Packs *packs,
+                                       std::span<const Known> known, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel = nullptr);
 
 // The kernel for a step: its op's or, of a scan, the loop over the kernels of its body, which is planned with these
 // options.
-std::unique_ptr<kernels::Kernel> make_kernel(const ops::Step &step, const ops::Site &site, const Options &options);
+std::unique_ptr<kernels::Kernel> make_kernel(const ops::Step &step, const dispatch::Site &site, const Options &options);
 
 // The listing of the plan that a loop runs; empty for any other kernel.
 std::string inner_plan(const kernels::Kernel &kernel);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/dispatch/site.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
 #include "base/log.hpp"
 #include "ops/op.hpp"
@@ -15,8 +16,10 @@
 
 namespace dl4::plan {
 
+using dispatch::Packs, dispatch::Site;
+
 struct Options {
-  ops::Cutting cutting;
+  dispatch::Cutting cutting;
   std::vector<std::string> passes_off, kernels_off;
   bool check = false;       // verify the Program after each pass
   int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
@@ -65,7 +68,7 @@ class Plan {
 // Refuses shapes that do not fit, and an arena past the memory limit; by then the kernels have packed the weights they
 // know. Says CANCELLED when *cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options, ops::Packs *packs,
+                                       std::span<const Tensor *const> states, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel = nullptr);
 
 // The Program with all dims known: the ops' shape rules again, from these inputs.

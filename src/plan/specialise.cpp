@@ -35,7 +35,7 @@ PerValue<Known> known_values(const Program &p, std::span<const Known> others) {
 
 Site site_of(const Program &p, const Step &step, const Placement &placement, const PerValue<Known> &known,
              const Options &options, Packs *packs) {
-  Site site = ops::site(p, step);
+  Site site = dispatch::site(p, step);
   for (size_t i = 0; i < step.src.size(); ++i) {
     if (step.src[i] == none) continue;
     const Known &k = known[step.src[i]];

@@ -16,7 +16,7 @@ void make_dense(const View &v, std::byte *to) {
 
 }  // namespace
 
-Executable::Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs,
+Executable::Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<plan::Packs> packs,
                        Options options)
     : program_(std::move(program)),
       states_(std::move(states)),
@@ -28,7 +28,7 @@ Executable::Executable(ops::Program program, std::vector<Tensor> states, std::sh
 }
 
 std::shared_ptr<Executable> Executable::make(ops::Program program, std::vector<Tensor> states,
-                                             std::shared_ptr<ops::Packs> packs, const Options &options) {
+                                             std::shared_ptr<plan::Packs> packs, const Options &options) {
   auto made = std::make_shared<Executable>(std::move(program), std::move(states), std::move(packs), options);
   if (options.executables) options.executables->add(made);
   return made;

@@ -54,9 +54,9 @@ class Executable {
  public:
   // states: one for each state of the program, or empty if bind() follows. Executables with the same states may share
   // their packs.
-  Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<ops::Packs> packs, Options options);
+  Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<plan::Packs> packs, Options options);
   static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
-                                          std::shared_ptr<ops::Packs> packs, const Options &options);
+                                          std::shared_ptr<plan::Packs> packs, const Options &options);
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
@@ -112,7 +112,7 @@ class Executable {
 
   ops::Program program_;
   std::vector<Tensor> states_;
-  std::shared_ptr<ops::Packs> packs_;
+  std::shared_ptr<plan::Packs> packs_;
   Options options_;
   PlanCache plans_;
   std::atomic<int64_t> runs_{0};

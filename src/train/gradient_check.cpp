@@ -58,7 +58,7 @@ class Check {
     if (in.counts) states.push_back(make_zeros(DType::i64, {}));
     for (size_t i = 0; i < in.cotangent_of.size(); ++i)
       run.alike.push_back({model_.inputs().size() + i, in.cotangent_of[i]});
-    return runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<ops::Packs>(), run);
+    return runtime::Executable::make(std::move(in.program), std::move(states), std::make_shared<plan::Packs>(), run);
   }
 
   static std::vector<runtime::View> views(std::vector<Tensor> &list) {

@@ -13,7 +13,7 @@ using Given = std::span<const runtime::View>;
 
 std::vector<Tensor> run(const runtime::Options &how, ops::Program program, Given given) {
   std::vector<runtime::View> to;
-  auto session = runtime::Executable::make(std::move(program), {}, std::make_shared<ops::Packs>(), how);
+  auto session = runtime::Executable::make(std::move(program), {}, std::make_shared<plan::Packs>(), how);
   std::vector<Tensor> made;
   int64_t bytes = 0;
   for (const ops::Operand &o : session->outputs(given)) {

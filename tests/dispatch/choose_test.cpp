@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "backend/cpu/cpu.hpp"
+
 namespace dl4::dispatch {
 namespace {
 
@@ -97,6 +99,21 @@ TEST(KernelNames, AreSortedAndListedOnce) {
                                              "openblas_gemm", "own_lstm", "packed_conv", "packed_gemm", "small_by_item",
                                              "small_gemm", "winograd_conv", "winograd_conv_data"}));
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+struct UnknownOp final : ops::NotDifferentiable<UnknownOp> {
+  std::string_view name() const override { return "unknown"; }
+  std::vector<ops::Operand> infer(ops::Operands src) const override { return {src[0]}; }
+};
+
+TEST(Cpu, RefusesAnOpWithoutARow) {
+  try {
+    cpu::make_kernel(UnknownOp(), Site());
+    FAIL() << "made a kernel";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_EQ(error.message, "the CPU has no kernel for the op unknown");
+  }
 }
 
 }  // namespace

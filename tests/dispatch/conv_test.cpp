@@ -91,8 +91,8 @@ TEST(Convs, GradientsGiveWayToTheNextCheapest) {
 TEST(Lstms, GiveWayToTheNextCheapest) {
   auto make = [](const Site &given) {
     Site s = given;
-    s.src.assign(src_count, absent);
-    s.dst.assign(lstm_dst::count, absent);
+    s.src.assign(src_count, ops::absent);
+    s.dst.assign(lstm_dst::count, ops::absent);
     s.constant.assign(src_count, nullptr);
     s.constant_key.assign(src_count, "");
     s.src[src_x] = {DType::f32, {2, 5, 8}};

@@ -39,7 +39,7 @@ std::vector<float> run(const ops::Program &p, const std::vector<Tensor> &states,
   o.fill_nan = true;
   o.constant_states = true;
   o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
-  runtime::Executable s(p, states, std::make_shared<ops::Packs>(), o);
+  runtime::Executable s(p, states, std::make_shared<plan::Packs>(), o);
   std::vector<float> x(static_cast<size_t>(in.elements()));
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2;
   const std::vector<runtime::View> views{{DType::f32, in, x.data(), nullptr}};

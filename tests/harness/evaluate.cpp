@@ -98,7 +98,7 @@ class Evaluation {
   }
 
   void step(const ops::Step &s) {
-    ops::Site site = ops::site(p_, s);
+    dispatch::Site site = dispatch::site(p_, s);
     site.dst = s.op->infer(site.src);
     site.cutting = {how_.threads, how_.strict, how_.least};
     site.off = how_.off;
@@ -135,7 +135,7 @@ class Evaluation {
       if (v != ops::none) --left_[v];
   }
 
-  void run(const ops::Step &s, const ops::Site &site, const std::vector<void *> &args) {
+  void run(const ops::Step &s, const dispatch::Site &site, const std::vector<void *> &args) {
     plan::Options options;
     options.check = true;
     auto kernel = plan::make_kernel(s, site, options);
@@ -159,7 +159,7 @@ class Evaluation {
   std::vector<Buffer> buffers_;
   std::vector<std::pair<Id, Tensor>> brought_;
   kernels::Report report_;
-  ops::Packs packs_;
+  plan::Packs packs_;
 };
 
 // The Program of c, perhaps with free axes, or with `copied` inputs: all but its constants.

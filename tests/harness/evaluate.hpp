@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/kernels/kernel.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 

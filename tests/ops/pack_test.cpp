@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/cpu.hpp"
 #include "harness/gradient_check.hpp"
 #include "ops/op.hpp"
 #include "ops/pack.hpp"
@@ -25,11 +26,11 @@ TEST(Pack, PartsAndZeros) {
     expect_close(evaluate(p, {a, b, c, d}, {}, {.threads = threads}).outputs[0], tensor<float>({23}, expected), 0,
                  "pack");
   auto kernel_of = [&] {
-    Site site;
+    dispatch::Site site;
     for (const Tensor &t : {a, b, c, d}) site.src.push_back({t.dtype, t.shape});
     site.dst = {{DType::f32, {23}}};
     site.cutting = {.threads = 2, .least = 1e-9};
-    return p.steps[0].op->kernel(site);
+    return cpu::make_kernel(*p.steps[0].op, site);
   };
   // Everything in place: only the gaps are written.
   const PackOp &op = *as<PackOp>(p.steps[0]);

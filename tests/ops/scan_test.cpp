@@ -217,7 +217,7 @@ TEST(Scan, Planned) {
                         : e.input(text("x", i), DType::f32, c.inputs[i].shape));
   }
   for (Id v : c.build(e, in)) e.output(v);
-  ops::Packs packs;
+  plan::Packs packs;
   const Tensor *states[] = {&c.inputs[1], &c.inputs[2], &c.inputs[3]};
   plan::Options options;
   options.check = true;

@@ -105,7 +105,7 @@ TEST(Executables, ConstantStateIsReadByManyThreadsAtOnceAndTrimmedTogether) {
   o.executables = std::make_shared<Executables>();
   Tensor one = make_tensor(DType::f32, {});
   *one.as<float>() = 1;
-  const auto executable = Executable::make(p, {one}, std::make_shared<ops::Packs>(), o);
+  const auto executable = Executable::make(p, {one}, std::make_shared<plan::Packs>(), o);
   std::vector<std::thread> threads;
   for (int64_t n = 1; n <= 4; ++n)
     threads.emplace_back([&executable, n] {

@@ -26,7 +26,7 @@ class PlanCaches : public testing::Test {
     const std::vector<Shape> shapes{{n}};
     plan::Options options;
     options.passes_off = {"in_place"};
-    ops::Packs packs;
+    plan::Packs packs;
     return cache.add(shapes, plan::specialise(program_, shapes, {}, options, &packs));
   }
   PlanCache::Use add(int64_t n) { return add(n, cache_); }

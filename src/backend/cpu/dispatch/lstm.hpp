@@ -8,20 +8,14 @@
 
 #include "backend/cpu/dispatch/site.hpp"
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
+#include "ops/lstm.hpp"
 
 namespace dl4::dispatch {
 
-// Sources of the forward step.
-enum LstmSource { src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0, src_mask, src_count };
-// Destinations of the forward step. The last three are there for the gradient: activated gates (B, T, 4U), cell states
-// and the states each step started from (B, T, U), all in order of time.
-namespace lstm_dst {
-enum { y, h, c, gates, cells, h_before, count };
-}
-// Sources of the backward step; destinations: the gradients of gates, h0 and c0.
-namespace lstm_grad_src {
-enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
-}
+namespace lstm_dst = ops::lstm_dst;
+namespace lstm_grad_src = ops::lstm_grad_src;
+using enum ops::LstmSource;
+
 // What an LSTM takes on one thread, roughly.
 inline double lstm_microseconds(int64_t batch, int64_t time, int64_t inputs, int64_t units) {
   auto real = [](int64_t v) { return static_cast<double>(v); };

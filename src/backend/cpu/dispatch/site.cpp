@@ -28,6 +28,15 @@ std::optional<kernels::Constant> Site::constant_source(size_t i) const {
   return c;
 }
 
+Site site(const ops::Program &p, const ops::Step &step) {
+  Site s;
+  s.src = ops::operands(p, step.src);
+  s.dst = ops::operands(p, step.dst);
+  s.constant.resize(step.src.size());
+  s.constant_key.resize(step.src.size());
+  return s;
+}
+
 std::unique_ptr<kernels::Kernel> nothing() {
   return kernels::make_kernel("nothing", 0, [](int64_t, const kernels::Run &) noexcept {});
 }

@@ -12,17 +12,11 @@
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
 #include "base/fork.hpp"
+#include "ops/op.hpp"
 
 namespace dl4::dispatch {
 
-// What a rule knows about a value.
-struct Operand {
-  DType dtype = DType::f32;
-  Shape shape;
-  bool present = true;  // false: an optional source that was left out, or a destination that no one reads
-};
-using Operands = std::span<const Operand>;
-inline const Operand absent{DType::f32, {}, false};
+using ops::Operand, ops::Operands;
 
 // Packed forms of constant weights, shared by all plans and sessions of one set of parameters.
 class Packs {
@@ -63,6 +57,9 @@ struct Site {
   // Source i as kernels want it when it is constant.
   std::optional<kernels::Constant> constant_source(size_t i) const;
 };
+
+// The site of a step as the Program has it, with nothing constant and nothing switched off.
+Site site(const ops::Program &p, const ops::Step &step);
 
 // For outputs without elements.
 std::unique_ptr<kernels::Kernel> nothing();

@@ -7,12 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "base/bound.hpp"
+
 namespace dl4::kernels {
 
-// What one run in flight owns for a kernel besides its buffers, such as oneDNN memory objects.
-struct Bound {
-  virtual ~Bound() = default;
-};
+using dl4::Bound;
 
 enum class Fault : int32_t { none, index_out_of_range, not_finite, library, callback };
 

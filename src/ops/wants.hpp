@@ -1,29 +1,9 @@
-// What the files of this room share: kernels cut into even parts, operands checked.
+// What the rules of several ops ask of their operands.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <initializer_list>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "backend/cpu/dispatch/sliced.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {
-
-using dispatch::line_block, dispatch::sliced, dispatch::us_per_byte, dispatch::us_per_function, dispatch::with_args;
-using kernels::Run;
-
-// A shape around one axis.
-struct Around {
-  int64_t outer, axis, inner;
-};
-inline Around around(const Shape &s, int axis) {
-  int a = s.axis(axis);
-  return {s.elements(0, a), s[a], s.elements(a + 1, s.rank())};
-}
 
 inline void want_type(const char *op, const Operand &x, DType t) {
   if (x.dtype != t) fail(Code::invalid_argument, op, " expects ", t, ", got ", x.dtype);

@@ -130,7 +130,7 @@ Model::Model(const Row &row, const Data &data, int threads, bool training, std::
   target_.push_back(tensors_.back().get());
   std::string how = R"({"optimizer": ")" + row.training.optimizer + R"(", "loss": ")" + row.training.loss + "\"}";
   start = std::chrono::steady_clock::now();
-  trainer_ = make<dl4_trainer>(dl4_trainer_create, model_.get(), attributes(how).get());
+  trainer_ = make<dl4_trainer>(dl4_trainer_create, model_.get(), how.c_str());
   creation_ = spent();
 }
 

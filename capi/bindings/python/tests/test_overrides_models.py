@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import tempfile
 import unittest
 
 import numpy as np
@@ -174,6 +175,27 @@ class Models(Case):
         self.assertAlmostEqual(evaluated(TenTimes)["loss"], 10 * evaluated(self.Mine)["loss"], 4)
         self.assertEqual(evaluated(Other), {"mine": 5.0})
         self.assertEqual(evaluated(Told), {"loss": 0.0})  # that name is the model's own mean, of nothing
+
+    def test_callbacks_that_save_a_trainer_are_refused_where_steps_train(self):
+        class Stepping(self.Mine):
+            def train_step(self, data):
+                return super().train_step(data)
+
+        m = self.compiled(Stepping)
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(NotImplementedError, "BackupAndRestore: Stepping is trained by its own steps"):
+                trained(m, callbacks=[keras.callbacks.BackupAndRestore(folder)])
+
+    def test_a_callback_sets_the_epoch_that_steps_begin_with(self):
+        class Stepping(self.Mine):
+            def train_step(self, data):
+                return super().train_step(data)
+
+        class Later(keras.callbacks.Callback):
+            def on_train_begin(self, logs=None):
+                self.model._initial_epoch = 2
+
+        self.assertEqual(trained(self.compiled(Stepping), 4, callbacks=[Later()]).epoch, [2, 3])
 
     def test_replaced_on_the_object(self):
         m = keras.Sequential([keras.Input((3,)), dense()])

@@ -26,7 +26,8 @@ def run(session, tensors, nest):
     return pack_like(nest, [eager_tensor(t.numpy()) for t in got])
 
 
-def _key(x):
+def key_of(x):
+    """What tells a plain argument of a call from others."""
     try:
         hash(x)
         return type(x), x
@@ -52,12 +53,12 @@ def run_on_arrays(layer, args, kwargs, traced=None):
         tuple(
             (tensors[i].shape[not whole :], len(tensors[i].shape), tensors[i].dtype, i in masks)
             if i in tensors
-            else _key(x)
+            else key_of(x)
             for i, x in enumerate(leaves)
         ),
         tuple(sorted(kwargs)),
         len(args),
-        _structure(args),
+        structure_of(args),
         bool(training),
     )
     kept = getattr(layer, "_traces", None)
@@ -169,10 +170,11 @@ def move_statistics(functional, tensors):
     global_state.changed()
 
 
-def _structure(x):
+def structure_of(x):
+    """How a nest is nested."""
     if isinstance(x, dict):
-        return tuple((k, _structure(v)) for k, v in sorted(x.items(), key=str))
-    return tuple(_structure(v) for v in x) if isinstance(x, (list, tuple)) else 0
+        return tuple((k, structure_of(v)) for k, v in sorted(x.items(), key=str))
+    return tuple(structure_of(v) for v in x) if isinstance(x, (list, tuple)) else 0
 
 
 def numbers_as_arrays(layer, args, kwargs):

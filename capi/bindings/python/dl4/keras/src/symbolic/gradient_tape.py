@@ -189,7 +189,7 @@ class GradientTape:
         if is_tensor(t) or not hasattr(t, "__array__") and not hasattr(t, "_as_tensor"):
             return t
         if hasattr(t, "_as_tensor"):
-            return self._within(lambda: read(t))
+            return read(t)
         return self._step.symbol(t) if self._step.binds else t
 
     def _place(self, source):
@@ -200,22 +200,12 @@ class GradientTape:
             if source.dtype != "float32":
                 return None
             watched = id(source) in self._watched or (self._watches_all and source.trainable)
-            return self._within(lambda: read(source)) if watched else None
+            return read(source) if watched else None
         t = self._symbol(source)
         if not isinstance(t, KerasTensor) or t.dtype != "float32":
             return None
         made = t.call.layer is not None and self._records(t.call)
         return t if made or id(t) in self._watched else None
-
-    def _within(self, f):
-        """Makes a call where this tape's step is, whose other tapes record it."""
-        kept = call_context.tapes()[:]
-        try:
-            if self in call_context.tapes():
-                call_context.tapes().remove(self)
-            return f()
-        finally:
-            call_context.tapes()[:] = kept
 
     def _calls(self, targets):
         found, stack = set(), [t.call for t in targets]

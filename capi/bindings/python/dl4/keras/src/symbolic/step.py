@@ -8,7 +8,7 @@ from ..backend.eager_tensor import eager_tensor, is_array
 from ..registry import create
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import unique_name
-from .execution import activity_penalties
+from .execution import activity_penalties, key_of, structure_of
 from .tensor import as_tensor, Call, Input, is_tensor, operate, operation
 
 
@@ -98,8 +98,7 @@ class Step:
 
     def apply(self, optimizer, gradients, weights):
         """One update of an optimizer."""
-        known = {id(o): rate for o, rate, _ in self.rates}
-        rate = known.get(id(optimizer))
+        rate = next((rate for o, rate, _ in self.rates if o is optimizer), None)
         if rate is None:
             rate = Input(batch_shape=(), name="learning_rate")
         layer = optimizer._update_layer(weights)
@@ -194,8 +193,8 @@ class CompiledStep:
         leaves = flatten([list(args), kwargs])
         tensors = {i: as_data(x) for i, x in enumerate(leaves) if _is_data(x)}
         key = (
-            tuple((t.shape, t.dtype) if (t := tensors.get(i)) is not None else _key(x) for i, x in enumerate(leaves)),
-            _structure([list(args), kwargs]),
+            tuple((t.shape, t.dtype) if (t := tensors.get(i)) is not None else key_of(x) for i, x in enumerate(leaves)),
+            structure_of([list(args), kwargs]),
             call_context.training(),
         )
         trace = self.kept.get(key)
@@ -258,20 +257,6 @@ def as_data(x, copy=False):
     x = getattr(x, "value", x)
     t = core.Tensor.of(x.copy() if copy and hasattr(x, "copy") else x)
     return core.Tensor.of(t.numpy(), "float32") if t.dtype in ("float64", "float16") else t
-
-
-def _key(x):
-    try:
-        hash(x)
-        return type(x), x
-    except TypeError:
-        return type(x), id(x)
-
-
-def _structure(x):
-    if isinstance(x, dict):
-        return tuple((k, _structure(v)) for k, v in sorted(x.items(), key=str))
-    return tuple(_structure(v) for v in x) if isinstance(x, (list, tuple)) else 0
 
 
 def gradients(targets, sources, output_gradients=None):

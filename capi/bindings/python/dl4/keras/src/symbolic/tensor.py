@@ -75,8 +75,9 @@ class Call:
 
     def is_bound(self):
         """Was it made of arrays alone, on a tape?"""
-        return all(c.layer is not None or c.value is not None or c.bound is not None for c in self.needed()) and any(
-            c.bound is not None or hasattr(c, "weight") for c in self.needed()
+        calls = self.needed()
+        return all(c.layer is not None or c.value is not None or c.bound is not None for c in calls) and any(
+            c.bound is not None or hasattr(c, "weight") for c in calls
         )
 
     def put(self, graph):

@@ -123,11 +123,20 @@ class NativeTraining:
         abi.call("dl4_trainer_load", self._get_trainer(), path.encode())
         self._loaded = True
 
+    def _need_trainer(self, who):
+        if self._trainer is None:
+            raise NotImplementedError(
+                f"{who}: {type(self).__name__} is trained by its own steps, whose optimizer's state is not saved or "
+                "changed as a whole in this version"
+            )
+
     def _save_checkpoint(self, path):
+        self._need_trainer("BackupAndRestore")
         with self._as_compiled():
             self._trainer.save(path)
 
     def _load_checkpoint(self, path):
+        self._need_trainer("BackupAndRestore")
         with self._as_compiled():
             self._trainer.load(path)
         global_state.changed()
@@ -136,6 +145,7 @@ class NativeTraining:
         """The averages of the weights change places with them, or with `keep` become what the weights are."""
         if not getattr(self.optimizer, "use_ema", False):
             raise ValueError("SwapEMAWeights must be used when `use_ema=True` is set on the optimizer.")
+        self._need_trainer("SwapEMAWeights")
         with self._as_compiled():
             kept = TrainerState(self._trainer)
             for name, average in zip(kept.trained, kept.of("slot:optimizer/average")):

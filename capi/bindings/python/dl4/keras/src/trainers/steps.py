@@ -31,8 +31,7 @@ class Steps:
     def test_step(self, data):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        more = {"training": False} if "training" in inspect.signature(self.compute_loss).parameters else {}
-        loss = self.compute_loss(x, y, y_pred, sample_weight, **more)
+        loss = self._loss_of(x, y, y_pred, sample_weight, training=False)
         self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
@@ -40,13 +39,17 @@ class Steps:
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
-            more = {"training": True} if "training" in inspect.signature(self.compute_loss).parameters else {}
-            loss = self.compute_loss(x, y, y_pred, sample_weight, **more)
-        self._tracked()[0].update_state(loss, sample_weight=flatten(x)[0].shape[0])
+            loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
+        self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
         weights = self.trainable_weights
         if weights:
             self.optimizer.apply(tape.gradient(loss, weights), weights)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def _loss_of(self, x, y, y_pred, sample_weight, training):
+        """compute_loss(), whose override may take no `training`."""
+        more = {"training": training} if "training" in inspect.signature(self.compute_loss).parameters else {}
+        return self.compute_loss(x, y, y_pred, sample_weight, **more)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         found = self._compiled_losses(y, y_pred, sample_weight) if self.compiled else []
@@ -131,43 +134,36 @@ class Steps:
         """Does it override what a step of training in the library would not call?"""
         return bool(overrides.having(self, "train", "python"))
 
-    def _fitted_by_steps(self, data, size, steps, shuffle, class_weight, epochs, callback_list, validate, is_due):
-        """fit() batch by batch, by train_step(), which is traced once for each signature."""
+    def _fit_by_steps(self, batches_of, initial_epoch, epochs, callback_list, validated):
+        """fit() by train_step(), of the batches that batches_of(epoch) gives; validated(epochs) gives more logs."""
+        self.stop_training = False
         callback_list._notify("on_train_begin", {})
-        logs, seed = {}, global_state.next_seed() if shuffle else None
-        goes_on = iter(batches(*data, size)) if steps and not is_whole(data[0]) else None
-        for epoch in epochs:
+        first, self._initial_epoch = self._initial_epoch or initial_epoch, None
+        logs = {}
+        for epoch in range(first, epochs):
             callback_list._notify("on_epoch_begin", epoch, {})
             self.reset_metrics()
-            logs = {}
-            for i, batch in enumerate(itertools.islice(goes_on or self._epoch(data, size, seed, epoch), steps)):
-                callback_list._notify("on_train_batch_begin", i, {})
-                if class_weight is not None:
-                    batch = (*batch[:2], weights_of_classes(batch[1], class_weight))
-                logs = self._train_on(pack_x_y_sample_weight(*batch))
-                logs = logs if isinstance(logs, dict) else {"loss": logs}
-                if callback_list._wants_batches("train"):
-                    callback_list._notify("on_train_batch_end", i, as_floats(logs))
-                if self.stop_training:
-                    break
-            now, logs = self.get_metrics_result(), as_floats(logs)
+            logs = as_floats(self._train_epoch(batches_of(epoch), callback_list))
+            now = self.get_metrics_result()
             logs = now if set(now) == set(logs) else logs  # as Keras
-            if validate is not None and is_due(epoch + 1):
-                logs.update({f"val_{name}": v for name, v in validate().items()})
+            logs.update(validated(epoch + 1))
             callback_list._notify("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
         callback_list._notify("on_train_end", logs)
 
-    @staticmethod
-    def _epoch(data, size, seed, epoch):
-        order = None
-        if seed is not None and is_whole(data[0]):
-            import numpy
-
-            rows = len(flatten(as_array(data[0]))[0])
-            order = numpy.random.RandomState([seed % 2**32, epoch]).permutation(rows)
-        return batches(*data, size, None, order)
+    def _train_epoch(self, given, callback_list):
+        """The logs of the last step."""
+        logs, hears = {}, callback_list._wants_batches("train")
+        for i, batch in enumerate(given):
+            callback_list._notify("on_train_batch_begin", i, {})
+            logs = self._train_on(pack_x_y_sample_weight(*batch))
+            logs = logs if isinstance(logs, dict) else {"loss": logs}
+            if hears:
+                callback_list._notify("on_train_batch_end", i, as_floats(logs))
+            if self.stop_training:
+                break
+        return logs
 
     def _train_on(self, batch):
         """train_step() with a batch, traced unless it was said to run eagerly."""
@@ -229,3 +225,26 @@ class Steps:
         parts = [self.predict_step((data[0],)) for data in batches(x, size=size, steps=steps)]
         callback_list._notify("on_predict_end", {})
         return joined(parts)
+
+
+def batches_of_epochs(data, size, steps, shuffle, class_weight):
+    """A function of an epoch that gives its batches, (x, y, sample_weight); `steps` of a data set go on where the last
+    epoch ended."""
+    seed = global_state.next_seed() if shuffle else None
+    goes_on = iter(batches(*data, size)) if steps and not is_whole(data[0]) else None
+
+    def order(epoch):
+        if seed is None or not is_whole(data[0]):
+            return None
+        import numpy
+
+        rows = len(flatten(as_array(data[0]))[0])
+        return numpy.random.RandomState([seed % 2**32, epoch]).permutation(rows)
+
+    def of_epoch(epoch):
+        given = itertools.islice(goes_on or batches(*data, size, None, order(epoch)), steps)
+        if class_weight is None:
+            return given
+        return ((*batch[:2], weights_of_classes(batch[1], class_weight)) for batch in given)
+
+    return of_epoch

@@ -18,7 +18,7 @@ from .native_training import NativeTraining
 from .nested_losses import StructureError
 from .objective import Objective
 from .progress import _each_batch, _fit_callbacks, MetricBatches, Progress
-from .steps import Steps
+from .steps import batches_of_epochs, Steps
 
 
 class Trainer(NativeTraining, Objective, Steps):
@@ -172,15 +172,8 @@ class Trainer(NativeTraining, Objective, Steps):
             (x, y, sample_weight), validation_data = split(given, float(validation_split))
         if by_steps:
             overrides.refuse(self, "fit()", "fit", "run")
-            return self._fit_by_steps(
-                (x, y, sample_weight),
-                size,
-                validation_data,
-                (validation_batch_size or size, validation_steps, validation_freq),
-                (callbacks, verbose, shuffle, class_weight, steps_per_epoch),
-                range(self._initial_epoch or int(initial_epoch), int(epochs)),
-            )
-        if self._has_python_metrics():
+            steps = steps_per_epoch or _count_of(x, size)
+        elif self._has_python_metrics():
             seed = global_state.next_seed() if shuffle else None
             metric_batches = MetricBatches(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
             data, targets, steps = metric_batches.dataset, metric_batches.targets, metric_batches.steps
@@ -194,6 +187,17 @@ class Trainer(NativeTraining, Objective, Steps):
         if validation_data is not None:
             parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
             validate = self._validation(parts, validation_batch_size or size, validation_steps, callback_list)
+
+        def validated(epoch):
+            """The logs of a validation after so many epochs, if one is due."""
+            if validate is None or not _is_due(epoch, validation_freq):
+                return {}
+            return {f"val_{name}": v for name, v in validate().items()}
+
+        if by_steps:
+            given = batches_of_epochs((x, y, sample_weight), size, steps_per_epoch, shuffle, class_weight)
+            self._fit_by_steps(given, int(initial_epoch), int(epochs), callback_list, validated)
+            return self.history
         options = {"resume": False, "average": False}
         if class_weight is not None:
             options["class_weight"] = by_class(class_weight)
@@ -218,8 +222,7 @@ class Trainer(NativeTraining, Objective, Steps):
                 logs = progress.logs(progress.last)
                 del progress  # whose trainer may have to make room
                 self._show_results(logs)
-                if validate is not None and _is_due(epoch + 1, validation_freq):
-                    logs.update({f"val_{name}": v for name, v in validate().items()})
+                logs.update(validated(epoch + 1))
                 with inside_waiting:
                     callback_list._notify("on_epoch_end", epoch, logs)
                 if self.stop_training:
@@ -232,32 +235,6 @@ class Trainer(NativeTraining, Objective, Steps):
                 global_state.changed()
             with inside_waiting:
                 callback_list._notify("on_train_end", logs)
-        return self.history
-
-    def _fit_by_steps(self, data, size, validation_data, validation, how, epochs):
-        callbacks, verbose, shuffle, class_weight, steps = how
-        count = steps
-        if count is None and is_whole(data[0]):
-            count = -(-len(flatten(as_array(data[0]))[0]) // size)
-        elif count is None and hasattr(data[0], "__len__"):
-            count = len(data[0])
-        callback_list = _fit_callbacks(callbacks, self, verbose, epochs=epochs.stop, steps=count)
-        validate = None
-        if validation_data is not None:
-            parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-            validate = self._validation(parts, *validation[:2], callback_list)
-        self.stop_training, self._initial_epoch = False, None
-        self._fitted_by_steps(
-            data,
-            size,
-            steps,
-            shuffle,
-            class_weight,
-            epochs,
-            callback_list,
-            validate,
-            lambda epoch: _is_due(epoch, validation[2]),
-        )
         return self.history
 
     def _need_library_steps(self, who):
@@ -455,6 +432,13 @@ def concatenate_tensors(batches):
     import numpy
 
     return [core.Tensor.of(numpy.concatenate([t.numpy() for t in outs])) for outs in zip(*batches)]
+
+
+def _count_of(x, size):
+    """How many batches there are, if that is known."""
+    if is_whole(x):
+        return -(-len(flatten(as_array(x))[0]) // size)
+    return len(x) if hasattr(x, "__len__") else None
 
 
 def _is_due(epoch, freq):

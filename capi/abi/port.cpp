@@ -53,7 +53,7 @@ R ask(const void *object, int32_t which, int64_t i, R otherwise, const F &f) {
 Port port_of(const dl4_model &m, int32_t which, int64_t i) {
   if (which == DL4_WEIGHTS) {
     const graph::Weight &w = *m.core->weights()[at(i)];
-    return {w.name.c_str(), DType::f32, w.spec.shape};
+    return {w.name.c_str(), w.spec.dtype, w.spec.shape};
   }
   const bool in = which == DL4_INPUTS;
   const graph::Node node = (in ? m.core->inputs() : m.core->outputs())[at(i)];

@@ -377,8 +377,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          saves, epochs and the plan for each set of input shapes; debug: also each step of a plan
  *                          with its kernel and why that one was chosen
  *   log_to         string  "stderr" (default), or a file that messages are appended to; it is opened, in a folder made
- *                          if need be, or refused with IO. A file of 10 MiB is rotated: log.txt becomes log.1.txt,
- *                          and three such are kept. Each process needs its own file
+ *                          if need be, or refused with DL4_IO. At 10 MiB a file is rotated: log.txt becomes
+ *                          log.1.txt, and three such files are kept. Each process needs its own file
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
@@ -589,18 +589,18 @@ DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, in
  * graph it is a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
-/* Adds a weight as a value: what the weight "<layer>/<weight>" of a layer that has been called holds where this stands
- * among the assignments of the graph. A layer Weight gives such a node too.
+/* Adds the value of a weight, "<layer>/<weight>", of a layer that has been called. The value is the one that the weight
+ * has at this place in the order of calls, after the assignments added before. A layer Weight gives such a node too.
  * Errors: DL4_NOT_FOUND (weight). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out);
 
-/* Adds the gradients of targets [n_targets], float32, by the nodes by [n_by], any values or weights, and gives the first
- * n_out of them, in the order and the shapes of these. Of several targets they add up. A gradient is a value like any
- * other and may be differentiated again. By a weight it is the sum over all that the weight held so far, as that of a
- * variable on a tape.
- * a: attributes of the layer Gradients, which it becomes: "sum" (a target that is not a single number counts as the sum
- * of its elements; else it is refused) and "unconnected" ("zeros" for what no target depends on, or "refused"); call:
- * "output_gradients", of each target the gradient by it of what is differentiated, in its shape; -1 is 1.
+/* Adds the gradients of targets [n_targets], float32, with respect to the nodes by [n_by], any values or weights. out
+ * gets the first n_out of them, in the order and the shapes of `by`. The gradients of several targets are summed. A
+ * gradient is a value like any other and may be differentiated again. The gradient with respect to a weight is summed
+ * over all values that the weight has had so far in the graph, as for a variable on a gradient tape.
+ * a: attributes of the layer Gradients that this call adds: "sum" (true: a target of several numbers counts as their
+ * sum; false: it is refused) and "unconnected" ("zeros" where no target depends on a node, or "refused"). call:
+ * "output_gradients", the gradient with respect to each target, in its shape; -1 stands for ones.
  * May be NULL: a, call.
  * Errors: DL4_SHAPE_MISMATCH (targets, call), DL4_UNSUPPORTED (an op on the way has no gradient, or none of second
  * order; the message names it). */
@@ -608,23 +608,23 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_a
                                                        const dl4_node *targets, int64_t n_targets, const dl4_node *by,
                                                        int64_t n_by, dl4_node *out, int64_t n_out);
 
-/* Adds an assignment: `weight`, a node of dl4_graph_add_weight() or of a layer Weight, takes the value, whose type and
- * shape are its own. Calls are made in the order in which they were added: those added later read the new value. After
- * the run it is the weight's in every model that has it, as after a trainer's step; no gradient passes. `out` is the
- * new value. A model makes the assignments that its outputs need: see dl4_graph_add_after(). Its session is a step:
- * see dl4_session_create().
- * a: attributes of the layer Assign, which it becomes: "operation" ("assign", "assign_add" or "assign_sub").
+/* Adds an assignment of a value to `weight`, a node of dl4_graph_add_weight() or of a layer Weight. Both have the same
+ * type and shape. Calls run in the order in which they were added: those added later read the new value. After the run
+ * every model that has the weight has the new value, as after a trainer's step. No gradient passes. `out` is the new
+ * value. A model makes only the assignments that its outputs need: see dl4_graph_add_after(). For its session see
+ * dl4_session_create().
+ * a: attributes of the layer Assign that this call adds: "operation" ("assign", "assign_add" or "assign_sub").
  * May be NULL: a.
  * Errors: DL4_SHAPE_MISMATCH (value). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attrs *a, dl4_node weight, dl4_node value,
                                                     dl4_node *out);
 
-/* Adds one update of an optimizer: it assigns weights [n_weights], nodes as above, by gradients [n_gradients], as many.
- * Constraints of the weights hold after it. What the optimizer keeps are weights of this layer: "<name>/iterations"
- * (int64), "<name>/learning_rate", to be set between runs, and "<name>/<slot>/<weight>". `out` is the number of updates
- * so far, int64.
- * a: attributes of the layer ApplyGradients, which it becomes: "optimizer" and, as a trainer has it,
- * "exclude_from_weight_decay"; call: "learning_rate", a node, instead of the optimizer's.
+/* Adds one update of an optimizer: it assigns new values to weights [n_weights], nodes as above, by as many gradients
+ * [n_gradients], and applies the constraints of the weights. The optimizer's state is weights of this layer:
+ * "<name>/iterations" (int64), "<name>/learning_rate", which may be set between runs, and "<name>/<slot>/<weight>".
+ * `out` is the number of updates so far, int64.
+ * a: attributes of the layer ApplyGradients that this call adds: "optimizer" and "exclude_from_weight_decay", as for a
+ * trainer. call: "learning_rate", a node, in place of the optimizer's own.
  * May be NULL: name, call.
  * Errors: DL4_UNKNOWN_KIND (a), DL4_SHAPE_MISMATCH (gradients, call), DL4_UNSUPPORTED (a: schedules, averages of weights
  * and the accumulation of gradients, which a graph computes itself). */
@@ -788,10 +788,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * With states its inputs are those of the model, then, of each recurrent layer that is given no initial_state, what it
  * begins with ("lstm/rnn_state", "lstm/rnn_state_1"); its outputs are those of the model, then what these become. Zeros
  * begin a sequence. Without it, a layer that is stateful begins in each run with what it kept when the session was made.
- * Of a model that assigns weights (dl4_graph_add_assign()) it is a step: each run reads the weights as they are then,
- * makes the assignments and leaves the new values in the weights, as a trainer's step does. One thread at a time runs
- * it, while no other is at work on these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of
- * the assignments. Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
+ * The session of a model that assigns weights (dl4_graph_add_assign()) works like a trainer's step: each run reads the
+ * current weights, makes the assignments and stores the new values. One thread at a time may run it, and only while no
+ * other call uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments.
+ * Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
  * Options:
  *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
  *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none

@@ -104,6 +104,11 @@ TEST(GraphUpdates, SlotsAreWeightsOfTheLayer) {
   ok(dl4_model_get_weight(fit.step, "optimizer/iterations", t.out()));
   ASSERT_EQ(dl4_tensor_dtype(t), DL4_INT64);
   EXPECT_EQ(*static_cast<int64_t *>(dl4_tensor_data(t)), 2);
+  for (int64_t i = 0; i < dl4_port_count(fit.step, DL4_WEIGHTS); ++i) {
+    const std::string name = dl4_port_name(fit.step, DL4_WEIGHTS, i);
+    const bool counts = name == "optimizer/iterations" || name.ends_with("/count");
+    EXPECT_EQ(dl4_port_dtype(fit.step, DL4_WEIGHTS, i), counts ? DL4_INT64 : DL4_FLOAT32) << name;
+  }
   EXPECT_EQ(weight_of(fit.step, "optimizer/momentum/net/hidden/bias").size(), 8u);
   // The learning rate is set between runs.
   auto zero = tensor({}, {0});

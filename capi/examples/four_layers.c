@@ -355,7 +355,7 @@ int main(int argc, char **argv) {
   v = dl4_version();
   check(dl4_cancel_create(&stop));
   signal(SIGINT, interrupted);
-  printf("libdl4 %d.%d.%d: %d images to learn from, %d to be tested on\n\n", v / 1000000, v / 1000 % 1000, v % 1000,
+  printf("libdl4 %d.%d.%d: %d training images, %d test images\n\n", v / 1000000, v / 1000 % 1000, v % 1000,
          (int)learn.n, (int)test.n);
   for (i = 0; i < 4; ++i) {
     dl4_model *m = build(&nets[i]);

@@ -31,6 +31,7 @@ import toolchains
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 COMMENT = re.compile(r"<!-- (new program|plain|needs: [^>]*?) -->")
+FILE = re.compile(r"[\w/-]+\.[a-z]\w+\b")
 TITLE = re.compile(r'title="([^"]+)"')
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MARK = "@@listing@@"
@@ -91,12 +92,21 @@ def compare(block, printed, page):
     return False
 
 
-def run(program, page, folder):
-    """None: not run, else whether it passed."""
+def files_named(program):
+    return {name for b in program for name in FILE.findall(b.text)}
+
+
+def run(program, page, folder, unwritten):
+    """None: not run, else whether it passed. The files that programs which were not run would have written are in
+    `unwritten`: a program that reads one is not run either."""
     language = program[0].language
     missing = toolchains.missing(language, program[0].needs)
+    if not missing:
+        absent = sorted(f for f in files_named(program) & unwritten if not pathlib.Path(folder, f).exists())
+        missing = f"no {absent[0]}, which a program before it writes" if absent else None
     if missing:
         print(f"skipped: {page}:{program[0].line}: {missing}")
+        unwritten |= files_named(program)
         return None
     command, environment = toolchains.prepare(language, program, folder, MARK)
     done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -135,8 +145,9 @@ def main(path):
                 json.loads(b.text)
             elif b.language not in toolchains.LANGUAGES and not b.plain:
                 raise SystemExit(f"{page}:{b.line}: a listing in {b.language} is not run: give it a title")
+        unwritten = set()
         for program in programs_of(blocks):
-            results.append(run(program, page.name, folder))
+            results.append(run(program, page.name, folder, unwritten))
     print(f"{page.name}: {results.count(True)} programs passed, {results.count(False)} failed, "
           f"{results.count(None)} not run")
     if False in results:

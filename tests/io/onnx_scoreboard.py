@@ -23,7 +23,7 @@ except ImportError:
 
 from dl4 import onnx_backend
 
-PASSING = 1080
+PASSING = 1132
 WRONG = {
     "test_resize_downsample_scales_linear_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
     "test_resize_downsample_scales_cubic_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",

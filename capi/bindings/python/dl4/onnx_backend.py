@@ -19,6 +19,11 @@ _KEPT = 16  # models of one that is read by the values of inputs
 _NUMBERS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 
 
+def _refuse(options, who):
+    for name in options:
+        raise TypeError(f"{who}() got an unexpected keyword argument '{name}'")
+
+
 class DL4BackendRep(BackendRep):
     """A model that is ready to run."""
 
@@ -37,6 +42,7 @@ class DL4BackendRep(BackendRep):
             self._session, self._refused = None, e
 
     def run(self, inputs, **kwargs):
+        _refuse(kwargs, "run")
         arrays = self._arrays(inputs)
         if self._session is not None:
             got = self._session.run([Tensor.of(a) for a in arrays])
@@ -100,20 +106,21 @@ class DL4Backend(Backend):
     @classmethod
     def is_compatible(cls, model, device="CPU", **kwargs):
         try:
-            cls.prepare(model, device)
+            cls.prepare(model, device, **kwargs)
         except Error:
             return False
         return True
 
     @classmethod
     def prepare(cls, model, device="CPU", **kwargs):
+        _refuse(kwargs, "prepare")
         if not cls.supports_device(device):
             raise ValueError(f"libdl4 runs on the CPU, not on {device!r}")
         return DL4BackendRep(model)
 
     @classmethod
     def run_model(cls, model, inputs, device="CPU", **kwargs):
-        return cls.prepare(model, device).run(inputs)
+        return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):

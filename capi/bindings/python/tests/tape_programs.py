@@ -185,6 +185,19 @@ def a_step_in_a_function(tf, keras):
 
 
 @program
+def a_signature_of_inputs(tf, keras):
+    class Scaled:
+        @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int32)])
+        def by(self, x, n):
+            return x * tf.cast(n, tf.float32)
+
+    scaled = Scaled()
+    wrong = raised(lambda: scaled.by(np.zeros((2, 3), "float32"), 1)).split(":")[0]
+    unknown = raised(lambda: tf.function(lambda x: x, input_signatures=[])).split(":")[0]
+    return scaled.by(np.ones((3, 2)), 2), scaled.by([[1, 2]], 3), wrong, unknown
+
+
+@program
 def a_schedule_in_a_step(tf, keras):
     m = mlp(keras, outputs=1)
     opt = keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5))

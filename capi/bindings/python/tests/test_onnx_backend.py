@@ -54,6 +54,9 @@ class OnnxBackend(unittest.TestCase):
             onnx_backend.prepare(relu).run([np.zeros(2, "float32")] * 2)
         with self.assertRaisesRegex(ValueError, "not on 'CUDA'"):
             onnx_backend.prepare(relu, "CUDA")
+        for call in (lambda: onnx_backend.prepare(relu, verbose=1), lambda: onnx_backend.prepare(relu).run([x], fast=1)):
+            with self.assertRaisesRegex(TypeError, "unexpected keyword argument"):
+                call()
         unknown = model_of(helper.make_node("Det", ["x"], ["y"]), [value("x", TensorProto.FLOAT, [2, 2])], [y])
         with self.assertRaisesRegex(Error, "Det"):
             onnx_backend.run_model(unknown, [np.zeros((2, 2), "float32")])

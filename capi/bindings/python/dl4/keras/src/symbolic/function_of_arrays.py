@@ -3,24 +3,39 @@
 import functools
 
 from ..backend import call_context
-from ..tree import flatten
+from ..tree import flatten, pack_like
 from .step import CompiledStep
 from .tensor import is_tensor
 
 
-def function(
-    func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs
-):
-    """A function of arrays that the library runs: traced once for each signature, as a step.
+_HINTS = {  # of TensorFlow's compiler, which change no number
+    "experimental_attributes",
+    "experimental_autograph_options",
+    "experimental_compile",
+    "experimental_follow_type_hints",
+    "experimental_implements",
+    "experimental_relax_shapes",
+}
+
+
+def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **hints):
+    """A function of arrays that the library runs: traced once for each signature, as a step. Arguments are converted to
+    the types of `input_signature`, and refused if their shapes are others.
 
     One that asks for the numbers of tensors runs as it is, each time."""
+    for name in hints.keys() - _HINTS:
+        raise TypeError(f"function() got an unexpected keyword argument '{name}'")
     if func is None:
         return functools.partial(function, input_signature=input_signature)
     step, plain = CompiledStep(func), set()
 
     @functools.wraps(func)
     def either(*args, **kwargs):
-        if plain or call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+        if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
+            return func(*args, **kwargs)
+        if input_signature is not None:
+            args = _as_signed(args, input_signature, func.__name__)
+        if plain:
             return func(*args, **kwargs)
         try:
             trace = step.trace(args, kwargs)
@@ -31,3 +46,14 @@ def function(
 
     either.python_function = func
     return either
+
+
+def _as_signed(args, signature, who):
+    """Positional arguments as an `input_signature` says; `self` of a method is before them."""
+    own = args[: max(len(args) - len(signature), 0)]
+    given = flatten(list(args[len(own) :]))
+    specs = flatten(list(signature))
+    if len(given) != len(specs) or len(own) > 1:
+        raise TypeError(f"{who}(): expected {len(specs)} tensors by `input_signature`, got {len(given)}")
+    checked = [spec.checked(x, f"{who}()") for x, spec in zip(given, specs)]
+    return (*own, *pack_like(list(args[len(own) :]), checked))

@@ -136,14 +136,18 @@ class GradientTape:
             values = [self._zeros(s) if v is None else v for s, v in zip(leaves, values)]
         return pack_like(sources, values)
 
-    def jacobian(self, target, sources, unconnected_gradients="none", **kwargs):
+    def jacobian(
+        self, target, sources, unconnected_gradients="none", parallel_iterations=None, experimental_use_pfor=True
+    ):
         """Of each number of one target by each number of the sources."""
         target = self._symbol(target)
         count = _need_size(target.shape)
         rows = [self._row(target, sources, i, count, unconnected_gradients) for i in range(count)]
         return self._stacked(rows, sources, tuple(target.shape))
 
-    def batch_jacobian(self, target, source, unconnected_gradients="none", **kwargs):
+    def batch_jacobian(
+        self, target, source, unconnected_gradients="none", parallel_iterations=None, experimental_use_pfor=True
+    ):
         """Of each number of one target by each number of the source in the same row."""
         target = self._symbol(target)
         rows, count = target.shape[0], _need_size(target.shape[1:])

@@ -3,7 +3,7 @@
 import functools
 
 from ..backend import call_context
-from ..tree import flatten, pack_like
+from ..tree import flatten
 from .step import CompiledStep
 from .tensor import is_tensor
 
@@ -51,9 +51,18 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
 def _as_signed(args, signature, who):
     """Positional arguments as an `input_signature` says; `self` of a method is before them."""
     own = args[: max(len(args) - len(signature), 0)]
-    given = flatten(list(args[len(own) :]))
-    specs = flatten(list(signature))
-    if len(given) != len(specs) or len(own) > 1:
-        raise TypeError(f"{who}(): expected {len(specs)} tensors by `input_signature`, got {len(given)}")
-    checked = [spec.checked(x, f"{who}()") for x, spec in zip(given, specs)]
-    return (*own, *pack_like(list(args[len(own) :]), checked))
+    if len(own) > 1 or len(args) < len(signature):
+        raise TypeError(f"{who}(): expected {len(signature)} arguments by `input_signature`, got {len(args)}")
+    return (*own, *(_checked(spec, x, who) for spec, x in zip(signature, args[len(own) :])))
+
+
+def _checked(spec, x, who):
+    if isinstance(spec, dict):
+        if not isinstance(x, dict) or x.keys() != spec.keys():
+            raise TypeError(f"{who}(): expected a dict of {sorted(spec)} by `input_signature`, got {x!r}")
+        return {k: _checked(s, x[k], who) for k, s in spec.items()}
+    if isinstance(spec, (list, tuple)):
+        if not isinstance(x, (list, tuple)) or len(x) != len(spec):
+            raise TypeError(f"{who}(): expected {len(spec)} tensors by `input_signature`, got {x!r}")
+        return type(spec)(_checked(s, v, who) for s, v in zip(spec, x))
+    return spec.checked(x, f"{who}()")

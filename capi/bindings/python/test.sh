@@ -12,5 +12,5 @@ trap 'rm -rf "$copy"' EXIT
 cp -r dl4 "$copy"
 if ! "$python" compiled.py "$copy/dl4"; then exit; fi
 export PYTHONPATH=$copy:$PWD/tests
-"$python" -c 'from dl4 import _bound'
+(cd "$copy" && "$python" -c 'from dl4 import _bound')
 for test in tests/test_calls.py tests/test_handles.py; do "$python" "$test"; done

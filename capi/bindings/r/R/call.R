@@ -24,6 +24,11 @@ type_letter <- function(type) {
   paste0(if (lengths(regmatches(type, gregexpr("*", type, fixed = TRUE))) == 2) "H" else "o", sub("^dl4_", "", base))
 }
 
+dl4_version <- function() {
+  n <- call_("dl4_version")$.value
+  paste(n %/% 1000000, n %/% 1000 %% 1000, n %% 1000, sep = ".")
+}
+
 # Functions, types of data, ... from dl4_api_description().
 describe_library <- function() {
   declare <- function(name, returns, parameters = list()) {

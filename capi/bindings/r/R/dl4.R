@@ -32,11 +32,6 @@ methods_$object <- list(
   }
 )
 
-dl4_version <- function() {
-  n <- call_("dl4_version")$.value
-  paste(n %/% 1000000, n %/% 1000 %% 1000, n %% 1000, sep = ".")
-}
-
 # Kinds with their attributes, as lists; NULL means all.
 registry <- function(category = NULL, name = NULL) {
   fromJSON(text_of(made("dl4_registry_json", category, name)), simplifyVector = FALSE)

@@ -1,11 +1,11 @@
 use std::ffi::CString;
 use std::fmt;
 
+use crate::call::{c_string, made};
 use crate::error::{check, Code, Error, Result};
-use crate::graph::Node;
-use crate::handle::{c_string, made, Handle};
+use crate::handle::Handle;
 use crate::json;
-use crate::model::Model;
+use crate::node::Node;
 use crate::sys;
 
 /// Attributes of a layer, options of a call, call arguments: named values, which the library checks where they are
@@ -31,7 +31,7 @@ enum Item {
     Json(String),
 }
 
-/// The value of an attribute; made of numbers, texts, arrays of them, [`Attrs`], [`Node`]s, [`Model`]s, `None` (null).
+/// The value of an attribute; made of numbers, texts, arrays of them, [`Attrs`], [`Node`]s, [`Model`](crate::Model)s, `None` (null).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Value {
@@ -54,7 +54,7 @@ pub enum Value {
 
 /// A model among attributes: a layer that shares its weights.
 #[derive(Clone)]
-pub struct SharedModel(Handle<sys::dl4_model>);
+pub struct SharedModel(pub(crate) Handle<sys::dl4_model>);
 
 // SAFETY: the library reads it, which dl4.h allows from any thread ("Models": readers at once).
 unsafe impl Send for SharedModel {}
@@ -280,7 +280,6 @@ values! {
     Node, v => Value::Nodes(vec![Some(v)]);
     Vec<Node>, v => Value::Nodes(v.into_iter().map(Some).collect());
     Vec<Option<Node>>, v => Value::Nodes(v);
-    &Model, v => Value::Model(SharedModel(v.0.clone()));
     json::Value, v => Value::Json(v);
 }
 

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use crate::error::Failure;
+/// What a closure or a [`Kind`](crate::Kind) of yours returns when it fails; `?` makes it of any error, and
+/// `"text".into()` of text.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) enum Pending {
     Panic(Box<dyn Any + Send>),

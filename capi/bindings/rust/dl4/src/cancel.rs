@@ -1,7 +1,8 @@
 use std::ptr;
 
+use crate::call::made;
 use crate::error::Result;
-use crate::handle::{made, Handle};
+use crate::handle::Handle;
 use crate::sys;
 
 /// A flag that stops long work, from any thread. Clones are the same flag; once triggered it stays so.

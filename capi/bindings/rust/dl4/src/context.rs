@@ -4,9 +4,10 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::attrs::Attrs;
+use crate::call::{made, need_version};
 use crate::callback;
 use crate::error::{check, Result};
-use crate::handle::{made, need_version, Handle};
+use crate::handle::Handle;
 use crate::sys;
 
 /// Threads, seed, memory and logger of everything made in it. Most programs never make one: the default is the

@@ -4,10 +4,11 @@ use std::os::raw::c_void;
 use std::ptr;
 
 use crate::attrs::Attrs;
-use crate::callback;
+use crate::call::{made, Format};
+use crate::callback::{self, Failure};
 use crate::context::Context;
-use crate::error::{Failure, Result};
-use crate::handle::{made, Format, Handle};
+use crate::error::Result;
+use crate::handle::Handle;
 use crate::sys;
 use crate::tensor::{slice_mut, Handles, Tensor};
 

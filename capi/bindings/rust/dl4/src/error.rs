@@ -3,14 +3,10 @@ use std::ffi::CStr;
 use std::fmt;
 use std::os::raw::c_char;
 
-use crate::callback::{self, Pending};
+use crate::callback::{self, Failure, Pending};
 use crate::handle::Handle;
 use crate::json::Value;
 use crate::sys;
-
-/// What a closure or a [`Kind`](crate::Kind) of yours returns when it fails; `?` makes it of any error, and
-/// `"text".into()` of text.
-pub type Failure = Box<dyn StdError + Send + Sync>;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

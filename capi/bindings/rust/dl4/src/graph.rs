@@ -3,24 +3,14 @@ use std::os::raw::c_char;
 use std::ptr;
 
 use crate::attrs::Attrs;
+use crate::call::{c_string, made, shape, Format};
 use crate::context::Context;
 use crate::error::{check, Result};
-use crate::handle::{c_string, made, shape, Format, Handle};
+use crate::handle::Handle;
 use crate::model::Model;
+use crate::node::Node;
 use crate::sys;
 use crate::tensor::{DType, Tensor};
-
-/// A symbolic value inside one graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct Node(pub(crate) sys::dl4_node);
-
-/// Where a call takes nodes, one alone will do.
-impl AsRef<[Node]> for Node {
-    fn as_ref(&self) -> &[Node] {
-        std::slice::from_ref(self)
-    }
-}
 
 /// A layer inside one graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@ use std::marker::PhantomData;
 use std::os::raw::{c_char, c_void};
 
 use crate::attrs::Attrs;
-use crate::callback;
-use crate::error::{check, Failure, Result};
-use crate::handle::{c_string, need_version, MAX_RANK};
+use crate::call::{c_string, need_version, MAX_RANK};
+use crate::callback::{self, Failure};
+use crate::error::{check, Result};
 use crate::sys;
 use crate::tensor::{self, slice, slice_mut, DType, Element};
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attrs;
+mod call;
 mod callback;
 mod cancel;
 mod context;
@@ -10,6 +11,8 @@ mod graph;
 mod handle;
 mod kind;
 mod model;
+mod node;
+mod port;
 pub mod registry;
 mod session;
 mod stream;
@@ -17,16 +20,19 @@ mod tensor;
 mod trainer;
 
 pub use attrs::{Attrs, SharedModel, Value};
+pub use call::Format;
+pub use callback::Failure;
 pub use cancel::Cancel;
 pub use context::{Context, Level};
 pub use dataset::{Batch, Dataset};
 pub use dl4_sys as sys;
 pub use dl4_sys::json;
-pub use error::{Code, Error, Failure, Refusal, Result};
-pub use graph::{Graph, Layer, Node};
-pub use handle::Format;
+pub use error::{Code, Error, Refusal, Result};
+pub use graph::{Graph, Layer};
 pub use kind::{Gradient, Kind, Source, Target};
-pub use model::{Model, Port, Weight};
+pub use model::{Model, Weight};
+pub use node::Node;
+pub use port::Port;
 pub use registry::{measure, version};
 pub use session::Session;
 pub use stream::Stream;

@@ -1,10 +1,12 @@
 use std::path::Path;
 
-use crate::attrs::Attrs;
+use crate::attrs::{self, Attrs, SharedModel};
+use crate::call::{bytes, c_path, c_string, made, text, Format};
 use crate::context::Context;
 use crate::error::{check, Result};
-use crate::handle::{bytes, c_path, c_string, made, text, Format, Handle};
+use crate::handle::Handle;
 use crate::json::Value;
+use crate::port::Port;
 use crate::sys;
 use crate::tensor::{DType, Handles, Tensor};
 
@@ -27,15 +29,6 @@ pub struct Model(pub(crate) Handle<sys::dl4_model>);
 // SAFETY: dl4.h, "Models": readers at once; what writes takes &mut, or is refused as busy by the library.
 unsafe impl Send for Model {}
 unsafe impl Sync for Model {}
-
-/// An input or output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
-    pub name: String,
-    /// -1 is free.
-    pub shape: Vec<i64>,
-    pub dtype: DType,
-}
 
 /// A weight of a model, without its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,5 +144,11 @@ impl Model {
     /// For calls of [`sys`](crate::sys).
     pub fn as_ptr(&self) -> *mut sys::dl4_model {
         self.0.as_ptr()
+    }
+}
+
+impl From<&Model> for attrs::Value {
+    fn from(model: &Model) -> attrs::Value {
+        attrs::Value::Model(SharedModel(model.0.clone()))
     }
 }

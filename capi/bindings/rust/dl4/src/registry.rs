@@ -4,25 +4,19 @@ use std::ffi::CString;
 use std::ptr;
 
 use crate::attrs::Attrs;
+use crate::call::{c_string, made, text};
 use crate::context::Context;
 use crate::error::Result;
-use crate::handle::{c_string, made, text};
 use crate::json::Value;
 use crate::sys;
 use crate::tensor::Tensor;
 
+pub use crate::call::version;
 pub use crate::kind::{add, Category};
 
 // What the library writes is JSON.
 pub(crate) fn read(text: &str) -> Value {
     Value::parse(text).unwrap_or_else(|e| panic!("libdl4 gave what cannot be read: {}", e))
-}
-
-/// The library's version, `1.2.3`.
-pub fn version() -> String {
-    // SAFETY: a call without arguments.
-    let n = unsafe { sys::dl4_version() };
-    format!("{}.{}.{}", n / 1_000_000, n / 1000 % 1000, n % 1000)
 }
 
 /// How the library was built and what it found.

@@ -1,11 +1,13 @@
 use std::ptr;
 
 use crate::attrs::Attrs;
+use crate::call::{made, shape, Format};
 use crate::cancel::Cancel;
 use crate::dataset::Dataset;
 use crate::error::{check, Result};
-use crate::handle::{made, shape, Format, Handle};
-use crate::model::{Model, Port};
+use crate::handle::Handle;
+use crate::model::Model;
+use crate::port::Port;
 use crate::sys;
 use crate::tensor::{new_tensors, Handles, Tensor};
 

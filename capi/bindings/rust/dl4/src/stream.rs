@@ -1,9 +1,10 @@
 use std::ptr;
 
 use crate::attrs::Attrs;
+use crate::call::{bytes, made};
 use crate::cancel::Cancel;
 use crate::error::{check, Result};
-use crate::handle::{bytes, made, Handle};
+use crate::handle::Handle;
 use crate::session::Session;
 use crate::sys;
 use crate::tensor::{new_tensors, Handles, Tensor};

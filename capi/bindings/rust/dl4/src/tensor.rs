@@ -4,10 +4,11 @@ use std::ops::Deref;
 use std::os::raw::c_void;
 use std::ptr;
 
+use crate::call::{made, Format};
 use crate::callback;
 use crate::context::Context;
 use crate::error::{check, Code, Error, Result};
-use crate::handle::{made, Format, Handle};
+use crate::handle::Handle;
 use crate::sys;
 
 /// Types of data.

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::ptr;
 
 use crate::attrs::Attrs;
-use crate::callback;
+use crate::call::{bytes, c_path, c_string, made, text, Format};
+use crate::callback::{self, Failure};
 use crate::cancel::Cancel;
 use crate::dataset::Dataset;
-use crate::error::{check, Failure, Result};
-use crate::handle::{bytes, c_path, c_string, made, text, Format, Handle};
+use crate::error::{check, Result};
+use crate::handle::Handle;
 use crate::json::Value;
 use crate::model::Model;
 use crate::registry;

@@ -1,5 +1,7 @@
-"""Training steps that differentiate by hand, as Keras on TensorFlow computes them: GAN, VAE, DQN with a target net,
-distillation, accumulated gradients.
+"""Programs that differentiate by hand, as Keras on TensorFlow computes them: GAN, VAE, DQN with a target net,
+distillation, accumulated gradients, WGAN with a gradient penalty, actor and critic, diffusion, MAML, metric learning,
+explanations of an image's class. (No LayerNormalization in the gradient penalty: TensorFlow's gradient of second order
+of it is not what differences show.)
 
     python graph_programs.py            writes tests/data/graph_programs.npz
 
@@ -136,7 +138,147 @@ def accumulation():
                                      "y2": numbers(3, 2)}, step)
 
 
+def wgan():
+    g = model(keras.Input((3,)), L.Dense(36, "tanh", name="g1"), L.Reshape((6, 6, 1), name="g2"))
+    c = model(keras.Input((6, 6, 1)), L.Conv2D(4, 3, strides=2, padding="same", activation="tanh", name="c1"),
+              L.Flatten(name="c2"), L.Dense(1, use_bias=False, name="c3"))
+    og, oc = keras.optimizers.Adam(0.01), keras.optimizers.Adam(0.01)
+
+    def step(real, z, part):
+        with tf.GradientTape() as tape:
+            fake = g(z)
+            between = real + part * (fake - real)
+            with tf.GradientTape() as inner:
+                inner.watch(between)
+                judged = c(between)
+            norm = tf.sqrt(tf.reduce_sum(tf.square(inner.gradient(judged, between)), axis=[1, 2, 3]))
+            penalty = tf.reduce_mean(tf.square(norm - 1))
+            c_loss = tf.reduce_mean(c(fake)) - tf.reduce_mean(c(real)) + 10 * penalty
+        oc.apply(tape.gradient(c_loss, c.trainable_variables), c.trainable_variables)
+        with tf.GradientTape() as tape:
+            g_loss = -tf.reduce_mean(c(g(z)))
+        og.apply(tape.gradient(g_loss, g.trainable_variables), g.trainable_variables)
+        return c_loss, g_loss, penalty
+
+    steps("wgan", {"g": g, "c": c}, {"real": numbers(4, 6, 6, 1), "z": numbers(4, 3),
+                                     "part": numpy.abs(numbers(4, 1, 1, 1))}, step)
+
+
+def actor():
+    trunk = model(keras.Input((4,)), L.Dense(8, "relu", name="t1"))
+    acts = model(keras.Input((8,)), L.Dense(3, name="a1"))
+    critic = model(keras.Input((8,)), L.Dense(1, name="c1"))
+    o, huber = keras.optimizers.Adam(0.02, clipnorm=0.5), keras.losses.Huber()
+
+    def step(state, action, gain):
+        with tf.GradientTape() as tape:
+            h = trunk(state)
+            policy, value = tf.nn.softmax(acts(h)), critic(h)[:, 0]
+            logs = tf.math.log(policy)
+            chosen = tf.reduce_sum(logs * action, axis=1)
+            entropy = -tf.reduce_mean(tf.reduce_sum(policy * logs, axis=1))
+            loss = -tf.reduce_mean(chosen * tf.stop_gradient(gain - value)) + huber(gain, value) - 0.01 * entropy
+        variables = [v for m in (acts, critic, trunk) for v in m.trainable_variables]
+        o.apply(tape.gradient(loss, variables), variables)
+        return loss, entropy
+
+    steps("actor", {"trunk": trunk, "actor": acts, "critic": critic},
+          {"state": numbers(5, 4), "action": numpy.eye(3, dtype="float32")[[0, 2, 1, 1, 0]], "gain": numbers(5)}, step)
+
+
+def diffusion():
+    def net():
+        return model(keras.Input((6, 6, 2)), L.Conv2D(6, 3, padding="same", activation="swish", name="n1"),
+                     L.GroupNormalization(2, name="n2"), L.Conv2D(1, 3, padding="same", name="n3"))
+
+    now, average = net(), net()
+    o = keras.optimizers.AdamW(0.01, weight_decay=0.01)
+
+    def step(image, noise, angle):
+        signal_rate, noise_rate = tf.cos(angle), tf.sin(angle)
+        noisy = signal_rate * image + noise_rate * noise
+        variance = tf.tile(noise_rate**2, (1, 6, 6, 1))
+        with tf.GradientTape() as tape:
+            told = now(tf.concat([noisy, variance], axis=-1))
+            loss = tf.reduce_mean(keras.losses.mean_absolute_error(noise, told))
+        o.apply(tape.gradient(loss, now.trainable_variables), now.trainable_variables)
+        for a, b in zip(average.weights, now.weights):
+            a.assign(0.9 * a + 0.1 * b)
+        return loss, tf.reduce_mean(tf.square(image - (noisy - noise_rate * told) / signal_rate))
+
+    steps("diffusion", {"now": now, "average": average},
+          {"image": numbers(4, 6, 6, 1), "noise": numbers(4, 6, 6, 1), "angle": numpy.abs(numbers(4, 1, 1, 1))}, step)
+
+
+def maml():
+    m = model(keras.Input((1,)), L.Dense(5, "tanh", name="m1"), L.Dense(1, name="m2"))
+    o = keras.optimizers.Adam(0.02)
+
+    def output(x, w):
+        return tf.tanh(x @ w[0] + w[1]) @ w[2] + w[3]
+
+    def step(**given):
+        weights = [v.value for v in m.trainable_variables]
+        with tf.GradientTape() as tape:
+            losses = []
+            for t in "ab":
+                with tf.GradientTape() as inner:
+                    loss = tf.reduce_mean(tf.square(output(given[t + "_x"], weights) - given[t + "_y"]))
+                adapted = [w - 0.1 * g for w, g in zip(weights, inner.gradient(loss, weights))]
+                losses.append(tf.reduce_mean(tf.square(output(given[t + "_new_x"], adapted) - given[t + "_new_y"])))
+            total = (losses[0] + losses[1]) / 2
+        o.apply(tape.gradient(total, weights), m.trainable_variables)
+        return (total,)
+
+    steps("maml", {"m": m}, {t + name: numbers(n, 1) for t in "ab" for name, n in
+                             (("_x", 4), ("_y", 4), ("_new_x", 6), ("_new_y", 6))}, step)
+
+
+def metric():
+    m = model(keras.Input((6,)), L.Dense(8, "relu", name="m1"), L.Dense(3, name="m2"), L.UnitNormalization(name="m3"))
+    o, crossentropy = keras.optimizers.Adam(0.02), keras.losses.CategoricalCrossentropy(from_logits=True)
+
+    def step(anchor, positive, negative, same):
+        with tf.GradientTape() as tape:
+            a, b, c = m(anchor), m(positive), m(negative)
+            far = [tf.reduce_sum(tf.square(a - other), axis=1) for other in (b, c)]
+            triplet = tf.reduce_mean(tf.nn.relu(far[0] - far[1] + 0.5))
+            loss = triplet + crossentropy(same, 5 * tf.einsum("ae,be->ab", a, b))
+        o.apply(tape.gradient(loss, m.trainable_variables), m.trainable_variables)
+        return loss, triplet
+
+    steps("metric", {"m": m}, {"anchor": numbers(5, 6), "positive": numbers(5, 6), "negative": numbers(5, 6),
+                               "same": numpy.eye(5, dtype="float32")}, step)
+
+
+def explanations():
+    features = model(keras.Input((8, 8, 2)), L.Conv2D(4, 3, activation="relu", name="f1"), L.MaxPooling2D(name="f2"),
+                     L.Conv2D(5, 2, activation="relu", name="f3"))
+    head = model(keras.Input((2, 2, 5)), L.Flatten(name="h1"), L.Dense(3, "softmax", name="h2"))
+
+    def step(x, which):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            found = features(x)
+            score = tf.reduce_sum(head(found) * which)
+        saliency = tf.reduce_max(tf.abs(tape.gradient(score, x)), axis=3)
+        weights = tf.reduce_mean(tape.gradient(score, found), axis=[1, 2], keepdims=True)
+        cam = tf.nn.relu(tf.reduce_sum(found * weights, axis=3))
+        slopes = []
+        for i in range(5):
+            at = x * (i / 4)
+            with tf.GradientTape() as tape:
+                tape.watch(at)
+                there = tf.reduce_sum(head(features(at)) * which)
+            slopes.append(tape.gradient(there, at))
+        mean = sum((a + b) / 2 for a, b in zip(slopes, slopes[1:])) / 4
+        return score, saliency, cam, x * mean
+
+    steps("explanations", {"features": features, "head": head},
+          {"x": numbers(3, 8, 8, 2), "which": numpy.eye(3, dtype="float32")[[2, 0, 1]]}, step, 1)
+
+
 keras.utils.set_random_seed(3)
-for program in (gan, vae, dqn, distillation, accumulation):
+for program in (gan, vae, dqn, distillation, accumulation, wgan, actor, diffusion, maml, metric, explanations):
     program()
 numpy.savez_compressed(pathlib.Path(__file__).resolve().parent.parent / "data/graph_programs.npz", **arrays)

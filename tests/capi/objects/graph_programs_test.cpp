@@ -1,91 +1,8 @@
 // Training steps as graphs, against Keras on TensorFlow: golden/graph_programs.py.
-#include <cmath>
-#include <map>
-
-#include "capi/step.hpp"
+#include "capi/graph_program.hpp"
 
 namespace dl4_test {
 namespace {
-
-Own<dl4_tensor> golden(const std::string &name) {
-  Own<dl4_tensor> t;
-  ok(dl4_tensor_load(nullptr, DL4_SOURCE_DIR "/tests/data/graph_programs.npz", name.c_str(), t.out()));
-  return t;
-}
-
-struct LayerOf {
-  const char *kind, *name;
-  std::string json = "{}";
-};
-
-// A program: models that are layers of a graph, inputs, outputs, weights and results of Keras's.
-struct Program : Step {
-  explicit Program(std::string name) : name(std::move(name)) {}
-
-  const dl4_model *sequential(const char *as, const std::vector<int64_t> &shape, const std::vector<LayerOf> &layers) {
-    Step g;
-    const dl4_node x = g.in("x", shape);
-    dl4_node y = x;
-    for (const LayerOf &l : layers) y = g.call(l.kind, l.json, {y}, l.name);
-    models[as] = g.build({x}, {y});
-    const dl4_model *m = models[as];
-    for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
-      const char *w = dl4_port_name(m, DL4_WEIGHTS, i);
-      ok(dl4_model_set_weight(const_cast<dl4_model *>(m), w, golden(name + "/before/" + as + '/' + w)));
-    }
-    return m;
-  }
-  dl4_node given(const char *as) {
-    values.push_back(golden(name + "/in/" + as));
-    const dl4_tensor *t = values.back();
-    inputs.push_back(in(as, {dl4_tensor_dims(t), dl4_tensor_dims(t) + dl4_tensor_rank(t)}));
-    return inputs.back();
-  }
-
-  dl4_node sum(dl4_node x, const std::string &axis = "null") { return call("Sum", R"({"axis": )" + axis + "}", {x}); }
-  dl4_node mean(dl4_node x, const std::string &axis = "null") { return call("Mean", R"({"axis": )" + axis + "}", {x}); }
-  dl4_node plus(dl4_node a, dl4_node b) { return call("Add", "{}", {a, b}); }
-  dl4_node minus(dl4_node a, dl4_node b) { return call("Subtract", "{}", {a, b}); }
-  dl4_node times(dl4_node a, dl4_node b) { return call("Multiply", "{}", {a, b}); }
-  dl4_node scaled(dl4_node a, double by, double offset = 0) {
-    return call("Rescaling", R"({"scale": )" + std::to_string(by) + R"(, "offset": )" + std::to_string(offset) + "}",
-                {a});
-  }
-  dl4_node square(dl4_node x) { return call("Square", "{}", {x}); }
-  dl4_node softmax(dl4_node x) { return call("Softmax", "{}", {x}); }
-  dl4_node loss(const std::string &json, dl4_node y_true, dl4_node y_pred) {
-    return call("Loss", R"({"loss": )" + json + "}", {y_true, y_pred});
-  }
-  dl4_node optimize(const char *as, const std::string &optimizer, const Nodes &weights, dl4_node loss) {
-    return update(as, R"({"optimizer": )" + optimizer + "}", weights, gradients({loss}, weights));
-  }
-
-  // Runs the outputs and compares; `others` are made too.
-  void check(Nodes outputs, const Nodes &others, int steps = 3, float tolerance = 2e-4f) {
-    outputs[0] = after(outputs[0], others);
-    auto m = build(inputs, outputs);
-    Runs run(m);
-    std::vector<dl4_tensor *> in(values.begin(), values.end());
-    for (int step = 0; step < steps; ++step) {
-      const auto out = run(in);
-      for (size_t i = 0; i < out.size(); ++i) {
-        SCOPED_TRACE("step " + std::to_string(step) + " output " + std::to_string(i));
-        expect_near(out[i], floats(golden(name + "/out/" + std::to_string(step) + '/' + std::to_string(i))), tolerance);
-      }
-    }
-    for (const auto &[as, model] : models)
-      for (int64_t i = 0; i < dl4_port_count(model, DL4_WEIGHTS); ++i) {
-        const char *w = dl4_port_name(model, DL4_WEIGHTS, i);
-        SCOPED_TRACE(as + '/' + w);
-        expect_near(weight_of(model, w), floats(golden(name + "/after/" + as + '/' + w)), tolerance);
-      }
-  }
-
-  const std::string name;
-  std::map<std::string, Own<dl4_model>> models;
-  std::vector<Own<dl4_tensor>> values;
-  Nodes inputs;
-};
 
 TEST(GraphPrograms, Gan) {
   Program p("gan");
@@ -196,6 +113,167 @@ TEST(GraphPrograms, AccumulatedGradients) {
   done.push_back(p.update("optimizer", R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.05}}})",
                           weights, means));
   p.check({loss}, done);
+}
+
+// Second order: the penalty is of the gradient by images between real and made ones, and passes a convolution.
+TEST(GraphPrograms, WganWithAGradientPenalty) {
+  Program p("wgan");
+  const dl4_model *g = p.sequential(
+      "g", {-1, 3},
+      {{"Dense", "g1", R"({"units": 36, "activation": "tanh"})"}, {"Reshape", "g2", R"({"target_shape": [6, 6, 1]})"}});
+  const dl4_model *c = p.sequential(
+      "c", {-1, 6, 6, 1},
+      {{"Conv2D", "c1", R"({"filters": 4, "kernel_size": 3, "strides": 2, "padding": "same", "activation": "tanh"})"},
+       {"Flatten", "c2"},
+       {"Dense", "c3", R"({"units": 1, "use_bias": false})"}});
+  const dl4_node real = p.given("real"), z = p.given("z"), part = p.given("part");
+  dl4_layer makes = -1, judges = -1;
+  const dl4_node fake = p.model(g, "g", z, &makes), of_real = p.model(c, "c", real, &judges);
+  const dl4_node between = p.plus(real, p.times(part, p.minus(fake, real)));
+  const dl4_node slope =
+      p.gradients({p.again(judges, between)}, {between}, R"({"sum": true, "unconnected": "refused"})")[0];
+  const dl4_node norm = p.call("Sqrt", "{}", {p.sum(p.square(slope), "[1, 2, 3]")});
+  const dl4_node penalty = p.mean(p.square(p.scaled(norm, 1, -1)));
+  const dl4_node c_loss = p.plus(p.minus(p.mean(p.again(judges, fake)), p.mean(of_real)), p.scaled(penalty, 10));
+  const dl4_node c_done = p.optimize("c_optimizer", R"({"class_name": "Adam", "config": {"learning_rate": 0.01}})",
+                                     p.weights(c, "c"), c_loss);
+  const dl4_node g_loss = p.scaled(p.mean(p.again(judges, fake)), -1);
+  const dl4_node g_done = p.optimize("g_optimizer", R"({"class_name": "Adam", "config": {"learning_rate": 0.01}})",
+                                     p.weights(g, "g"), g_loss);
+  p.check({c_loss, g_loss, penalty}, {c_done, g_done});
+}
+
+TEST(GraphPrograms, ActorAndCritic) {
+  Program p("actor");
+  const dl4_model *trunk = p.sequential("trunk", {-1, 4}, {{"Dense", "t1", R"({"units": 8, "activation": "relu"})"}});
+  const dl4_model *actor = p.sequential("actor", {-1, 8}, {{"Dense", "a1", R"({"units": 3})"}});
+  const dl4_model *critic = p.sequential("critic", {-1, 8}, {{"Dense", "c1", R"({"units": 1})"}});
+  const dl4_node state = p.given("state"), action = p.given("action"), gain = p.given("gain");
+  const dl4_node h = p.model(trunk, "trunk", state), policy = p.softmax(p.model(actor, "actor", h));
+  const dl4_node value = p.sum(p.model(critic, "critic", h), "1");
+  const dl4_node logs = p.call("Log", "{}", {policy}), chosen = p.sum(p.times(logs, action), "1");
+  const dl4_node advantage = p.call("StopGradient", "{}", {p.minus(gain, value)});
+  const dl4_node entropy = p.scaled(p.mean(p.sum(p.times(policy, logs), "1")), -1);
+  const dl4_node of_actor = p.scaled(p.mean(p.times(chosen, advantage)), -1);
+  const dl4_node of_critic = p.loss(R"("Huber")", gain, value);
+  const dl4_node loss = p.minus(p.plus(of_actor, of_critic), p.scaled(entropy, 0.01));
+  Nodes weights;
+  for (const auto &[name, m] : p.models)
+    for (dl4_node w : p.weights(m, name)) weights.push_back(w);
+  p.check({loss, entropy},
+          {p.optimize("optimizer", R"({"class_name": "Adam", "config": {"learning_rate": 0.02, "clipnorm": 0.5}})",
+                      weights, loss)});
+}
+
+// The net tells the noise in an image; a second one follows it as an average.
+TEST(GraphPrograms, Diffusion) {
+  Program p("diffusion");
+  const auto net = [&](const char *as) {
+    return p.sequential(
+        as, {-1, 6, 6, 2},
+        {{"Conv2D", "n1", R"({"filters": 6, "kernel_size": 3, "padding": "same", "activation": "swish"})"},
+         {"GroupNormalization", "n2", R"({"groups": 2})"},
+         {"Conv2D", "n3", R"({"filters": 1, "kernel_size": 3, "padding": "same"})"}});
+  };
+  const dl4_model *now = net("now"), *average = net("average");
+  const dl4_node image = p.given("image"), noise = p.given("noise"), angle = p.given("angle");
+  const dl4_node noise_rate = p.call("Sin", "{}", {angle}), signal_rate = p.call("Cos", "{}", {angle});
+  const dl4_node noisy = p.plus(p.times(signal_rate, image), p.times(noise_rate, noise));
+  const dl4_node variance = p.times(p.square(noise_rate), p.constant({4, 6, 6, 1}, std::vector<float>(144, 1)));
+  const dl4_node in = p.call("Concatenate", "{}", {noisy, variance});
+  const dl4_node told = p.model(now, "now", in);
+  const dl4_node loss = p.loss(R"("MeanAbsoluteError")", noise, told);
+  const dl4_node image_loss = p.mean(
+      p.square(p.minus(image, p.call("Divide", "{}", {p.minus(noisy, p.times(noise_rate, told)), signal_rate}))));
+  p.model(average, "average", in);
+  Nodes done{p.optimize("optimizer",
+                        R"({"class_name": "AdamW", "config": {"learning_rate": 0.01, "weight_decay": 0.01}})",
+                        p.weights(now, "now"), loss)};
+  const Nodes from = p.weights(now, "now"), to = p.weights(average, "average");
+  for (size_t i = 0; i < from.size(); ++i)
+    done.push_back(p.assign(to[i], p.plus(p.scaled(to[i], 0.9), p.scaled(from[i], 0.1))));
+  p.check({loss, image_loss}, done);
+}
+
+// Second order through a step of gradient descent on each of two tasks.
+TEST(GraphPrograms, ModelAgnosticMetaLearning) {
+  Program p("maml");
+  const dl4_model *m = p.sequential(
+      "m", {-1, 1}, {{"Dense", "m1", R"({"units": 5, "activation": "tanh"})"}, {"Dense", "m2", R"({"units": 1})"}});
+  const auto plus = [&](dl4_node x, dl4_node bias) { return p.call("BroadcastAdd", "{}", {x, bias}); };
+  const auto output = [&](dl4_node x, const Nodes &w) {
+    const dl4_node h = p.call("Tanh", "{}", {plus(p.matmul(x, w[0]), w[1])});
+    return plus(p.matmul(h, w[2]), w[3]);
+  };
+  const auto loss = [&](dl4_node y, dl4_node at) { return p.mean(p.square(p.minus(y, at))); };
+  std::vector<Nodes> tasks;
+  for (const char *task : {"a", "b"}) {
+    const std::string t = task;
+    tasks.push_back({p.given((t + "_x").c_str()), p.given((t + "_y").c_str()), p.given((t + "_new_x").c_str()),
+                     p.given((t + "_new_y").c_str())});
+  }
+  p.model(m, "m", tasks[0][0]);
+  const Nodes weights = p.weights(m, "m");
+  Nodes losses;
+  for (const Nodes &t : tasks) {
+    const Nodes slopes = p.gradients({loss(output(t[0], weights), t[1])}, weights);
+    Nodes adapted;
+    for (size_t i = 0; i < weights.size(); ++i) adapted.push_back(p.minus(weights[i], p.scaled(slopes[i], 0.1)));
+    losses.push_back(loss(output(t[2], adapted), t[3]));
+  }
+  const dl4_node total = p.scaled(p.plus(losses[0], losses[1]), 0.5);
+  p.check({total},
+          {p.optimize("optimizer", R"({"class_name": "Adam", "config": {"learning_rate": 0.02}})", weights, total)});
+}
+
+TEST(GraphPrograms, MetricLearning) {
+  Program p("metric");
+  const dl4_model *m = p.sequential("m", {-1, 6},
+                                    {{"Dense", "m1", R"({"units": 8, "activation": "relu"})"},
+                                     {"Dense", "m2", R"({"units": 3})"},
+                                     {"UnitNormalization", "m3"}});
+  const dl4_node anchor = p.given("anchor"), positive = p.given("positive"), negative = p.given("negative");
+  const dl4_node same = p.given("same");
+  dl4_layer layer = -1;
+  const dl4_node a = p.model(m, "m", anchor, &layer), b = p.again(layer, positive), c = p.again(layer, negative);
+  const auto far = [&](dl4_node other) { return p.sum(p.square(p.minus(a, other)), "1"); };
+  const dl4_node triplet = p.mean(p.call("ReLU", "{}", {p.scaled(p.minus(far(b), far(c)), 1, 0.5)}));
+  const dl4_node alike = p.scaled(p.call("Einsum", R"({"subscripts": "ae,be->ab"})", {a, b}), 5);
+  const dl4_node pairs =
+      p.loss(R"({"class_name": "CategoricalCrossentropy", "config": {"from_logits": true}})", same, alike);
+  const dl4_node loss = p.plus(triplet, pairs);
+  p.check({loss, triplet}, {p.optimize("optimizer", R"({"class_name": "Adam", "config": {"learning_rate": 0.02}})",
+                                       p.weights(m, "m"), loss)});
+}
+
+// What of an image a class depends on: its saliency, integrated gradients from black, and Grad-CAM.
+TEST(GraphPrograms, Explanations) {
+  Program p("explanations");
+  const dl4_model *features =
+      p.sequential("features", {-1, 8, 8, 2},
+                   {{"Conv2D", "f1", R"({"filters": 4, "kernel_size": 3, "activation": "relu"})"},
+                    {"MaxPooling2D", "f2"},
+                    {"Conv2D", "f3", R"({"filters": 5, "kernel_size": 2, "activation": "relu"})"}});
+  const dl4_model *head = p.sequential(
+      "head", {-1, 2, 2, 5}, {{"Flatten", "h1"}, {"Dense", "h2", R"({"units": 3, "activation": "softmax"})"}});
+  const dl4_node x = p.given("x"), which = p.given("which");
+  dl4_layer sees = -1, judges = -1;
+  const dl4_node found = p.model(features, "features", x, &sees);
+  const dl4_node score = p.sum(p.times(p.model(head, "head", found, &judges), which));
+  const dl4_node saliency = p.call("Max", R"({"axis": 3})", {p.call("Absolute", "{}", {p.gradients({score}, {x})[0]})});
+
+  const dl4_node by_features = p.gradients({score}, {found})[0];
+  const dl4_node weights = p.call("Mean", R"({"axis": [1, 2], "keepdims": true})", {by_features});
+  const dl4_node cam = p.call("ReLU", "{}", {p.sum(p.times(found, weights), "3")});
+
+  dl4_node slopes = -1;
+  for (int i = 0; i <= 4; ++i) {  // trapezoids
+    const dl4_node at = p.scaled(x, i / 4.0);
+    const dl4_node there = p.sum(p.times(p.again(judges, p.again(sees, at)), which));
+    const dl4_node slope = p.scaled(p.gradients({there}, {at})[0], i == 0 || i == 4 ? 0.125 : 0.25);
+    slopes = i ? p.plus(slopes, slope) : slope;
+  }
+  p.check({score, saliency, cam, p.times(x, slopes)}, {}, 1);
 }
 
 }  // namespace

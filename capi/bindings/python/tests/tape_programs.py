@@ -185,6 +185,24 @@ def a_step_in_a_function(tf, keras):
 
 
 @program
+def functions_that_run_eagerly(tf, keras):
+    calls = []
+
+    @tf.function
+    def doubled(x):
+        calls.append(1)
+        return x * 2
+
+    tf.config.run_functions_eagerly(True)
+    try:
+        results = [doubled(tf.constant([1.0, i])) for i in range(3)]
+        eagerly = tf.config.functions_run_eagerly()
+    finally:
+        tf.config.run_functions_eagerly(False)
+    return results, len(calls), eagerly, tf.config.functions_run_eagerly()
+
+
+@program
 def a_signature_of_inputs(tf, keras):
     class Scaled:
         @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int32)])

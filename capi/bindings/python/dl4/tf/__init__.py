@@ -13,9 +13,11 @@ import numpy as np
 from .. import keras, nn
 from ..keras import initializers, losses, metrics, optimizers
 from ..keras.src.backend import call_context
+from ..keras.src.backend.global_state import set_context
 from ..keras.src.data.ragged import Ragged as RaggedTensor
 from ..keras.src.data.structure import map_structure as _map_structure, TensorSpec
 from ..keras.src.layers.variable import Variable
+from ..keras.src.symbolic import function_of_arrays
 from ..keras.src.symbolic.function_of_arrays import function
 from ..keras.src.symbolic.gradient_tape import GradientTape
 from ..keras.src.symbolic.tensor import KerasTensor
@@ -179,6 +181,17 @@ def _need_finite(tensor, message=None, name=None):
     return tensor
 
 
+def _set_threads(num_threads):
+    """Of models that are made from now on; 0 is the default again."""
+    set_context(threads=num_threads or None)
+
+
+def _no_check_numerics(*args, **kwargs):
+    raise NotImplementedError(
+        "debugging.enable_check_numerics() is not supported: use debugging.check_numerics(x, message) in the function"
+    )
+
+
 def _none(*args, **kwargs):
     """Says how TensorFlow's own machinery runs: it has no effect here."""
 
@@ -195,17 +208,19 @@ debugging = SimpleNamespace(
     assert_all_finite=_need_finite,
     check_numerics=_need_finite,
     set_log_device_placement=_none,
-    enable_check_numerics=_none,
+    enable_check_numerics=_no_check_numerics,
 )
 config = SimpleNamespace(
     list_physical_devices=lambda device_type=None: [],
     list_logical_devices=lambda device_type=None: [],
     get_visible_devices=lambda device_type=None: [],
-    run_functions_eagerly=_none,
+    run_functions_eagerly=function_of_arrays.run_eagerly,
+    functions_run_eagerly=function_of_arrays.runs_eagerly,
+    set_threads=_set_threads,
     set_visible_devices=_none,
     set_soft_device_placement=_none,
     optimizer=SimpleNamespace(set_jit=_none, set_experimental_options=_none),
-    threading=SimpleNamespace(set_intra_op_parallelism_threads=_none, set_inter_op_parallelism_threads=_none),
+    threading=SimpleNamespace(set_intra_op_parallelism_threads=_set_threads, set_inter_op_parallelism_threads=_none),
     experimental=SimpleNamespace(
         set_memory_growth=_none,
         list_physical_devices=lambda device_type=None: [],

@@ -18,6 +18,19 @@ _HINTS = {  # of TensorFlow's compiler, which change no number
 }
 
 
+_eager = False
+
+
+def run_eagerly(run_eagerly):
+    """Do functions of function() run as they are, each time?"""
+    global _eager
+    _eager = bool(run_eagerly)
+
+
+def runs_eagerly():
+    return _eager
+
+
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **hints):
     """A function of arrays that the library runs: traced once for each signature, as a step. Arguments are converted to
     the types of `input_signature`, and refused if their shapes are others.
@@ -35,7 +48,7 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
             return func(*args, **kwargs)
         if input_signature is not None:
             args = _as_signed(args, input_signature, func.__name__)
-        if plain:
+        if plain or _eager:
             return func(*args, **kwargs)
         try:
             trace = step.trace(args, kwargs)

@@ -9,6 +9,8 @@
 namespace dl4::io::onnx {
 namespace {
 
+constexpr int deepest = 64;  // a body in a body, of a file that nobody wrote by hand
+
 class Room {
  public:
   explicit Room(Budget &budget) : budget_(budget) {}
@@ -22,7 +24,7 @@ class Room {
   void add(std::vector<T> &list, T v) {
     add(list) = v;
   }
-  bool in_body = false;
+  int depth = 0;  // of bodies
 
  private:
   Budget &budget_;
@@ -89,11 +91,12 @@ Numbers numbers(std::string_view bytes, Room &room) {
 void read_graph(std::string_view bytes, File &file, Room &room);
 
 std::shared_ptr<const File> body(std::string_view bytes, Room &room) {
+  if (room.depth == deepest) fail(Code::unsupported, "bodies lie in bodies more than ", deepest, " deep");
   room.take(sizeof(File));
   const auto file = std::make_shared<File>();
-  room.in_body = true;
+  ++room.depth;
   read_graph(bytes, *file, room);
-  room.in_body = false;
+  --room.depth;
   return file;
 }
 
@@ -120,7 +123,7 @@ Attribute attribute(std::string_view bytes, Room &room) {
         break;
       case 6:
         graph = true;
-        if (!room.in_body) a.graph = body(f.bytes, room);
+        a.graph = body(f.bytes, room);
         break;
       case 7:
         each_fixed(f, 4, what, [&](uint64_t v) {

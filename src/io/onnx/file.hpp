@@ -62,7 +62,7 @@ struct Attribute {
   std::vector<double> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;
-  std::shared_ptr<const File> graph;  // of one inside of another graph: null
+  std::shared_ptr<const File> graph;  // a body
 };
 
 struct NodeProto {

@@ -108,9 +108,16 @@ Ints ints_of(const Tensor &t) {
   return list;
 }
 
-Value &Op::in(size_t i) const {
+Value &Op::any(size_t i) const {
   if (!has(i)) fail(Code::corrupt_file, "has no input ", i);
   return r.value(node.in[i]);
+}
+
+Value &Op::in(size_t i) const {
+  Value &v = any(i);
+  if (v.list) refuse("expected a tensor as input ", i, ", got a sequence of ", v.list->size());
+  if (v.absent) refuse("expected a tensor as input ", i, ", got an Optional without a value");
+  return v;
 }
 
 namespace {

@@ -12,11 +12,13 @@ namespace dl4::io::onnx {
 namespace {
 
 constexpr int64_t oldest = 7, newest = 28;
+constexpr int64_t node_bytes = 256;                  // of a node that is read once more
 constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
 
 const Row *find(std::string_view op) {
-  for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
-                    attention_rows(), recurrent_rows(), scan_rows(), quantized_rows(), named_rows()})
+  for (auto rows :
+       {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
+        attention_rows(), recurrent_rows(), scan_rows(), flow_rows(), sequence_rows(), quantized_rows(), named_rows()})
     for (const Row &row : rows)
       if (row.op == op) return &row;
   return nullptr;
@@ -29,9 +31,6 @@ std::string who(const NodeProto &node) {
 }
 
 std::string hint(const NodeProto &node) {
-  const std::string_view flow[] = {"If", "Loop", "SequenceMap"};
-  if (std::find(std::begin(flow), std::end(flow), node.op) != std::end(flow))
-    return ": control flow is not read; export the model with its sizes and flags fixed, or simplify it";
   if (!node.domain.empty() && node.domain != "ai.onnx")
     return text(": the domain \"", std::string(node.domain), "\" is not ONNX's own; export the model without it");
   return ": no layer of ours computes it";
@@ -39,18 +38,20 @@ std::string hint(const NodeProto &node) {
 
 // What a node reads, itself or in a body that is its attribute.
 std::set<std::string_view> names_read(const NodeProto &n) {
-  std::set<std::string_view> names, own;
+  std::set<std::string_view> names(n.in.begin(), n.in.end());
   for (const Attribute &a : n.attributes) {
     if (!a.graph) continue;
+    std::set<std::string_view> inside, own;
     for (const NodeProto &inner : a.graph->nodes) {
-      names.insert(inner.in.begin(), inner.in.end());
+      inside.merge(names_read(inner));
       own.insert(inner.out.begin(), inner.out.end());
     }
     for (const Port &p : a.graph->inputs) own.insert(p.name);
-    for (const Port &p : a.graph->outputs) names.insert(p.name);
+    for (const Numbers &t : a.graph->initializers) own.insert(t.name);
+    for (const Port &p : a.graph->outputs) inside.insert(p.name);
+    for (std::string_view name : inside)
+      if (!own.count(name)) names.insert(name);
   }
-  for (std::string_view name : own) names.erase(name);
-  names.insert(n.in.begin(), n.in.end());
   return names;
 }
 
@@ -92,20 +93,27 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 }  // namespace
 
 Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
-    : file_(file),
-      outside_(outside),
-      outer_(outer),
-      graph_(std::make_shared<graph::Graph>(settings)),
-      symbols_(outer ? outer->symbols_ : 0) {
+    : file_(file), outside_(outside), outer_(outer), graph_(std::make_shared<graph::Graph>(settings)) {
   if (!outer && (file.opset < oldest || file.opset > newest))
     fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
          " are read (onnx.version_converter makes one of another)");
-  for (const Numbers &t : file.initializers) waiting_[t.name] = &t;
-  for (const NodeProto &n : file.nodes)
+  begin();
+}
+
+Reader::Reader(const File &body, Reader &around)
+    : file_(body), outside_(around.outside_), outer_(&around), inlined_(true), graph_(around.graph_) {
+  begin();
+}
+
+void Reader::begin() {
+  const auto nodes = static_cast<int64_t>(file_.nodes.size());
+  if (outer_) outside_.budget.take(checked_add(layer_bytes, checked_mul(node_bytes, nodes)), "a body");
+  for (const Numbers &t : file_.initializers) waiting_[t.name] = &t;
+  for (const NodeProto &n : file_.nodes)
     for (std::string_view name : names_read(n)) readers_[name].push_back(&n);
-  order_ = sorted(file.nodes, readers_);
-  for (const Port &p : file.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
-  for (const Port &p : file.inputs) names_.insert(std::string(p.name));
+  order_ = sorted(file_.nodes, readers_);
+  for (const Port &p : file_.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
+  for (const Port &p : file_.inputs) names_.insert(std::string(p.name));
 }
 
 void Reader::add_input(const Port &p) {
@@ -137,7 +145,7 @@ void Reader::add_input(const Port &p) {
 Value &Reader::value(std::string_view name) {
   if (const auto it = values_.find(name); it != values_.end()) return it->second;
   const auto waiting = waiting_.find(name);
-  if (waiting == waiting_.end() && outer_) return from_outside(name);
+  if (waiting == waiting_.end() && outer_) return inlined_ ? outer_->value(name) : from_outside(name);
   if (waiting == waiting_.end()) fail(Code::corrupt_file, "nothing gives \"", std::string(name), "\", which is read");
   Value v;
   v.constant = read(*waiting->second, outside_);
@@ -148,8 +156,9 @@ Value &Reader::value(std::string_view name) {
 }
 
 void Reader::set(std::string_view name, Value v) {
-  const size_t listed = v.sizes ? v.sizes->size() : 0;
-  outside_.budget.take(static_cast<int64_t>(value_bytes + (v.dims.size() + listed) * sizeof(Dim)), "a value");
+  const size_t listed = v.sizes ? v.sizes->size() : 0, values = v.list ? v.list->size() : 0;
+  outside_.budget.take(static_cast<int64_t>((values + 1) * value_bytes + (v.dims.size() + listed) * sizeof(Dim)),
+                       "a value");
   if (!values_.emplace(std::string(name), std::move(v)).second)
     fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
 }
@@ -163,7 +172,7 @@ std::optional<std::pair<Value *, int>> Reader::axis_of_size(const Dim &size) {
   for (auto &[name, v] : values_)
     for (int axis = 0; axis < v.rank() && !v.forms.empty(); ++axis)
       if (v.dims[static_cast<size_t>(axis)] == size) return {{&v, axis}};
-  return {};
+  return inlined_ ? outer_->axis_of_size(size) : std::nullopt;
 }
 
 std::optional<Tensor> Reader::constant_named(std::string_view name) {
@@ -172,6 +181,7 @@ std::optional<Tensor> Reader::constant_named(std::string_view name) {
 }
 
 std::string Reader::free_name(const std::string &wanted) {
+  if (inlined_) return outer_->free_name(wanted);
   std::string base;
   for (char c : wanted) base += c == '/' ? '_' : c;
   base.erase(0, base.find_first_not_of('_'));
@@ -206,9 +216,22 @@ void Reader::run(const NodeProto &node) {
   }
 }
 
-Node Reader::output(const Port &p) {
+// A sequence is as many outputs as it has values, with a number behind its name.
+std::vector<Node> Reader::outputs(const Port &p) {
   const std::string name(p.name);
   Value &v = value(p.name);
+  if (v.absent) fail(Code::unsupported, "output \"", name, "\" is an Optional without a value");
+  if (!v.list) return {output(p, name, v)};
+  std::vector<Node> all;
+  for (Value one : *v.list) {
+    if (one.list || one.absent) fail(Code::unsupported, "output \"", name, "\" is a sequence of what is no tensor");
+    const std::string numbered = text(name, '_', all.size());
+    all.push_back(output(p, names_.insert(numbered).second ? numbered : free_name(numbered), one));
+  }
+  return all;
+}
+
+Node Reader::output(const Port &p, const std::string &name, Value &v) {
   const NodeProto end = named(p.name);
   const Op op(*this, end);
   Node n = op.as(v, plain(v.rank()));
@@ -219,21 +242,29 @@ Node Reader::output(const Port &p) {
   return graph_->add(same ? "Identity" : "Cast", name, config, {}, {n})[0];
 }
 
-// What is no list of numbers becomes an input of the body.
 Value &Reader::from_outside(std::string_view name) {
-  Value &there = outer_->value(name);
-  symbols_ = std::max(symbols_, outer_->symbols_);
+  return values_[std::string(name)] = brought_in(outer_->value(name));
+}
+
+// What is no list of numbers becomes an input of the body.
+Value Reader::brought_in(Value &there) {
   Value v = there;
   v.forms.clear();
   v.quantized.reset();
+  if (v.list) {
+    std::vector<Value> list;
+    for (Value one : *v.list) list.push_back(brought_in(one));
+    v.list = std::make_shared<const std::vector<Value>>(std::move(list));
+    return v;
+  }
   const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
-  if (!listed && !v.sizes && !v.filled) {
+  if (!listed && !v.sizes && !v.filled && !v.absent) {
     const NodeProto none{};
     v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
     v.around = std::move(v.constant);
     v.constant.reset();
   }
-  return values_[std::string(name)] = std::move(v);
+  return v;
 }
 
 Node Reader::seen(Node outside) {
@@ -246,6 +277,7 @@ Node Reader::seen(Node outside) {
 }
 
 Node Reader::constant(Tensor t) {
+  if (inlined_) return outer_->constant(std::move(t));
   if (outer_) return seen(outer_->constant(std::move(t)));
   outside_.budget.take(checked_add(checked_mul(2, t.bytes()), layer_bytes), "a constant");  // it is copied
   return graph_->constant(free_name("constant"), std::move(t));
@@ -253,7 +285,6 @@ Node Reader::constant(Tensor t) {
 
 void Reader::nodes() {
   for (const NodeProto *n : order_) run(*n);
-  if (outer_) outer_->symbols_ = symbols_;
 }
 
 std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,
@@ -272,7 +303,8 @@ std::shared_ptr<graph::Model> Reader::model() {
   for (const Port &p : file_.inputs) add_input(p);
   nodes();
   std::vector<Node> in, out;
-  for (const Port &p : file_.outputs) out.push_back(output(p));
+  for (const Port &p : file_.outputs)
+    for (const Node n : outputs(p)) out.push_back(n);
   for (const Port &p : file_.inputs)
     if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);
   if (out.empty()) fail(Code::corrupt_file, "the graph has no outputs");

@@ -53,6 +53,8 @@ struct Value {
   std::optional<Tensor> around;           // in a body: what a constant of the graph around it is, for a layer's weights
   std::optional<Quantized> quantized;     // the first form
   bool not_negative = false;
+  std::shared_ptr<const std::vector<Value>> list;  // of a sequence: its values, and nothing else is set
+  bool absent = false;                             // an Optional without a value
 
   int rank() const { return static_cast<int>(dims.size()); }
   // Known while the file is read: a new shape of the same elements takes no layer.
@@ -69,6 +71,8 @@ class Reader {
  public:
   // outer: of the graph that this one is a body in, null if it is in none.
   Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer = nullptr);
+  // Of a body whose layers stand in the graph around it.
+  Reader(const File &body, Reader &around);
   std::shared_ptr<graph::Model> model();
 
   // ---- of a body
@@ -77,13 +81,15 @@ class Reader {
   // A model of them; `seen`: what it reads of the graph around it, its last inputs.
   std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
   bool is_body() const { return outer_ != nullptr; }
+  // A node that stands in no file.
+  void run(const NodeProto &node);
 
   Outside &outside() const { return outside_; }
   int64_t opset() const { return outer_ ? outer_->opset() : file_.opset; }
   Value &value(std::string_view name);
   bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
   void set(std::string_view name, Value v);
-  int fresh() { return symbols_++; }
+  int fresh() { return outer_ ? outer_->fresh() : symbols_++; }
   graph::Graph &graph() { return *graph_; }
   // In a body it stands outside, once.
   Node constant(Tensor t);
@@ -99,15 +105,18 @@ class Reader {
   void skip(const NodeProto &node) { skipped_.insert(&node); }
 
  private:
+  void begin();
   void add_input(const Port &p);
-  void run(const NodeProto &node);
-  Node output(const Port &p);
+  std::vector<Node> outputs(const Port &p);
+  Node output(const Port &p, const std::string &name, Value &v);
   Value &from_outside(std::string_view name);
+  Value brought_in(Value &there);
   Node seen(Node outside);
 
   const File &file_;
   Outside &outside_;
   Reader *const outer_;
+  const bool inlined_ = false;  // the graph is that of outer_
   std::shared_ptr<graph::Graph> graph_;
   std::vector<std::pair<Node, Node>> seen_;  // outside, and as an input of the body
   std::map<std::string, Value, std::less<>> values_;
@@ -144,7 +153,8 @@ class Op {
   bool has(size_t i) const { return i < node.in.size() && !node.in[i].empty(); }
   size_t inputs() const { return node.in.size(); }
   bool wants(size_t i) const { return i < node.out.size() && !node.out[i].empty(); }
-  Value &in(size_t i) const;
+  Value &in(size_t i) const;   // a tensor
+  Value &any(size_t i) const;  // that, a sequence, or an Optional
 
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
@@ -227,6 +237,8 @@ std::span<const Row> product_rows();
 std::span<const Row> attention_rows();
 std::span<const Row> recurrent_rows();
 std::span<const Row> scan_rows();
+std::span<const Row> flow_rows();
+std::span<const Row> sequence_rows();
 std::span<const Row> quantized_rows();
 std::span<const Row> named_rows();
 

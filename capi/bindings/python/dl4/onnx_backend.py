@@ -4,7 +4,8 @@
     outputs = rep.run([x])
 
 Sizes, axes and indices may be inputs of a model. The library reads them with the model, so a model that needs their
-values is read again when a run brings other ones."""
+values is read again when a run brings other ones. The same holds for the number of tensors in a sequence: a list; None
+is an Optional without a value."""
 
 import collections
 
@@ -16,12 +17,51 @@ from .abi import Error
 from .core import Model, Tensor
 
 _KEPT = 16  # models of one that is read by the values of inputs
+_LISTS = {"sequence_type", "optional_type"}
 _NUMBERS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 
 
 def _refuse(options, who):
     for name in options:
         raise TypeError(f"{who}() got an unexpected keyword argument '{name}'")
+
+
+def _read(model):
+    """A session, and the names of its outputs."""
+    loaded = Model.from_bytes(model.SerializeToString())
+    return loaded.session(), loaded.names(1)
+
+
+def _of_tensors(model, listed):
+    """The model with tensors for the sequences and Optionals among its inputs; `listed`: by their names what a run
+    brings for them. And these tensors."""
+    plain = ModelProto()
+    plain.CopyFrom(model)
+    del plain.graph.input[:], plain.graph.node[:]
+    nodes, arrays = [], []
+    for i in model.graph.input:
+        if i.name not in listed:
+            plain.graph.input.append(i)
+            arrays.append(i.name)
+            continue
+        given, kind = listed[i.name], i.type
+        optional = kind.WhichOneof("value") == "optional_type"
+        kind = kind.optional_type.elem_type if optional else kind
+        if given is None:
+            nodes.append(helper.make_node("Optional", [], [i.name], type=kind))
+            continue
+        sequence = kind.WhichOneof("value") == "sequence_type"
+        dtype = (kind.sequence_type.elem_type if sequence else kind).tensor_type.elem_type
+        names = [f"{i.name}:{n}" for n in range(len(given))] if sequence else [f"{i.name}:"]
+        for name, one in zip(names, given if sequence else [given]):
+            one = np.asarray(one)
+            plain.graph.input.append(helper.make_tensor_value_info(name, dtype, one.shape))
+            arrays.append(one)
+        op = ("SequenceConstruct" if names else "SequenceEmpty") if sequence else "Identity"
+        nodes.append(helper.make_node(op, names, [i.name], **({} if names else {"dtype": dtype})))
+    plain.graph.node.extend(nodes)
+    plain.graph.node.extend(model.graph.node)
+    return plain, arrays
 
 
 class DL4BackendRep(BackendRep):
@@ -33,9 +73,12 @@ class DL4BackendRep(BackendRep):
         known = {i.name for i in model.graph.initializer}
         self._inputs = [i for i in model.graph.input if i.name not in known]
         self._sessions = collections.OrderedDict()
-        self._refused = None
+        self._refused = self._session = None
+        self._lists = [i.name for i in self._inputs if i.type.WhichOneof("value") in _LISTS]
+        if self._lists:
+            return
         try:
-            self._session = Model.from_bytes(model.SerializeToString()).session()
+            self._session = _read(model)
         except Error as e:
             if not self._inputs:
                 raise
@@ -43,22 +86,40 @@ class DL4BackendRep(BackendRep):
 
     def run(self, inputs, **kwargs):
         _refuse(kwargs, "run")
-        arrays = self._arrays(inputs)
+        given = self._given(inputs)
+        if self._lists:
+            plain, arrays = _of_tensors(self._model, {n: given[n] for n in self._lists})
+            return DL4BackendRep(plain).run([given[a] if isinstance(a, str) else a for a in arrays])
+        arrays = [np.asarray(x) for x in given.values()]
         if self._session is not None:
-            got = self._session.run([Tensor.of(a) for a in arrays])
+            session, names = self._session
+            got = dict(zip(names, session.run([Tensor.of(a) for a in arrays])))
         else:
             got = self._with_values(arrays)
-        outputs = [self._typed(t.numpy(), o) for t, o in zip(got, self._model.graph.output)]
-        return namedtupledict("Outputs", self._names)(*outputs)
+        return namedtupledict("Outputs", self._names)(*self._outputs(got))
 
-    def _arrays(self, inputs):
+    def _outputs(self, of):
+        """Those of the model, of those that the library gives by name: a sequence is several of these."""
+        for o in self._model.graph.output:
+            kind = o.type
+            if kind.WhichOneof("value") == "optional_type":
+                kind = kind.optional_type.elem_type
+            if kind.WhichOneof("value") == "sequence_type":
+                dtype, count = kind.sequence_type.elem_type, 0
+                while f"{o.name}_{count}" in of:
+                    count += 1
+                yield [self._typed(of[f"{o.name}_{n}"].numpy(), dtype) for n in range(count)]
+            else:
+                yield self._typed(of[o.name].numpy(), kind)
+
+    def _given(self, inputs):
         if isinstance(inputs, dict):
             inputs = [inputs[i.name] for i in self._inputs]
         elif isinstance(inputs, np.ndarray):
             inputs = [inputs]
         if len(inputs) != len(self._inputs):
             raise ValueError(f"expected {len(self._inputs)} inputs, got {len(inputs)}")
-        return [np.asarray(x) for x in inputs]
+        return dict(zip((i.name for i in self._inputs), inputs))
 
     def _with_values(self, arrays):
         """Runs the model with the values of some inputs read into it: of those that are no floats, or of all but the
@@ -74,7 +135,8 @@ class DL4BackendRep(BackendRep):
                     self._sessions[key] = self._read_with(arrays, frozen)
                     if len(self._sessions) > _KEPT:
                         self._sessions.popitem(last=False)
-                return self._sessions[key].run([Tensor.of(a) for n, a in enumerate(arrays) if n not in frozen])
+                session, names = self._sessions[key]
+                return dict(zip(names, session.run([Tensor.of(a) for n, a in enumerate(arrays) if n not in frozen])))
             except Error as e:
                 error = e
         raise error
@@ -88,12 +150,12 @@ class DL4BackendRep(BackendRep):
         kept = [i for i in model.graph.input if i.name not in names]
         del model.graph.input[:]
         model.graph.input.extend(kept)
-        return Model.from_bytes(model.SerializeToString()).session()
+        return _read(model)
 
     @staticmethod
-    def _typed(array, output):
+    def _typed(array, kind):
         """An output in the type that the model says."""
-        wanted = output.type.tensor_type.elem_type
+        wanted = kind.tensor_type.elem_type
         if not wanted:
             return array
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(wanted))

@@ -47,6 +47,21 @@ class OnnxBackend(unittest.TestCase):
         self.assertEqual(got[0].dtype, np.float64)
         np.testing.assert_array_equal(got[0], [-1.0, 2.0])
 
+    def test_sequences_are_lists_and_an_optional_may_be_none(self):
+        sequence = helper.make_tensor_sequence_value_info
+        three = [np.full(n + 1, n, "float32") for n in range(3)]
+        node = helper.make_node("SequenceInsert", ["s", "x"], ["y"])
+        inputs = [sequence("s", TensorProto.FLOAT, None), value("x", TensorProto.FLOAT, [1])]
+        rep = onnx_backend.prepare(model_of(node, inputs, [sequence("y", TensorProto.FLOAT, None)]))
+        for count in (0, 3, 1):
+            (y,) = rep.run([three[:count], np.float32([7])])
+            self.assertEqual([a.tolist() for a in y], [a.tolist() for a in three[:count]] + [[7.0]])
+        node = helper.make_node("OptionalHasElement", ["o"], ["y"])
+        optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [1]))
+        inputs = [helper.make_value_info("o", optional)]
+        rep = onnx_backend.prepare(model_of(node, inputs, [value("y", TensorProto.BOOL, [])]))
+        self.assertEqual([bool(rep.run([v])[0]) for v in (None, np.float32([1]))], [False, True])
+
     def test_refusals(self):
         x, y = value("x", TensorProto.FLOAT, [2]), value("y", TensorProto.FLOAT, [2])
         relu = model_of(helper.make_node("Relu", ["x"], ["y"]), [x], [y])

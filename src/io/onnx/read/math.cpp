@@ -351,7 +351,7 @@ void negative(const Op &op) {
   if (!on_elements(op, op.in(0).onnx_type(), less)) unary(op, "Negative");
 }
 
-void as_it_is(const Op &op) { op.give_value(0, op.in(0)); }
+void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
 void dropout(const Op &op) {
   if (op.has(2)) {
     const bool drops = !op.has(1) || op.number(1, 0.5) != 0;

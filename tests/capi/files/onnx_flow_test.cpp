@@ -1,0 +1,199 @@
+// ONNX's If, Loop and sequences: what they give, and that no file of a kilobyte takes long.
+#include <ctime>
+
+#include "capi/onnx_bytes.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using namespace dl4_test::onnx_bytes;
+
+constexpr int floats = 1, int64 = 7, boolean = 9;
+
+std::string body(const std::string &name, const std::string &graph) { return attribute(name, field(6, graph), 5); }
+std::string scalar(const std::string &name, int64_t v) { return initializer<int64_t>(name, int64, {}, {v}); }
+std::string flag(const std::string &name, uint8_t v) { return initializer<uint8_t>(name, boolean, {}, {v}); }
+std::string one(const std::string &name, float v) { return initializer<float>(name, floats, {1}, {v}); }
+std::string floats_port(int number, const std::string &name) { return port(number, name, floats, {-1, 4}); }
+const std::vector<float> x{1, 2, 3, 4};
+std::vector<float> times(float by) { return {by, 2 * by, 3 * by, 4 * by}; }
+
+// Branches that give twice and three times x.
+std::string branches() {
+  const auto of = [](const char *name, float by) {
+    return body(name, named("Mul", {"x", "by"}, "scaled") + one("by", by) + floats_port(12, "scaled"));
+  };
+  return of("then_branch", 2) + of("else_branch", 3);
+}
+
+TEST(OnnxFlow, AnIfOfAKnownConditionIsItsBranch) {
+  for (uint8_t yes : {uint8_t{1}, uint8_t{0}})
+    EXPECT_EQ((run<float, float>(model(node("If", {"c"}, branches()) + flag("c", yes)), {1, 4}, x)),
+              times(yes ? 2.f : 3.f));
+  // Of a size that is known, in a branch of a branch.
+  const std::string inner = named("Shape", {"x"}, "s") + named("Gather", {"s", "last"}, "n") +
+                            named("Equal", {"n", "four"}, "is") + scalar("last", 1) + scalar("four", 4) +
+                            named("If", {"is"}, "inner", branches()) + floats_port(12, "inner");
+  EXPECT_EQ(
+      (run<float, float>(
+          model(node("If", {"c"}, body("then_branch", inner) + body("else_branch", inner)) + flag("c", 1)), {1, 4}, x)),
+      times(2));
+}
+
+// sum += x * (i + 1), while it goes on; stacks each sum.
+std::string summing(const std::string &on = named("Identity", {"go"}, "more"), const std::string &more = "") {
+  const std::string nodes = named("Cast", {"i"}, "f", integer("to", 1)) + named("Add", {"f", "one"}, "n") +
+                            one("one", 1) + named("Mul", {"x", "n"}, "scaled") +
+                            named("Add", {"sum", "scaled"}, "next") + on + more;
+  return body("body", nodes + port(11, "i", int64, {}) + port(11, "go", boolean, {}) + floats_port(11, "sum") +
+                          port(12, "more", boolean, {}) + floats_port(12, "next") + floats_port(12, "next"));
+}
+std::string loop(const std::string &of, const std::vector<std::string> &in, const std::string &before,
+                 const std::string &out = "") {
+  const std::string zero = named("Sub", {"x", "x"}, "zero");
+  const std::string n =
+      named("Loop", in, "y", field(3, std::string("the_Loop")) + (out.empty() ? "" : field(2, out)) + of);
+  return zero + before + n;
+}
+
+TEST(OnnxFlow, ALoopOfAKnownLengthIsWrittenOut) {
+  EXPECT_EQ((run<float, float>(model(loop(summing(), {"n", "", "zero"}, scalar("n", 3))), {1, 4}, x)), times(6));
+  EXPECT_EQ((run<float, float>(model(loop(summing(), {"n", "c", "zero"}, scalar("n", 3) + flag("c", 0))), {1, 4}, x)),
+            times(0));
+  // The condition ends it: while i < 1.
+  const std::string until = named("Less", {"i", "end"}, "more") + scalar("end", 1);
+  EXPECT_EQ((run<float, float>(model(loop(summing(until), {"", "", "zero"}, "")), {1, 4}, x)), times(3));
+  // What each step gives.
+  const std::string stacked = model_of(loop(summing(), {"n", "", "zero"}, scalar("n", 3), "all"),
+                                       floats_port(11, "x") + port(12, "all", floats, {3, -1, 4}));
+  EXPECT_EQ((run<float, float>(stacked, {1, 4}, x)), (std::vector<float>{1, 2, 3, 4, 3, 6, 9, 12, 6, 12, 18, 24}));
+}
+
+TEST(OnnxFlow, SequencesAreListsWhileTheFileIsRead) {
+  const std::string graph = named("Neg", {"x"}, "minus") + named("SequenceConstruct", {"x", "minus"}, "s") +
+                            named("SequenceInsert", {"s", "minus", "first"}, "t") + scalar("first", 0) +
+                            scalar("last", -1) + named("SequenceErase", {"t", "last"}, "u") +
+                            named("SequenceAt", {"u", "last"}, "is_x") + named("SequenceLength", {"u"}, "two") +
+                            named("Cast", {"two"}, "f", integer("to", 1)) + named("Mul", {"is_x", "f"}, "twice") +
+                            named("SplitToSequence", {"twice"}, "parts", integer("axis", 1)) +
+                            named("SequenceMap", {"parts"}, "halves",
+                                  body("body", named("Mul", {"p", "half"}, "q") + one("half", 0.5f) +
+                                                   port(11, "p", floats, {-1, 1}) + port(12, "q", floats, {-1, 1}))) +
+                            node("ConcatFromSequence", {"halves"}, integer("axis", 1));
+  EXPECT_EQ((run<float, float>(model(graph), {1, 4}, x)), x);
+  // A place that there is not.
+  expect_refusal(model(named("SequenceConstruct", {"x"}, "s") + scalar("p", 1) + node("SequenceAt", {"s", "p"})),
+                 DL4_CORRUPT_FILE, {"the_SequenceAt", "place 1 of a sequence of 1"});
+  expect_refusal(model(named("SequenceConstruct", {"x"}, "s") + node("Relu", {"s"})), DL4_UNSUPPORTED,
+                 {"the_Relu", "expected a tensor as input 0, got a sequence of 1"});
+}
+
+TEST(OnnxFlow, ASequenceIsAnOutputForEachOfItsValues) {
+  Refusal r;
+  const auto m = load(nullptr, model(named("SequenceConstruct", {"x", "x", "x"}, "y")), r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  ASSERT_EQ(dl4_port_count(m, 1), 3);
+  EXPECT_STREQ(dl4_port_name(m, 1, 2), "y_2");
+}
+
+TEST(OnnxFlow, AnOptionalHasAValueOrNot) {
+  const std::string none =
+      named("Optional", {}, "o") + named("OptionalHasElement", {"o"}, "has") + node("If", {"has"}, branches());
+  EXPECT_EQ((run<float, float>(model(none), {1, 4}, x)), times(3));
+  const std::string some = named("Optional", {"x"}, "o") + named("OptionalHasElement", {"o"}, "has") +
+                           named("OptionalGetElement", {"o"}, "v") + named("If", {"has"}, "z", branches()) +
+                           node("Add", {"v", "z"});
+  EXPECT_EQ((run<float, float>(model(some), {1, 4}, x)), times(3));
+  expect_refusal(model(named("Optional", {}, "o") + node("OptionalGetElement", {"o"})), DL4_CORRUPT_FILE,
+                 {"the_OptionalGetElement", "without a value"});
+}
+
+// ---- files that ask for much
+
+struct Loaded {
+  Refusal r;
+  double seconds;  // of processor time: the machine may be busy
+};
+Loaded timed(const std::string &bytes) {
+  const auto c = bounded();
+  Loaded l;
+  const std::clock_t start = std::clock();
+  const auto m = load(c, bytes, l.r);
+  l.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return l;
+}
+
+TEST(OnnxFlow, BodiesInBodiesEndSomewhere) {
+  const auto nested = [](int depth) {
+    std::string inside = named("Identity", {"x"}, "z") + floats_port(12, "z");
+    for (int i = 0; i < depth; ++i)
+      inside = named("If", {"c"}, "z",
+                     body("then_branch", inside) +
+                         (i + 1 < depth ? body("else_branch", floats_port(12, "x")) : branches())) +
+               floats_port(12, "z");
+    return model_of(inside + flag("c", 1), floats_port(11, "x"));
+  };
+  const Loaded some = timed(nested(40));
+  EXPECT_EQ(some.r.code, 0) << some.r.message;
+  std::vector<std::string> prefixes;  // of 10,000 graphs, each the attribute of the one node of another
+  size_t size = 0;
+  for (int i = 0; i < 30000; ++i) {
+    prefixes.push_back(varint((i % 3 == 0 ? 6 : i % 3 == 1 ? 5 : 1) << 3 | 2) + varint(size));
+    size += prefixes.back().size();
+  }
+  std::string deep;
+  for (size_t i = prefixes.size(); i-- > 0;) deep += prefixes[i];
+  for (const std::string &bytes : {nested(70), model(deep)}) {
+    const Loaded l = timed(bytes);
+    EXPECT_EQ(l.r.code, DL4_UNSUPPORTED);
+    EXPECT_NE(l.r.message.find("bodies lie in bodies"), std::string::npos) << l.r.message;
+    EXPECT_LT(l.seconds, 1);
+  }
+}
+
+TEST(OnnxFlow, LoopsWithoutEndAreRefused) {
+  const std::string always = named("Identity", {"go_on"}, "more") + flag("go_on", 1);
+  for (const std::vector<std::string> &in : {std::vector<std::string>{"", "", "zero"}, {"", "c", "zero"}}) {
+    const Loaded l = timed(model(loop(summing(always), in, flag("c", 1))));
+    EXPECT_EQ(l.r.code, DL4_OUT_OF_MEMORY) << l.r.message;
+    EXPECT_LT(l.seconds, 1) << l.r.message;
+  }
+  // Loops in loops, of ten thousand steps each.
+  std::string inside = summing();
+  for (int i = 0; i < 6; ++i)
+    inside = summing(named("Identity", {"go"}, "more"),
+                     scalar("many", 10000) + named("Loop", {"many", "", "sum"}, "z", inside));
+  const Loaded l = timed(model(loop(inside, {"n", "", "zero"}, scalar("n", 10000))));
+  EXPECT_LT(l.seconds, 1) << l.r.message;
+}
+
+TEST(OnnxFlow, SequencesThatGrowAreCounted) {
+  // A thousand million times a value more.
+  const std::string grows =
+      body("body", named("SequenceInsert", {"s", "x"}, "t") + named("Identity", {"go"}, "more") +
+                       port(11, "i", int64, {}) + port(11, "go", boolean, {}) + field(11, field(1, std::string("s"))) +
+                       port(12, "more", boolean, {}) + field(12, field(1, std::string("t"))));
+  const Loaded l = timed(model(named("SequenceEmpty", {}, "none") + scalar("n", 1000000000) +
+                               named("Loop", {"n", "", "none"}, "all", grows) + node("SequenceLength", {"all"})));
+  EXPECT_EQ(l.r.code, DL4_OUT_OF_MEMORY) << l.r.message;
+  EXPECT_LT(l.seconds, 1);
+  // Of an axis of a thousand million.
+  const Loaded split = timed(model_of(named("SplitToSequence", {"x"}, "s") + node("SequenceLength", {"s"}),
+                                      port(11, "x", floats, {1000000000}) + port(12, "y", int64, {})));
+  EXPECT_EQ(split.r.code, DL4_OUT_OF_MEMORY) << split.r.message;
+  EXPECT_LT(split.seconds, 1);
+}
+
+// Each step joins what it carries with itself.
+TEST(OnnxFlow, SizesThatDoubleAreCounted) {
+  const std::string doubles =
+      body("body", named("Concat", {"s", "s"}, "t", integer("axis", 0)) + named("Identity", {"go"}, "more") +
+                       port(11, "i", int64, {}) + port(11, "go", boolean, {}) + port(11, "s", floats, {-1, 4}) +
+                       port(12, "more", boolean, {}) + port(12, "t", floats, {-1, 4}));
+  for (int64_t n : {40, 100000}) {
+    const Loaded l = timed(model(scalar("n", n) + node("Loop", {"n", "", "x"}, doubles)));
+    EXPECT_LT(l.seconds, 1) << l.r.message;
+  }
+}
+
+}  // namespace

@@ -659,7 +659,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * refused by the names of layer and class, as is code: a Lambda, or a custom class, unless a kind of its name is
  * registered. Layers and inputs of float16, bfloat16, float64 and of the mixed policies compute in float32. A trainer
  * made with NULL for its options has those that the model was compiled with; dl4_trainer_load() of the same file brings
- * its optimizer's state. ONNX files of opsets 7 to 28 are read as far as the library's layers compute their ops, in
+ * its optimizer's state. ONNX files of opsets 1 to 28 are read as far as the library's layers compute their ops, in
  * float32 (halves and doubles too; QuantizeLinear rounds and clips as ONNX says, and what stands between
  * DequantizeLinear and the next QuantizeLinear is computed in float32). Nodes may stand in any order. Inputs and
  * outputs keep their names, free axes stay free, constants of Gemm, Conv, LSTM and their kin are weights. What is not

@@ -13,13 +13,13 @@ struct SortOp final : OpOf<SortOp, attributes::Sort> {
   using OpOf::OpOf;
   std::string_view name() const override { return "sort"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("sort", src[0]);
+    want_number("sort", src[0]);
     if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort expects an axis, got ", src[0].shape);
     return {src[0], {DType::i32, src[0].shape}};
   }
   // Each element's gradient goes to where it comes from.
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none) return;
+    if (!g.wants(0) || g.diff_dst() == none || g.e.dtype(g.src(0)) != DType::f32) return;
     Emit &e = g.e;
     const int64_t n = e.shape(g.src(0)).last();
     if (n == free_dim) fail(Code::unsupported, "sort: the gradient expects an axis of known size");
@@ -37,11 +37,11 @@ struct CumulateOp final : OpOf<CumulateOp, attributes::Cumulation> {
   using OpOf::OpOf;
   std::string_view name() const override { return "cumulate"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("cumulate", src[0]);
+    want_number("cumulate", src[0]);
     return {src[0]};
   }
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none) return;
+    if (!g.wants(0) || g.diff_dst() == none || g.e.dtype(g.src(0)) != DType::f32) return;
     Emit &e = g.e;
     Cumulate back = how;
     back.product = false, back.reverse = !how.reverse;

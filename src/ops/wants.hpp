@@ -9,6 +9,10 @@ inline void want_type(const char *op, const Operand &x, DType t) {
   if (x.dtype != t) fail(Code::invalid_argument, op, " expects ", t, ", got ", x.dtype);
 }
 inline void want_float(const char *op, const Operand &x) { want_type(op, x, DType::f32); }
+inline void want_number(const char *op, const Operand &x) {
+  if (x.dtype != DType::f32 && x.dtype != DType::i32 && x.dtype != DType::i64)
+    fail(Code::invalid_argument, op, " expects float32, int32 or int64, got ", x.dtype);
+}
 inline void want_index(const char *what, const Operand &x) {
   if (x.dtype == DType::boolean || x.dtype == DType::f64)
     fail(Code::invalid_argument, what, ": expected integers or whole float32 numbers, got ", x.dtype);

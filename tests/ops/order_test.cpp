@@ -29,8 +29,22 @@ TEST(Sort, OfEqualsTheFirstAndNaNLast) {
         tensor<int32_t>({2, 4}, {3, 1, 0, 2, 1, 3, 2, 0}));
   check(sorted(true), {make_tensor(DType::f32, {3, 0})},
         {make_tensor(DType::f32, {3, 0}), make_tensor(DType::i32, {3, 0})});
-  check_refused([](Emit &e, const auto &v) { return sort(e, v[0], false).y; }, std::vector<Operand>{{DType::i32, {2}}},
-                Code::invalid_argument, "expects float32");
+  check_refused([](Emit &e, const auto &v) { return sort(e, v[0], false).y; }, std::vector<Operand>{{DType::u8, {2}}},
+                Code::invalid_argument, "expects float32, int32 or int64");
+}
+
+TEST(Sort, IntegersWhole) {
+  const auto sorted = [](bool down) -> Build {
+    return [down](Emit &e, const auto &x) {
+      const Sorted s = sort(e, x[0], down);
+      return std::vector<Id>{s.y, s.places};
+    };
+  };
+  const int64_t large = int64_t{1} << 53;
+  check(sorted(true), {tensor<int64_t>({3}, {large, large + 1, -large})},
+        {tensor<int64_t>({3}, {large + 1, large, -large}), tensor<int32_t>({3}, {1, 0, 2})});
+  check(sorted(false), {tensor<int32_t>({4}, {7, -1, 7, 0})},
+        {tensor<int32_t>({4}, {-1, 0, 7, 7}), tensor<int32_t>({4}, {1, 3, 0, 2})});
 }
 
 TEST(Sort, GradientGoesWhereTheElementCameFrom) {
@@ -51,6 +65,11 @@ TEST(Cumulate, FromEitherEndWithAndWithoutItself) {
   check(run({.product = true}, 1), {x}, tensor<float>({2, 3}, {1, 2, 6, 4, 20, 120}));
   check(run({.product = true, .exclusive = true}, 1), {x}, tensor<float>({2, 3}, {1, 1, 2, 1, 4, 20}));
   check(run({}, 0), {make_tensor(DType::f32, {0, 3})}, make_tensor(DType::f32, {0, 3}));
+  const int64_t large = int64_t{1} << 53;
+  check(run({}, 0), {tensor<int64_t>({3}, {large, 1, large})}, tensor<int64_t>({3}, {large, large + 1, 2 * large + 1}));
+  check(run({}, 0), {tensor<int32_t>({2}, {INT32_MAX, 1})}, tensor<int32_t>({2}, {INT32_MAX, INT32_MIN}));
+  check(run({.product = true, .reverse = true}, 0), {tensor<int32_t>({3}, {2, 3, 4})},
+        tensor<int32_t>({3}, {24, 12, 4}));
   for (const bool product : {false, true})
     for (const bool exclusive : {false, true})
       for (const bool reverse : {false, true})

@@ -69,19 +69,23 @@ std::unique_ptr<Kernel> sort(const attributes::Sort &op, const Site &site) {
   const int64_t width = shape.last(), rows = width ? shape.elements(0, shape.rank() - 1) : 0;
   const double us =
       us_per_function * static_cast<double>(checked_mul(rows, width)) * std::log2(2.0 + static_cast<double>(width));
-  return sliced("sort", site, rows, us, [width, down = op.descending](int64_t begin, int64_t end, const Run &r) {
-    const auto from = [&](auto *p) { return p ? p + begin * width : p; };
-    kernels::sort_rows(r.in<float>(0) + begin * width, from(r.out<float>(0)), from(r.out<int32_t>(1)), end - begin,
-                       width, down);
+  const DType t = site.src[0].dtype;
+  return sliced("sort", site, rows, us, [width, t, down = op.descending](int64_t begin, int64_t end, const Run &r) {
+    const auto from = [&](auto *p, int64_t each) { return p ? p + begin * width * each : p; };
+    kernels::sort_rows(t, from(r.in<std::byte>(0), size_of(t)), from(r.out<std::byte>(0), size_of(t)),
+                       from(r.out<int32_t>(1), 1), end - begin, width, down);
   });
 }
 
 std::unique_ptr<Kernel> cumulate(const attributes::Cumulation &op, const Site &site) {
   const Around a = around(site.src[0].shape, op.axis);
   const int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
-  const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
+  const DType t = site.src[0].dtype;
+  const int64_t bytes = checked_mul(row, size_of(t));
+  const double us = 2 * us_per_byte * static_cast<double>(checked_mul(outer, bytes));
   return sliced("cumulate", site, outer, us, [=, how = op.how](int64_t begin, int64_t end, const Run &r) {
-    kernels::cumulate(how, r.in<float>(0) + begin * row, r.out<float>(0) + begin * row, end - begin, a.axis, a.inner);
+    kernels::cumulate(how, t, r.in<std::byte>(0) + begin * bytes, r.out<std::byte>(0) + begin * bytes, end - begin,
+                      a.axis, a.inner);
   });
 }
 

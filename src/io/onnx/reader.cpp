@@ -11,18 +11,9 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t oldest = 7, newest = 28;
+constexpr int64_t oldest = 1, newest = 28;
 constexpr int64_t node_bytes = 256;                  // of a node that is read once more
 constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
-
-const Row *find(std::string_view op) {
-  for (auto rows :
-       {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
-        attention_rows(), recurrent_rows(), scan_rows(), flow_rows(), sequence_rows(), quantized_rows(), named_rows()})
-    for (const Row &row : rows)
-      if (row.op == op) return &row;
-  return nullptr;
-}
 
 // A node as messages name it.
 std::string who(const NodeProto &node) {
@@ -91,6 +82,15 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 }
 
 }  // namespace
+
+const Row *row_of(std::string_view op) {
+  for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
+                    attention_rows(), recurrent_rows(), scan_rows(), flow_rows(), sequence_rows(), quantized_rows(),
+                    training_rows(), order_rows(), named_rows()})
+    for (const Row &row : rows)
+      if (row.op == op) return &row;
+  return nullptr;
+}
 
 Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
     : file_(file), outside_(outside), outer_(outer), graph_(std::make_shared<graph::Graph>(settings)) {
@@ -199,7 +199,8 @@ void Reader::run(const NodeProto &node) {
   const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
                     (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
-    const Row *row = ours ? find(node.op) : nullptr;
+    const Row *row = ours ? old_row_of(node.op, opset()) : nullptr;
+    if (ours && !row) row = row_of(node.op);
     if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Op op(*this, node);

@@ -240,7 +240,13 @@ std::span<const Row> scan_rows();
 std::span<const Row> flow_rows();
 std::span<const Row> sequence_rows();
 std::span<const Row> quantized_rows();
+std::span<const Row> training_rows();
+std::span<const Row> order_rows();
 std::span<const Row> named_rows();
+// Null: no layer of ours computes it.
+const Row *row_of(std::string_view op);
+// Of an op that had another form in the opset of the file; null: it is as it was, or not read.
+const Row *old_row_of(std::string_view op, int64_t opset);
 
 // Integers that a node may list.
 constexpr size_t most_listed = 4096;

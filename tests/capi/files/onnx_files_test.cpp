@@ -211,7 +211,7 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   expect_refusal(model(node("Loop", {"x"})), DL4_CORRUPT_FILE, {"(Loop)", "no \"body\""});
   expect_refusal(model(node("Relu", {"x"}, field(7, std::string("com.microsoft")))), DL4_UNSUPPORTED,
                  {"com.microsoft"});
-  expect_refusal(model(node("Relu", {"x"}), 6), DL4_UNSUPPORTED, {"opset 6", "7 to"});
+  expect_refusal(model(node("Relu", {"x"}), 0), DL4_UNSUPPORTED, {"opset 0", "1 to"});
   expect_refusal(model(node("Relu", {"x"}), 99), DL4_UNSUPPORTED, {"opset 99"});
   expect_refusal(model(node("Relu", {"z"})), DL4_CORRUPT_FILE, {"the_Relu", "nothing gives \"z\""});
   expect_refusal(model(node("Relu", {"x"}) + node("Relu", {"x"})), DL4_CORRUPT_FILE, {"\"y\" is given twice"});

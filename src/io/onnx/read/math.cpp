@@ -278,6 +278,15 @@ void fold(const Op &op, const char *kind, bool mean = false) {
   op.give(0, y, op.broadcast(all), perm);
 }
 
+// Of flags.
+void logical(const Op &op, const char *kind, SizeRule rule) {
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, kind);
+}
+void negated(const Op &op) {
+  const auto rule = [](const auto &lists, size_t i) { return known_only(lists[0][i], Dim{}, std::not_equal_to<>()); };
+  if (!on_elements(op, Type::boolean, rule)) unary(op, "LogicalNot");
+}
+
 // ---- choices and types ---------------------------------------------------------------------------------------------
 
 void where(const Op &op) {
@@ -352,19 +361,6 @@ void negative(const Op &op) {
 }
 
 void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
-void dropout(const Op &op) {
-  if (op.has(2)) {
-    const bool drops = !op.has(1) || op.number(1, 0.5) != 0;
-    if (!op.constant(2) || (op.number(2, 0) != 0 && drops))
-      op.refuse("in training mode is not supported; export the model for inference");
-  }
-  if (op.wants(1)) {
-    const Node x = op.x(0), some = op.layer("Equal", Json::object(), {x, x});
-    const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {some});
-    op.give(1, op.cast(ones, DType::boolean), op.in(0).dims);
-  }
-  op.give_value(0, op.in(0));
-}
 
 // ---- functions of several steps ------------------------------------------------------------------------------------
 
@@ -513,12 +509,24 @@ std::span<const Row> math_rows() {
       {"Equal", equals},
       {"Less", less},
       {"Greater", greater},
+      {"And",
+       [](const Op &op) {
+         logical(op, "LogicalAnd", [](const Dim &a, const Dim &b) { return known_only(a, b, std::logical_and<>()); });
+       }},
+      {"Or",
+       [](const Op &op) {
+         logical(op, "LogicalOr", [](const Dim &a, const Dim &b) { return known_only(a, b, std::logical_or<>()); });
+       }},
+      {"Xor",
+       [](const Op &op) {
+         logical(op, "LogicalXor", [](const Dim &a, const Dim &b) { return known_only(a, b, std::not_equal_to<>()); });
+       }},
+      {"Not", negated},
       {"Where", where},
       {"Clip", clip},
       {"Cast", cast},
       {"CastLike", cast_like},
       {"Identity", as_it_is},
-      {"Dropout", dropout},
   };
   return rows;
 }

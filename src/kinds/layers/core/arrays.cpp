@@ -180,7 +180,6 @@ struct Cumulated final : Layer {
   }
   Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
     return {{ops::cumulate(c.e, c.x(), c.shape().axis(axis), {row.product, exclusive, reverse})}};
   }
 };
@@ -224,7 +223,6 @@ struct Ordered final : Layer {
   }
   Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
     c.need_rank_from(0, 1);
     const int at = c.shape().axis(axis), rank = c.shape().rank();
     const bool last = at == rank - 1;
@@ -268,7 +266,6 @@ struct TopK final : Layer {
     return {.inputs = {{"x", "(..., N)"}}, .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
   }
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
     c.need_rank_from(0, 1);
     const ops::Sorted s = ops::sort(c.e, c.x(), true);
     return {{ops::slice(c.e, s.y, -1, 0, k)}, {ops::slice(c.e, s.places, -1, 0, k)}};

@@ -1,0 +1,214 @@
+// Ops as opsets of old had them, read as those of today.
+#include <array>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+// A node of another form that stands for this one.
+class Today {
+ public:
+  explicit Today(const Op &op) : op_(op), node_(op.node) {}
+
+  Today &without(std::initializer_list<std::string_view> attributes) {
+    for (std::string_view name : attributes)
+      std::erase_if(node_.attributes, [&](const Attribute &a) { return a.name == name; });
+    return *this;
+  }
+  Today &with(Attribute a) {
+    without({a.name});
+    node_.attributes.push_back(std::move(a));
+    return *this;
+  }
+  // A value in place of input i, behind those that are there.
+  Today &input(size_t i, Value v) {
+    names_[i] = op_.r.free_name("input");
+    op_.r.set(names_[i], std::move(v));
+    if (node_.in.size() <= i) node_.in.resize(i + 1);
+    node_.in[i] = names_[i];
+    return *this;
+  }
+  void read() const { row_of(node_.op)->read(Op(op_.r, node_)); }
+
+ private:
+  const Op &op_;
+  NodeProto node_;
+  std::array<std::string, 4> names_;
+};
+
+Attribute of_ints(std::string_view name, Ints list) {
+  Attribute a;
+  a.name = name, a.type = 7, a.ints = std::move(list);
+  return a;
+}
+Attribute of_floats(std::string_view name, std::vector<double> list) {
+  Attribute a;
+  a.name = name, a.type = 6, a.floats = std::move(list);
+  return a;
+}
+Attribute of_int(std::string_view name, int64_t i) {
+  Attribute a;
+  a.name = name, a.type = 2, a.i = i;
+  return a;
+}
+Attribute of_float(std::string_view name, double f) {
+  Attribute a;
+  a.name = name, a.type = 1, a.f = f;
+  return a;
+}
+
+Value numbers(const Ints &list) {
+  Value v;
+  v.type = Type::int64, v.dtype = DType::i64;
+  v.dims = {{static_cast<int64_t>(list.size()), {}}};
+  v.constant = tensor_of(list);
+  return v;
+}
+
+// Input i with axes of 1 behind its own.
+Value with_axes(const Op &op, size_t i, int count) {
+  const std::string name = op.r.free_name("input");
+  Ints axes;
+  for (int k = 0; k < count; ++k) axes.push_back(op.in(i).rank() + k);
+  NodeProto n = named("Unsqueeze");
+  n.in = {op.node.in[i]}, n.out = {name};
+  n.attributes.push_back(of_ints("axes", axes));
+  row_of(n.op)->read(Op(op.r, n));
+  return op.r.value(name);
+}
+
+// The second input's axes are some of the first's, from "axis" on, or the last ones; without "broadcast" all.
+void pairwise(const Op &op) {
+  const Value &a = op.in(0), &b = op.in(1);
+  Today today(op);
+  today.without({"broadcast", "axis", "consumed_inputs"});
+  if (op.integer("broadcast", 0) == 0) {
+    if (a.rank() != b.rank())
+      fail(Code::corrupt_file, "without \"broadcast\": expected two values of one shape, got ", a.rank(), " and ",
+           b.rank(), " axes");
+  } else if (b.rank() > a.rank()) {
+    fail(Code::corrupt_file, "broadcasts a second input of ", b.rank(), " axes to a first of ", a.rank());
+  } else if (op.node.find("axis") && b.rank() > 0) {
+    const int64_t axis = op.axis(0, a.rank()), behind = a.rank() - axis - b.rank();
+    if (behind < 0) fail(Code::corrupt_file, "broadcasts ", b.rank(), " axes from axis ", axis, " of ", a.rank(), " on");
+    if (behind > 0) today.input(1, with_axes(op, 1, static_cast<int>(behind)));
+  }
+  today.read();
+}
+
+// The slope is one number, or one for each channel.
+void prelu(const Op &op) {
+  Today today(op);
+  if (op.in(1).rank() == 1 && op.in(0).rank() > 2 && !(op.in(1).dims[0] == Dim{}))
+    today.input(1, with_axes(op, 1, op.in(0).rank() - 2));
+  today.read();
+}
+
+// "is_test" of 0, the default, is training.
+void batch_normalization(const Op &op) {
+  Today(op).without({"is_test"}).with(of_int("training_mode", op.integer("is_test", 0) == 0)).read();
+}
+
+// A flag in place of an input.
+void dropout(const Op &op) {
+  const bool trains = op.integer("is_test", 0) == 0;
+  if (op.in(0).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(0).dtype);
+  Value ratio, mode;
+  ratio.type = Type::float32, ratio.dtype = DType::f32;
+  ratio.constant = make_tensor(DType::f32, {});
+  *ratio.constant->as<float>() = static_cast<float>(op.real("ratio", 0.5));
+  mode.type = Type::boolean, mode.dtype = DType::boolean;
+  mode.constant = tensor_of({trains}, DType::boolean, {});
+  Today(op).without({"ratio", "is_test", "consumed_inputs"}).input(1, ratio).input(2, mode).read();
+}
+
+void reshape(const Op &op) {
+  const auto target = op.integers("shape");
+  if (!target) fail(Code::corrupt_file, "has no \"shape\"");
+  Today(op).without({"shape", "consumed_inputs"}).input(1, numbers(*target)).read();
+}
+
+void pad(const Op &op) {
+  const auto pads = op.integers("paddings");
+  if (!pads) fail(Code::corrupt_file, "has no \"paddings\"");
+  Today(op).without({"paddings"}).with(of_ints("pads", *pads)).read();
+}
+
+// The type by its name.
+void cast(const Op &op) {
+  const std::string to = op.string("to", "");
+  constexpr std::pair<std::string_view, Type> types[] = {
+      {"FLOAT", Type::float32},   {"UINT8", Type::uint8},     {"INT8", Type::int8},   {"UINT16", Type::uint16},
+      {"INT16", Type::int16},     {"INT32", Type::int32},     {"INT64", Type::int64}, {"BOOL", Type::boolean},
+      {"FLOAT16", Type::float16}, {"DOUBLE", Type::float64},  {"UINT32", Type::uint32}, {"UINT64", Type::uint64},
+  };
+  for (const auto &[name, type] : types)
+    if (to == name) return Today(op).with(of_int("to", static_cast<int64_t>(type))).read();
+  op.refuse("to \"", to, "\" is not supported");
+}
+
+// Along one axis, so many times.
+void tile(const Op &op) {
+  const double times = op.number(1, 1), axis = op.number(2, 0);
+  Ints repeats(op.in(0).dims.size(), 1);
+  repeats[static_cast<size_t>(op.axis_of(static_cast<int64_t>(axis), op.in(0).rank()))] = static_cast<int64_t>(times);
+  Today(op).input(1, numbers(repeats)).read();
+}
+
+void selu(const Op &op) {
+  Today(op)
+      .without({"consumed_inputs"})
+      .with(of_float("alpha", op.real("alpha", 1.6732)))
+      .with(of_float("gamma", op.real("gamma", 1.0507)))
+      .read();
+}
+
+void top_k(const Op &op) { Today(op).without({"k"}).input(1, numbers({op.integer("k", 0)})).read(); }
+
+void upsample(const Op &op) {
+  Today(op)
+      .without({"height_scale", "width_scale"})
+      .with(of_floats("scales", {1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}))
+      .read();
+}
+
+struct Old {
+  int64_t before;  // that opset
+  Row row;
+};
+
+constexpr Old forms[] = {
+    {2, {"Pad", pad}},
+    {5, {"Reshape", reshape}},
+    {6, {"Cast", cast}},
+    {6, {"Selu", selu}},
+    {6, {"Tile", tile}},
+    {7, {"Add", pairwise}},
+    {7, {"And", pairwise}},
+    {7, {"BatchNormalization", batch_normalization}},
+    {7, {"Div", pairwise}},
+    {7, {"Dropout", dropout}},
+    {7, {"Equal", pairwise}},
+    {7, {"Greater", pairwise}},
+    {7, {"Less", pairwise}},
+    {7, {"Mul", pairwise}},
+    {7, {"Or", pairwise}},
+    {7, {"Pow", pairwise}},
+    {7, {"PRelu", prelu}},
+    {7, {"Sub", pairwise}},
+    {7, {"Upsample", upsample}},
+    {7, {"Xor", pairwise}},
+    {10, {"TopK", top_k}},
+};
+
+}  // namespace
+
+const Row *old_row_of(std::string_view op, int64_t opset) {
+  for (const Old &old : forms)
+    if (opset < old.before && old.row.op == op) return &old.row;
+  return nullptr;
+}
+
+}  // namespace dl4::io::onnx

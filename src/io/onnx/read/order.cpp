@@ -1,0 +1,50 @@
+// ONNX's ops that go along an axis in order: TopK, CumSum, CumProd.
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+// Bytes have no sums and no order of their own here.
+Node wide(const Op &op, Node x) { return op.r.graph().dtype(x) == DType::u8 ? op.cast(x, DType::i32) : x; }
+
+void cumulate(const Op &op, const char *kind) {
+  Value &v = op.in(0);
+  if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
+  const Perm perm = v.perm();
+  const auto axis = static_cast<size_t>(op.axis_of(static_cast<int64_t>(op.number(1, 0)), v.rank()));
+  const Json config{{"axis", inverse(perm)[axis]},
+                    {"exclusive", op.integer("exclusive", 0) != 0},
+                    {"reverse", op.integer("reverse", 0) != 0}};
+  op.give(0, op.cast(op.layer(kind, config, {wide(op, op.as(v, perm))}), v.dtype), v.dims, perm);
+}
+
+void top_k(const Op &op) {
+  Value &v = op.in(0);
+  if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
+  const auto k = static_cast<int64_t>(op.number(1, 0));
+  const auto axis = static_cast<size_t>(op.axis(-1, v.rank()));
+  if (k < 0 || (v.dims[axis].known() && k > v.dims[axis].factor))
+    fail(Code::corrupt_file, "wants ", k, " of ", v.dims[axis].factor, " places");
+  const Perm perm = v.perm();
+  const int at = inverse(perm)[axis];
+  const Json config{{"axis", at}, {"descending", op.integer("largest", 1) != 0}};
+  const Node x = wide(op, op.as(v, perm));
+  std::vector<Dim> dims = v.dims;
+  dims[axis] = Dim{k, {}};
+  if (op.wants(0)) op.give(0, op.cast(op.cut(op.layer("Sort", config, {x}), at, 0, k), v.dtype), dims, perm);
+  if (op.wants(1)) op.give(1, op.cast(op.cut(op.layer("Argsort", config, {x}), at, 0, k), DType::i64), dims, perm);
+}
+
+}  // namespace
+
+std::span<const Row> order_rows() {
+  static constexpr Row rows[] = {
+      {"TopK", top_k},
+      {"CumSum", [](const Op &op) { cumulate(op, "Cumsum"); }},
+      {"CumProd", [](const Op &op) { cumulate(op, "Cumprod"); }},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

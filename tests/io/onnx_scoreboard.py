@@ -23,9 +23,18 @@ except ImportError:
 
 from dl4 import onnx_backend
 
-PASSING = 1173
+PASSING = 1528
 DRAWN = "random numbers of another generator"
+ROUNDED = "computed in float32 and rounded once: by one bfloat16 from what is rounded after each step"
 WRONG = {
+    "test_attention_3d_causal_bf16": ROUNDED,
+    "test_attention_3d_causal_bf16_expanded": ROUNDED,
+    "test_attention_4d_attn_mask_causal_bf16": ROUNDED,
+    "test_attention_4d_attn_mask_causal_bf16_expanded": ROUNDED,
+    "test_attention_4d_causal_bf16": ROUNDED,
+    "test_attention_4d_causal_bf16_expanded": ROUNDED,
+    "test_attention_4d_causal_padded_kv_bf16": ROUNDED,
+    "test_attention_4d_padded_kv_bf16": ROUNDED,
     "test_training_dropout": DRAWN,
     "test_training_dropout_default": DRAWN,
     "test_training_dropout_default_mask": DRAWN,

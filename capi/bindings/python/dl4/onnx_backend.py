@@ -18,6 +18,13 @@ from .core import Model, Tensor
 
 _KEPT = 16  # models of one that is read by the values of inputs
 _LISTS = {"sequence_type", "optional_type"}
+# What stands for a type of ONNX's that libdl4 does not compute with; all others are as they are.
+_HELD = {
+    "float32": (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE),
+    "int32": (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT16),
+    "int64": (TensorProto.UINT32, TensorProto.UINT64),
+}
+_HELD = {kind: np.dtype(name) for name, kinds in _HELD.items() for kind in kinds}
 _NUMBERS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 
 
@@ -64,6 +71,22 @@ def _of_tensors(model, listed):
     return plain, arrays
 
 
+def _held(array, port):
+    """An input as the library takes it; what it would change is refused."""
+    kind = port.type.tensor_type.elem_type
+    if kind not in _HELD:
+        return Tensor.of(array)
+    wanted = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+    if array.dtype != wanted:
+        raise TypeError(f"input {port.name!r}: expected {wanted}, got {array.dtype}")
+    with np.errstate(over="ignore"):
+        held = array.astype(_HELD[kind])
+    lost = held < 0 if wanted == np.uint64 else np.isinf(held) & np.isfinite(array)
+    if lost.any():
+        raise ValueError(f"input {port.name!r}: {array[lost][0]} is past {held.dtype}, which stands for {wanted} here")
+    return Tensor.of(held)
+
+
 class DL4BackendRep(BackendRep):
     """A model that is ready to run."""
 
@@ -93,7 +116,7 @@ class DL4BackendRep(BackendRep):
         arrays = [np.asarray(x) for x in given.values()]
         if self._session is not None:
             session, names = self._session
-            got = dict(zip(names, session.run([Tensor.of(a) for a in arrays])))
+            got = dict(zip(names, session.run([_held(a, i) for a, i in zip(arrays, self._inputs)])))
         else:
             got = self._with_values(arrays)
         return namedtupledict("Outputs", self._names)(*self._outputs(got))
@@ -136,7 +159,8 @@ class DL4BackendRep(BackendRep):
                     if len(self._sessions) > _KEPT:
                         self._sessions.popitem(last=False)
                 session, names = self._sessions[key]
-                return dict(zip(names, session.run([Tensor.of(a) for n, a in enumerate(arrays) if n not in frozen])))
+                fed = [_held(a, i) for n, (a, i) in enumerate(zip(arrays, self._inputs)) if n not in frozen]
+                return dict(zip(names, session.run(fed)))
             except Error as e:
                 error = e
         raise error

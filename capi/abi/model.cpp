@@ -28,13 +28,16 @@ dl4_model *load(dl4_context &c, const io::Source &source, const char *options, c
   const auto how = read_options<LoadOptions>(options);
   const size_t slash = path.rfind('/');
   const std::string folder = slash != path.npos ? path.substr(0, slash + 1) : path.empty() ? "" : ".";
-  Json training;
+  io::Told told;
   auto core =
-      io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &training, how.weights);
+      io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &told, how.weights);
   auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
-  m->training = std::move(training);
+  m->training = std::move(told.training);
   c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ",
                     format_of(source), ", ", source.size(), " bytes, ", watch.told());
+  for (const std::string &type : told.types)
+    c.core->log.write(Log::warning, path.empty() ? "the model" : text('"', path, '"'), " computes in ", type,
+                      " where it was made, and in float32 here");
   return m;
 }
 

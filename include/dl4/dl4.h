@@ -373,9 +373,10 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   kernels_off    strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
  *   log_level      string  "trace", "debug", "info", "warning", "error" or "off": which messages go to `log_to`; default
- *                          "info" if `log_to` is given, else "off". warning: what was refused; info: also loads,
- *                          saves, epochs and the plan for each set of input shapes; debug: also each step of a plan
- *                          with its kernel and why that one was chosen
+ *                          "info" if `log_to` is given, else "off". warning: what was refused, and files of models
+ *                          that compute in float16, bfloat16 or float64 where they were made (here in float32);
+ *                          info: also loads, saves, epochs and the plan for each set of input shapes; debug: also
+ *                          each step of a plan with its kernel and why that one was chosen
  *   log_to         string  "stderr" (default), or a file that messages are appended to; it is opened, in a folder made
  *                          if need be, or refused with DL4_IO. At 10 MiB a file is rotated: log.txt becomes
  *                          log.1.txt, and three such files are kept. Each process needs its own file

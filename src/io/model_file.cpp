@@ -122,9 +122,9 @@ Format format_of(const std::string &path) {
 }
 
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         const std::string &outside, Json *training, bool weights) {
+                                         const std::string &outside, Told *told, bool weights) {
   Budget budget = budget_for(settings, source.size());
-  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, budget, verified, training, weights);
+  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, budget, verified, told, weights);
   if (is_onnx(source)) return load_onnx(source, settings, budget, outside);
   const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
   const Archive a = read_archive(source, budget, weights ? std::function<bool(const std::string &)>() : is_constant);

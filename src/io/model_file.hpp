@@ -19,11 +19,10 @@ void save_model(const graph::Model &m, const std::string &path, Format format = 
 Format format_of(const std::string &path);
 // verified: checksums are compared. Refuses files that are not whole (CORRUPT_FILE), that are newer than this library
 // (VERSION), and safetensors files of others.
-// outside: the folder in which an ONNX file may have tensors in other files; "" = nowhere. training: what Keras
-// compiled the model with, for trainer_options(), or null. weights: else they are zeros, and no tensor is read but of
-// ONNX.
+// outside: the folder in which an ONNX file may have tensors in other files; "" = nowhere. weights: else they are zeros,
+// and no tensor is read but of ONNX.
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         const std::string &outside = "", Json *training = nullptr,
+                                         const std::string &outside = "", Told *told = nullptr,
                                          bool weights = true);
 
 // Gives the weights of a model the values in a file, told by its content: Keras's of the same layers, ours, or tensors

@@ -186,7 +186,7 @@ bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
 bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
 
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
-                                         bool verified, Json *training, bool weights) {
+                                         bool verified, Told *told, bool weights) {
   return as_file_error([&] {
     std::unique_ptr<Source> member;
     std::unique_ptr<Zip> zip;
@@ -206,7 +206,7 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
     if (!zip) said = whole_model(file), major = major_of(file, "");
     const Json config =
         keras::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
-    if (training) *training = compiled(file, config, budget);
+    if (told) *told = {compiled(file, config, budget), keras::other_floats(config)};
     return model_from(config, settings, budget, [&](const graph::Graph &g) {
       const Weights all = weights_of(g, settings.memory_limit);
       if (!weights) {

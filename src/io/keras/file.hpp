@@ -20,11 +20,16 @@ graph::Architecture read_architecture(const Json &j);
 bool is_zip(const Source &source);
 bool is_hdf5(const Source &source);
 
+// What a file says beside the model.
+struct Told {
+  Json training;                   // what it was compiled with, for trainer_options(), or null
+  std::vector<std::string> types;  // that its layers compute in where it was made; here it is float32
+};
+
 // A .keras file, or a .h5 file of a whole model, of Keras 2 or 3. Refuses with UNSUPPORTED, by the layer's name, what
-// our layers can't do, and code. training: what the model was compiled with, for trainer_options(), or null. weights:
-// else they are zeros, and none is read.
+// our layers can't do, and code. weights: else they are zeros, and none is read.
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
-                                         bool verified, Json *training = nullptr, bool weights = true);
+                                         bool verified, Told *told = nullptr, bool weights = true);
 // What stands for the value of a weight that is not read: pages that nobody touches take no memory.
 Tensor zeros_for(const graph::Weight &w);
 

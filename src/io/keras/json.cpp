@@ -196,16 +196,20 @@ Json with_inner(const Json &config, F f) {
   return to;
 }
 
+// The type of floats that a layer's "dtype" makes it compute in, or "".
+std::string floats_of(const Json &config) {
+  const Json *dtype = config.find("dtype"), *policy = dtype ? dtype->find("config") : nullptr;
+  const Json name = policy ? policy->value("name", nullptr) : dtype ? *dtype : Json();
+  for (const char *floats :
+       {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16", "mixed_float64"})
+    if (name == floats) return floats;
+  return "";
+}
+
 // Without the types that a file's layers compute in: here it is float32.
 Json in_float32(const Json &, const Json &config) {
   Json to = with_inner(config, in_float32);
-  if (const Json *dtype = config.find("dtype")) {
-    const Json *policy = dtype->find("config");
-    const Json name = policy ? policy->value("name", nullptr) : *dtype;
-    for (const char *floats :
-         {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16", "mixed_float64"})
-      if (name == floats) to.erase("dtype");
-  }
+  if (!floats_of(config).empty()) to.erase("dtype");
   return to;
 }
 
@@ -311,7 +315,22 @@ Architecture of_config(const Json &config) {
   return a;
 }
 
+void collect_floats(const Json &j, std::vector<std::string> &to) {
+  if (const std::string type = j.is_object() ? floats_of(j) : "";
+      !type.empty() && type != "float32" && std::find(to.begin(), to.end(), type) == to.end())
+    to.push_back(type);
+  if (j.is_array())
+    for (const Json &item : j) collect_floats(item, to);
+  for (const auto &[key, item] : j.items()) collect_floats(item, to);
+}
+
 }  // namespace
+
+std::vector<std::string> other_floats(const Json &model) {
+  std::vector<std::string> types;
+  collect_floats(model, types);
+  return types;
+}
 
 int64_t first_node(const Architecture &a, const Ref &output) {
   const auto of = [&](const Layer &l) { return l.name == output.of.layer; };

@@ -14,6 +14,9 @@ using graph::Architecture;
 // user's own.
 Architecture architecture_of(const Json &model);
 
+// The types of floats besides float32 that a model's JSON, or its layers', names to compute in.
+std::vector<std::string> other_floats(const Json &model);
+
 // What the calls of the layer of this output are counted from in "output_layers": 1 for a model, whose own node is its
 // first. As an input of other layers its calls are counted from 0.
 int64_t first_node(const Architecture &a, const Architecture::Ref &output);

@@ -90,6 +90,17 @@ TEST(Log, AtWarningHasRefusalsAlone) {
   EXPECT_EQ(count(all, "\n"), 1) << all;
 }
 
+TEST(Log, AtWarningSaysThatAFileComputesInOtherFloats) {
+  Folder folder;
+  auto c = context(R"({"log_level": "warning", "log_to": ")" + folder.file("log.txt") + "\"}");
+  Own<dl4_model> m;
+  ok(dl4_model_load(c, DL4_SOURCE_DIR "/tests/io/data/mixed.keras", nullptr, m.out()));
+  ok(dl4_model_load(c, DL4_SOURCE_DIR "/tests/io/data/sequential.keras", nullptr, m.out()));
+  const std::string all = folder.read("log.txt");
+  EXPECT_EQ(count(all, "mixed.keras\" computes in mixed_float16 where it was made, and in float32 here"), 1) << all;
+  EXPECT_EQ(count(all, "\n"), 1) << all;
+}
+
 TEST(Log, OffAndTheDefaultWriteNothing) {
   Folder folder;
   use(context(R"({"threads": 1, "log_level": "off", "log_to": ")" + folder.file("log.txt") + "\"}"),

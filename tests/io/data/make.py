@@ -192,6 +192,12 @@ def keras_2():
                                        + beta).astype("f4")
 
 
+def mixed():
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(2, dtype="mixed_float16", name="half")], name="mixed")
+    stir(model).save(HERE / "mixed.keras")
+    deflated(HERE / "mixed.keras")
+
+
 def main():
     keras.utils.set_random_seed(1)
     model = functional()
@@ -221,6 +227,7 @@ def main():
     model = scaled()
     model.save(HERE / "scaled.h5")
     record("scaled.h5", model, normal(3, 5))
+    mixed()
     arrays()
     numpy_arrays(HERE / "arrays.npz")
     links()

@@ -104,10 +104,10 @@ TEST(KerasFiles, ALossOfTheUsersOwnStopsNoModel) {
   const auto own = with("sequential.keras", [](Json &j) {
     j["compile_config"]["loss"] = {{"module", "mine"}, {"class_name", "MyLoss"}, {"config", Json::object()}};
   });
-  Json compiled;
-  EXPECT_NE(load_model(Memory(std::as_bytes(std::span(own))), {}, true, "", &compiled), nullptr);
+  Told told;
+  EXPECT_NE(load_model(Memory(std::as_bytes(std::span(own))), {}, true, "", &told), nullptr);
   try {
-    trainer_options(compiled);
+    trainer_options(told.training);
     ADD_FAILURE() << "it was not refused";
   } catch (const Error &e) {
     EXPECT_EQ(e.code, Code::unsupported);
@@ -120,7 +120,10 @@ TEST(KerasFiles, WhatOurLayersCannotDoIsRefusedByKey) {
     return with("sequential.keras",
                 [name](Json &j) { j["config"]["layers"][1]["config"]["dtype"]["config"]["name"] = name; });
   };
-  EXPECT_EQ(refused(of_policy("mixed_float16")).code, Code::ok);  // computed in float32
+  Told told;
+  const auto mixed = of_policy("mixed_float16");
+  load_model(Memory(std::as_bytes(std::span(mixed))), {}, true, "", &told);
+  EXPECT_EQ(told.types, std::vector<std::string>{"mixed_float16"});
   expect_refusal(of_policy("int8_from_float32"), Code::unsupported, "layer \"conv2d\": \"dtype\"");
   expect_refusal(with("functional.keras",
                       [](Json &j) {
